@@ -1,0 +1,64 @@
+# Every target works from a clean checkout: the first one used builds .venv.
+SHELL  := /bin/bash
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.gramsmith-installed
+JOBS   ?= 2
+
+DEMO_DATA   ?= src/gramsmith/data/ionosphere.csv
+DEMO_TARGET ?= signal
+DEMO_DIR    ?= demo-run
+
+.PHONY: help install demo test test-slow lint format bench bench-selection docs build clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
+
+install: $(STAMP)  ## create .venv and install gramsmith with every extra into it
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "gramsmith needs Python 3.11 or newer, got $$($(PYTHON) --version 2>&1)." \
+	         "Name another one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --group dev
+	touch $@
+
+demo: $(STAMP)  ## rank kernels on the bundled data set and write a report
+	$(BIN)/gramsmith rank $(DEMO_DATA) --target $(DEMO_TARGET) -o $(DEMO_DIR) --force
+	@echo "Open $(DEMO_DIR)/report.html in a browser."
+
+test: $(STAMP)  ## the default test suite: laws, oracles, doctests of src, docs and README
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+
+test-slow: $(STAMP)  ## the statistical and long-running tests
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m slow --timeout 1200
+
+lint: $(STAMP)  ## ruff check, ruff format --check, mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP)  ## apply ruff's fixes and formatting
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP)  ## speed and memory, printed as ratios to the alternatives
+	$(BIN)/python -m benchmarks
+
+bench-selection: $(STAMP)  ## quality and time of kernel selection against a grid search
+	$(BIN)/python -m benchmarks.selection
+
+docs: $(STAMP)  ## build the documentation; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html in a browser."
+
+build: $(STAMP)  ## build the wheel and the source distribution into dist/
+	$(BIN)/python -m build
+
+clean:  ## remove everything that was built, the virtual environment included
+	rm -rf $(VENV) build dist $(DEMO_DIR) docs/_build docs/api/generated
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests benchmarks examples docs -name __pycache__ -type d -exec rm -rf {} +

@@ -1,0 +1,134 @@
+"""Measure, learn and use kernels.
+
+Nothing in gramsmith holds an n x n matrix unless asked to. Kernels are evaluated tile by tile, and
+every measure is a function of three small sums that such a sweep leaves behind::
+
+    labels y ───────────▶ Target: V, M ───────────┐
+                              │                   ▼
+    data X ──▶ Kernel ──▶   Gram   ══ tiles ══▶ Moments ──▶ Measure ──▶ value
+                 ▲            ▲                             │
+                 │            └═══════ Adjoint ◀════════════┘
+                 │                        │
+                 └────────── gradient ◀───┘
+                                │
+                                ▼
+               Learner ──▶ Machine ──▶ Ranking ──▶ Report
+
+* A **Kernel** says how two samples compare; it never sees a label.
+* A **Target** turns labels or values into a thin probe V and a contrast M, so that the ideal
+  similarity is V M V'.
+* A **Gram** is the matrix nobody holds: kernel, data and a plan of tiles.
+* **Moments** are what one sweep leaves: P = KV, d = diag K and q = <K, K>, for a list of kernels.
+* A **Measure** is one number computed from Moments and Target alone. Its derivative goes back to
+  the kernel as data (an **Adjoint**) in a second sweep.
+* A **Learner** climbs a measure, a **Machine** predicts, a **Ranking** chooses, a **Report** shows.
+
+Public names are imported on first use, so ``import gramsmith`` costs next to nothing.
+
+Examples
+--------
+>>> import gramsmith as gs
+>>> gs.Gaussian(length_scale=2.0)
+Gaussian(length_scale=2.0)
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+# The one list of public names: what people type -> the module it comes from.
+_PUBLIC = {
+    # kernels of vectors
+    "Bilinear": "gramsmith.kernels",
+    "Chi2": "gramsmith.kernels",
+    "Constant": "gramsmith.kernels",
+    "Gaussian": "gramsmith.kernels",
+    "Laplacian": "gramsmith.kernels",
+    "Linear": "gramsmith.kernels",
+    "Matern": "gramsmith.kernels",
+    "Periodic": "gramsmith.kernels",
+    "Polynomial": "gramsmith.kernels",
+    "Precomputed": "gramsmith.kernels",
+    "RankOne": "gramsmith.kernels",
+    "RationalQuadratic": "gramsmith.kernels",
+    "Sigmoid": "gramsmith.kernels",
+    "Tanimoto": "gramsmith.kernels",
+    # kernels of sets, strings and trees
+    "AllSubsets": "gramsmith.kernels",
+    "AllSubstrings": "gramsmith.kernels",
+    "Mismatch": "gramsmith.kernels",
+    "Spectrum": "gramsmith.kernels",
+    "Subsequence": "gramsmith.kernels",
+    "Subtree": "gramsmith.kernels",
+    "WeightedDegree": "gramsmith.kernels",
+    # the algebra of kernels
+    "Exp": "gramsmith.kernels",
+    "GaussianOf": "gramsmith.kernels",
+    "LinearMap": "gramsmith.kernels",
+    "Normalized": "gramsmith.kernels",
+    "PolynomialOf": "gramsmith.kernels",
+    "as_kernel": "gramsmith.kernels",
+    "check_kernel_matrix": "gramsmith.kernels",
+    "nearest_psd": "gramsmith.kernels",
+    # the Gram matrix
+    "Gram": "gramsmith.gram",
+    # measures
+    "Evaluation": "gramsmith.evaluation",
+    "alignment": "gramsmith.evaluation",
+    "alignment_scorer": "gramsmith.evaluation",
+    "bandwidth_path": "gramsmith.evaluation",
+    "cka": "gramsmith.evaluation",
+    "csm": "gramsmith.evaluation",
+    "evaluate": "gramsmith.evaluation",
+    "fsm": "gramsmith.evaluation",
+    "fsm_error_bound": "gramsmith.evaluation",
+    "hsic": "gramsmith.evaluation",
+    "kta": "gramsmith.evaluation",
+    "mmd": "gramsmith.evaluation",
+    "parzen_error_bound": "gramsmith.evaluation",
+    "polarity": "gramsmith.evaluation",
+    # learners
+    "KernelCombination": "gramsmith.learning",
+    "KernelLearner": "gramsmith.learning",
+    "SpectralAligner": "gramsmith.learning",
+    "TransformLearner": "gramsmith.learning",
+    "TwoGaussianLearner": "gramsmith.learning",
+    "transductive_alignment": "gramsmith.learning",
+    # machines
+    "CentroidClassifier": "gramsmith.machines",
+    "ImportVectorClassifier": "gramsmith.machines",
+    "KernelFisherDiscriminant": "gramsmith.machines",
+    "KernelLogisticRegression": "gramsmith.machines",
+    "KernelPerceptron": "gramsmith.machines",
+    "KernelRidgeClassifier": "gramsmith.machines",
+    "KernelRidgeRegressor": "gramsmith.machines",
+    "L2SVC": "gramsmith.machines",
+    "ParzenClassifier": "gramsmith.machines",
+    "RelevanceVectorClassifier": "gramsmith.machines",
+    "RelevanceVectorRegressor": "gramsmith.machines",
+    # choosing
+    "KernelRanking": "gramsmith.selection",
+    "KernelSelector": "gramsmith.selection",
+    "rank_kernels": "gramsmith.selection",
+    # keeping
+    "ModelFormatError": "gramsmith.storage",
+    "load_model": "gramsmith.storage",
+    "save_model": "gramsmith.storage",
+}
+
+__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on first use and remember it."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'gramsmith' has no attribute {name!r}")
+    value = getattr(_import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, imported or not."""
+    return sorted({*globals(), *_PUBLIC})

@@ -1,0 +1,61 @@
+"""What every test may ask for: a generator, the golden data, the data folder."""
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# Tests never open a window.
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+# The default run is repeatable; HYPOTHESIS_PROFILE=explore looks for new counter-examples.
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("explore", deadline=None, max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(scope="session")
+def seed():
+    """The seed of every random test; GRAMSMITH_SEED=7 runs the suite on other data."""
+    return int(os.environ.get("GRAMSMITH_SEED", "0"))
+
+
+@pytest.fixture
+def rng(seed):
+    """A fresh generator per test, so that no test depends on the order of the others."""
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="session")
+def golden():
+    """The twelve deterministic points on which the golden values are stated, read-only.
+
+    ``X[i, j] = sin((i+1)(j+1))``, binary ``y``, three classes ``labels``, real ``values`` and the
+    Gram matrix ``K = exp(-|x-z|²/2)``.
+    """
+    i, j = np.ogrid[1:13, 1:4]
+    X = np.sin(i * j)
+    points = SimpleNamespace(
+        X=X,
+        y=np.where(X[:, 0] + 0.5 * X[:, 1] > 0.5, 1, -1),
+        labels=np.arange(12) % 3,
+        values=X[:, 0] ** 2 + X[:, 2],
+        K=np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1)),
+    )
+    # Shared by the whole session: a test that writes into it must fail, not spoil the others.
+    for array in vars(points).values():
+        array.setflags(write=False)
+    return points
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """The folder of public data sets: GRAMSMITH_DATA, or the one found beside the checkout."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("GRAMSMITH_DATA", beside))
+    if not folder.is_dir():
+        pytest.skip(f"needs the data folder: {folder} is absent, set GRAMSMITH_DATA")
+    return folder
