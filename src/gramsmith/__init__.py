@@ -33,7 +33,6 @@ Gaussian(length_scale=2.0)
 """
 
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
@@ -117,7 +116,7 @@ _PUBLIC = {
     "save_model": "gramsmith.storage",
 }
 
-__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604
+__all__ = ["__version__", *_PUBLIC]
 
 
 def __getattr__(name: str) -> object:
