@@ -1,0 +1,235 @@
+"""The shape of the package: who may import whom, what is loaded when, how names and files look."""
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import gramsmith
+
+ROOT = Path(__file__).resolve().parents[1]
+SRC = ROOT / "src" / "gramsmith"
+SOURCES = sorted(SRC.rglob("*.py"))
+
+# Layer -> the layers it may import, bottom up. Its own modules are always allowed.
+BELOW = {
+    "kernels": set(),
+    "targets": set(),
+    "moments": {"targets"},
+    "measures": {"moments", "targets"},
+    "gram": {"kernels", "moments", "targets"},
+}
+BELOW["evaluation"] = set(BELOW)
+BELOW["solvers"] = {"kernels", "gram", "moments", "targets"}
+BELOW["learning"] = set(BELOW)
+BELOW["machines"] = {"kernels", "targets", "gram", "moments", "solvers", "learning"}
+BELOW["report"] = BELOW["evaluation"] | {"evaluation"}
+BELOW["selection"] = set(BELOW)
+BELOW["storage"] = set(BELOW)
+BELOW["papers"] = set(BELOW)
+BELOW["cli"] = set(BELOW)
+BELOW["__main__"] = {"cli"}
+
+# Third-party package -> the layers that may import it. What is not listed is not a dependency.
+HOMES = {
+    "numpy": set(BELOW),
+    "scipy": set(BELOW),
+    "sklearn": set(BELOW),
+    "joblib": {"gram"},
+    "threadpoolctl": {"gram"},
+    "safetensors": {"storage"},
+    "numba": {"kernels"},
+    "dask": {"gram"},
+    "distributed": {"gram"},
+    "matplotlib": {"report"},
+    "jinja2": {"report"},
+    "pandas": {"report", "storage"},
+    "pyarrow": {"storage"},
+    "click": {"cli"},
+    "rich": {"cli"},
+}
+OPTIONAL = {
+    *("numba", "dask", "distributed", "matplotlib", "jinja2", "pandas", "polars", "pyarrow"),
+    *("click", "rich"),
+}
+
+
+def layer(path):
+    """The first name below gramsmith: a folder, or a module of its own."""
+    return path.relative_to(SRC).parts[0].removesuffix(".py")
+
+
+def imports(tree):
+    """Yield every absolute import of a module as (node, dotted name)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def own_layer(name):
+    """The layer that `gramsmith.x.y` belongs to; a public name counts for the module behind it."""
+    first = name.split(".")[1] if "." in name else ""
+    return gramsmith._PUBLIC.get(first, f"gramsmith.{first}").split(".")[1]
+
+
+def source(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+LAYERED = [path for path in SOURCES if layer(path) != "__init__"]
+
+
+@pytest.mark.parametrize("path", LAYERED, ids=name)
+def test_imports_point_downwards(path):
+    here = layer(path)
+    assert here in BELOW, f"{here} is no layer yet: say in BELOW what it may import"
+    allowed = BELOW[here] | {here, "__version__"}
+    wrong = [
+        f"line {node.lineno}: {target}"
+        for node, target in imports(source(path))
+        if target.partition(".")[0] == "gramsmith" and own_layer(target) not in allowed
+    ]
+    assert not wrong, f"{here} may import {sorted(BELOW[here])}, got {wrong}"
+
+
+@pytest.mark.parametrize("path", LAYERED, ids=name)
+def test_third_party_packages_stay_at_home(path):
+    here = layer(path)
+    known = {*sys.stdlib_module_names, "gramsmith"}
+    wrong = []
+    for node, target in imports(source(path)):
+        package = target.partition(".")[0]
+        if package not in known and here not in HOMES.get(package, ()):
+            wrong.append(f"line {node.lineno}: {target}")
+    assert not wrong, f"not at home in {here}: {wrong}"
+
+
+@pytest.mark.parametrize("path", LAYERED, ids=name)
+def test_optional_packages_are_imported_when_used(path):
+    # click and rich are what cli is made of; importing cli is using them.
+    at_import = {} if layer(path) == "cli" else source(path).body
+    wrong = [
+        f"line {node.lineno}: {target}"
+        for statement in at_import
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and not _is_type_checking(statement)
+        for node, target in imports(statement)
+        if target.partition(".")[0] in OPTIONAL
+    ]
+    assert not wrong, f"import these inside the function that needs them: {wrong}"
+
+
+def _is_type_checking(statement):
+    return isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_no_private_modules_of_others(path):
+    wrong = [
+        f"line {node.lineno}: {target}"
+        for node, target in imports(source(path))
+        if target.partition(".")[0] not in {"gramsmith", "__future__"}
+        and any(part.startswith("_") and part != "__version__" for part in target.split("."))
+    ]
+    assert not wrong, f"private names may vanish in any release: {wrong}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_defaults_are_plain_values(path):
+    # An object made once as a default argument is shared by every caller, a kernel above all.
+    made = ast.Call | ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
+    wrong = [
+        f"line {default.lineno}: {ast.unparse(default)}"
+        for node in ast.walk(source(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for default in (*node.args.defaults, *node.args.kw_defaults)
+        if isinstance(default, made)
+    ]
+    assert not wrong, f"use None and build the object inside: {wrong}"
+
+
+def test_no_grab_bags():
+    bags = {"util", "utils", "helper", "helpers", "common", "misc"}
+    files = [
+        path
+        for folder in ("src", "tests", "benchmarks", "examples")
+        for path in (ROOT / folder).rglob("*.py")
+        if bags & {part.removesuffix(".py").strip("_") for part in path.relative_to(ROOT).parts}
+    ]
+    assert not files, "a function lives beside the concept it serves"
+
+
+def test_files_are_short():
+    lengths = {name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
+    long = {path: lines for path, lines in lengths.items() if lines > 400}
+    assert not long, "past 400 lines a file is asking to be two"
+
+
+@pytest.mark.parametrize("public", gramsmith._PUBLIC)
+def test_public_name_is_importable(public):
+    home = import_module(gramsmith._PUBLIC[public])
+    assert getattr(gramsmith, public) is getattr(home, public)
+    assert public in dir(gramsmith)
+
+
+def test_all_is_the_public_list():
+    assert gramsmith.__all__ == ["__version__", *gramsmith._PUBLIC]
+    assert max(Counter(gramsmith.__all__).values()) == 1
+
+
+def test_type_checkers_see_the_same_names():
+    tree = source(SRC / "__init__.py")
+    block = next(node for node in tree.body if _is_type_checking(node))
+    seen = {
+        alias.asname: node.module
+        for node in ast.walk(block)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name
+    }
+    assert seen == gramsmith._PUBLIC
+
+
+def test_every_all_holds_names_that_exist():
+    for path in SOURCES:
+        if path.name == "__main__.py":
+            continue
+        dotted = ".".join(path.relative_to(SRC.parent).with_suffix("").parts)
+        module = import_module(dotted.removesuffix(".__init__"))
+        absent = [item for item in getattr(module, "__all__", ()) if not hasattr(module, item)]
+        assert not absent, f"{dotted}.__all__ promises {absent}"
+
+
+def test_unknown_name_raises_attribute_error():
+    with pytest.raises(AttributeError, match="gramsmith"):
+        _ = gramsmith.no_such_name
+
+
+def loaded_after(code):
+    """Run code in a fresh interpreter and return the top-level packages it has loaded."""
+    script = f"import sys\n{code}\nprint(*{{m.partition('.')[0] for m in sys.modules}})"
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+    )
+    return set(run.stdout.split())
+
+
+def test_import_loads_nothing_but_the_standard_library():
+    loaded = loaded_after("import gramsmith")
+    assert not loaded & {"numpy", "scipy", "sklearn", "safetensors", *OPTIONAL}
+
+
+def test_public_names_load_no_optional_package():
+    loaded = loaded_after("from gramsmith import *")
+    assert "sklearn" in loaded
+    assert not loaded & OPTIONAL

@@ -1,0 +1,65 @@
+"""Every public name explains itself: summary, parameters as in the signature, an example."""
+
+import inspect
+from importlib import import_module
+
+import pytest
+from numpydoc.docscrape import NumpyDocString
+from numpydoc.validate import validate
+
+import gramsmith
+
+# The codes of numpydoc that mean something is missing, wrong or in disorder. Left out are those
+# about layout and those that ask for an extended summary or a See Also section everywhere.
+ENFORCED = {
+    *("GL06", "GL07", "GL08", "GL10"),  # sections known, in order, there at all
+    *("SS01", "SS02", "SS03", "SS06"),  # a summary: capital letter, full stop, one line
+    *("PR01", "PR02", "PR03", "PR04", "PR07"),  # parameters: all, only, in order, typed, explained
+    *("RT01", "RT03", "YD01"),  # what comes back
+    "EX01",  # an example, which the doctests run
+}
+
+
+@pytest.mark.parametrize("public", gramsmith._PUBLIC)
+def test_public_name_is_documented(public):
+    item = getattr(import_module(gramsmith._PUBLIC[public]), public)
+    # An exception is raised, not called: its docstring says when.
+    raised = inspect.isclass(item) and issubclass(item, Exception)
+    codes = {"GL08", "SS03"} if raised else ENFORCED
+    report = validate(f"{gramsmith._PUBLIC[public]}.{public}")
+    wrong = [f"{code}: {text}" for code, text in report["errors"] if code in codes]
+    assert not wrong
+
+
+def own_methods(item):
+    """Yield the public methods that gramsmith defines for a class, wherever in its ancestry."""
+    for attribute, method in inspect.getmembers(item, callable):
+        owner = next((c for c in item.__mro__ if attribute in vars(c)), object)
+        if not attribute.startswith("_") and owner.__module__.startswith("gramsmith"):
+            yield attribute, method
+
+
+def faults(method):
+    """Return what is wrong with the docstring of a method, which it may have inherited."""
+    text = inspect.getdoc(method)
+    if not text:
+        return "no docstring, of its own or inherited"
+    if not text.splitlines()[0].endswith("."):
+        return "the first line is no sentence"
+    described = {
+        spelled.strip().lstrip("*")
+        for parameter in NumpyDocString(text)["Parameters"]
+        for spelled in parameter.name.split(",")
+    }
+    taken = set(inspect.signature(method).parameters) - {"self"}
+    if described and described != taken:
+        return f"describes {sorted(described)}, takes {sorted(taken)}"
+    return None
+
+
+@pytest.mark.parametrize("public", gramsmith._PUBLIC)
+def test_public_methods_are_documented(public):
+    item = getattr(import_module(gramsmith._PUBLIC[public]), public)
+    methods = own_methods(item) if inspect.isclass(item) else ()
+    wrong = {name: fault for name, method in methods if (fault := faults(method))}
+    assert not wrong
