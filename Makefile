@@ -59,6 +59,6 @@ build: $(STAMP)  ## build the wheel and the source distribution into dist/
 	$(BIN)/python -m build
 
 clean:  ## remove everything that was built, the virtual environment included
-	rm -rf $(VENV) build dist $(DEMO_DIR) docs/_build docs/api/generated
+	rm -rf $(VENV) build dist $(DEMO_DIR) docs/_build docs/api
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks examples docs -name __pycache__ -type d -exec rm -rf {} +
