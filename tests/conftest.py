@@ -1,8 +1,7 @@
-"""What every test may ask for: a generator, the golden data, the data folder."""
+"""What every test may ask for: a generator and the data folder."""
 
 import os
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,28 +26,6 @@ def seed():
 def rng(seed):
     """A fresh generator per test, so that no test depends on the order of the others."""
     return np.random.default_rng(seed)
-
-
-@pytest.fixture(scope="session")
-def golden():
-    """The twelve deterministic points on which the golden values are stated, read-only.
-
-    ``X[i, j] = sin((i+1)(j+1))``, binary ``y``, three classes ``labels``, real ``values`` and the
-    Gram matrix ``K = exp(-|x-z|²/2)``.
-    """
-    i, j = np.ogrid[1:13, 1:4]
-    X = np.sin(i * j)
-    points = SimpleNamespace(
-        X=X,
-        y=np.where(X[:, 0] + 0.5 * X[:, 1] > 0.5, 1, -1),
-        labels=np.arange(12) % 3,
-        values=X[:, 0] ** 2 + X[:, 2],
-        K=np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1)),
-    )
-    # Shared by the whole session: a test that writes into it must fail, not spoil the others.
-    for array in vars(points).values():
-        array.setflags(write=False)
-    return points
 
 
 @pytest.fixture(scope="session")
