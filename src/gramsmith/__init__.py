@@ -33,6 +33,35 @@ Gaussian(length_scale=2.0)
 """
 
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gramsmith.kernels import Bilinear as Bilinear
+    from gramsmith.kernels import Chi2 as Chi2
+    from gramsmith.kernels import Constant as Constant
+    from gramsmith.kernels import Exp as Exp
+    from gramsmith.kernels import FunctionMap as FunctionMap
+    from gramsmith.kernels import Gaussian as Gaussian
+    from gramsmith.kernels import GaussianOf as GaussianOf
+    from gramsmith.kernels import KernelCenterer as KernelCenterer
+    from gramsmith.kernels import KernelNormalizer as KernelNormalizer
+    from gramsmith.kernels import Laplacian as Laplacian
+    from gramsmith.kernels import Linear as Linear
+    from gramsmith.kernels import LinearMap as LinearMap
+    from gramsmith.kernels import Matern as Matern
+    from gramsmith.kernels import Normalized as Normalized
+    from gramsmith.kernels import Periodic as Periodic
+    from gramsmith.kernels import Polynomial as Polynomial
+    from gramsmith.kernels import PolynomialOf as PolynomialOf
+    from gramsmith.kernels import Precomputed as Precomputed
+    from gramsmith.kernels import RankOne as RankOne
+    from gramsmith.kernels import RationalQuadratic as RationalQuadratic
+    from gramsmith.kernels import Sigmoid as Sigmoid
+    from gramsmith.kernels import Tanimoto as Tanimoto
+    from gramsmith.kernels import as_kernel as as_kernel
+    from gramsmith.kernels import check_kernel_matrix as check_kernel_matrix
+    from gramsmith.kernels import nearest_psd as nearest_psd
+
 
 __version__ = "0.1.0"
 
@@ -63,11 +92,15 @@ _PUBLIC = {
     "WeightedDegree": "gramsmith.kernels",
     # the algebra of kernels
     "Exp": "gramsmith.kernels",
+    "FunctionMap": "gramsmith.kernels",
     "GaussianOf": "gramsmith.kernels",
     "LinearMap": "gramsmith.kernels",
     "Normalized": "gramsmith.kernels",
     "PolynomialOf": "gramsmith.kernels",
     "as_kernel": "gramsmith.kernels",
+    # matrices from elsewhere
+    "KernelCenterer": "gramsmith.kernels",
+    "KernelNormalizer": "gramsmith.kernels",
     "check_kernel_matrix": "gramsmith.kernels",
     "nearest_psd": "gramsmith.kernels",
     # the Gram matrix
