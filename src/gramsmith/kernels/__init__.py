@@ -1,0 +1,38 @@
+"""Kernels: how two samples compare. The one place with derivatives of kernels.
+
+A kernel of vectors is two formulas on top of a geometry (`radial`, `inner`); `algebra`, `maps` and
+`normalized` build kernels from kernels; `precomputed` and `adapt` take kernels from elsewhere.
+"""
+
+from gramsmith.kernels.adapt import as_kernel as as_kernel
+from gramsmith.kernels.algebra import Composed as Composed
+from gramsmith.kernels.algebra import Exp as Exp
+from gramsmith.kernels.algebra import PolynomialOf as PolynomialOf
+from gramsmith.kernels.algebra import Power as Power
+from gramsmith.kernels.algebra import Product as Product
+from gramsmith.kernels.algebra import Scaled as Scaled
+from gramsmith.kernels.algebra import Sum as Sum
+from gramsmith.kernels.base import Kernel as Kernel
+from gramsmith.kernels.base import NotDifferentiable as NotDifferentiable
+from gramsmith.kernels.inner import Bilinear as Bilinear
+from gramsmith.kernels.inner import Constant as Constant
+from gramsmith.kernels.inner import Linear as Linear
+from gramsmith.kernels.inner import Polynomial as Polynomial
+from gramsmith.kernels.inner import RankOne as RankOne
+from gramsmith.kernels.inner import Sigmoid as Sigmoid
+from gramsmith.kernels.inner import Tanimoto as Tanimoto
+from gramsmith.kernels.maps import FunctionMap as FunctionMap
+from gramsmith.kernels.maps import LinearMap as LinearMap
+from gramsmith.kernels.normalized import GaussianOf as GaussianOf
+from gramsmith.kernels.normalized import Normalized as Normalized
+from gramsmith.kernels.precomputed import KernelCenterer as KernelCenterer
+from gramsmith.kernels.precomputed import KernelNormalizer as KernelNormalizer
+from gramsmith.kernels.precomputed import Precomputed as Precomputed
+from gramsmith.kernels.precomputed import check_kernel_matrix as check_kernel_matrix
+from gramsmith.kernels.precomputed import nearest_psd as nearest_psd
+from gramsmith.kernels.radial import Chi2 as Chi2
+from gramsmith.kernels.radial import Gaussian as Gaussian
+from gramsmith.kernels.radial import Laplacian as Laplacian
+from gramsmith.kernels.radial import Matern as Matern
+from gramsmith.kernels.radial import Periodic as Periodic
+from gramsmith.kernels.radial import RationalQuadratic as RationalQuadratic

@@ -1,0 +1,362 @@
+"""Kernel: how two samples compare, and how that comparison changes.
+
+A kernel is evaluated in two steps. `embed` does once per sample what can be done once (centring,
+scaling, norms, k-mer counts); `tile` compares two blocks of embedded samples. Each has its
+pullback, so that the derivative of any function of the Gram matrix travels back to the parameters
+and to the inputs without an array larger than a tile::
+
+    X --embed--> E --tile(a, b)--> K          diagonal(a) -> d
+    dX, dθ <--embed_vjp-- dE, dθ <--tile_vjp-- W          <--diagonal_vjp-- w
+
+The same objects are scikit-learn kernels: `kernel(X, Y)`, `kernel.diag(X)`, `theta`, `bounds` and
+`eval_gradient` make them work in `SVC`, `KernelRidge`, `GaussianProcessRegressor` and the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
+from sklearn.utils.validation import check_array
+
+from gramsmith.kernels.embedding import Embedding
+
+Array = npt.NDArray[Any]
+Gradient = dict[str, Any]
+
+BOUNDS = (1e-5, 1e5)
+
+
+class NotDifferentiable(TypeError):
+    """Raised when a kernel without a derivative is asked for one; the message names the kernel."""
+
+
+class Kernel(BaseEstimator, SklearnKernel):  # type: ignore[misc]
+    """Base class of all kernels.
+
+    Subclasses give `tile` and `diagonal` (and their pullbacks to be learnable), and list in
+    `positive` the parameters that gradients may change on the log scale, in `free` those that may
+    take any value. Sub-kernels are found through the constructor's arguments.
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ()
+    free: ClassVar[tuple[str, ...]] = ()
+
+    # scikit-learn's Kernel compares by value, which makes `kernel == "precomputed"` and hashing
+    # unreliable; identity is what estimators expect.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    # ---- what subclasses define -------------------------------------------------------------
+
+    def check_parameters(self) -> None:
+        """Raise a ValueError if a parameter is out of its range."""
+        for name in self.positive:
+            value = getattr(self, name)
+            if value is not None and not (np.all(np.isfinite(value)) and np.all(np.asarray(value) > 0)):
+                raise ValueError(
+                    f"{type(self).__name__}: expected {name} > 0, got {value!r}. "
+                    f"Give a positive number, such as {name}=1.0."
+                )
+        for child in self.children().values():
+            child.check_parameters()
+
+    def frame(self, *Xs: Any) -> Any:
+        """Return what all blocks of one computation must share (centre, vocabulary), or None."""
+        return None
+
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        """Return what is kept of each sample; rows of the result belong to rows of X."""
+        return X
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        """Return the kernel of every pair of two blocks, shape (n_a, n_b), as a new array."""
+        raise NotDifferentiable(f"{type(self).__name__} defines no tile.")
+
+    def diagonal(self, a: Embedding) -> Array:
+        """Return the kernel of every sample with itself, shape (n_a,), in float64."""
+        raise NotDifferentiable(f"{type(self).__name__} defines no diagonal.")
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        """Return the derivatives of sum(W * tile(a, b)) by both blocks and by the parameters.
+
+        `K` is the tile where the caller still has it.
+        """
+        raise self._no_derivative()
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        """Return the derivatives of sum(w * diagonal(a)) by the block and by the parameters."""
+        raise self._no_derivative()
+
+    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
+        """Return the derivatives by the inputs (None if they have none) and by the parameters."""
+        return dE, {}
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        """Return the derivative of every entry by each positive parameter, (n_a, n_b, size)."""
+        if self.positive:
+            raise self._no_derivative()
+        return {}
+
+    def features(self, X: Any, frame: Any = None) -> Any:
+        """Return U with kernel(X) = U U' where that is cheaper than tiles, else None."""
+        return None
+
+    @property
+    def positive_definite(self) -> bool:
+        """Whether the kernel is positive semidefinite for every data set."""
+        return all(child.positive_definite for child in self.children().values())
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the pullbacks are defined."""
+        own = type(self).tile_vjp is not Kernel.tile_vjp
+        return own and all(child.differentiable for child in self.children().values())
+
+    @property
+    def requires_vector_input(self) -> bool:
+        """Whether samples must be numeric vectors (scikit-learn's name)."""
+        return all(child.requires_vector_input for child in self.children().values())
+
+    @property
+    def accepts_sparse(self) -> bool:
+        """Whether CSR input is computed without making it dense."""
+        children = self.children()
+        return bool(children) and all(child.accepts_sparse for child in children.values())
+
+    @property
+    def requires_nonnegative_input(self) -> bool:
+        """Whether inputs must not be negative."""
+        return any(child.requires_nonnegative_input for child in self.children().values())
+
+    def is_stationary(self) -> bool:
+        """Return whether the kernel depends on x - z only."""
+        children = self.children()
+        return bool(children) and all(child.is_stationary() for child in children.values())
+
+    # ---- what every kernel has --------------------------------------------------------------
+
+    def children(self) -> dict[str, Kernel]:
+        """Return the sub-kernels by the name of the argument that holds them."""
+        found = {}
+        for name in self._get_param_names():
+            value = getattr(self, name, None)
+            if isinstance(value, Kernel):
+                found[name] = value
+        return found
+
+    def check_input(self, X: Any) -> Any:
+        """Return X as the kernel wants it, or raise: numeric, finite, two-dimensional."""
+        if not self.requires_vector_input:
+            return X
+        if np.iscomplexobj(X):
+            raise ValueError(
+                f"{type(self).__name__}: expected real numbers, got complex data. "
+                "Pass real and imaginary parts as separate columns."
+            )
+        if sp.issparse(X) and not self.accepts_sparse:
+            raise TypeError(
+                f"{type(self).__name__}: expected dense input, got a sparse matrix. "
+                "Use X.toarray() if memory permits, or a kernel that works on sparse rows "
+                "(Linear, Polynomial, Gaussian, Tanimoto)."
+            )
+        X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
+        check_finite(X)
+        if self.requires_nonnegative_input and X.shape[0] and X.min() < 0:
+            raise ValueError(
+                f"{type(self).__name__}: expected non-negative values, got a minimum of "
+                f"{X.min():.6g}. Shift or count the features, or use another kernel. "
+                "(Negative values in data passed to X.)"
+            )
+        return X
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """Return the kernel matrix of X and Y.
+
+        Parameters
+        ----------
+        X : array of shape (n_x, p), or sequence of n_x objects
+        Y : array of shape (n_y, p), or sequence of n_y objects, optional
+            Default: X.
+        eval_gradient : bool
+            Also return the derivative by `theta`, shape (n_x, n_x, len(theta)); needs Y=None.
+
+        Returns
+        -------
+        K : array of shape (n_x, n_y)
+        """
+        self.check_parameters()
+        X = self.check_input(X)
+        if Y is None:
+            frame = self.frame(X)
+            a = self.embed(X, frame)
+            K = self.tile(a, a)
+            K = 0.5 * (K + K.T)  # a matrix product is not symmetric to the last bit
+            return (K, self._theta_gradient(a)) if eval_gradient else K
+        if eval_gradient:
+            raise ValueError("Expected Y=None with eval_gradient=True, got Y. Leave Y out.")
+        Y = self.check_input(Y)
+        self._check_widths(X, Y)
+        frame = self.frame(X, Y)
+        return self.tile(self.embed(X, frame), self.embed(Y, frame))
+
+    def diag(self, X: Any) -> Array:
+        """Return the diagonal of ``kernel(X)`` without computing the rest."""
+        X = self.check_input(X)
+        return self.diagonal(self.embed(X, self.frame(X)))
+
+    def _check_widths(self, X: Any, Y: Any) -> None:
+        if self.requires_vector_input and X.shape[1] != Y.shape[1]:
+            raise ValueError(
+                f"Expected X and Y with the same number of features, got {X.shape[1]} and "
+                f"{Y.shape[1]}. Pass the columns the kernel was built for to both."
+            )
+
+    def _no_derivative(self) -> NotDifferentiable:
+        return NotDifferentiable(
+            f"Expected a kernel with a derivative, got {type(self).__name__}, which has none. "
+            "Keep its parameters fixed, or use a differentiable kernel such as Gaussian."
+        )
+
+    # ---- parameters on one axis -------------------------------------------------------------
+
+    def parameter_names(self, *, kinds: tuple[str, ...] = ("positive", "free")) -> Iterator[str]:
+        """Yield the nested names of the parameters that gradients may change."""
+        for kind in kinds:
+            for name in getattr(self, kind):
+                if self._learnable(name):
+                    yield name
+        for prefix, child in self._parametrised().items():
+            for name in child.parameter_names(kinds=kinds):
+                yield f"{prefix}__{name}"
+
+    def _learnable(self, name: str) -> bool:
+        value = getattr(self, name)
+        return value is not None and bool(name not in self.positive or np.all(np.asarray(value) > 0))
+
+    def _parametrised(self) -> dict[str, Any]:
+        return dict(self.children())
+
+    @property
+    def theta(self) -> Array:
+        """The positive parameters on the log scale, one vector (scikit-learn's convention)."""
+        values = [np.log(np.ravel(self._lookup(name))) for name in self._theta_names()]
+        return np.concatenate(values) if values else np.empty(0)
+
+    @theta.setter
+    def theta(self, theta: Array) -> None:
+        start = 0
+        for name in self._theta_names():
+            old = np.asarray(self._lookup(name), dtype=float)
+            new = np.exp(np.asarray(theta[start : start + old.size])).reshape(old.shape)
+            self.set_params(**{name: new if old.ndim else float(new)})
+            start += old.size
+
+    @property
+    def bounds(self) -> Array:
+        """Bounds of `theta`, shape (len(theta), 2)."""
+        return np.log(np.array([BOUNDS] * len(self.theta), dtype=float).reshape(-1, 2))
+
+    @property
+    def n_dims(self) -> int:
+        """The length of `theta`."""
+        return len(self.theta)
+
+    def clone_with_theta(self, theta: Array) -> Kernel:
+        """Return a copy of the kernel with the parameters `theta`."""
+        copy: Kernel = clone(self)
+        copy.theta = theta
+        return copy
+
+    def _theta_names(self) -> list[str]:
+        return list(self.parameter_names(kinds=("positive",)))
+
+    def _lookup(self, name: str) -> Any:
+        value: Any = self
+        for part in name.split("__"):
+            value = getattr(value, part)
+        return value
+
+    def _theta_gradient(self, a: Embedding) -> Array:
+        jacobian = self.tile_jacobian(a, a)
+        n = len(self.diagonal(a))
+        parts = [np.empty((n, n, 0))]
+        for name in self._theta_names():
+            # d/dlog v = v d/dv
+            parts.append(jacobian[name].reshape(n, n, -1) * np.ravel(self._lookup(name)))
+        return np.concatenate(parts, axis=2)
+
+    # ---- the algebra ------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Kernel:
+        return _algebra().add_kernels(self, other)
+
+    def __radd__(self, other: Any) -> Kernel:
+        return _algebra().add_kernels(other, self)
+
+    def __mul__(self, other: Any) -> Kernel:
+        return _algebra().multiply_kernels(self, other)
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return _algebra().multiply_kernels(other, self)
+
+    def __pow__(self, exponent: Any) -> Kernel:
+        return _algebra().Power(self, exponent)  # type: ignore[no-any-return]
+
+    def __matmul__(self, map: Any) -> Kernel:
+        return _algebra().compose(self, map)
+
+    def __repr__(self) -> str:
+        return str(BaseEstimator.__repr__(self))
+
+    def __str__(self) -> str:
+        return self.formula()
+
+    def formula(self) -> str:
+        """Return a short readable name, such as ``Gaussian(length_scale=0.5) + Linear()``."""
+        shown = []
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, Kernel):
+                shown.append(value.formula())
+            elif isinstance(value, float):
+                shown.append(f"{name}={value:.4g}")
+            elif isinstance(value, np.ndarray):
+                shown.append(f"{name}=array{value.shape}")
+            else:
+                shown.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def check_finite(X: Any) -> None:
+    """Raise a ValueError that names the first column of X with a NaN or infinite value."""
+    values = X.data if sp.issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(values, dtype=np.float64)):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    if sp.issparse(X):
+        row, column = (int(v[0]) for v in (c[~np.isfinite(X.tocoo().data)] for c in X.tocoo().coords))
+    else:
+        row, column = (int(v) for v in np.argwhere(bad)[0])
+    value = "NaN" if np.isnan(X[row, column]) else "infinity"
+    raise ValueError(
+        f"Expected finite numbers, got {value} in column {column} (first in row {row}). "
+        "Input X contains NaN or infinity; drop or impute these values first, "
+        "for example with sklearn.impute.SimpleImputer."
+    )
+
+
+def _algebra() -> Any:
+    # The operators build the classes of `algebra`, which derive from Kernel: the one cycle here.
+    from gramsmith.kernels import algebra
+
+    return algebra

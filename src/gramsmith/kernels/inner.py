@@ -1,0 +1,344 @@
+"""Kernels of the inner product of two vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.geometry import Geometry, InnerProduct
+from gramsmith.kernels.pairwise import PairKernel
+
+
+class InnerProductKernel(PairKernel):
+    """A function of x'z."""
+
+    geometry: ClassVar[Geometry] = InnerProduct()
+
+
+class Linear(InnerProductKernel):
+    """The linear kernel, k(x, z) = x'z.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    def value(self, s: Array) -> Array:
+        return s
+
+    def slope(self, s: Array) -> Array:
+        return np.ones_like(s)
+
+    def weigh(self, a: Embedding, b: Embedding, W: Array, K: Array | None) -> tuple[Array, Gradient]:
+        return W, {}
+
+    def features(self, X: Any, frame: Any = None) -> Any:
+        return sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+
+
+class Polynomial(InnerProductKernel):
+    r"""The polynomial kernel.
+
+    .. math:: k(x, z) = (\gamma\, x'z + c_0)^d
+
+    Parameters
+    ----------
+    degree : int, default=2
+        The power d.
+    gamma : float, default=1.0
+        Factor of the inner product; scikit-learn's default is one over the number of features.
+    coef0 : float, default=1.0
+        The constant c0 >= 0, which weighs lower powers against higher ones.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Polynomial(degree=3)([[1.0, 1.0]], [[1.0, 0.0]])
+    array([[8.]])
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ("gamma", "coef0")
+
+    def __init__(self, degree: int = 2, gamma: float = 1.0, coef0: float = 1.0) -> None:
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def check_parameters(self) -> None:
+        if int(self.degree) != self.degree or self.degree < 1:
+            raise ValueError(f"Expected a whole degree >= 1, got {self.degree!r}. Use 2 or 3.")
+        if not (np.isfinite(self.gamma) and self.gamma > 0):
+            raise ValueError(f"Polynomial: expected gamma > 0, got {self.gamma!r}. Use 1.0.")
+        if not (np.isfinite(self.coef0) and self.coef0 >= 0):
+            raise ValueError(
+                f"Polynomial: expected coef0 >= 0, got {self.coef0!r}; a negative constant is not a "
+                "kernel. Use 0 or a positive number."
+            )
+
+    def value(self, s: Array) -> Array:
+        return np.asarray((self.gamma * s + self.coef0) ** int(self.degree))
+
+    def slope(self, s: Array) -> Array:
+        return np.asarray(self.gamma * self._outer(s))
+
+    def partials(self, s: Array) -> Gradient:
+        outer = self._outer(s)
+        return {"gamma": outer * s, "coef0": outer}
+
+    def _outer(self, s: Array) -> Array:
+        d = int(self.degree)
+        return np.asarray(d * (self.gamma * s + self.coef0) ** (d - 1))
+
+
+class Sigmoid(InnerProductKernel):
+    r"""The hyperbolic tangent "kernel", which is not positive definite.
+
+    .. math:: k(x, z) = \tanh(\gamma\, x'z + c_0)
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Factor of the inner product.
+    coef0 : float, default=0.0
+        The constant c0.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Sigmoid(0.5).positive_definite
+    False
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ("gamma",)
+    free: ClassVar[tuple[str, ...]] = ("coef0",)
+
+    def __init__(self, gamma: float = 1.0, coef0: float = 0.0) -> None:
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    @property
+    def positive_definite(self) -> bool:
+        return False
+
+    def value(self, s: Array) -> Array:
+        return np.asarray(np.tanh(self.gamma * s + self.coef0))
+
+    def slope(self, s: Array) -> Array:
+        return np.asarray(self.gamma * (1.0 - self.value(s) ** 2))
+
+    def partials(self, s: Array) -> Gradient:
+        outer = 1.0 - self.value(s) ** 2
+        return {"gamma": outer * s, "coef0": outer}
+
+
+class Tanimoto(Kernel):
+    r"""The Tanimoto (Jaccard) kernel of counts, bits or fingerprints.
+
+    .. math:: k(x, z) = x'z / (|x|^2 + |z|^2 - x'z), \qquad 0/0 := 0
+
+    It is positive definite for non-negative inputs.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Tanimoto()([[1.0, 1.0, 0.0]], [[0.0, 1.0, 1.0]]).round(6)
+    array([[0.333333]])
+    """
+
+    @property
+    def accepts_sparse(self) -> bool:
+        return True
+
+    @property
+    def requires_nonnegative_input(self) -> bool:
+        return True
+
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        a = InnerProduct().embed(X, None, 1.0, dtype)
+        return a, InnerProduct().own(a).astype(dtype)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        s, u = self._parts(a, b)
+        return np.asarray(s / u)
+
+    def _parts(self, a: Embedding, b: Embedding) -> tuple[Array, Array]:
+        s = InnerProduct().pair(a[0], b[0])
+        u = a[1][:, None] + b[1] - s
+        return s, np.where(u > 0, u, 1.0)
+
+    def diagonal(self, a: Embedding) -> Array:
+        return (np.asarray(a[1]) > 0).astype(np.float64)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        # k = s/u, u = |x|² + |z|² - s: dk = ds (1 + k)/u - k (d|x|² + d|z|²)/u
+        s, u = self._parts(a, b)
+        k = s / u
+        da, db = InnerProduct().pair_vjp(a[0], b[0], W * (1.0 + k) / u)
+        N = -W * k / u
+        da = da + InnerProduct().own_vjp(a[0], N.sum(axis=1))
+        db = db + InnerProduct().own_vjp(b[0], N.sum(axis=0))
+        return da, db, {}
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        return None, {}
+
+
+class Bilinear(Kernel):
+    """The bilinear kernel k(x, z) = x'Bz of a positive semidefinite matrix B.
+
+    Parameters
+    ----------
+    B : array of shape (p, p)
+        Symmetric, positive semidefinite.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Bilinear([[2.0, 0.0], [0.0, 1.0]])([[1.0, 1.0]], [[1.0, 3.0]])
+    array([[5.]])
+    """
+
+    free: ClassVar[tuple[str, ...]] = ("B",)
+
+    def __init__(self, B: Any) -> None:
+        self.B = B
+
+    def check_parameters(self) -> None:
+        B = np.asarray(self.B, dtype=float)
+        if B.ndim != 2 or B.shape[0] != B.shape[1] or not np.allclose(B, B.T):
+            raise ValueError(
+                f"Expected a symmetric matrix B, got shape {B.shape}. Use (B + B.T) / 2."
+            )
+        low = float(np.linalg.eigvalsh(B)[0])
+        if low < -1e-10 * max(1.0, float(np.abs(B).max())):
+            raise ValueError(
+                f"Expected a positive semidefinite B, got smallest eigenvalue {low:.3g}. "
+                "Repair it with gramsmith.nearest_psd."
+            )
+
+    def check_input(self, X: Any) -> Any:
+        X = super().check_input(X)
+        if X.shape[1] != len(self.B):
+            raise ValueError(f"Expected {len(self.B)} features (the size of B), got {X.shape[1]}.")
+        return X
+
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        X = np.asarray(X, dtype=np.float64)
+        return X.astype(dtype), (X @ np.asarray(self.B, dtype=float)).astype(dtype)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        return np.asarray(a[1] @ b[0].T)
+
+    def diagonal(self, a: Embedding) -> Array:
+        return np.einsum("ij,ij->i", a[0], a[1], dtype=np.float64)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return W @ b[1], W.T @ a[1], {"B": a[0].T @ W @ b[0]}
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        return 2.0 * w[:, None] * a[1], {"B": a[0].T @ (w[:, None] * a[0])}
+
+
+class RankOne(Kernel):
+    """The kernel k(x, z) = f(x) f(z) of one real function.
+
+    Parameters
+    ----------
+    f : callable
+        Takes X and returns one number per row, shape (n,).
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.RankOne(lambda X: X[:, 0])([[2.0, 0.0]], [[3.0, 1.0]])
+    array([[6.]])
+    """
+
+    def __init__(self, f: Callable[[Any], Array]) -> None:
+        self.f = f
+
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        values = np.asarray(self.f(X), dtype=dtype)
+        if values.shape != (len(X),):
+            raise ValueError(
+                f"Expected f(X) with one number per row, shape ({len(X)},), got {values.shape}. "
+                "Let f return a vector."
+            )
+        return values
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        return np.multiply.outer(a, b)
+
+    def diagonal(self, a: Embedding) -> Array:
+        return np.asarray(a, dtype=np.float64) ** 2
+
+    def features(self, X: Any, frame: Any = None) -> Any:
+        return self.embed(X)[:, None]
+
+
+class Constant(Kernel):
+    """The constant kernel k(x, z) = value.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+        Positive number.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Constant(2.0)([[0.0], [1.0]])
+    array([[2., 2.],
+           [2., 2.]])
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ("value",)
+
+    def __init__(self, value: float = 1.0) -> None:
+        self.value = value
+
+    @property
+    def accepts_sparse(self) -> bool:
+        return True
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return False
+
+    def is_stationary(self) -> bool:
+        return True
+
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        return np.full(n, self.value, dtype=dtype)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        return np.full((len(a), len(b)), self.value, dtype=a.dtype)
+
+    def diagonal(self, a: Embedding) -> Array:
+        return np.full(len(a), self.value, dtype=np.float64)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return None, None, {"value": float(W.sum())}
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        return None, {"value": float(w.sum())}
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        return {"value": np.ones((len(a), len(b), 1))}
+
+    def features(self, X: Any, frame: Any = None) -> Any:
+        return np.sqrt(self.embed(X))[:, None]

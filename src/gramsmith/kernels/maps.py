@@ -1,0 +1,103 @@
+"""Maps of samples, for k(phi(x), phi(z)): `kernel @ map`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from gramsmith.kernels.base import Array, Gradient, NotDifferentiable
+
+
+class SampleMap(BaseEstimator):  # type: ignore[misc]
+    """A function of one sample: `__call__` on rows, and its pullback."""
+
+    free: tuple[str, ...] = ()
+    linear = False
+    requires_vector_input = True
+
+    def __call__(self, X: Any) -> Any:
+        """Return phi of every row of X."""
+        raise NotDifferentiable(f"{type(self).__name__} defines no map.")
+
+    def vjp(self, X: Any, dphi: Any) -> tuple[Any, Gradient]:
+        """Return the derivatives by X and by the parameters, given those by phi(X)."""
+        raise NotDifferentiable(
+            f"Expected a map with a derivative, got {type(self).__name__}, which has none. "
+            "Use LinearMap, or keep what lies before the map fixed."
+        )
+
+
+class LinearMap(SampleMap):
+    """The linear map phi(x) = S'x.
+
+    ``Gaussian.from_gamma(1) @ LinearMap(S)`` is the kernel exp(-|S'x - S'z|²) of Pothin & Richard.
+
+    Parameters
+    ----------
+    S : array of shape (p, q), or of shape (p,) for a diagonal matrix
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> k = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.array([[1.0], [0.0]]))
+    >>> k([[0.0, 5.0]], [[1.0, 9.0]]).round(6)
+    array([[0.367879]])
+    """
+
+    free = ("S",)
+    linear = True
+
+    def __init__(self, S: Any) -> None:
+        self.S = S
+
+    def __call__(self, X: Any) -> Any:
+        """Return X S."""
+        S = np.asarray(self.S, dtype=np.float64)
+        if X.shape[1] != len(S):
+            raise ValueError(
+                f"Expected {len(S)} features (the rows of S), got {X.shape[1]}. "
+                "Pass the columns that S was made for."
+            )
+        if S.ndim == 1:
+            return sp.csr_array(X.multiply(S[None, :])) if sp.issparse(X) else X * S
+        return X @ S
+
+    def vjp(self, X: Any, dphi: Array) -> tuple[Any, Gradient]:
+        """Return dphi S' and X' dphi."""
+        S = np.asarray(self.S, dtype=np.float64)
+        if S.ndim == 1:
+            product = X.multiply(dphi).sum(axis=0) if sp.issparse(X) else (X * dphi).sum(axis=0)
+            return dphi * S, {"S": np.asarray(product).ravel()}
+        return dphi @ S.T, {"S": X.T @ dphi}
+
+
+class FunctionMap(SampleMap):
+    """A map given by any function of X, or by a fitted transformer.
+
+    Parameters
+    ----------
+    function : callable or fitted transformer
+        `function(X)` or `function.transform(X)` returns one row per sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> (gs.Linear() @ np.abs)([[-1.0]], [[2.0]])
+    array([[2.]])
+    """
+
+    def __init__(self, function: Callable[[Any], Any] | Any) -> None:
+        self.function = function
+
+    requires_vector_input = False
+
+    def __call__(self, X: Any) -> Any:
+        """Return the mapped rows."""
+        transform = getattr(self.function, "transform", self.function)
+        return transform(X)

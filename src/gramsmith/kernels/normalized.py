@@ -1,0 +1,208 @@
+"""Kernels that look at the diagonal of another kernel: its cosine and its own distance."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.embedding import Embedding, add, add_named
+
+
+class DiagonalKernel(Kernel):
+    """A function of k(x, z) and of numbers made from k(x, x) and k(z, z).
+
+    The embedding is (that of the inner kernel, one number c per sample). Subclasses give
+    `from_diagonal` (c as a function of the inner diagonal) and its slope.
+    """
+
+    kernel: Kernel
+
+    def from_diagonal(self, d: Array) -> Array:
+        """Return the number kept per sample."""
+        raise self._no_derivative()
+
+    def from_diagonal_slope(self, d: Array) -> Array:
+        """Return the derivative of `from_diagonal`."""
+        raise self._no_derivative()
+
+    def check_input(self, X: Any) -> Any:
+        return self.kernel.check_input(X)
+
+    def frame(self, *Xs: Any) -> Any:
+        return self.kernel.frame(*Xs)
+
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        E = self.kernel.embed(X, frame, dtype)
+        return E, self.from_diagonal(self.kernel.diagonal(E)).astype(dtype)
+
+    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
+        inner, dc = dE
+        own: Gradient = {}
+        if dc is not None:
+            d = self.kernel.diagonal(E[0])
+            through_diagonal, own = self.kernel.diagonal_vjp(E[0], dc * self.from_diagonal_slope(d))
+            inner = add(inner, through_diagonal)
+        dX, by_parameter = self.kernel.embed_vjp(X, frame, E[0], inner)
+        total = add_named(dict(own), by_parameter)
+        return dX, {f"kernel__{name}": value for name, value in total.items()}
+
+    def _inner(self, a: Embedding, b: Embedding) -> Array:
+        return self.kernel.tile(a[0], a[0] if a is b else b[0])
+
+
+class Normalized(DiagonalKernel):
+    r"""The cosine of a kernel, so that every sample has length one.
+
+    .. math:: k'(x, z) = k(x, z) / \sqrt{k(x, x)\, k(z, z)}, \qquad 0/0 := 0
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Normalized(gs.Linear())([[3.0, 0.0]], [[1.0, 1.0]]).round(6)
+    array([[0.707107]])
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def from_diagonal(self, d: Array) -> Array:
+        return np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
+
+    def from_diagonal_slope(self, d: Array) -> Array:
+        return np.asarray(-0.5 * self.from_diagonal(d) ** 3)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        K = self._inner(a, b)
+        K *= a[1][:, None]
+        K *= b[1]
+        return K
+
+    def diagonal(self, a: Embedding) -> Array:
+        return (np.asarray(a[1]) > 0).astype(np.float64)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        inner = self._inner(a, b)
+        WK = W * inner
+        da, db, own = self.kernel.tile_vjp(a[0], b[0], W * a[1][:, None] * b[1], inner)
+        prefixed = {f"kernel__{name}": value for name, value in own.items()}
+        return (da, WK @ b[1]), (db, WK.T @ a[1]), prefixed
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        return (None, None), {}
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        # d(k c c') needs the derivative of the inner diagonal as well: dc = slope(d) dd
+        inner = self._inner(a, b)
+        outer = (a[1][:, None] * b[1])[..., None]
+        result = {}
+        diagonals = [self._diagonal_jacobian(e) for e in (a, b)]
+        for name, J in self.kernel.tile_jacobian(a[0], b[0]).items():
+            ca, cb = diagonals[0][name], diagonals[1][name]
+            side = ca[:, None, :] * b[1][None, :, None] + a[1][:, None, None] * cb[None, :, :]
+            result[f"kernel__{name}"] = J * outer + inner[..., None] * side
+        return result
+
+    def _diagonal_jacobian(self, e: Embedding) -> Gradient:
+        slope = self.from_diagonal_slope(self.kernel.diagonal(e[0]))
+        jacobian = self.kernel.tile_jacobian(e[0], e[0])
+        index = np.arange(len(slope))
+        return {name: J[index, index, :] * slope[:, None] for name, J in jacobian.items()}
+
+    def features(self, X: Any, frame: Any = None) -> Any:
+        U = self.kernel.features(X, frame)
+        if U is None:
+            return None
+        squared = U.multiply(U) if hasattr(U, "multiply") else U * U
+        c = self.from_diagonal(np.asarray(squared.sum(axis=1)).ravel())
+        return U.multiply(c[:, None]).tocsr() if hasattr(U, "multiply") else U * c[:, None]
+
+    def formula(self) -> str:
+        return f"Normalized({self.kernel.formula()})"
+
+
+class GaussianOf(DiagonalKernel):
+    r"""The Gaussian of a kernel's own distance.
+
+    .. math:: k'(x, z) = \exp\left(-\frac{k(x, x) + k(z, z) - 2 k(x, z)}{2 \ell^2}\right)
+
+    Parameters
+    ----------
+    kernel : Kernel
+    length_scale : float, default=1.0
+        Width, in units of the kernel's distance.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.GaussianOf(gs.Linear(), 2.0)([[0.0]], [[2.0]]).round(6)
+    array([[0.606531]])
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ("length_scale",)
+
+    def __init__(self, kernel: Kernel, length_scale: float = 1.0) -> None:
+        self.kernel = kernel
+        self.length_scale = length_scale
+
+    def from_diagonal(self, d: Array) -> Array:
+        return d
+
+    def from_diagonal_slope(self, d: Array) -> Array:
+        return np.ones_like(d)
+
+    def _exponent(self, a: Embedding, b: Embedding) -> Array:
+        s = 2.0 * self._inner(a, b)
+        s -= a[1][:, None]
+        s -= b[1]
+        if a is b:
+            np.fill_diagonal(s, 0.0)
+        np.minimum(s, 0.0, out=s)
+        s *= 0.5 / float(self.length_scale) ** 2
+        return s
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        s = self._exponent(a, b)
+        return np.asarray(np.exp(s, out=s))
+
+    def diagonal(self, a: Embedding) -> Array:
+        return np.ones(len(a[1]))
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        s = self._exponent(a, b)
+        V = W * np.exp(s)
+        own: Gradient = {"length_scale": -2.0 * float(np.vdot(V, s)) / self.length_scale}
+        V *= 1.0 / float(self.length_scale) ** 2
+        da, db, inner = self.kernel.tile_vjp(a[0], b[0], V)
+        own.update({f"kernel__{name}": value for name, value in inner.items()})
+        return (da, -0.5 * V.sum(axis=1)), (db, -0.5 * V.sum(axis=0)), own
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        return (None, None), {}
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        s = self._exponent(a, b)
+        K = np.exp(s)
+        result: Gradient = {"length_scale": (-2.0 * s * K / self.length_scale)[..., None]}
+        inner = self.kernel.tile_jacobian(a[0], b[0])
+        sides = [self._own_jacobian(e[0]) for e in (a, b)]
+        for name, J in inner.items():
+            ds = 2.0 * J - sides[0][name][:, None, :] - sides[1][name][None, :, :]
+            result[f"kernel__{name}"] = K[..., None] * ds * (0.5 / self.length_scale**2)
+        return result
+
+    def _own_jacobian(self, e: Embedding) -> Gradient:
+        index = np.arange(len(self.kernel.diagonal(e)))
+        return {n: J[index, index, :] for n, J in self.kernel.tile_jacobian(e, e).items()}
+
+    def formula(self) -> str:
+        return f"GaussianOf({self.kernel.formula()}, {self.length_scale:.4g})"

@@ -1,0 +1,103 @@
+"""Kernels that are a scalar function of one number per pair: two formulas each."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.geometry import Geometry
+
+
+class PairKernel(Kernel):
+    """k(x, z) = value(s(x, z)), where the geometry gives s.
+
+    A subclass gives `geometry`, `value(s)`, `slope(s)` (the derivative of value), and `partials(s)`
+    if it has parameters besides `length_scale`, which belongs to the geometry.
+    """
+
+    geometry: ClassVar[Geometry]
+    length_scale: Any
+    scales_inputs: ClassVar[bool] = False  # whether `length_scale` divides the inputs
+
+    def value(self, s: Array) -> Array:
+        """Return the kernel as a function of s; may overwrite s."""
+        raise self._no_derivative()
+
+    def slope(self, s: Array) -> Array:
+        """Return the derivative of `value`."""
+        raise self._no_derivative()
+
+    def partials(self, s: Array) -> Gradient:
+        """Return the derivative of `value` by each parameter except `length_scale`."""
+        return {}
+
+    @property
+    def scale(self) -> Any:
+        """What the inputs are divided by; proportional to `length_scale`."""
+        return self.length_scale if self.scales_inputs else 1.0
+
+    @property
+    def accepts_sparse(self) -> bool:
+        return self.geometry.sparse
+
+    def check_input(self, X: Any) -> Any:
+        X = super().check_input(X)
+        size = np.size(self.scale)
+        if np.ndim(self.scale) and size != X.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__}: expected one length_scale or one per feature "
+                f"({X.shape[1]}), got {size}. Match length_scale to the columns of X."
+            )
+        return X
+
+    def frame(self, *Xs: Any) -> Any:
+        return self.geometry.frame(*Xs)
+
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        return self.geometry.embed(X, frame, self.scale, dtype)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        return self.value(self.geometry.pair(a, b))
+
+    def diagonal(self, a: Embedding) -> Array:
+        return np.asarray(self.value(self.geometry.own(a)), dtype=np.float64)
+
+    def weigh(self, a: Embedding, b: Embedding, W: Array, K: Array | None) -> tuple[Array, Gradient]:
+        """Return W * slope and the derivatives by the parameters of `value`."""
+        s = self.geometry.pair(a, b)
+        own = {name: np.vdot(W, part) for name, part in self.partials(s).items()}
+        return W * self.slope(s), own
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        V, own = self.weigh(a, b, W, K)
+        da, db = self.geometry.pair_vjp(a, b, V)
+        return da, db, own
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        s = self.geometry.own(a)
+        own = {name: np.vdot(w, part) for name, part in self.partials(s).items()}
+        return self.geometry.own_vjp(a, w * self.slope(s)), own
+
+    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
+        if dE is None or not self.scales_inputs:
+            return dE, {}
+        Z = self.geometry.points(E)
+        # Z is proportional to 1 / l, hence dl_k = -Σ_i dZ_ik Z_ik / l_k
+        product = Z.multiply(dE) if hasattr(Z, "multiply") else Z * dE
+        own = -np.asarray(product.sum(axis=0)).ravel() / self.length_scale
+        dX = dE / np.asarray(self.scale)
+        return dX, {"length_scale": own if np.ndim(self.length_scale) else float(own.sum())}
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        s = self.geometry.pair(a, b)
+        jacobian = {name: part[..., None] for name, part in self.partials(s.copy()).items()}
+        if self.scales_inputs:
+            parts = self.geometry.per_feature(a, b) if np.ndim(self.length_scale) else s[..., None]
+            ratio = -self.geometry.degree() / np.asarray(self.length_scale)
+            jacobian["length_scale"] = parts * self.slope(s)[..., None] * ratio
+        return jacobian

@@ -1,0 +1,267 @@
+"""Kernel matrices that somebody else computed: the kernel, the checks and the repairs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gramsmith.kernels.base import Array, Gradient, Kernel, check_finite
+from gramsmith.kernels.embedding import Embedding
+
+
+class Precomputed(Kernel):
+    """The kernel whose samples are the rows of a given Gram matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> K = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> bool((gs.Precomputed()(K) == K).all())
+    True
+    """
+
+    def check_input(self, X: Any) -> Any:
+        if np.iscomplexobj(X):
+            raise ValueError("Expected a real kernel matrix, got complex numbers. Take X.real.")
+        X = np.asarray(X)
+        if X.dtype.kind not in "fiub":
+            raise ValueError(f"Expected a numeric kernel matrix, got dtype {X.dtype}.")
+        X = X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
+        if X.ndim != 2:
+            raise ValueError(f"Expected a kernel matrix (2 axes), got {X.ndim} axes.")
+        check_finite(X)
+        return X
+
+    def frame(self, *Xs: Any) -> Any:
+        if Xs[0].shape[0] != Xs[0].shape[1]:
+            raise ValueError(
+                f"Expected a square kernel matrix, got shape {Xs[0].shape}. "
+                "Rows and columns must be the same samples."
+            )
+
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        return np.asarray(X, dtype=dtype), np.arange(X.shape[0])
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        (K, _), (_, columns) = a, b
+        if len(columns) and len(columns) == columns[-1] - columns[0] + 1:
+            return np.array(K[:, columns[0] : columns[-1] + 1])
+        return np.asarray(K[:, columns])
+
+    def diagonal(self, a: Embedding) -> Array:
+        K, columns = a
+        return np.asarray(K[np.arange(len(columns)), columns], dtype=np.float64)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return None, None, {}
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        return None, {}
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """Return X: it is the kernel matrix already (its columns are the samples of Y)."""
+        X = self.check_input(X)
+        return (X, np.empty((*X.shape, 0))) if eval_gradient else X
+
+    def diag(self, X: Any) -> Array:
+        """Return the diagonal of the matrix."""
+        return np.asarray(np.diagonal(self.check_input(X)), dtype=np.float64)
+
+
+def check_kernel_matrix(K: Any, *, symmetric: str = "raise", psd: str = "warn") -> Array:
+    """Return K as a float array after checking that it can be a kernel matrix.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+    symmetric : {"raise", "average"}
+        What to do when K differs from its transpose by more than 1e-8 of its largest entry.
+    psd : {"raise", "warn", "ignore"}
+        What to do when K has an eigenvalue below -n eps times the largest; "ignore" skips the
+        eigenvalues.
+
+    Returns
+    -------
+    array of shape (n, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> gs.check_kernel_matrix(np.eye(2)).shape
+    (2, 2)
+    """
+    _member("symmetric", symmetric, ("raise", "average"))
+    _member("psd", psd, ("raise", "warn", "ignore"))
+    K = Precomputed().check_input(K)
+    Precomputed().frame(K)
+    gap = asymmetry(K)
+    top = float(np.abs(K).max(initial=0.0))
+    if gap > 1e-8 * max(top, np.finfo(float).tiny):
+        if symmetric == "raise":
+            raise ValueError(
+                f"Expected a symmetric kernel matrix, got entries that differ by {gap:.3g} from their "
+                'mirror image. Use symmetric="average", or (K + K.T) / 2.'
+            )
+    if gap:
+        K = 0.5 * (K + K.T)
+    if psd != "ignore" and len(K):
+        low, high = (float(v) for v in np.linalg.eigvalsh(K)[[0, -1]])
+        if low < -1e3 * len(K) * np.finfo(K.dtype).eps * max(abs(high), abs(low)):
+            message = (
+                f"Expected a positive semidefinite kernel matrix, got smallest eigenvalue {low:.6g} "
+                f"(largest {high:.6g}). Repair it with gramsmith.nearest_psd(K), or accept it with "
+                'psd="ignore".'
+            )
+            if psd == "raise":
+                raise ValueError(message)
+            warnings.warn(message, UserWarning, stacklevel=2)
+    return np.asarray(K)
+
+
+def asymmetry(K: Array, block: int = 1024) -> float:
+    """Return max |K - K'| in row blocks."""
+    parts = (
+        np.abs(K[i : i + block] - K[:, i : i + block].T).max(initial=0.0)
+        for i in range(0, len(K), block)
+    )
+    return float(max(parts, default=0.0))
+
+
+def nearest_psd(K: Any, method: str = "clip") -> Array:
+    """Return a positive semidefinite matrix near K.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric.
+    method : {"clip", "flip", "shift"}
+        Negative eigenvalues become 0 (the nearest matrix in the Frobenius norm), their absolute
+        value, or all eigenvalues are moved up together.
+
+    Returns
+    -------
+    array of shape (n, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> gs.nearest_psd(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    _member("method", method, ("clip", "flip", "shift"))
+    K = check_kernel_matrix(K, psd="ignore").astype(np.float64)
+    if method == "shift":
+        low = float(np.linalg.eigvalsh(K)[0])
+        return np.asarray(K - min(low, 0.0) * np.eye(len(K)))
+    values, vectors = np.linalg.eigh(K)
+    values = np.maximum(values, 0.0) if method == "clip" else np.abs(values)
+    repaired = (vectors * values) @ vectors.T
+    return np.asarray(0.5 * (repaired + repaired.T))
+
+
+class KernelCenterer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Centre kernel matrices in feature space, new blocks with the training means.
+
+    .. math:: k_c(x) = k(x) - \\overline{k(x)} - K1/n + 1'K1/n^2
+
+    Attributes
+    ----------
+    means_ : array of shape (n,)
+        Column means of the training matrix.
+    mean_ : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramsmith.kernels import KernelCenterer
+    >>> bool(abs(KernelCenterer().fit_transform(np.eye(3)).sum()) < 1e-12)
+    True
+    """
+
+    def fit(self, K: Any, y: Any = None) -> KernelCenterer:
+        """Learn the means of the training matrix K, shape (n, n)."""
+        K = validate_data(self, K, dtype=(np.float64, np.float32))
+        Precomputed().frame(K)
+        self.means_ = K.mean(axis=0, dtype=np.float64)
+        self.mean_ = float(self.means_.mean())
+        return self
+
+    def transform(self, K: Any) -> Array:
+        """Return the centred block of shape (n_new, n)."""
+        check_is_fitted(self)
+        K = validate_data(self, K, dtype=(np.float64, np.float32), reset=False)
+        return np.asarray(K - K.mean(axis=1, keepdims=True) - self.means_ + self.mean_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        return tags
+
+
+class KernelNormalizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Divide kernel matrices by the lengths of their samples (cosine), 0/0 being 0.
+
+    Attributes
+    ----------
+    diagonal_ : array of shape (n,)
+        Diagonal of the training matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramsmith.kernels import KernelNormalizer
+    >>> KernelNormalizer().fit_transform(4.0 * np.eye(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    def fit(self, K: Any, y: Any = None) -> KernelNormalizer:
+        """Learn the diagonal of the training matrix K, shape (n, n)."""
+        K = validate_data(self, K, dtype=(np.float64, np.float32))
+        Precomputed().frame(K)
+        self.diagonal_ = np.array(np.diagonal(K), dtype=np.float64)
+        if self.diagonal_.min(initial=0.0) < 0:
+            raise ValueError(
+                f"Expected a diagonal >= 0, got {self.diagonal_.min():.6g}. "
+                "Repair the matrix with gramsmith.nearest_psd first."
+            )
+        return self
+
+    def transform(self, K: Any, diagonal: Any = None) -> Array:
+        """Return the normalised block; `diagonal` holds k(x, x) of the new samples.
+
+        Without `diagonal` the rows must be the training samples.
+        """
+        check_is_fitted(self)
+        K = validate_data(self, K, dtype=(np.float64, np.float32), reset=False)
+        own = self.diagonal_ if diagonal is None else np.asarray(diagonal, dtype=np.float64)
+        if own.shape != (len(K),):
+            raise ValueError(
+                f"Expected the diagonal k(x, x) of the {len(K)} new samples, got shape {own.shape}. "
+                "Pass diagonal= with one number per row."
+            )
+        return np.asarray(K * _inverse_root(own)[:, None] * _inverse_root(self.diagonal_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        return tags
+
+
+def _inverse_root(d: Array) -> Array:
+    return np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
+
+
+def _member(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"Expected {name} to be one of {', '.join(allowed)}, got {value!r}.")

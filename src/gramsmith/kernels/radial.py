@@ -1,0 +1,294 @@
+"""Kernels of the distance between two vectors."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gramsmith.kernels.base import Array, Gradient
+from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.geometry import ChiSquare, CityBlock, Geometry, SquaredEuclidean
+from gramsmith.kernels.pairwise import PairKernel
+
+
+class Radial(PairKernel):
+    """A function of the distance |x - z|, each feature divided by its length scale."""
+
+    positive: ClassVar[tuple[str, ...]] = ("length_scale",)
+    geometry: ClassVar[Geometry] = SquaredEuclidean()
+    scales_inputs: ClassVar[bool] = True
+
+    def is_stationary(self) -> bool:
+        return True
+
+
+class Gaussian(Radial):
+    r"""The Gaussian (RBF) kernel.
+
+    .. math:: k(x, z) = \exp\left(-\tfrac{1}{2} \sum_k (x_k - z_k)^2 / \ell_k^2\right)
+
+    Parameters
+    ----------
+    length_scale : float or array of shape (p,), default=1.0
+        One length for all features, or one per feature.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Gaussian(2.0)([[0.0], [2.0]])
+    array([[1.        , 0.60653066],
+           [0.60653066, 1.        ]])
+    >>> gs.Gaussian.from_gamma(0.125)
+    Gaussian(length_scale=2.0)
+    """
+
+    def __init__(self, length_scale: Any = 1.0) -> None:
+        self.length_scale = length_scale
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Gaussian:
+        """Return the kernel exp(-gamma |x - z|²)."""
+        if not (np.isfinite(gamma) and gamma > 0):
+            raise ValueError(f"Expected gamma > 0, got {gamma!r}. Use 1 / (2 length_scale²).")
+        return cls(float(1.0 / np.sqrt(2.0 * gamma)))
+
+    @property
+    def scale(self) -> Any:
+        # With this scale s = |x - z|² / 2l², and the kernel is exp(-s) without another pass.
+        return np.sqrt(2.0) * np.asarray(self.length_scale)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        S = self.geometry.negative_pair(a, b)  # type: ignore[attr-defined]
+        return np.asarray(np.exp(S, out=S))
+
+    def value(self, s: Array) -> Array:
+        return np.asarray(np.exp(-s))
+
+    def slope(self, s: Array) -> Array:
+        return np.asarray(-np.exp(-s))
+
+    def weigh(self, a: Embedding, b: Embedding, W: Array, K: Array | None) -> tuple[Array, Gradient]:
+        K = self.tile(a, b) if K is None else K
+        return -W * K, {}
+
+
+class Laplacian(Radial):
+    r"""The Laplacian (exponential) kernel of the l1 or the l2 distance.
+
+    .. math:: k(x, z) = \exp(-\|x - z\|_1 / \ell) \quad\text{or}\quad \exp(-\|x - z\|_2 / \ell)
+
+    Its slope at x = z, where the kernel has a kink, is taken to be 0.
+
+    Parameters
+    ----------
+    length_scale : float or array of shape (p,), default=1.0
+        One length for all features, or one per feature.
+    norm : {"l1", "l2"}, default="l1"
+        "l1" is scikit-learn's `laplacian_kernel`, "l2" the isotropic kernel.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Laplacian(1.0, norm="l2")([[0.0, 0.0]], [[3.0, 4.0]]).round(6)
+    array([[0.006738]])
+    """
+
+    def __init__(self, length_scale: Any = 1.0, norm: str = "l1") -> None:
+        self.length_scale = length_scale
+        self.norm = norm
+
+    @property
+    def geometry(self) -> Geometry:  # type: ignore[override]
+        return CityBlock() if self.norm == "l1" else SquaredEuclidean(cusp=True)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.norm not in ("l1", "l2"):
+            raise ValueError(f'Expected norm "l1" or "l2", got {self.norm!r}. Choose one of them.')
+
+    def value(self, s: Array) -> Array:
+        return np.asarray(np.exp(-s if self.norm == "l1" else -np.sqrt(s)))
+
+    def slope(self, s: Array) -> Array:
+        if self.norm == "l1":
+            return np.asarray(-np.exp(-s))
+        r = np.sqrt(s)
+        return np.where(r > 0, -np.exp(-r) / np.where(r > 0, 2.0 * r, 1.0), 0.0)
+
+
+class Matern(Radial):
+    r"""The Matérn kernel of smoothness 1/2, 3/2 or 5/2.
+
+    .. math:: k = e^{-r},\quad (1 + \sqrt3 r) e^{-\sqrt3 r},\quad
+              (1 + \sqrt5 r + \tfrac53 r^2) e^{-\sqrt5 r}, \qquad r = \|x - z\| / \ell
+
+    Parameters
+    ----------
+    length_scale : float or array of shape (p,), default=1.0
+        One length for all features, or one per feature.
+    nu : {0.5, 1.5, 2.5}, default=1.5
+        Smoothness; 0.5 is the l2 Laplacian.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Matern(nu=2.5)([[0.0]], [[1.0]]).round(6)
+    array([[0.523994]])
+    """
+
+    def __init__(self, length_scale: Any = 1.0, nu: float = 1.5) -> None:
+        self.length_scale = length_scale
+        self.nu = nu
+
+    @property
+    def geometry(self) -> Geometry:  # type: ignore[override]
+        return SquaredEuclidean(cusp=self.nu == 0.5)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(
+                f"Expected nu 0.5, 1.5 or 2.5, got {self.nu!r}. Choose one of them, "
+                "or Gaussian for the limit of large nu."
+            )
+
+    def value(self, s: Array) -> Array:
+        r = np.sqrt(2.0 * self.nu * s)
+        e = np.exp(-r)
+        if self.nu == 0.5:
+            return np.asarray(e)
+        return np.asarray((1.0 + r) * e if self.nu == 1.5 else (1.0 + r + r * r / 3.0) * e)
+
+    def slope(self, s: Array) -> Array:
+        # With t = 2 nu s: d/dt e^-r = -e^-r/2r, (1+r)e^-r -> -e^-r/2, (1+r+r²/3)e^-r -> -(1+r)e^-r/6
+        r = np.sqrt(2.0 * self.nu * s)
+        e = np.exp(-r)
+        if self.nu == 0.5:
+            return np.where(r > 0, -e / np.where(r > 0, 2.0 * r, 1.0), 0.0)
+        return np.asarray(-1.5 * e if self.nu == 1.5 else (-5.0 / 6.0) * (1.0 + r) * e)
+
+
+class RationalQuadratic(Radial):
+    r"""The rational quadratic kernel, a mixture of Gaussians of all widths.
+
+    .. math:: k(x, z) = \left(1 + \|x - z\|^2 / 2 \alpha \ell^2\right)^{-\alpha}
+
+    Parameters
+    ----------
+    length_scale : float or array of shape (p,), default=1.0
+        One length for all features, or one per feature.
+    alpha : float, default=1.0
+        Large alpha is the Gaussian kernel.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.RationalQuadratic(1.0, alpha=0.5)([[0.0]], [[1.0]]).round(6)
+    array([[0.707107]])
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ("length_scale", "alpha")
+
+    def __init__(self, length_scale: Any = 1.0, alpha: float = 1.0) -> None:
+        self.length_scale = length_scale
+        self.alpha = alpha
+
+    def value(self, s: Array) -> Array:
+        return np.asarray((1.0 + s / (2.0 * self.alpha)) ** -self.alpha)
+
+    def slope(self, s: Array) -> Array:
+        return np.asarray(-0.5 * (1.0 + s / (2.0 * self.alpha)) ** (-self.alpha - 1.0))
+
+    def partials(self, s: Array) -> Gradient:
+        base = 1.0 + s / (2.0 * self.alpha)
+        return {"alpha": base**-self.alpha * (s / (2.0 * self.alpha * base) - np.log(base))}
+
+
+class Periodic(Radial):
+    r"""The periodic kernel of the distance.
+
+    .. math:: k(x, z) = \exp\left(-2 \sin^2(\pi \|x - z\| / p) / \ell^2\right)
+
+    It is positive definite for one feature; with several, use a product of periodic kernels on
+    single columns.
+
+    Parameters
+    ----------
+    length_scale : float, default=1.0
+        Smoothness within a period.
+    period : float, default=1.0
+        The distance after which the kernel repeats.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Periodic(period=2.0)([[0.0]], [[1.0], [2.0]]).round(6)
+    array([[0.135335, 1.      ]])
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ("length_scale", "period")
+    scales_inputs: ClassVar[bool] = False
+
+    def __init__(self, length_scale: float = 1.0, period: float = 1.0) -> None:
+        self.length_scale = length_scale
+        self.period = period
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if np.ndim(self.length_scale):
+            raise ValueError("Periodic: expected one length_scale, got several. Give a number.")
+
+    def value(self, s: Array) -> Array:
+        return np.asarray(np.exp(-2.0 * (np.sin(np.pi * np.sqrt(s) / self.period) / self.length_scale) ** 2))
+
+    def slope(self, s: Array) -> Array:
+        # sin(2πr/p)/r -> 2π/p as r -> 0: np.sinc(x) = sin(πx)/πx
+        c = 2.0 / self.period
+        ratio = np.pi * c * np.sinc(c * np.sqrt(s))
+        return np.asarray(-self.value(s) * np.pi / (self.period * self.length_scale**2) * ratio)
+
+    def partials(self, s: Array) -> Gradient:
+        K, r = self.value(s), np.sqrt(s)
+        angle = np.pi * r / self.period
+        return {
+            "length_scale": 4.0 * K * np.sin(angle) ** 2 / self.length_scale**3,
+            "period": 2.0 * K * np.sin(2.0 * angle) * angle / (self.period * self.length_scale**2),
+        }
+
+
+class Chi2(PairKernel):
+    r"""The exponential chi-squared kernel of histograms.
+
+    .. math:: k(x, z) = \exp\left(-\gamma \sum_k (x_k - z_k)^2 / (x_k + z_k)\right)
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Inverse width.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Chi2(0.5)([[1.0, 0.0]], [[0.0, 1.0]]).round(6)
+    array([[0.367879]])
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ("gamma",)
+    geometry: ClassVar[Geometry] = ChiSquare()
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        self.gamma = gamma
+
+    @property
+    def requires_nonnegative_input(self) -> bool:
+        return True
+
+    def value(self, s: Array) -> Array:
+        return np.asarray(np.exp(-self.gamma * s))
+
+    def slope(self, s: Array) -> Array:
+        return np.asarray(-self.gamma * np.exp(-self.gamma * s))
+
+    def partials(self, s: Array) -> Gradient:
+        return {"gamma": -s * np.exp(-self.gamma * s)}
