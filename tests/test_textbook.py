@@ -1,0 +1,379 @@
+"""The oracle against the golden values, the reference values and the theorems."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import golden
+import textbook as tb
+
+X, y, K = golden.X, golden.y, golden.K
+SLACK = 1e-9  # rounding, in inequalities
+problems = settings(max_examples=150, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def problem(seed, classes=2):
+    """A random positive semidefinite K of one of three shapes, and labels, two a class at least."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2 * classes, 24))
+    labels = np.concatenate(
+        [np.repeat(np.arange(classes), 2), rng.integers(0, classes, n - 2 * classes)]
+    )
+    points = rng.normal(size=(n, int(rng.integers(1, 6)))) * rng.uniform(0.2, 3)
+    points += rng.uniform(0, 3) * rng.normal(size=(classes, points.shape[1]))[labels]
+    shape = rng.integers(3)
+    if shape == 0:
+        return tb.gaussian(points, length_scale=rng.uniform(0.2, 5)), labels
+    if shape == 1:
+        return tb.linear(points), labels
+    factor = rng.normal(size=(n, n))
+    return factor @ factor.T, labels
+
+
+def _values():
+    S, one = np.eye(3) / np.sqrt(2), tb.gaussian(X, length_scale=0.2)
+    d_kta, d_cka = tb.d_alignment(K, y), tb.d_alignment(K, y, "centred")
+    d_fsm, d_csm = tb.d_fsm(K, y), tb.d_csm_covariance(K, y)
+    F = tb.fsm_pairwise(K, golden.lab)
+    sigma, sigma_kta = tb.best_sigma(X, y)
+    u = tb.two_kernel_u(one, K, y)
+    blocks, kept = tb.inductive_blocks(K, np.arange(8), y[:8], 0.1)
+    kernels = [np.exp(-gamma * tb.squared_distances(X)) for gamma in (0.05, 0.5, 2, 8)]
+    weights, attained = tb.alignf(kernels, y)
+    rmb = tb.radius_margin(K, y, 10)
+    d_rmb, d_rmb_d_C = tb.d_radius_margin(K, y, 10)
+    d_kta_d_S = tb.d_transform(X, S, d_kta)
+    onehot = tb.target_matrix(golden.lab, "onehot")
+    return {
+        "sum_K": K.sum(),
+        "norm_K": tb.norm(K),
+        "kta": tb.kta(K, y),
+        "cka": tb.cka(K, y),
+        "cka_debiased": tb.cka_debiased(K, y),
+        "kta_off_diagonal": tb.kta_off_diagonal(K, y),
+        "kta_uneven": tb.kta(K, tb.target_matrix(y, "uneven")),
+        "mmd": tb.mmd(K, y),
+        "fsm_ddof1": tb.fsm(K, y),
+        "fsm_ddof0": tb.fsm(K, y, ddof=0),
+        "fsm_error_ddof1": tb.fsm_error_bound(K, y),
+        "fsm_error_ddof0": tb.fsm_error_bound(K, y, ddof=0),
+        "fsm_loo_ddof1": tb.fsm_loo(K, y),
+        "fsm_loo_ddof0": tb.fsm_loo(K, y, ddof=0),
+        "csm_ddof1": tb.csm(K, y),
+        "csm_ddof0": tb.csm(K, y, ddof=0),
+        "csm_scatter_2": tb.csm(K, y, "scatter"),
+        "csm_scatter_3": tb.csm(K, golden.lab, "scatter"),
+        "kta_3_onehot": tb.kta(K, onehot),
+        "kta_3_simplex": tb.kta(K, golden.lab),
+        "cka_3": tb.cka(K, onehot),
+        "cka_debiased_3": tb.cka_debiased(K, onehot),
+        "fsm_01": F[0, 1],
+        "fsm_02": F[0, 2],
+        "fsm_12": F[1, 2],
+        "fsm_regression": tb.fsm_regression(K, golden.yr),
+        "fsm_regression_error": tb.fsm_regression_error(K, golden.yr),
+        "regression_half": tb.kta(K, golden.yr),
+        "regression_cka": tb.cka(K, golden.yr),
+        "regression_cka_debiased": tb.cka_debiased(K, golden.yr),
+        "best_sigma": sigma,
+        "best_sigma_kta": sigma_kta,
+        "u_star": u,
+        "u_star_kta": tb.kta(u * one + (1 - u) * K, y),
+        "u_circle": u / np.hypot(u, 1 - u),
+        "spectral_all": tb.spectral_alignment(K, y)[0],
+        "spectral_top5": tb.spectral_alignment(K, y, 5)[0],
+        "norm_d_kta": tb.norm(d_kta),
+        "norm_d_cka": tb.norm(d_cka),
+        "norm_d_cka_debiased": tb.norm(tb.d_alignment(K, y, "debiased")),
+        "norm_d_fsm": tb.norm(d_fsm),
+        "norm_d_csm": tb.norm(d_csm),
+        "d_kta_d_sigma": tb.d_sigma(X, 1, d_kta),
+        "d_cka_d_sigma": tb.d_sigma(X, 1, d_cka),
+        "d_fsm_d_sigma": tb.d_sigma(X, 1, d_fsm),
+        "d_csm_d_sigma": tb.d_sigma(X, 1, d_csm),
+        "d_kta_d_S_diag": np.diag(d_kta_d_S),
+        "d_kta_d_S_01": d_kta_d_S[0, 1],
+        "d_fsm_d_S_diag": np.diag(tb.d_transform(X, S, d_fsm)),
+        "inductive_kept": kept,
+        "inductive_alignment": tb.kta(blocks[:8, :8], y[:8]),
+        "inductive_sum": blocks.sum(),
+        "alignf": attained,
+        "alignf_uniform": tb.cka(sum(kernels), y),
+        "alignf_weights": weights,
+        "w2": rmb["w2"],
+        "r2": rmb["r2"],
+        "rmb": rmb["rmb"],
+        "n_support": rmb["n_support"],
+        "d_rmb_d_S_diag": np.diag(tb.d_transform(X, S, d_rmb)),
+        "d_rmb_d_C": d_rmb_d_C,
+    }
+
+
+@pytest.fixture(scope="module")
+def values():
+    return _values()
+
+
+def test_every_golden_value_is_computed(values):
+    assert set(values) == set(golden.GOLDEN)
+
+
+@pytest.mark.parametrize("name", golden.GOLDEN)
+def test_golden_value(values, name):
+    expected, tolerance = golden.GOLDEN[name]
+    np.testing.assert_allclose(values[name], expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("case", golden.SIGMA_COUNTEREXAMPLES)
+def test_alignment_has_three_stationary_bandwidths(case):
+    x, labels, expected = case
+    found = tb.sigma_extrema(np.array(x, dtype=float)[:, None], np.array(labels))
+    assert [kind for *_, kind in found] == [kind for *_, kind in expected]
+    np.testing.assert_allclose([f[:2] for f in found], [e[:2] for e in expected], atol=1e-5)
+
+
+def test_fsm_bound_is_attained():
+    K_tight = golden.TIGHT_X @ golden.TIGHT_X.T
+    errors = tb.fsm_classifier_errors(K_tight, golden.TIGHT_Y, ddof=0)
+    np.testing.assert_allclose(errors, golden.TIGHT["error"])
+    bounds = [tb.fsm_error_bound(K_tight, golden.TIGHT_Y, ddof) for ddof in (0, 1)]
+    expected = [golden.TIGHT["bound_ddof0"], golden.TIGHT["bound_ddof1"]]
+    np.testing.assert_allclose(bounds, expected, atol=5e-5)
+
+
+def test_fsm_bound_needs_the_ties_of_a_class_without_spread():
+    # The negative class is one point on the line, twice; the threshold falls on that very point.
+    x, labels = np.array([1.0, 1.0, -1.0, -3.0]), np.array([-1, -1, 1, 1])
+    K_flat = np.outer(x, x)
+    assert tb.fsm(K_flat, labels, ddof=0) == pytest.approx(1 / 3)
+    assert tb.fsm_error_bound(K_flat, labels, ddof=0) == pytest.approx(0.1)
+    assert max(tb.fsm_classifier_errors(K_flat, labels, ddof=0)) == 0
+    g = K_flat @ tb.mean_difference(labels)
+    on_threshold = g == g[labels == -1].mean()
+    assert np.mean(on_threshold) == 0.5  # what counting every tie as an error would give, above 0.1
+
+
+@pytest.mark.parametrize(("per_axis", "spread"), [(True, 0.5), (False, 0.5 / np.sqrt(2))])
+@pytest.mark.parametrize("degrees", [30, 90, 180])
+def test_two_clouds_have_the_closed_form_alignment(per_axis, spread, degrees):
+    beta, gaps = np.deg2rad(degrees), []
+    labels = np.repeat([1, -1], 200)
+    half = np.array([0.5, 0.5 / np.tan(beta / 2)])  # means d = 1 apart, under the angle beta
+    for seed in range(20):
+        noise = np.random.default_rng(seed).normal(size=(400, 2)) * spread
+        cloud = np.where(labels[:, None] == 1, half, half * [-1, 1]) + noise
+        gaps.append(1 - tb.kta(cloud @ cloud.T, labels))
+    assert np.mean(gaps) == pytest.approx(golden.fig3_kta_gap(beta, per_axis), abs=0.015)
+
+
+@pytest.mark.parametrize("n", [4, 7, 30])
+def test_identity(n):
+    labels = np.where(np.arange(n) % 2, 1, -1)
+    assert tb.kta(np.eye(n), labels) == pytest.approx(1 / np.sqrt(n))
+    assert tb.fsm(np.eye(n), labels) == 0
+    assert tb.fsm_loo(np.eye(n), labels) == np.inf
+    assert tb.cka_debiased(np.eye(n), labels) == 0
+
+
+@pytest.mark.parametrize("positive", [1, 2, 5])
+def test_ones(positive):
+    labels = np.array([1] * positive + [-1] * (10 - positive))
+    ones = np.ones((10, 10))
+    assert tb.kta(ones, labels) == pytest.approx((labels.sum() / 10) ** 2)
+    assert tb.cka(ones, labels) == 0
+    assert tb.fsm(ones, labels, ddof=0) == np.inf
+    assert tb.csm(ones, labels, ddof=0, normalized=True) == 1
+    assert tb.fsm_error_bound(ones, labels, ddof=0) == 1
+
+
+@problems
+@given(seeds)
+def test_nonnegative_kernels_cannot_reach_one(seed):
+    K, labels = problem(seed)
+    K, sizes = np.abs(K), np.bincount(labels)
+    assert tb.kta(K, labels) <= np.sqrt(np.sum(sizes**2)) / len(K) + SLACK
+
+
+@problems
+@given(seeds)
+def test_fsm_bounds_each_class_error(seed):
+    K, labels = problem(seed)
+    for ddof in (0, 1):
+        assert (
+            max(tb.fsm_classifier_errors(K, labels, ddof))
+            <= tb.fsm_error_bound(K, labels, ddof) + SLACK
+        )
+
+
+@problems
+@given(seeds)
+def test_union_bound_of_pairwise_voting(seed):
+    K, labels = problem(seed, classes=3)
+    for ddof in (0, 1):
+        assert (
+            tb.pairwise_vote_error(K, labels, ddof) <= tb.fsm_error_bound(K, labels, ddof) + SLACK
+        )
+
+
+@problems
+@given(seeds)
+def test_parzen_bounds(seed):
+    K, labels = problem(seed)
+    z, n, H = tb.signs(labels), len(K), tb.centering_matrix(len(K))
+    err = tb.parzen_training_error(K, labels)
+    top = np.linalg.eigvalsh(K)[-1]
+    assert err <= 1 - z @ K @ z / (n * top) + SLACK <= tb.parzen_error_bound(K, labels) + 2 * SLACK
+    wrong = z * (H @ K @ H @ z) <= 0
+    assert wrong.mean() <= 1 - tb.cka(K, labels) * np.sum((H @ z) ** 2) / n + SLACK
+    wrong = z * (K @ -tb.mean_difference(labels)) <= 0
+    n_pos, n_neg = np.sum(z > 0), np.sum(z < 0)
+    weighted = (n_neg * wrong[z > 0].mean() + n_pos * wrong[z < 0].mean()) / n
+    assert weighted <= 1 - tb.kta(K, tb.target_matrix(labels, "uneven")) + SLACK
+
+
+@problems
+@given(seeds)
+def test_parzen_bound_of_an_indefinite_kernel(seed):
+    K, labels = problem(seed)
+    K = K - np.random.default_rng(seed).uniform(0, 1) * np.trace(K) * np.eye(len(K))
+    assert tb.parzen_training_error(K, labels) <= tb.parzen_error_bound(K, labels) + SLACK
+
+
+def test_one_minus_squared_alignment_needs_a_positive_alignment():
+    K_bad = -np.outer(y, y).astype(float)
+    assert tb.kta(K_bad, y) == pytest.approx(-1)
+    assert tb.parzen_training_error(K_bad, y) == 1 == tb.parzen_error_bound(K_bad, y)
+
+
+@problems
+@given(seeds)
+def test_ridge_and_projection_bounds(seed):
+    K, labels = problem(seed)
+    z, rng = tb.signs(labels), np.random.default_rng(seed)
+    lower, exact, upper, by_alignment = tb.ridge_bounds(K, z, rng.uniform(0.01, 10))
+    assert lower <= exact + SLACK
+    assert exact <= upper + SLACK
+    assert upper <= by_alignment + SLACK
+    features = rng.normal(size=(3, len(z)))
+    assert tb.kta(features.T @ features, labels) <= tb.projected_alignment(features, z) + SLACK
+
+
+@problems
+@given(seeds)
+def test_identities_of_the_targets(seed):
+    K, labels = problem(seed)
+    n, z = len(K), tb.signs(labels)
+    H, delta = tb.centering_matrix(n), tb.mean_difference(labels)
+    n_pos, n_neg = np.sum(z > 0), np.sum(z < 0)
+    np.testing.assert_allclose(-delta, n / (2 * n_pos * n_neg) * H @ z, atol=1e-12)
+    half = tb.kta(K, tb.target_matrix(labels, "uneven"))
+    ratio = tb.norm(tb.centred(K)) / tb.norm(K)
+    assert half == pytest.approx(tb.cka(K, labels) * ratio, abs=1e-9)
+    assert tb.mmd(K, labels) == pytest.approx(delta @ K @ delta, rel=1e-9, abs=1e-9)
+    if tb.mmd(K, labels) > 1e-6 * tb.norm(K):
+        assert tb.fsm(K, labels) == pytest.approx(
+            tb.fsm_in_feature_space(K, labels), rel=1e-6, abs=1e-9
+        )
+
+
+def test_centring_makes_multiclass_targets_proportional():
+    onehot = tb.target_matrix(golden.lab, "onehot")
+    for kind, factor in (("simplex", 3 / 2), ("ovr", 4)):
+        T = tb.target_matrix(golden.lab, kind)
+        for P in (tb.centred, tb.u_centred):
+            np.testing.assert_allclose(P(T), factor * P(onehot), atol=1e-12)
+    balanced = tb.centred(tb.target_matrix(golden.lab, "balanced"))
+    np.testing.assert_allclose(balanced, tb.class_projector(golden.lab), atol=1e-12)
+    assert tb.norm(balanced) == pytest.approx(np.sqrt(2))
+
+
+def test_default_targets():
+    binary = tb.target_matrix(np.where(y > 0, "yes", "no"))
+    np.testing.assert_array_equal(binary, np.outer(y, y))
+    np.testing.assert_allclose(binary, tb.target_matrix(y, "simplex"))
+    labels = (X[:, :2] > 0).astype(int)
+    expected = sum(np.outer(2 * c - 1, 2 * c - 1) for c in labels.T)
+    np.testing.assert_array_equal(tb.target_matrix(labels), expected)
+    both = np.stack([golden.yr, X[:, 1]], axis=1)
+    expected = tb.target_matrix(both[:, 0]) + tb.target_matrix(both[:, 1])
+    np.testing.assert_allclose(tb.target_matrix(both), expected)
+
+
+def test_measures_do_not_move_with_the_origin():
+    for shift in (0.0, 1.0, 10.0):
+        moved = (X + shift) @ (X + shift).T
+        for measure in (tb.fsm, tb.fsm_loo, tb.csm, tb.cka, tb.cka_debiased):
+            assert measure(moved, y) == pytest.approx(measure(X @ X.T, y), rel=1e-9)
+
+
+def test_population_deviations_ignore_replication():
+    weights = np.where(y > 0, 3, 1)
+    assert tb.weighted(tb.fsm, K, y, weights, ddof=0) == pytest.approx(tb.fsm(K, y, ddof=0))
+    assert tb.weighted(tb.fsm, K, y, weights, ddof=1) != pytest.approx(tb.fsm(K, y, ddof=1))
+
+
+def test_repetition():
+    rows = tb.repeated_rows([2, 0, 1])
+    np.testing.assert_array_equal(rows, [0, 0, 2])
+    np.testing.assert_array_equal(tb.repeat_gram(K[:3, :3], [2, 0, 1]), K[np.ix_(rows, rows)])
+
+
+def test_unbiased_hsic_is_the_average_over_quadruples():
+    few = K[:7, :7]
+    assert tb.hsic(few, golden.yr[:7], unbiased=True) == pytest.approx(
+        tb.hsic_by_quadruples(few, golden.yr[:7])
+    )
+
+
+def test_unbiased_mmd_leaves_the_diagonal_out():
+    within = 1 / 4 + 1 / 8  # share of the unit diagonal in the two class means
+    biased, unbiased = tb.mmd(K, y), tb.mmd(K, y, unbiased=True)
+    a, b = tb.members(y)
+    means = [tb.block_mean(K, rows, rows, distinct=True) for rows in (a, b)]
+    removed = within - means[0] / len(a) - means[1] / len(b)
+    assert unbiased == pytest.approx(biased - removed)
+
+
+def test_aggregates_of_pairwise_fsm():
+    uneven = np.array([0] * 2 + [1] * 4 + [2] * 6)
+    F = tb.fsm(K, uneven, aggregate="matrix")
+    np.testing.assert_allclose(F, F.T)
+    mean = (6 * F[0, 1] + 8 * F[0, 2] + 10 * F[1, 2]) / 24
+    assert tb.fsm(K, uneven) == pytest.approx(mean)
+    assert tb.fsm(K, uneven, aggregate="max") == F.max()
+
+
+def test_csm_forms_agree_on_balanced_classes():
+    balanced = np.arange(12) % 2
+    assert tb.csm(K, balanced, "covariance", ddof=0, c=2) == pytest.approx(
+        tb.csm(K, balanced, "scatter")
+    )
+    Phi = tb.embed(K)
+    traces = [np.trace(np.cov(Phi[balanced == c].T)) for c in (0, 1)]
+    gap = Phi[balanced == 0].mean(axis=0) - Phi[balanced == 1].mean(axis=0)
+    assert tb.csm(K, balanced) == pytest.approx(sum(traces) / (gap @ gap))
+
+
+def test_regression_fsm_of_balanced_labels_is_at_least_fsm():
+    balanced = np.where(np.arange(12) % 2, 1.0, -1.0)
+    assert tb.fsm_regression(K, balanced) >= tb.fsm(K, balanced, ddof=0)
+    g = tb.centred(K) @ balanced
+    spread = (np.var(g[balanced > 0]) + np.var(g[balanced < 0])) / 2
+    distance = g[balanced > 0].mean() - g[balanced < 0].mean()
+    assert tb.fsm_regression(K, balanced) ** 2 == pytest.approx(spread / distance**2 * 4)
+
+
+def test_a_class_of_one_is_refused():
+    with pytest.raises(ValueError, match="1 members"):
+        tb.fsm(K[:4, :4], np.array([0, 1, 1, 1]))
+
+
+def test_jackknife_of_a_mean_is_its_standard_error():
+    def mean_of_diagonal(K, y):
+        return np.mean(np.diag(K))
+
+    values = np.arange(6.0)
+    error = tb.jackknife_error(mean_of_diagonal, np.diag(values), np.zeros(6), np.arange(6))
+    assert error == pytest.approx(np.std(values, ddof=1) / np.sqrt(6))
