@@ -1,0 +1,68 @@
+"""Pivoted Cholesky: exact on the pivots, monotone, lazy."""
+
+import numpy as np
+import pytest
+
+from gramsmith.solvers import pivoted_cholesky
+
+
+def gram(rng, n=80, p=2):
+    X = rng.normal(size=(n, p))
+    return np.exp(-((X[:, None] - X[None]) ** 2).sum(-1))
+
+
+def test_factor_is_exact_on_its_pivots(rng):
+    K = gram(rng)
+    factor = pivoted_cholesky(lambda j: K[:, j], K.diagonal(), max_rank=10, tol=0.0)
+    np.testing.assert_allclose((factor.L @ factor.L.T)[:, factor.pivots], K[:, factor.pivots])
+    np.testing.assert_allclose(np.triu(factor.L[factor.pivots], 1), 0.0)
+    np.testing.assert_allclose(
+        factor.residual, K.diagonal() - (factor.L**2).sum(axis=1), atol=1e-12
+    )
+    # The residual is a Schur complement, hence positive semidefinite.
+    assert np.linalg.eigvalsh(K - factor.L @ factor.L.T)[0] > -1e-10
+    assert factor.status == "max_rank"
+    assert "max_rank" in factor.advice
+
+
+def test_full_rank_reproduces_the_matrix(rng):
+    K = gram(rng, n=90) + np.eye(90)
+    factor = pivoted_cholesky(lambda j: K[:, j], K.diagonal(), tol=0.0)
+    assert factor.rank == 90
+    np.testing.assert_allclose(factor.L @ factor.L.T, K, atol=1e-10)
+
+
+def test_only_the_pivot_columns_are_asked_for(rng):
+    X = rng.normal(size=(5000, 2))
+    seen = []
+
+    def column(j):
+        seen.append(j)
+        return np.exp(-0.5 * ((X - X[j]) ** 2).sum(axis=1))
+
+    factor = pivoted_cholesky(column, np.ones(5000), tol=1e-6)
+    assert factor.converged
+    assert seen == factor.pivots.tolist()
+    assert factor.error <= 1e-6 * 5000
+    assert factor.rank < 150
+
+
+def test_rank_of_repeated_rows():
+    X = np.repeat(np.arange(6.0).reshape(3, 2), 4, axis=0)
+    K = X @ X.T
+    factor = pivoted_cholesky(lambda j: K[:, j], K.diagonal(), tol=0.0)
+    assert factor.rank == 2
+    assert factor.converged
+
+
+def test_zero_matrix_has_rank_zero():
+    factor = pivoted_cholesky(lambda j: np.zeros(4), np.zeros(4))
+    assert factor.rank == 0
+    assert factor.L.shape == (4, 0)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="nearest_psd"):
+        pivoted_cholesky(lambda j: np.ones(2), [-1.0, 1.0])
+    with pytest.raises(ValueError, match="max_rank"):
+        pivoted_cholesky(lambda j: np.ones(2), [1.0, 1.0], max_rank=0)

@@ -1,0 +1,110 @@
+"""L2-SVM and enclosing ball against scikit-learn, SLSQP and the golden values."""
+
+import golden as reference
+import numpy as np
+import pytest
+import textbook_learning as textbook
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gramsmith.solvers import radius_margin, solve_ball, solve_l2svm
+
+
+def sample(seed, n=30, p=3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0, 1, -1)
+    y[:2] = 1, -1
+    return X, y, np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1))
+
+
+def test_golden_radius_margin():
+    found = radius_margin(reference.K, reference.y, C=10.0)
+    assert found.converged
+    for value, key in ((found.margin.w2, "w2"), (found.ball.r2, "r2"), (found.bound, "rmb")):
+        expected, tol = reference.GOLDEN[key]
+        assert value == pytest.approx(expected, abs=tol)
+    assert len(found.margin.support) == reference.GOLDEN["n_support"][0]
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+def test_margin_against_libsvm(seed, C):
+    _, y, K = sample(seed, n=60)
+    a, bias, w2 = textbook.l2_svm(K, y, C)
+    found = solve_l2svm(K, y, C)
+    np.testing.assert_allclose(found.a, a, atol=1e-6 * a.max())
+    assert found.bias == pytest.approx(bias, abs=1e-6)
+    assert found.w2 == pytest.approx(w2, rel=1e-8)
+    # On support vectors y f = 1 - a/C, with K and not K + I/C.
+    f = K @ found.coef + found.bias
+    np.testing.assert_allclose((y * f)[found.support], 1 - found.a[found.support] / C, atol=1e-9)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0, np.inf])
+@pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
+def test_ball_against_slsqp(seed, C, kernel):
+    X, _, K = sample(seed, n=12)
+    K = K if kernel == "gaussian" else (X @ X.T + 1) ** 2
+    b, r2 = textbook.enclosing_ball(K, C)
+    found = solve_ball(K, C)
+    assert found.converged
+    assert found.r2 == pytest.approx(r2, rel=1e-7)
+    np.testing.assert_allclose(found.b, b, atol=1e-4)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.5, 20.0, 1e4]))
+def test_ball_encloses_and_touches(seed, C):
+    _, _, K = sample(seed)
+    found = solve_ball(K, C)
+    Kt = K + np.eye(len(K)) / C
+    squared = Kt.diagonal() - 2 * Kt @ found.b + found.b @ Kt @ found.b
+    assert squared.max() <= found.r2 * (1 + 1e-9)
+    np.testing.assert_allclose(squared[found.support], found.r2, rtol=1e-6)
+
+
+def test_warm_start_saves_steps(seed):
+    _, y, K = sample(seed, n=150)
+    cold = radius_margin(K, y, 1e3)
+    warm = radius_margin(K**1.01, y, 1e3, start=cold)
+    again = radius_margin(K**1.01, y, 1e3)
+    assert warm.bound == pytest.approx(again.bound, rel=1e-9)
+    assert warm.margin.n_iter <= again.margin.n_iter
+    assert warm.ball.n_iter <= again.ball.n_iter
+
+
+def test_weights_are_repetition(rng, seed):
+    _, y, K = sample(seed)
+    w = rng.integers(1, 4, size=len(y))
+    rows = np.repeat(np.arange(len(y)), w)
+    weighted = solve_l2svm(K, y, 3.0, sample_weight=w)
+    repeated = solve_l2svm(K[np.ix_(rows, rows)], y[rows], 3.0)
+    assert weighted.bias == pytest.approx(repeated.bias, abs=1e-9)
+    np.testing.assert_allclose(weighted.a, np.bincount(rows, repeated.a), atol=1e-9)
+
+
+def test_gradient_of_the_bound(seed):
+    _, y, K = sample(seed)
+    m = radius_margin(K, y, 10.0)
+    a, b = m.margin.coef, m.ball.b
+    G = m.margin.w2 * (np.diag(b) - np.outer(b, b)) - m.ball.r2 * np.outer(a, a)
+    D = np.random.default_rng(seed).normal(size=K.shape)
+    D, h = D + D.T, 1e-6
+    up, down = (radius_margin(K + e * D, y, 10.0).bound for e in (h, -h))
+    assert np.sum(G * D) == pytest.approx((up - down) / (2 * h), rel=1e-5)
+
+
+def test_equal_points_need_jitter_and_say_so():
+    K = np.ones((4, 4))
+    ball = solve_ball(K)
+    assert ball.converged
+    assert ball.jitter > 0
+    assert ball.r2 == pytest.approx(0.0, abs=1e-8)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="C > 0"):
+        solve_l2svm(np.eye(2), [1, -1], C=0)
+    with pytest.raises(ValueError, match="both present"):
+        solve_l2svm(np.eye(2), [1, 1], C=1)
+    with pytest.raises(ValueError, match="C > 0"):
+        solve_ball(np.eye(2), C=-1)

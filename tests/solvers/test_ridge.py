@@ -1,0 +1,115 @@
+"""The ridge path against one linear system per regulariser and against leaving one out."""
+
+import numpy as np
+import pytest
+import textbook_learning as textbook
+
+from gramsmith.solvers import RidgePath, ridge_loo_error
+
+ALPHAS = (1e-3, 0.1, 10.0)
+
+
+def sample(rng, n=25):
+    X = rng.normal(size=(n, 2))
+    return np.exp(-((X[:, None] - X[None]) ** 2).sum(-1)), np.sin(X[:, 0]) + 3
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_coefficients(rng, intercept, alpha):
+    K, y = sample(rng)
+    found = RidgePath(K, y, fit_intercept=intercept).solve(alpha)
+    coef, bias = textbook.ridge(K, y, alpha, intercept)
+    np.testing.assert_allclose(found.coef, coef, rtol=1e-8, atol=1e-10)
+    assert found.intercept == pytest.approx(bias, abs=1e-9)
+    assert found.jitter == 0
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_residuals_by_actually_leaving_one_out(rng, intercept):
+    K, y = sample(rng)
+    residuals = RidgePath(K, y, fit_intercept=intercept).loo_residuals(ALPHAS)
+    for alpha, found in zip(ALPHAS, residuals, strict=True):
+        slow = textbook.ridge_leave_one_out(K, y, alpha, intercept)
+        np.testing.assert_allclose(found, slow, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(
+        ridge_loo_error(K, y, ALPHAS, fit_intercept=intercept), (residuals**2).mean(axis=1)
+    )
+
+
+def test_several_outputs_are_solved_together(rng):
+    K, y = sample(rng)
+    Y = np.column_stack([y, y**2])
+    path = RidgePath(K, Y)
+    both = path.solve(0.1)
+    for k in range(2):
+        alone = RidgePath(K, Y[:, k])
+        np.testing.assert_allclose(both.coef[:, k], alone.solve(0.1).coef)
+        np.testing.assert_allclose(path.loo_residuals([0.1])[..., k], alone.loo_residuals([0.1]))
+
+
+def test_weights_are_repetition(rng):
+    K, y = sample(rng, n=15)
+    w = rng.integers(1, 4, size=15)
+    rows = np.repeat(np.arange(15), w)
+    weighted = RidgePath(K, y, sample_weight=w)
+    repeated = RidgePath(K[np.ix_(rows, rows)], y[rows])
+    a, b = weighted.solve(0.3), repeated.solve(0.3)
+    np.testing.assert_allclose(a.coef, np.bincount(rows, b.coef), atol=1e-9)
+    assert a.intercept == pytest.approx(b.intercept)
+    np.testing.assert_allclose(
+        weighted.loo_residuals(ALPHAS)[:, rows], repeated.loo_residuals(ALPHAS), rtol=1e-7
+    )
+    np.testing.assert_allclose(weighted.loo_errors(ALPHAS), repeated.loo_errors(ALPHAS))
+
+
+def test_small_weights_leave_the_row_out(rng):
+    K, y = sample(rng, n=12)
+    w = np.full(12, 0.25)
+    found = RidgePath(K, y, sample_weight=w).loo_residuals([0.25])[0]
+    np.testing.assert_allclose(found, textbook.ridge_leave_one_out(K, y, 1.0, True), rtol=1e-7)
+
+
+def test_zero_interpolates_and_leaves_out(rng):
+    x = np.linspace(0, 4, 9)
+    K, y = np.exp(-np.abs(np.subtract.outer(x, x))), np.cos(x)
+    path = RidgePath(K, y, fit_intercept=False)
+    np.testing.assert_allclose(K @ path.solve(0.0).coef, y, atol=1e-12)
+    assert path.solve(0.0).jitter == 0
+    slow = textbook.ridge_leave_one_out(K, y, 0.0)
+    np.testing.assert_allclose(path.loo_residuals([0.0])[0], slow, atol=1e-10)
+
+
+def test_equal_rows_are_solved_with_stated_jitter():
+    K, y = np.ones((4, 4)), np.array([1.0, 2.0, 3.0, 4.0])
+    found = RidgePath(K, y, fit_intercept=False).solve(0.0)
+    assert found.jitter > 0
+    np.testing.assert_allclose(K @ found.coef, 2.5)
+
+
+def test_indefinite_matrix_is_clipped_and_said(rng):
+    K, y = sample(rng)
+    values, U = np.linalg.eigh(K)
+    values[:10] = -0.2
+    bad, clipped = (U * values) @ U.T, (U * np.maximum(values, 0)) @ U.T
+    with pytest.warns(UserWarning, match="set to zero"):
+        found = RidgePath(bad, y).solve(0.1)
+    good = RidgePath(clipped, y).solve(0.1)
+    np.testing.assert_allclose(bad @ found.coef, clipped @ good.coef, atol=1e-9)
+
+
+def test_continuous_minimum_beats_the_grid(rng):
+    K, _ = sample(rng, n=40)
+    y = K[:, 0] + 0.3 * rng.normal(size=40)
+    path, grid = RidgePath(K, y), np.logspace(-4, 4, 9)
+    alpha, error = path.minimise(grid)
+    assert error <= path.loo_errors(grid).min()
+    assert error == pytest.approx(path.loo_errors([alpha])[0])
+    near = path.loo_errors([alpha * 1.05, alpha / 1.05])
+    assert error <= near.min() + 1e-12
+
+
+def test_negative_regulariser_is_refused(rng):
+    K, y = sample(rng)
+    with pytest.raises(ValueError, match="alpha >= 0"):
+        RidgePath(K, y).solve(-1.0)
