@@ -1,0 +1,85 @@
+"""Moments of kernels with explicit features, K = U U': no tiles at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from gramsmith.moments import Moments
+
+Array = npt.NDArray[Any]
+
+
+def worthwhile(U: Any, n: int, folds: int, budget: int) -> bool:
+    """Return whether U'U is smaller work than tiles and fits the budget once per fold."""
+    if U is None:
+        return False
+    D = U.shape[1]
+    return D < max(n, 64) and 8 * D * D * (folds + 1) <= budget
+
+
+def explicit_moments(
+    Us: Sequence[Any], probe: Array, w: Array, fold: Array, *, cross: bool = False
+) -> Moments:
+    """Return the moments of the kernels U_k U_k'.
+
+    With ū the weighted mean of the rows of U, the moments are those of (U - 1ū')(U - 1ū')', and
+    the rest of U U' is the pivot: h = (U - 1ū') ū and c = |ū|².
+
+    Parameters
+    ----------
+    Us : list of arrays or sparse arrays of shape (n, D_k)
+    probe : array of shape (n, t), the rows already multiplied by w
+    w, fold : arrays of shape (n,)
+    cross : bool
+    """
+    n, t = probe.shape
+    F, m = int(fold.max(initial=0)) + 1, len(Us)
+    P, d, h, c = np.empty((m, n, F, t)), np.empty((m, n)), np.empty((m, n)), np.empty(m)
+    q = np.zeros((m, m, F, F))
+    index = [np.flatnonzero(fold == f) for f in range(F)]
+    weights = [w[i] for i in index]
+    centred = []
+    for k, U in enumerate(Us):
+        mean = np.asarray(w @ U).ravel() / w.sum()
+        if not sp.issparse(U):
+            U = U - mean
+            rest = np.zeros_like(mean)
+        else:
+            rest = mean  # sparse rows stay as they are; their mean is taken off afterwards
+        centred.append((U, rest))
+        Ur = np.asarray(U @ rest).ravel()
+        own = np.asarray((U.multiply(U) if sp.issparse(U) else U * U).sum(axis=1)).ravel()
+        d[k] = own - 2.0 * Ur + rest @ rest
+        h[k] = np.asarray(U @ mean).ravel() - rest @ mean
+        c[k] = mean @ mean
+        for f in range(F):
+            Z = np.asarray(U[index[f]].T @ probe[index[f]])
+            Z = Z - np.outer(rest, probe[index[f]].sum(axis=0))
+            P[k, :, f] = np.asarray(U @ Z) - rest @ Z
+    pairs = [(k, l) for k in range(m) for l in range(k, m) if cross or k == l]
+    for k, l in pairs:
+        scatters = [_scatter(centred[k], centred[l], i, wi) for i, wi in zip(index, weights, strict=True)]
+        for f in range(F):
+            for g in range(f, F):
+                # <U_k U_k', U_l U_l'> over rows of fold f and columns of fold g
+                value = float(np.vdot(scatters[f], scatters[g]))
+                q[k, l, f, g] = q[k, l, g, f] = q[l, k, f, g] = q[l, k, g, f] = value
+    return Moments(P, d, q, h, c, fold, cross)
+
+
+def _scatter(left: tuple[Any, Array], right: tuple[Any, Array], index: Array, w: Array) -> Array:
+    """Return Σ_i w_i (u_i - ū)(v_i - v̄)' over the rows `index`."""
+    (U, u), (V, v) = left, right
+    U, V = U[index], V[index]
+    wU = U.multiply(w[:, None]).tocsr() if sp.issparse(U) else U * w[:, None]
+    S = wU.T @ V
+    S = S.toarray() if sp.issparse(S) else np.asarray(S)
+    if u.any() or v.any():
+        su, sv = np.asarray(w @ U).ravel(), np.asarray(w @ V).ravel()
+        S = S - np.outer(u, sv) - np.outer(su, v) + w.sum() * np.outer(u, v)
+    return np.asarray(S)

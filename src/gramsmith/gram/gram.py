@@ -1,0 +1,356 @@
+"""Gram: the n x n matrix nobody holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.gram import explicit, sweep
+from gramsmith.gram.bank import Member, make_members
+from gramsmith.gram.plan import MIB, Plan, budget_bytes, make_plan
+from gramsmith.gram.threads import count_workers, ordered_map
+from gramsmith.kernels.adapt import as_kernel
+from gramsmith.kernels.base import Kernel
+from gramsmith.kernels.embedding import rows
+from gramsmith.moments import Adjoint, Moments
+from gramsmith.targets import Target
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The derivative of a number with respect to one kernel's parameters and inputs.
+
+    Parameters
+    ----------
+    parameters : dict
+        By scikit-learn's nested parameter names.
+    inputs : array of shape (n, p) or None
+    """
+
+    parameters: dict[str, Any]
+    inputs: Any
+
+
+class Gram:
+    """The Gram matrix of a kernel (or of several kernels) on samples, computed tile by tile.
+
+    Parameters
+    ----------
+    kernel : Kernel, name, scikit-learn kernel, callable; or a list of them
+        Whatever `as_kernel` takes.
+    X : array of shape (n, p), sparse matrix, or sequence of n objects
+        With a list of kernels, a tuple holds one view of the samples per kernel.
+    memory : float, optional
+        Budget in MiB for tiles in work and tiles kept between sweeps; default scikit-learn's
+        ``working_memory``. Results do not depend on it.
+    n_jobs : int, optional
+        Threads; default all cores. Results do not depend on it.
+    dtype : float64 or float32, optional
+        Type of the tiles; sums are always float64. Default float32 for float32 input, else float64.
+    progress : callable, optional
+        Called with (tiles done, tiles in all) during a sweep.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> X = np.arange(6.0).reshape(3, 2)
+    >>> G = gs.Gram(gs.Linear(), X)
+    >>> G.toarray()
+    array([[ 1.,  3.,  5.],
+           [ 3., 13., 23.],
+           [ 5., 23., 41.]])
+    >>> G @ np.ones(3)
+    array([ 9., 39., 69.])
+    """
+
+    def __init__(
+        self,
+        kernel: Any,
+        X: Any,
+        *,
+        memory: float | None = None,
+        n_jobs: int | None = None,
+        dtype: Any = None,
+        progress: sweep.Progress | None = None,
+    ) -> None:
+        listed = isinstance(kernel, (list, tuple))
+        kernels: Sequence[Any] = kernel if listed else [kernel]
+        if not len(kernels):
+            raise ValueError("Expected at least one kernel, got an empty list. Add a kernel.")
+        views = X if isinstance(X, tuple) and listed else (X,) * len(kernels)
+        self.single = not listed
+        self.dtype = _tile_dtype(dtype, views)
+        self.budget = budget_bytes(memory)
+        self.workers = count_workers(n_jobs)
+        self.progress = progress
+        resolved = [as_kernel(k, v) for k, v in zip(kernels, views, strict=len(kernels) == len(views))]
+        self._members = make_members(resolved, views, self.dtype)
+        self.n = self._members[0].n
+        if self.n < 1:
+            raise ValueError("Expected at least one sample, got none. Pass X with rows.")
+        self._kept: tuple[Plan, sweep.Tiles] | None = None
+        self._check_budget(self.plan())
+
+    # ---- what it is -------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self.n, self.n
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels, in order."""
+        return [kernel for member in self._members for kernel in member.kernels]
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, where there is one."""
+        self._one("kernel")
+        return self._members[0].kernel
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return self.n
+
+    def __repr__(self) -> str:
+        names = ", ".join(kernel.formula() for kernel in self.kernels[:3])
+        more = ", ..." if len(self.kernels) > 3 else ""
+        return f"Gram({names}{more}; {self.n} samples, {np.dtype(self.dtype).name} tiles)"
+
+    def plan(self, fold: Array | None = None) -> Plan:
+        """Return the tiles of a sweep."""
+        return make_plan(self.n, self.dtype, fold)
+
+    # ---- as a matrix ------------------------------------------------------------------------
+
+    def diagonal(self) -> Array:
+        """Return k(x_i, x_i), shape (n,)."""
+        self._one("diagonal")
+        return self._members[0].kernel.diagonal(self._members[0].E)
+
+    def block(self, row_index: Any, column_index: Any) -> Array:
+        """Return the kernel of chosen rows and columns (slices or integer arrays)."""
+        self._one("block")
+        member = self._members[0]
+        a = rows(member.E, row_index)
+        b = a if row_index is column_index else rows(member.E, column_index)
+        K = member.kernel.tile(a, b)
+        member.check(K)
+        return K
+
+    def toarray(self) -> Array:
+        """Return the whole matrix, exactly symmetric."""
+        self._one("toarray")
+        plan, member = self.plan(), self._members[0]
+        K = np.empty(self.shape, dtype=self.dtype)
+
+        def fill(tile: tuple[int, int]) -> None:
+            I, J = (plan.blocks[b].rows for b in tile)
+            part = next(iter(member.tiles(plan, tile)))
+            if tile[0] == tile[1]:
+                part = 0.5 * (part + part.T)
+            K[I, J] = part
+            K[J, I] = part.T
+
+        for _ in ordered_map(fill, plan.tiles, self.workers):
+            pass
+        return K
+
+    def __matmul__(self, v: Any) -> Array:
+        """Return K v for a vector or a matrix v of n rows."""
+        self._one("@")
+        v = np.asarray(v, dtype=np.float64)
+        if v.ndim not in (1, 2) or len(v) != self.n:
+            raise ValueError(f"Expected {self.n} rows to multiply, got shape {v.shape}.")
+        V = v.reshape(self.n, -1)
+        member = self._members[0]
+        U = member.kernel.features(member.X, member.frame)
+        if explicit.worthwhile(U, self.n, 1, self.budget):
+            return np.asarray(U @ (U.T @ V)).reshape(v.shape)
+        plan = self.plan()
+        moments = sweep.forward(
+            self._members,
+            plan,
+            V,
+            np.ones(self.n),
+            np.zeros(self.n, dtype=int),
+            workers=self.workers,
+            pivot=np.zeros(1),
+            progress=self.progress,
+        )
+        return np.asarray(moments.PV[0].reshape(v.shape))
+
+    # ---- the two sweeps ---------------------------------------------------------------------
+
+    def moments(
+        self,
+        target: Target | Sequence[Target],
+        *,
+        fold: Array | None = None,
+        cross: bool | None = None,
+        keep: bool = False,
+    ) -> Moments:
+        """Return the sums from which every measure follows.
+
+        Parameters
+        ----------
+        target : Target or list of Target
+            With several targets (of equal weights) their probes stand side by side; see
+            `Moments.columns`.
+        fold : array of shape (n,), optional
+            Fold of every sample, in non-decreasing order.
+        cross : bool, optional
+            Inner products between kernels. Default: when there are two kernels.
+        keep : bool
+            Keep the tiles for a later `pullback`, if the memory budget allows.
+
+        Returns
+        -------
+        Moments
+        """
+        targets = [target] if isinstance(target, Target) else list(target)
+        w = targets[0].w
+        if len(w) != self.n:
+            raise ValueError(
+                f"Expected one target per sample ({self.n}), got {len(w)}. "
+                "X and y have inconsistent numbers of samples."
+            )
+        probe = np.hstack([t.wV for t in targets])
+        folds = np.zeros(self.n, dtype=int) if fold is None else np.asarray(fold)
+        cross = len(self.kernels) == 2 if cross is None else cross
+        groups = self._routes(int(folds.max(initial=0)) + 1, cross and len(self.kernels) > 1)
+        if groups is None:
+            return self._streamed(self._members, probe, w, folds, cross, keep)
+        parts = []
+        for group, Us in groups:
+            if Us is None:
+                parts.append(self._streamed(group, probe, w, folds, cross, keep))
+            else:
+                parts.append(explicit.explicit_moments(Us, probe, w, folds, cross=cross))
+        return parts[0] if len(parts) == 1 else _stack(parts)
+
+    def pullback(self, adjoint: Adjoint, target: Target, moments: Moments) -> list[Gradient]:
+        """Return the derivatives of a number with the given adjoint, one Gradient per kernel."""
+        for kernel in self.kernels:
+            if not kernel.differentiable:
+                raise kernel._no_derivative()
+        plan = self.plan()
+        kept = self._kept[1] if self._kept is not None else None
+        results = sweep.backward(
+            self._members,
+            plan,
+            adjoint.unpivoted(moments, target),
+            target.wV,
+            target.w,
+            workers=self.workers,
+            kept=kept,
+            progress=self.progress,
+        )
+        return [Gradient(own, dX) for own, dX in results]
+
+    def _streamed(
+        self,
+        members: list[Member],
+        probe: Array,
+        w: Array,
+        fold: Array,
+        cross: bool,
+        keep: bool,
+    ) -> Moments:
+        plan = self.plan(fold)
+        tiles: sweep.Tiles | None = None
+        if keep and members is self._members and not fold.any():
+            size = plan.entries * np.dtype(self.dtype).itemsize * len(self.kernels)
+            tiles = [] if size <= self.budget // 2 else None
+        moments = sweep.forward(
+            members,
+            plan,
+            probe,
+            w,
+            fold,
+            workers=self.workers,
+            cross=cross,
+            keep=tiles,
+            progress=self.progress,
+        )
+        if tiles is not None:
+            self._kept = (plan, tiles)
+        return moments
+
+    def _routes(self, folds: int, cross: bool) -> list[tuple[list[Member], Any]] | None:
+        """Return groups of members with their features, or None when all go by tiles."""
+        features = []
+        for member in self._members:
+            U = member.kernel.features(member.X, member.frame)
+            features.append(U if explicit.worthwhile(U, self.n, folds, self.budget) else None)
+        if all(U is None for U in features) or (cross and any(U is None for U in features)):
+            return None
+        if all(U is not None for U in features):
+            return [(self._members, features)]
+        groups: list[tuple[list[Member], Any]] = []
+        for member, U in zip(self._members, features, strict=True):
+            if groups and (groups[-1][1] is None) == (U is None):
+                groups[-1][0].append(member)
+                if U is not None:
+                    groups[-1][1].append(U)
+            else:
+                groups.append(([member], None if U is None else [U]))
+        return groups
+
+    # ---- checks -----------------------------------------------------------------------------
+
+    def _one(self, what: str) -> None:
+        if len(self._members) != 1 or len(self._members[0].kernels) != 1:
+            raise ValueError(
+                f"Expected a single kernel for `{what}`, got {len(self.kernels)}. "
+                "Build a Gram for one of them."
+            )
+
+    def _check_budget(self, plan: Plan) -> None:
+        need = 4 * plan.largest * np.dtype(self.dtype).itemsize * self.workers
+        if need > self.budget:
+            raise MemoryError(
+                f"Expected a memory budget of at least {need / MIB:.1f} MiB for tiles in work "
+                f"({self.workers} threads), got {self.budget / MIB:.3g} MiB. "
+                "Raise memory=, lower n_jobs=, or use dtype=np.float32."
+            )
+
+
+def as_gram(K: Any, **options: Any) -> Gram:
+    """Return a Gram as it is, or the Gram of a precomputed matrix after checking it."""
+    if isinstance(K, Gram):
+        return K
+    from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
+
+    return Gram(Precomputed(), check_kernel_matrix(K, psd="ignore"), **options)
+
+
+def _stack(parts: list[Moments]) -> Moments:
+    m = sum(len(part) for part in parts)
+    F = parts[0].q.shape[2]
+    q = np.zeros((m, m, F, F))
+    start = 0
+    for part in parts:
+        stop = start + len(part)
+        q[start:stop, start:stop] = part.q
+        start = stop
+    joined = (np.concatenate([getattr(p, name) for p in parts]) for name in ("P", "d", "h", "c"))
+    P, d, h, c = joined
+    return Moments(P, d, q, h, c, parts[0].fold, False)
+
+
+def _tile_dtype(dtype: Any, views: Sequence[Any]) -> Any:
+    if dtype is None:
+        single = all(getattr(X, "dtype", None) == np.float32 for X in views)
+        return np.float32 if single else np.float64
+    if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ValueError(f"Expected dtype float64 or float32, got {dtype!r}.")
+    return np.dtype(dtype).type

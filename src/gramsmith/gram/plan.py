@@ -1,0 +1,88 @@
+"""Plan: which tiles of the upper triangle there are, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import get_config
+
+Array = npt.NDArray[Any]
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of consecutive samples that belong to one fold."""
+
+    rows: slice
+    fold: int
+
+    @property
+    def size(self) -> int:
+        """The number of samples."""
+        return int(self.rows.stop - self.rows.start)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The blocks of n samples; tiles are the pairs of blocks on and above the diagonal.
+
+    Blocks depend on n, the folds and the data type only, never on memory or workers, so that every
+    machine adds the same numbers in the same order.
+    """
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def tiles(self) -> list[tuple[int, int]]:
+        """Pairs (i, j), i <= j, of block numbers in the order in which they are added."""
+        count = len(self.blocks)
+        return [(i, j) for i in range(count) for j in range(i, count)]
+
+    @property
+    def entries(self) -> int:
+        """The number of kernel values that the tiles hold."""
+        sizes = [block.size for block in self.blocks]
+        n = sum(sizes)
+        return (n * n + sum(s * s for s in sizes)) // 2
+
+    @property
+    def largest(self) -> int:
+        """The entries of the largest tile."""
+        return int(max((block.size for block in self.blocks), default=0) ** 2)
+
+
+def make_plan(n: int, dtype: Any, folds: Array | None = None, rows: int | None = None) -> Plan:
+    """Return the plan for n samples.
+
+    Parameters
+    ----------
+    n : int
+    dtype : data type of the tiles
+    folds : array of shape (n,), optional
+        The fold of every sample, in non-decreasing order; tiles do not straddle folds.
+    rows : int, optional
+        Rows per block; default by `dtype`.
+    """
+    step = rows or (512 if np.dtype(dtype) == np.float64 else 640)
+    edges = [0, n] if folds is None else [0, *(np.flatnonzero(np.diff(folds)) + 1).tolist(), n]
+    blocks = []
+    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        # Equal blocks: a short last block would make thin, slow tiles.
+        parts = max(1, -(-(stop - start) // step))
+        cuts = [start + (stop - start) * i // parts for i in range(parts + 1)]
+        fold = 0 if folds is None else int(folds[start])
+        blocks += [Block(slice(a, b), fold) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return Plan(tuple(blocks))
+
+
+def budget_bytes(memory: float | None) -> int:
+    """Return the memory budget in bytes; `memory` is in MiB, default scikit-learn's."""
+    limit = get_config()["working_memory"] if memory is None else memory
+    if not limit > 0:
+        raise ValueError(f"Expected memory > 0 (MiB), got {memory!r}. Give, for example, memory=512.")
+    return int(limit * MIB)

@@ -1,0 +1,212 @@
+"""The two sweeps: the only loops over pairs of samples.
+
+    forward     tiles -> Moments(P, d, q; pivot)
+    backward    tiles, Adjoint(A, delta, nu) -> gradient
+
+Tiles cover the upper triangle; each counts for itself and for its mirror image. Partial sums are
+computed by threads and added in the order of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.gram.bank import Member
+from gramsmith.gram.plan import Plan
+from gramsmith.gram.threads import ordered_map
+from gramsmith.kernels.embedding import Embedding, add, add_named, add_rows
+from gramsmith.moments import Adjoint, Moments
+
+Array = npt.NDArray[Any]
+Progress = Callable[[int, int], None]
+Tiles = list[list[Array]]
+
+
+def pivots(members: Sequence[Member], plan: Plan) -> Array:
+    """Return the mean of the first tile of every kernel."""
+    first = []
+    for member in members:
+        first += [float(K.mean(dtype=np.float64)) for K in member.tiles(plan, (0, 0))]
+    return np.array(first)
+
+
+def forward(
+    members: Sequence[Member],
+    plan: Plan,
+    probe: Array,
+    w: Array,
+    fold: Array,
+    *,
+    workers: int,
+    cross: bool = False,
+    pivot: Array | None = None,
+    keep: Tiles | None = None,
+    progress: Progress | None = None,
+) -> Moments:
+    """Return the moments of all kernels for the weighted probe.
+
+    Parameters
+    ----------
+    members : list of Member
+    plan : Plan
+    probe : array of shape (n, t), the rows already multiplied by w
+    w, fold : arrays of shape (n,)
+    workers : int
+    cross : bool
+        Also inner products between different kernels.
+    pivot : array of shape (m,), optional
+    keep : list, optional
+        Receives the tiles of every kernel, in the order of the plan.
+    progress : callable (done, total), optional
+    """
+    n, t = probe.shape
+    m = sum(len(member.kernels) for member in members)
+    c = pivots(members, plan) if pivot is None else pivot
+    F = int(fold.max(initial=0)) + 1
+    P, q = np.zeros((m, n, F, t)), np.zeros((m, m, F, F))
+    d = np.concatenate([_diagonals(member) for member in members]) - c[:, None]
+    weighted = bool(np.any(w != 1.0))
+    typed: dict[Any, Array] = {}
+
+    def work(tile: tuple[int, int]) -> tuple[Array, Array, Array, list[Array]]:
+        I, J = (plan.blocks[b].rows for b in tile)
+        right, left = np.empty((m, I.stop - I.start, t)), np.empty((m, J.stop - J.start, t))
+        squares = np.zeros((m, m))
+        held: list[Array] = []
+        raw: list[Array] = []
+        k = 0
+        for member in members:
+            for K in member.tiles(plan, tile):
+                if keep is not None:
+                    raw.append(K.copy())
+                B = K - K.dtype.type(c[k])
+                V = typed.get(B.dtype)
+                if V is None:
+                    V = typed[B.dtype] = np.ascontiguousarray(probe, dtype=B.dtype)
+                right[k] = B @ V[J]
+                if tile[0] != tile[1]:
+                    left[k] = (V[I].T @ B).T
+                squares[k, k] = _inner(B, B, w[I], w[J], weighted)
+                if cross:
+                    for i, other in enumerate(held):
+                        squares[i, k] = squares[k, i] = _inner(other, B, w[I], w[J], weighted)
+                    held.append(B)
+                k += 1
+        return right, left, squares, raw
+
+    tiles = plan.tiles
+    for done, (tile, part) in enumerate(
+        zip(tiles, ordered_map(work, tiles, workers), strict=True), start=1
+    ):
+        right, left, squares, raw = part
+        a, b = (plan.blocks[i] for i in tile)
+        P[:, a.rows, b.fold] += right
+        q[:, :, a.fold, b.fold] += squares
+        if tile[0] != tile[1]:
+            P[:, b.rows, a.fold] += left
+            q[:, :, b.fold, a.fold] += squares
+        if keep is not None:
+            keep.append(raw)
+        if progress is not None:
+            progress(done, len(tiles))
+    return Moments(P, d, q, np.zeros((m, n)), c, fold, cross)
+
+
+def _inner(A: Array, B: Array, wi: Array, wj: Array, weighted: bool) -> float:
+    if weighted:
+        return float(wi @ np.einsum("ij,ij,j->i", A, B, wj))
+    # One float32 dot product over a whole tile loses digits; over a row it does not.
+    if A.dtype == np.float32:
+        return float(np.einsum("ij,ij->i", A, B).sum(dtype=np.float64))
+    return float(np.dot(A.ravel(), B.ravel()))
+
+
+def _diagonals(member: Member) -> Array:
+    d = member.kernel.diagonal(member.E)
+    return np.tile(d, (len(member.kernels), 1))
+
+
+def backward(
+    members: Sequence[Member],
+    plan: Plan,
+    adjoint: Adjoint,
+    probe: Array,
+    w: Array,
+    *,
+    workers: int,
+    kept: Tiles | None = None,
+    progress: Progress | None = None,
+) -> list[tuple[dict[str, Any], Any]]:
+    """Return, for every kernel, the derivatives by its parameters and by its inputs."""
+    flat = [kernel for member in members for kernel in member.kernels]
+    if len(flat) != len(members):
+        raise ValueError("Expected single kernels in a backward sweep, got a path of bandwidths.")
+    weighted = bool(np.any(w != 1.0))
+    needed = [k for k in range(len(members)) if _is_active(adjoint, k)]
+    read = [k for k in range(len(members)) if k in needed or adjoint.nu[:, k].any()]
+
+    def work(item: tuple[int, tuple[int, int]]) -> list[tuple[Any, Any, dict[str, Any]]]:
+        number, tile = item
+        I, J = (plan.blocks[b].rows for b in tile)
+        same = tile[0] == tile[1]
+        if kept is not None:
+            Ks = dict(enumerate(kept[number]))
+        else:
+            Ks = {k: next(iter(members[k].tiles(plan, tile))) for k in read}
+        parts = []
+        for k in needed:
+            A, dtype = adjoint.A[k], Ks[k].dtype
+            L = np.hstack([A[I], probe[I]]).astype(dtype)
+            R = np.hstack([probe[J], A[J]]).astype(dtype)
+            if same:
+                L *= dtype.type(0.5)
+            W = L @ R.T
+            for l in range(len(members)):
+                nu = (2.0 if same else 4.0) * adjoint.nu[k, l]
+                if nu:
+                    W += _weigh(Ks[l], w[I], w[J], weighted) * dtype.type(nu)
+            a, b = members[k].pair(plan, tile)
+            parts.append(members[k].kernel.tile_vjp(a, b, W, Ks[k]))
+        return parts
+
+    n = len(w)
+    dE: list[Embedding] = [None] * len(members)
+    own: list[dict[str, Any]] = [{} for _ in members]
+    tiles = list(enumerate(plan.tiles))
+    for done, (item, parts) in enumerate(
+        zip(tiles, ordered_map(work, tiles, workers), strict=True), start=1
+    ):
+        i, j = item[1]
+        for k, (da, db, by_parameter) in zip(needed, parts, strict=True):
+            dE[k] = add_rows(dE[k], plan.blocks[i].rows, da, n)
+            dE[k] = add_rows(dE[k], plan.blocks[j].rows, db, n)
+            add_named(own[k], by_parameter)
+        if progress is not None:
+            progress(done, len(tiles))
+    results = []
+    for k, member in enumerate(members):
+        if k not in needed:
+            results.append(({}, None))
+            continue
+        if adjoint.delta[k].any():
+            dd, by_parameter = member.kernel.diagonal_vjp(member.E, adjoint.delta[k])
+            dE[k] = add(dE[k], dd)
+            add_named(own[k], by_parameter)
+        dX = None
+        if dE[k] is not None:
+            dX, by_parameter = member.kernel.embed_vjp(member.X, member.frame, member.E, dE[k])
+            add_named(own[k], by_parameter)
+        results.append((own[k], dX))
+    return results
+
+
+def _is_active(adjoint: Adjoint, k: int) -> bool:
+    return bool(adjoint.A[k].any() or adjoint.delta[k].any() or adjoint.nu[k].any())
+
+
+def _weigh(K: Array, wi: Array, wj: Array, weighted: bool) -> Array:
+    return K * wi[:, None] * wj if weighted else K

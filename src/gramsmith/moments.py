@@ -1,0 +1,219 @@
+"""Moments: what one sweep over the Gram matrices leaves behind; and Adjoint, their dual.
+
+For kernels K_k on the same samples, with probe V and weights w, a sweep adds up
+
+    P_k = K_k w V  (n x t)      d_k = diag K_k  (n)      q_kl = Σ_ij w_i w_j K_k,ij K_l,ij
+
+where K is not the kernel matrix itself but K minus 1h' + h1' + c11' (a pivot, near its mean):
+centred measures do not see the difference and keep their digits, the others add it back exactly.
+Columns of P and entries of q are kept per fold, so that a fold can be taken out afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.targets import Target
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The sums of one sweep for m kernels, n samples, t probe columns and F folds.
+
+    Parameters
+    ----------
+    P : array of shape (m, n, F, t)
+    d : array of shape (m, n)
+    q : array of shape (m, m, F, F)
+        Off-diagonal kernel pairs are zero unless `cross`.
+    h : array of shape (m, n)
+    c : array of shape (m,)
+        The pivot.
+    fold : array of shape (n,), the fold of every sample
+    cross : bool
+    """
+
+    P: Array
+    d: Array
+    q: Array
+    h: Array
+    c: Array
+    fold: Array
+    cross: bool = False
+
+    def __len__(self) -> int:
+        """Return the number of kernels."""
+        return len(self.P)
+
+    def __add__(self, other: Moments) -> Moments:
+        """Return the sums of two sweeps over disjoint sets of tiles (same pivot)."""
+        return replace(self, P=self.P + other.P, q=self.q + other.q)
+
+    def of(self, *kernels: int) -> Moments:
+        """Return the moments of some of the kernels."""
+        k = np.asarray(kernels)
+        return replace(
+            self, P=self.P[k], d=self.d[k], q=self.q[np.ix_(k, k)], h=self.h[k], c=self.c[k]
+        )
+
+    def columns(self, chosen: slice) -> Moments:
+        """Return the moments of some of the probe columns."""
+        return replace(self, P=self.P[..., chosen])
+
+    def without(self, fold: int) -> tuple[Moments, Array]:
+        """Return the moments of the samples outside one fold, and the indices of these samples."""
+        index = np.flatnonzero(self.fold != fold)
+        keep = np.arange(self.P.shape[2]) != fold
+        return (
+            replace(
+                self,
+                P=self.P[:, index][:, :, keep],
+                d=self.d[:, index],
+                q=self.q[:, :, keep][:, :, :, keep],
+                h=self.h[:, index],
+                fold=self.fold[index],
+            ),
+            index,
+        )
+
+    def mix(self, weights: Array) -> Moments:
+        """Return the moments of Σ_k weights_k K_k (needs `cross`)."""
+        if not self.cross:
+            raise ValueError("Expected moments with inner products of kernels; sweep with cross=True.")
+        u = np.asarray(weights, dtype=np.float64)
+        return replace(
+            self,
+            P=np.tensordot(u, self.P, 1)[None],
+            d=(u @ self.d)[None],
+            q=np.einsum("k,l,klfg->fg", u, u, self.q)[None, None],
+            h=(u @ self.h)[None],
+            c=np.array([u @ self.c]),
+        )
+
+    @cached_property
+    def PV(self) -> Array:
+        """P summed over folds, shape (m, n, t)."""
+        return np.asarray(self.P.sum(axis=2))
+
+    @cached_property
+    def squares(self) -> Array:
+        """Summed q, shape (m, m)."""
+        return np.asarray(self.q.sum(axis=(2, 3)))
+
+
+@dataclass(frozen=True)
+class Adjoint:
+    """The derivative of a number f with respect to the Gram matrices, without n x n.
+
+    dK_k = A_k (wV)' + diag(delta_k) + Σ_l 2 nu_kl (w w') * K_l, the first term symmetrised.
+
+    Parameters
+    ----------
+    A : array of shape (m, n, t), df/dP
+    delta : array of shape (m, n), df/dd
+    nu : array of shape (m, m), df/dq
+    """
+
+    A: Array
+    delta: Array
+    nu: Array
+
+    def __add__(self, other: Adjoint) -> Adjoint:
+        """Return the derivative of a sum."""
+        return Adjoint(self.A + other.A, self.delta + other.delta, self.nu + other.nu)
+
+    def __mul__(self, factor: float) -> Adjoint:
+        """Return the derivative of a multiple."""
+        return Adjoint(self.A * factor, self.delta * factor, self.nu * factor)
+
+    __rmul__ = __mul__
+
+    @classmethod
+    def zeros(cls, moments: Moments) -> Adjoint:
+        """Return the derivative of a constant."""
+        m, n, _, t = moments.P.shape
+        return cls(np.zeros((m, n, t)), np.zeros((m, n)), np.zeros((m, m)))
+
+    def unpivoted(self, moments: Moments, target: Target) -> Adjoint:
+        """Return the same derivative with nu multiplying the kernels instead of K minus pivot.
+
+        2 nu (K - 1h' - h1' - c11') differs from 2 nu K by the low-rank -2 nu (2h + c1) 1', whose
+        symmetric part joins A, because V e = 1.
+        """
+        low = 2.0 * moments.h + moments.c[:, None]
+        side = -2.0 * (self.nu @ low) * target.w
+        return Adjoint(self.A + side[:, :, None] * target.e, self.delta, self.nu)
+
+    def dense(self, Ks: Array, target: Target) -> Array:
+        """Return dK as an array of shape (m, n, n), given the kernel matrices (for small n)."""
+        low = self.A @ target.wV.T
+        dK = 0.5 * (low + low.transpose(0, 2, 1))
+        index = np.arange(dK.shape[1])
+        dK[:, index, index] += self.delta
+        return np.asarray(
+            dK + 2.0 * np.einsum("kl,lij->kij", self.nu, Ks) * np.outer(target.w, target.w)
+        )
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number with its derivative: a dual number whose infinitesimal part is an Adjoint.
+
+    Sums, products, quotients and roots follow the rules of calculus, so that a measure is written
+    as its formula and has its adjoint. Without derivative (`adjoint` None) only values are computed.
+    """
+
+    value: float
+    adjoint: Adjoint | None = None
+
+    def _chain(self, value: float, *terms: tuple[Scalar, float]) -> Scalar:
+        parts = [t.adjoint * f for t, f in terms if t.adjoint is not None and f != 0.0]
+        if not parts:
+            return Scalar(value, None if all(t.adjoint is None for t, _ in terms) else terms[0][0]._zero())
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return Scalar(value, total)
+
+    def _zero(self) -> Adjoint | None:
+        return None if self.adjoint is None else self.adjoint * 0.0
+
+    def __add__(self, other: Scalar | float) -> Scalar:
+        """Return the sum."""
+        if not isinstance(other, Scalar):
+            return Scalar(self.value + other, self.adjoint)
+        return self._chain(self.value + other.value, (self, 1.0), (other, 1.0))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Scalar | float) -> Scalar:
+        """Return the difference."""
+        return self + (-1.0) * other
+
+    def __mul__(self, other: Scalar | float) -> Scalar:
+        """Return the product."""
+        if not isinstance(other, Scalar):
+            return self._chain(self.value * other, (self, other))
+        value = self.value * other.value
+        return self._chain(value, (self, other.value), (other, self.value))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Scalar | float) -> Scalar:
+        """Return the quotient."""
+        if not isinstance(other, Scalar):
+            return self * (1.0 / other)
+        value = self.value / other.value
+        return self._chain(value, (self, 1.0 / other.value), (other, -value / other.value))
+
+    def sqrt(self) -> Scalar:
+        """Return the square root."""
+        root = float(np.sqrt(self.value))
+        return self._chain(root, (self, 0.5 / root))

@@ -1,0 +1,274 @@
+"""Target: what similarity should look like, as a thin factor.
+
+Labels or values y become a probe V (n x t, with the ones vector in its span: V e = 1) and a contrast
+M (t x t), so that the n x n target matrix is T = V M V' and never exists. Centring it never touches
+n: H V = V J with J = I - e m'/n, hence M_c = J M J'.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import type_of_target
+
+Array = npt.NDArray[Any]
+
+TARGETS = ("auto", "simplex", "one_hot", "balanced", "uneven")
+
+
+@dataclass(frozen=True)
+class Target:
+    """T = V M V' for n weighted samples.
+
+    Parameters
+    ----------
+    V : array of shape (n, t)
+        Probe: one-hot classes; or ones, then centred values; or ones, then label indicators.
+    M : array of shape (t, t)
+        Contrast.
+    e : array of shape (t,)
+        V e = 1.
+    w : array of shape (n,)
+        Weights; a weight of 2 means that the sample stands there twice.
+    kind : {"classes", "values", "labels"}
+    classes : array of shape (C,) or None
+    scheme : str
+        How the contrast of classes follows from their sizes, see `make_target`.
+    """
+
+    V: Array
+    M: Array
+    e: Array
+    w: Array
+    kind: str
+    classes: Array | None = None
+    scheme: str = "auto"
+
+    @cached_property
+    def wV(self) -> Array:
+        """The probe with every row repeated w times: the right factor of K V."""
+        return self.w[:, None] * self.V
+
+    @cached_property
+    def n(self) -> float:
+        """The number of samples, repetitions counted."""
+        return float(self.w.sum())
+
+    @cached_property
+    def m(self) -> Array:
+        """V'1; class sizes for classes."""
+        return np.asarray(self.wV.sum(axis=0))
+
+    @cached_property
+    def C(self) -> Array:
+        """V'V."""
+        return np.asarray(self.V.T @ self.wV)
+
+    @cached_property
+    def M_centred(self) -> Array:
+        """The contrast of the centred target H T H."""
+        J = np.eye(len(self.e)) - np.outer(self.e, self.m) / self.n
+        return np.asarray(J @ self.M @ J.T)
+
+    @property
+    def codes(self) -> Array:
+        """The class number of every sample (classes only)."""
+        return np.asarray(self.V.argmax(axis=1))
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """T_ii."""
+        return np.einsum("ij,jk,ik->i", self.V, self.M, self.V)
+
+    def norm(self, contrast: Array) -> float:
+        """Return the Frobenius norm of V contrast V'."""
+        return float(np.sqrt(max(np.einsum("ij,ji->", contrast @ self.C, contrast @ self.C), 0.0)))
+
+    def take(self, index: Array) -> Target:
+        """Return the target of the samples `index`, the centre and contrast recomputed."""
+        part = replace(self, V=self.V[index], w=self.w[index])
+        if self.kind == "values":
+            mean = part.w @ part.V[:, 1:] / max(part.n, np.finfo(float).tiny)
+            V = np.column_stack([np.ones(len(part.w)), part.V[:, 1:] - mean])
+            return replace(part, V=V)
+        if self.kind == "classes":
+            return replace(part, M=class_contrast(self.scheme, part.m))
+        return part
+
+
+def make_target(
+    y: Any, target: str = "auto", *, task: str = "auto", sample_weight: Any = None
+) -> Target:
+    """Return the target of labels or values.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, q)
+        Class labels of any type, real values, several real outputs, or a 0/1 label matrix. Whole
+        numbers are classes unless ``task="regression"``.
+    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}
+        For classes: 1 within and -1/(C-1) between classes ("auto", "simplex"; for two classes this
+        is yy' with y = ±1); 1 and 0; 1/n_c and 0; the centred labels 1/n+ and -1/n-.
+    task : {"auto", "classification", "regression"}
+    sample_weight : array of shape (n,), optional
+        Non-negative; means repetition.
+
+    Returns
+    -------
+    Target
+
+    Examples
+    --------
+    >>> from gramsmith.targets import make_target
+    >>> make_target(["a", "b", "a"]).classes
+    array(['a', 'b'], dtype='<U1')
+    """
+    if target not in TARGETS:
+        raise ValueError(f"Expected target to be one of {', '.join(TARGETS)}, got {target!r}.")
+    if task not in ("auto", "classification", "regression"):
+        raise ValueError(
+            f'Expected task "auto", "classification" or "regression", got {task!r}.'
+        )
+    y = _as_labels(y)
+    w = check_weights(sample_weight, len(y))
+    if task == "regression":
+        return value_target(y, w)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # scikit-learn's hint about many classes
+        kind = type_of_target(y)
+    if kind.startswith("continuous"):
+        if task == "classification":
+            raise ValueError(
+                "Expected class labels, got real numbers. Unknown label type: continuous. "
+                'Use task="regression", or convert y to labels.'
+            )
+        return value_target(y, w)
+    if kind == "multilabel-indicator":
+        return label_target(y, w)
+    if kind not in ("binary", "multiclass"):
+        raise ValueError(
+            f"Expected one label per sample or a 0/1 label matrix, got a {kind} target. "
+            'Use task="regression" for several numeric outputs.'
+        )
+    return class_target(np.ravel(y), w, target)
+
+
+def class_target(y: Array, w: Array, target: str = "auto") -> Target:
+    """Return the target of class labels, shape (n,)."""
+    classes, codes = np.unique(y, return_inverse=True)
+    V = np.zeros((len(y), len(classes)))
+    V[np.arange(len(y)), codes] = 1.0
+    sizes = w @ V
+    present = sizes > 0
+    classes, V, sizes = classes[present], V[:, present], sizes[present]
+    if len(classes) < 2:
+        raise ValueError(
+            f"Expected at least two classes, got 1 class: {classes.tolist()}. "
+            "Add samples of another class; a measure compares classes."
+        )
+    return Target(V, class_contrast(target, sizes), np.ones(len(classes)), w, "classes", classes, target)
+
+
+def class_contrast(scheme: str, sizes: Array) -> Array:
+    """Return the contrast M between classes of the given sizes (an empty class counts for nothing)."""
+    C = len(sizes)
+    if scheme in ("auto", "simplex"):
+        return np.asarray((C * np.eye(C) - 1.0) / (C - 1.0))
+    if scheme == "one_hot":
+        return np.eye(C)
+    inverse = np.where(sizes > 0, 1.0 / np.where(sizes > 0, sizes, 1.0), 0.0)
+    if scheme == "balanced":
+        return np.diag(inverse)
+    if C == 2:
+        v = np.array([-1.0, 1.0]) * inverse
+        return np.outer(v, v)
+    J = np.eye(C) - np.outer(np.ones(C), sizes) / sizes.sum()
+    return np.asarray(J @ np.diag(inverse) @ J.T)
+
+
+def value_target(y: Array, w: Array) -> Target:
+    """Return the target of real values, shape (n,) or (n, q), centred."""
+    try:
+        Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Expected numbers for regression, got labels such as {y[0]!r}. "
+            'Use task="classification".'
+        ) from None
+    if not np.isfinite(Y).all():
+        row = int(np.argwhere(~np.isfinite(Y))[0, 0])
+        raise ValueError(
+            f"Expected finite targets, got {Y[row].tolist()} in row {row}. Input y contains NaN or "
+            "infinity; drop these samples."
+        )
+    Y = Y - w @ Y / w.sum()
+    scale = np.abs(Y).max(initial=0.0)
+    if len(Y) and scale <= 1e-14 * np.abs(np.asarray(y, dtype=np.float64)).max(initial=1.0):
+        raise ValueError(
+            "Expected targets that vary, got a constant y. There is nothing to align with."
+        )
+    V = np.column_stack([np.ones(len(Y)), Y])
+    M = np.diag(np.r_[0.0, np.ones(Y.shape[1])])
+    return Target(V, M, np.eye(len(M))[0], w, "values")
+
+
+def label_target(y: Array, w: Array) -> Target:
+    """Return the target of a 0/1 label matrix: the sum over labels of the ±1 targets."""
+    Y = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=np.float64)
+    V = np.column_stack([np.ones(len(Y)), Y])
+    B = np.vstack([-np.ones(Y.shape[1]), 2.0 * np.eye(Y.shape[1])])
+    return Target(V, B @ B.T, np.eye(len(B))[0], w, "labels")
+
+
+def check_weights(sample_weight: Any, n: int) -> Array:
+    """Return the weights as a float array of n non-negative numbers, not all zero."""
+    if sample_weight is None:
+        return np.ones(n)
+    w = np.asarray(sample_weight, dtype=np.float64)
+    if w.shape != (n,) and w.ndim != 0:
+        raise ValueError(f"Expected one sample_weight per sample ({n}), got shape {w.shape}.")
+    w = np.broadcast_to(w, (n,)).copy()
+    if not np.isfinite(w).all() or w.min(initial=0.0) < 0 or not w.any():
+        raise ValueError(
+            "Expected finite sample_weight >= 0 that are not all zero, got "
+            f"values from {w.min():.3g} to {w.max():.3g}. Drop samples with weight 0 by index."
+        )
+    return w
+
+
+def _as_labels(y: Any) -> Any:
+    if y is None:
+        raise ValueError("Expected targets y, got None. Pass labels or values, one per sample.")
+    if hasattr(y, "toarray"):
+        return y
+    y = np.asarray(y)
+    if np.iscomplexobj(y):
+        raise ValueError("Expected real targets, got complex numbers. Take the real part.")
+    if y.ndim not in (1, 2):
+        raise ValueError(f"Expected y of shape (n,) or (n, q), got shape {y.shape}.")
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        row = int(np.argwhere(~np.isfinite(y))[0, 0])
+        raise ValueError(
+            f"Expected finite targets, got {y[row]} in row {row}. Input y contains NaN or infinity; "
+            "drop these samples."
+        )
+    if y.dtype == object:
+        missing = [i for i, v in enumerate(y.ravel()) if v is None or v != v]
+        if missing:
+            raise ValueError(
+                f"Expected a label for every sample, got a missing one in row {missing[0]}. "
+                "Drop unlabelled samples."
+            )
+        types = {type(v) for v in y.ravel()}
+        if types <= {str}:
+            y = y.astype(str)
+        elif types <= {int, float, bool, np.int64, np.float64, np.bool_}:
+            y = y.astype(np.result_type(*(np.asarray(v).dtype for v in y.ravel())))
+    return y
