@@ -36,6 +36,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gramsmith.gram import Gram as Gram
     from gramsmith.kernels import Bilinear as Bilinear
     from gramsmith.kernels import Chi2 as Chi2
     from gramsmith.kernels import Constant as Constant
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
     from gramsmith.kernels import as_kernel as as_kernel
     from gramsmith.kernels import check_kernel_matrix as check_kernel_matrix
     from gramsmith.kernels import nearest_psd as nearest_psd
-
 
 __version__ = "0.1.0"
 
