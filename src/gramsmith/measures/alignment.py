@@ -1,0 +1,159 @@
+"""Alignments: the cosine between a kernel matrix and a target, or another kernel matrix.
+
+For a projection P of matrices (none, centring, U-centring), A = <PK, PT> / (|PK| |PT|).
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from gramsmith.measures.base import Measure, Sums, Undefined
+from gramsmith.moments import Moments, Scalar
+from gramsmith.targets import Target
+
+FLAT = 1e-14  # below this share of |K|² the centred kernel is rounding noise
+
+
+class ConstantKernelWarning(UserWarning):
+    """The kernel is numerically constant: its centred alignment is reported as 0."""
+
+
+def _constant() -> Scalar:
+    warnings.warn(
+        "Expected a kernel that varies, got one that is numerically constant; its centred alignment "
+        "is 0. Use a smaller length scale.",
+        ConstantKernelWarning,
+        stacklevel=4,
+    )
+    return Scalar(0.0)
+
+
+def kta(sums: Sums) -> Scalar:
+    """<K, T> / (|K| |T|)."""
+    t = sums.target
+    q = sums.plain_square()
+    if q.value <= 0:
+        return Scalar(0.0)
+    return sums.plain_inner(t.M) / q.sqrt() / t.norm(t.M)
+
+
+def cka(sums: Sums) -> Scalar:
+    """<HKH, HTH> / (|HKH| |HTH|)."""
+    t = sums.target
+    q = sums.centred_square()
+    if q.value <= FLAT * sums.scale**2:
+        return _constant()
+    return sums.functional(t.M_centred) / q.sqrt() / t.norm(t.M_centred)
+
+
+def cka_debiased(sums: Sums) -> Scalar:
+    """<UK, UT> / (|UK| |UT|) with U-centring; 0 where the denominator is not positive."""
+    own = unbiased_square(sums)
+    target = unbiased_target_square(sums.target)
+    if own.value <= FLAT * sums.scale**2:
+        return _constant()
+    if target <= 0:
+        raise Undefined(
+            "Expected a target that varies off the diagonal, got one whose debiased norm is 0. "
+            "Add samples."
+        )
+    return unbiased_inner(sums) / own.sqrt() / np.sqrt(target)
+
+
+def unbiased_inner(sums: Sums) -> Scalar:
+    """<UK, UT>, that is n(n-3) times the unbiased HSIC."""
+    t = sums.target
+    n = t.n
+    diag = t.diagonal
+    # hollow row sums of T, and their total
+    rows = t.V @ (t.M @ t.m) - diag
+    total = float(t.w @ rows)
+    side = total / ((n - 1.0) * (n - 2.0)) - 2.0 * rows / (n - 2.0)
+    # Σ_{i≠j} K T = <K, T> - Σ d_i T_ii, and the hollow row sums of K are r - d
+    return sums.functional(t.M, side=side, delta=-t.w * (diag + side))
+
+
+def unbiased_square(sums: Sums) -> Scalar:
+    """<UK, UK>."""
+    n, w = sums.target.n, sums.target.w
+    hollow = sums.square() - sums.scalar(float(w @ sums.d**2), delta=2.0 * w * sums.d)
+    s = sums.total(hollow=True)
+    rows = sums.row_square(hollow=True) * (2.0 / (n - 2.0))
+    return hollow - rows + s * s * (1.0 / ((n - 1.0) * (n - 2.0)))
+
+
+def unbiased_target_square(t: Target) -> float:
+    """<UT, UT>."""
+    n, diag = t.n, t.diagonal
+    rows = t.V @ (t.M @ t.m) - diag
+    total = float(t.w @ rows)
+    hollow = t.norm(t.M) ** 2 - float(t.w @ diag**2)
+    return hollow - 2.0 / (n - 2.0) * float(t.w @ rows**2) + total**2 / ((n - 1.0) * (n - 2.0))
+
+
+def pair_alignment(moments: Moments, target: Target, projection: str = "plain") -> float:
+    """Return the alignment of two kernels from their joint moments.
+
+    Parameters
+    ----------
+    moments : Moments of two kernels, with `cross`
+    target : Target
+        Only its weights and the ones vector are used.
+    projection : {"plain", "centred", "debiased"}
+    """
+    G = kernel_products(moments, target, projection)
+    scale = [Sums(moments.of(k), target).scale for k in (0, 1)]
+    if projection != "plain" and min(G[k, k] - FLAT * scale[k] ** 2 for k in (0, 1)) <= 0:
+        return _constant().value
+    if G[0, 0] <= 0 or G[1, 1] <= 0:
+        return 0.0
+    return float(G[0, 1] / np.sqrt(G[0, 0] * G[1, 1]))
+
+
+def kernel_products(moments: Moments, target: Target, projection: str = "plain") -> np.ndarray:
+    """Return <P K_k, P K_l> for all pairs of kernels, shape (m, m)."""
+    w, n = target.w, target.n
+    G = moments.squares.copy()
+    R = moments.PV @ target.e  # (m, n) row sums
+    if projection == "plain":
+        h, c = moments.h, moments.c
+        # <B_k, 1h_l' + h_l1' + c_l 11'> and the products of the pivots themselves
+        cross = 2.0 * (R * w) @ h.T + np.outer(R @ w, c)
+        sh = h @ w
+        hh = 2.0 * n * (h * w) @ h.T + 2.0 * np.outer(sh, sh)
+        cs = 2.0 * n * np.outer(c, sh)
+        return np.asarray(G + cross + cross.T + hh + cs + cs.T + n * n * np.outer(c, c))
+    if projection == "centred":
+        s = R @ w
+        return np.asarray(G - 2.0 / n * (R * w) @ R.T + np.outer(s, s) / n**2)
+    if n < 4:
+        raise Undefined(f"Expected at least 4 samples for debiased alignment, got {n:g}. Add samples.")
+    R = R - moments.d
+    s = R @ w
+    G = G - (moments.d * w) @ moments.d.T
+    rows = 2.0 / (n - 2.0) * (R * w) @ R.T
+    return np.asarray(G - rows + np.outer(s, s) / ((n - 1.0) * (n - 2.0)))
+
+
+def target_products(moments: Moments, target: Target, projection: str = "plain") -> np.ndarray:
+    """Return <P K_k, P T> for all kernels, shape (m,)."""
+    formula = {
+        "plain": lambda s: s.plain_inner(s.target.M),
+        "centred": lambda s: s.functional(s.target.M_centred),
+        "debiased": unbiased_inner,
+    }[projection]
+    return np.array([formula(Sums(moments.of(k), target)).value for k in range(len(moments))])
+
+
+def target_norm(target: Target, projection: str = "plain") -> float:
+    """Return |P T|."""
+    if projection == "debiased":
+        return float(np.sqrt(max(unbiased_target_square(target), 0.0)))
+    return target.norm(target.M if projection == "plain" else target.M_centred)
+
+
+KTA = Measure("kta", kta, translation_invariant=False)
+CKA = Measure("cka", cka)
+CKA_DEBIASED = Measure("cka_debiased", cka_debiased, minimum=4)

@@ -1,0 +1,186 @@
+"""Measure: one number about a Gram matrix, from Moments and Target alone.
+
+A measure is written once, as a formula of `Scalar` primitives (`Sums`); its adjoint follows by the
+chain rule. Measures never see a tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.moments import Adjoint, Moments, Scalar
+from gramsmith.targets import Target
+
+Array = npt.NDArray[Any]
+
+
+class Undefined(ValueError):
+    """Raised where a measure has no value for a target, such as FSM with a class of one member."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The sums of one kernel, as dual numbers.
+
+    `B` below is the kernel matrix minus its pivot; formulas that do not change when 1h' + h1' + c
+    is added to the kernel use it directly, the others add the pivot back.
+
+    Parameters
+    ----------
+    moments : Moments of one kernel
+    target : Target
+    derivative : bool
+        Whether adjoints are wanted.
+    """
+
+    moments: Moments
+    target: Target
+    derivative: bool = False
+
+    @cached_property
+    def P(self) -> Array:
+        """B w V, shape (n, t)."""
+        return np.asarray(self.moments.PV[0])
+
+    @property
+    def d(self) -> Array:
+        """The diagonal of B."""
+        return np.asarray(self.moments.d[0])
+
+    @cached_property
+    def r(self) -> Array:
+        """Row sums B w."""
+        return np.asarray(self.P @ self.target.e)
+
+    @cached_property
+    def Q(self) -> Array:
+        """V'w B w V, the block sums."""
+        return np.asarray(self.target.wV.T @ self.P)
+
+    def scalar(
+        self, value: float, A: Array | None = None, delta: Array | None = None, nu: float = 0.0
+    ) -> Scalar:
+        """Return a number with the derivatives A by P, delta by d and nu by q."""
+        if not self.derivative:
+            return Scalar(float(value))
+        n, t = self.P.shape
+        A = np.zeros((n, t)) if A is None else A
+        delta = np.zeros(n) if delta is None else delta
+        return Scalar(float(value), Adjoint(A[None], delta[None], np.array([[nu]])))
+
+    def functional(self, contrast: Array, side: Array | float = 0.0, delta: Array | None = None) -> Scalar:
+        """Return <B, V contrast V'> + Σ_i w_i side_i r_i + Σ_i delta_i d_i, linear in B."""
+        w, e = self.target.w, self.target.e
+        value = float(np.vdot(contrast, self.Q)) + float(w @ (side * self.r))
+        if delta is not None:
+            value += float(delta @ self.d)
+        A = self.target.wV @ contrast + np.outer(w * side, e) if self.derivative else None
+        return self.scalar(value, A, delta)
+
+    def square(self) -> Scalar:
+        """Return Σ w_i w_j B_ij²."""
+        return self.scalar(float(self.moments.squares[0, 0]), nu=1.0)
+
+    def row_square(self, hollow: bool = False) -> Scalar:
+        """Return Σ w_i r_i², of the row sums without the diagonal if `hollow`."""
+        r = self.r - self.d if hollow else self.r
+        w = self.target.w
+        A = np.outer(2.0 * w * r, self.target.e) if self.derivative else None
+        return self.scalar(float(w @ r**2), A, -2.0 * w * r if hollow else None)
+
+    def total(self, hollow: bool = False) -> Scalar:
+        """Return Σ w_i r_i."""
+        w = self.target.w
+        r = self.r - self.d if hollow else self.r
+        A = np.outer(w, self.target.e) if self.derivative else None
+        return self.scalar(float(w @ r), A, -w if hollow else None)
+
+    def plain_inner(self, contrast: Array) -> Scalar:
+        """Return <K, V contrast V'> of the kernel matrix itself."""
+        h, c, t = self.moments.h[0], float(self.moments.c[0]), self.target
+        hV = t.wV.T @ h
+        pivot = 2.0 * float(hV @ contrast @ t.m) + c * float(t.m @ contrast @ t.m)
+        return self.functional(contrast) + pivot
+
+    def plain_square(self) -> Scalar:
+        """Return |K|², of the kernel matrix itself."""
+        h, c, w, n = self.moments.h[0], float(self.moments.c[0]), self.target.w, self.target.n
+        linear = self.functional(np.zeros_like(self.Q), side=4.0 * h + 2.0 * c)
+        sh, hh = float(w @ h), float(w @ h**2)
+        return self.square() + linear + (2.0 * n * hh + 2.0 * sh**2 + 4.0 * c * n * sh + c * c * n * n)
+
+    def centred_square(self) -> Scalar:
+        """Return |HKH|² = q - 2|r|²/n + s²/n²."""
+        n = self.target.n
+        s = self.total()
+        return self.square() - self.row_square() * (2.0 / n) + s * s * (1.0 / n**2)
+
+    @property
+    def scale(self) -> float:
+        """|K|, the yardstick of numerical zero."""
+        return float(np.sqrt(max(Sums(self.moments, self.target).plain_square().value, 0.0)))
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A named measure.
+
+    Parameters
+    ----------
+    name : str
+    formula : callable
+        Sums -> Scalar.
+    higher_is_better : bool
+    kinds : tuple of str
+        Kinds of target for which it is defined.
+    scale_invariant, translation_invariant : bool
+        Whether a multiple of the kernel, or a shift of the feature space, changes nothing.
+    minimum : int
+        Fewest samples.
+    """
+
+    name: str
+    formula: Callable[[Sums], Scalar] = field(repr=False)
+    higher_is_better: bool = True
+    kinds: tuple[str, ...] = ("classes", "values", "labels")
+    scale_invariant: bool = True
+    translation_invariant: bool = True
+    minimum: int = 2
+
+    @property
+    def sign(self) -> float:
+        """+1 if higher is better, else -1."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    def check(self, target: Target) -> None:
+        """Raise `Undefined` if the measure has no value for this target."""
+        if target.kind not in self.kinds:
+            raise Undefined(
+                f"Expected a target of kind {' or '.join(self.kinds)} for {self.name}, got "
+                f'{target.kind}. Use another measure, such as "cka".'
+            )
+        if target.n < self.minimum:
+            raise Undefined(
+                f"Expected at least {self.minimum} samples for {self.name}, got {target.n:g}. "
+                "Add samples."
+            )
+
+    def scalar(self, moments: Moments, target: Target, derivative: bool) -> Scalar:
+        """Return the value, with its adjoint if `derivative`."""
+        self.check(target)
+        return self.formula(Sums(moments, target, derivative))
+
+    def value(self, moments: Moments, target: Target) -> float:
+        """Return the value for moments of one kernel."""
+        return self.scalar(moments, target, False).value
+
+    def value_and_adjoint(self, moments: Moments, target: Target) -> tuple[float, Adjoint]:
+        """Return the value and its derivative for moments of one kernel."""
+        result = self.scalar(moments, target, True)
+        return result.value, result.adjoint or Adjoint.zeros(moments)

@@ -1,0 +1,59 @@
+"""Dependence: polarity, HSIC and MMD, which are not divided by norms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gramsmith.measures.alignment import unbiased_inner
+from gramsmith.measures.base import Measure, Sums
+from gramsmith.measures.separability import Pairs, weighted_mean
+from gramsmith.moments import Scalar
+
+
+def polarity(sums: Sums) -> Scalar:
+    """<K, T>."""
+    return sums.plain_inner(sums.target.M)
+
+
+def hsic(sums: Sums) -> Scalar:
+    """<HKH, T> / (n - 1)²."""
+    t = sums.target
+    return sums.functional(t.M_centred) * (1.0 / (t.n - 1.0) ** 2)
+
+
+def hsic_unbiased(sums: Sums) -> Scalar:
+    """<UK, UT> / n(n - 3)."""
+    n = sums.target.n
+    return unbiased_inner(sums) * (1.0 / (n * (n - 3.0)))
+
+
+def mmd(sums: Sums) -> Scalar:
+    """|φ_a - φ_b|² of the class means, averaged over pairs of classes."""
+    pairs = Pairs(sums)
+    return weighted_mean([(pairs.distance(a, b), weight) for a, b, weight in pairs])
+
+
+def mmd_unbiased(sums: Sums) -> Scalar:
+    """Q_aa, Q_bb without the diagonal over n(n - 1), minus twice the mean between classes."""
+    pairs = Pairs(sums)
+    pairs.need(2, "the unbiased MMD")
+    t = sums.target
+
+    def distance(a: int, b: int) -> Scalar:
+        contrast = np.zeros_like(t.M)
+        delta = np.zeros(len(t.w))
+        contrast[a, b] = contrast[b, a] = -1.0 / (t.m[a] * t.m[b])
+        for c in (a, b):
+            contrast[c, c] = 1.0 / (t.m[c] * (t.m[c] - 1.0))
+            delta -= t.wV[:, c] * contrast[c, c]
+        # On B instead of K: the diagonal of the pivot, c + 2h_i, is subtracted where it was added.
+        return sums.functional(contrast, delta=delta)
+
+    return weighted_mean([(distance(a, b), weight) for a, b, weight in pairs])
+
+
+POLARITY = Measure("polarity", polarity, scale_invariant=False, translation_invariant=False)
+HSIC = Measure("hsic", hsic, scale_invariant=False)
+HSIC_UNBIASED = Measure("hsic_unbiased", hsic_unbiased, scale_invariant=False, minimum=4)
+MMD = Measure("mmd", mmd, kinds=("classes",), scale_invariant=False)
+MMD_UNBIASED = Measure("mmd_unbiased", mmd_unbiased, kinds=("classes",), scale_invariant=False)
