@@ -188,6 +188,20 @@ class Gram:
         )
         return np.asarray(moments.PV[0].reshape(v.shape))
 
+    def joined(self, other: Gram) -> Gram:
+        """Return the Gram of the kernels of both, on the same samples."""
+        joint = object.__new__(Gram)
+        joint.__dict__.update(self.__dict__)
+        if other.n != self.n:
+            raise ValueError(
+                f"Expected kernels on the same samples, got {self.n} and {other.n}. "
+                "Give both the same rows in the same order."
+            )
+        joint._members = [*self._members, *other._members]
+        joint.single = False
+        joint._kept = None
+        return joint
+
     # ---- the two sweeps ---------------------------------------------------------------------
 
     def moments(

@@ -1,0 +1,19 @@
+"""The verbs: measures of a matrix or a Gram, and of many kernels in one pass."""
+
+from gramsmith.evaluation.evaluate import evaluate as evaluate
+from gramsmith.evaluation.path import bandwidth_path as bandwidth_path
+from gramsmith.evaluation.path import median_distance as median_distance
+from gramsmith.evaluation.result import Advice as Advice
+from gramsmith.evaluation.result import Evaluation as Evaluation
+from gramsmith.evaluation.scorer import alignment_scorer as alignment_scorer
+from gramsmith.evaluation.verbs import alignment as alignment
+from gramsmith.evaluation.verbs import cka as cka
+from gramsmith.evaluation.verbs import csm as csm
+from gramsmith.evaluation.verbs import fsm as fsm
+from gramsmith.evaluation.verbs import fsm_error_bound as fsm_error_bound
+from gramsmith.evaluation.verbs import hsic as hsic
+from gramsmith.evaluation.verbs import kta as kta
+from gramsmith.evaluation.verbs import measure_value as measure_value
+from gramsmith.evaluation.verbs import mmd as mmd
+from gramsmith.evaluation.verbs import parzen_error_bound as parzen_error_bound
+from gramsmith.evaluation.verbs import polarity as polarity

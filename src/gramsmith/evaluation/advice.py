@@ -1,0 +1,85 @@
+"""Advice: what the moments of a kernel say about it, in codes and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gramsmith.evaluation.result import Advice, Evaluation
+from gramsmith.gram import Gram
+from gramsmith.kernels.precomputed import Precomputed
+from gramsmith.measures.base import Sums
+from gramsmith.moments import Moments
+from gramsmith.targets import Target
+
+SMALL = 1500  # matrices up to this size have their eigenvalues looked at
+
+
+def about_kernel(name: str, moments: Moments, target: Target) -> Iterator[Advice]:
+    """Yield remarks on one kernel, from its moments."""
+    sums = Sums(moments, target)
+    q = sums.plain_square().value
+    own = moments.d[0] + moments.c[0] + 2.0 * moments.h[0]
+    if q > 0 and 1.0 - float(target.w @ own**2) / q < 0.05:
+        yield Advice(
+            "near-identity",
+            f"{name} is nearly the identity matrix: every sample resembles only itself, and plain FSM "
+            "and KTA are flattered. Use a larger length scale.",
+            name,
+        )
+    centred = sums.centred_square().value
+    if centred <= 1e-6 * q:
+        yield Advice(
+            "near-constant",
+            f"{name} is nearly constant: all samples look alike. Use a smaller length scale.",
+            name,
+        )
+
+
+def about_definiteness(name: str, G: Gram, k: int) -> Iterator[Advice]:
+    """Yield a remark if a kernel is not positive semidefinite."""
+    kernel = G.kernels[k]
+    member = G._members[k] if len(G._members) == len(G.kernels) else None
+    if not kernel.positive_definite:
+        yield Advice(
+            "indefinite",
+            f"{name} is not positive semidefinite in general; bounds that need it do not hold.",
+            name,
+        )
+    elif isinstance(kernel, Precomputed) and member is not None and G.n <= SMALL:
+        low, high = np.linalg.eigvalsh(member.E[0])[[0, -1]]
+        if low < -1e-8 * max(abs(high), abs(low)):
+            yield Advice(
+                "indefinite",
+                f"{name} has a negative eigenvalue, {low:.3g} (largest {high:.3g}). "
+                "Repair it with nearest_psd.",
+                name,
+            )
+
+
+def about_target(target: Target) -> Iterator[Advice]:
+    """Yield remarks on the task itself."""
+    if target.kind == "classes" and target.m.min() * 9.0 < target.m.max():
+        yield Advice(
+            "imbalanced",
+            f"The smallest class has {target.m.min() / target.n:.1%} of the samples: prefer cka or "
+            'target="uneven" to kta, and balanced scores to accuracy.',
+        )
+
+
+def about_ties(evaluation: Evaluation, measure: str) -> Iterator[Advice]:
+    """Yield a remark if the best kernels cannot be told apart."""
+    if measure not in evaluation.measures or len(evaluation.kernels) < 2:
+        return
+    if not np.isfinite(evaluation._scores(measure)).any():
+        return
+    tied = evaluation.ties(measure)
+    if len(tied) > 1:
+        others = ", ".join(tied[1:4]) + (", ..." if len(tied) > 4 else "")
+        yield Advice(
+            "tie",
+            f"By {measure}, {tied[0]} and {others} are within noise of each other.",
+            tied[0],
+            measure,
+        )

@@ -1,0 +1,213 @@
+"""Evaluation: kernels x measures, with errors and advice, as a table."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.kernels.base import Kernel
+from gramsmith.measures import MEASURES
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measure of one kernel.
+
+    Parameters
+    ----------
+    value : float or None
+        None where the measure is undefined.
+    error : float or None
+        Jackknife standard error.
+    held_out : float or None
+        The measure on the test data.
+    p_value : float or None
+        Share of shuffled targets that do as well.
+    folds : array of shape (F,)
+        The measure without each fold.
+    """
+
+    value: float | None
+    error: float | None = None
+    held_out: float | None = None
+    p_value: float | None = None
+    folds: Array = field(default_factory=lambda: np.empty(0), repr=False)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One remark: a code for programs, a sentence for people.
+
+    Parameters
+    ----------
+    code : str
+    message : str
+    kernel, measure : str or None
+        What it is about.
+    """
+
+    code: str
+    message: str
+    kernel: str | None = None
+    measure: str | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The measures of several kernels on one task.
+
+    Parameters
+    ----------
+    kernels : dict of name -> Kernel
+    measures : tuple of str
+    cells : dict of (kernel name, measure name) -> Cell
+    advice : tuple of Advice
+    n : int
+        Number of samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> X = np.random.default_rng(0).normal(size=(40, 2))
+    >>> e = gs.evaluate({"linear": gs.Linear(), "rbf": gs.Gaussian()}, X, X[:, 0] > 0)
+    >>> e.best("cka")
+    'rbf'
+    """
+
+    kernels: dict[str, Kernel]
+    measures: tuple[str, ...]
+    cells: dict[tuple[str, str], Cell]
+    advice: tuple[Advice, ...]
+    n: int
+
+    def __getitem__(self, key: tuple[str, str]) -> Cell:
+        """Return the cell of (kernel name, measure name)."""
+        return self.cells[key]
+
+    def values(self, measure: str) -> Array:
+        """Return one measure of all kernels, shape (m,); undefined values are NaN."""
+        found = [self.cells[name, measure].value for name in self.kernels]
+        return np.array([np.nan if value is None else value for value in found])
+
+    def best(self, measure: str = "cka") -> str:
+        """Return the name of the kernel that the measure favours."""
+        score = self._scores(measure)
+        if not np.isfinite(score).any():
+            raise ValueError(f"Expected a defined value of {measure}, got none. See `advice`.")
+        return list(self.kernels)[int(np.argmax(score))]
+
+    def ties(self, measure: str = "cka") -> list[str]:
+        """Return the kernels within the error of the best: the best first.
+
+        The error of a difference is that of the paired jackknife, in which noise that both kernels
+        share cancels; two standard errors count as a difference.
+        """
+        first = self.best(measure)
+        score, names = self._scores(measure), list(self.kernels)
+        best = self.cells[first, measure]
+        tied = [first]
+        for name in np.array(names, dtype=object)[np.argsort(-score)]:
+            cell = self.cells[name, measure]
+            if name == first or cell.value is None or not len(cell.folds):
+                continue
+            spread = jackknife(best.folds - cell.folds)
+            assert best.value is not None
+            if spread is not None and abs(best.value - cell.value) <= 2.0 * spread:
+                tied.append(name)
+        return tied
+
+    def _scores(self, measure: str) -> Array:
+        if measure not in self.measures:
+            raise ValueError(f"Expected a measure among {', '.join(self.measures)}, got {measure!r}.")
+        score = MEASURES[measure].sign * self.values(measure)
+        return np.where(np.isnan(score), -np.inf, score)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary per kernel: name, measures, errors, held-out values, p-values, advice."""
+        rows = []
+        for name in self.kernels:
+            row: dict[str, Any] = {"kernel": name}
+            for measure in self.measures:
+                cell = self.cells[name, measure]
+                row[measure] = cell.value
+                for suffix in ("error", "held_out", "p_value"):
+                    value = getattr(cell, suffix)
+                    if value is not None:
+                        row[f"{measure}_{suffix}"] = value
+            row["advice"] = [a.code for a in self.advice if a.kernel == name]
+            rows.append(row)
+        return rows
+
+    def _cell_text(self, name: str, measure: str) -> str:
+        cell = self.cells[name, measure]
+        if cell.value is None:
+            return "-"
+        text = f"{cell.value:.4g}"
+        if cell.error is not None:
+            text += f" ±{cell.error:.2g}"
+        if cell.held_out is not None:
+            text += f" [{cell.held_out:.4g}]"
+        if cell.p_value is not None:
+            text += f" p={cell.p_value:.3g}"
+        return text
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        arrows = {m: "↑" if MEASURES[m].higher_is_better else "↓" for m in self.measures}
+        head = ["kernel", *(f"{m} {arrows[m]}" for m in self.measures)]
+        best = {m: self._best_or_none(m) for m in self.measures}
+        body = []
+        for name in self.kernels:
+            cells = [
+                self._cell_text(name, m) + (" *" if best[m] == name else "") for m in self.measures
+            ]
+            body.append([name, *cells])
+        return head, body
+
+    def _best_or_none(self, measure: str) -> str | None:
+        return self.best(measure) if np.isfinite(self._scores(measure)).any() else None
+
+    def __str__(self) -> str:
+        head, body = self._table()
+        widths = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
+        lines = [_line(head, widths), _line(["-" * w for w in widths], widths)]
+        lines += [_line(row, widths) for row in body]
+        lines += [f"{a.code}: {a.message}" for a in self.advice]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, body = self._table()
+        cells = "".join(f"<th>{html.escape(h)}</th>" for h in head)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(v)}</td>" for v in row) + "</tr>" for row in body
+        )
+        remarks = "".join(
+            f"<li><b>{html.escape(a.code)}</b>: {html.escape(a.message)}</li>" for a in self.advice
+        )
+        notes = f"<ul>{remarks}</ul>" if remarks else ""
+        return f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+
+
+def jackknife(values: Array) -> float | None:
+    """Return the standard error of a statistic from its values without each of F folds.
+
+    se² = (F - 1)/F Σ_f (θ_f - mean)²; None if a value is not finite.
+    """
+    F = len(values)
+    if F < 2 or not np.isfinite(values).all():
+        return None
+    return float(np.sqrt((F - 1) / F * np.sum((values - values.mean()) ** 2)))

@@ -1,0 +1,489 @@
+"""The verbs: one measure of one kernel, on a matrix or a Gram."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.gram import Gram, as_gram
+from gramsmith.measures import MEASURES, Measure, get_measure
+from gramsmith.measures.alignment import pair_alignment
+from gramsmith.measures.base import Sums, Undefined
+from gramsmith.measures.separability import csm as csm_formula
+from gramsmith.measures.separability import fsm as fsm_formula
+from gramsmith.measures.separability import fsm_matrix
+from gramsmith.targets import Target, check_weights, make_target
+
+Array = npt.NDArray[Any]
+
+
+def measure_value(
+    measure: str | Measure,
+    K: Any,
+    y: Any,
+    *,
+    target: str = "auto",
+    task: str = "auto",
+    sample_weight: Any = None,
+) -> float:
+    """Return one measure of a matrix or a Gram.
+
+    Parameters
+    ----------
+    measure : str or Measure
+    K : array of shape (n, n), or Gram
+    y : array of shape (n,) or (n, q)
+    target, task, sample_weight
+        See `gramsmith.targets.make_target`.
+
+    Returns
+    -------
+    float
+    """
+    measure = get_measure(measure)
+    sums = _sums(K, y, measure, target=target, task=task, sample_weight=sample_weight)
+    return measure.formula(sums).value
+
+
+def _sums(K: Any, y: Any, measure: Measure | None = None, **options: Any) -> Sums:
+    goal = make_target(y, options.pop("target", "auto"), **options)
+    G = as_gram(K)
+    _check_lengths(G, goal)
+    if measure is not None:
+        measure.check(goal)
+    return Sums(G.moments(goal), goal)
+
+
+def _check_lengths(G: Gram, goal: Target) -> None:
+    if len(goal.w) != G.n:
+        raise ValueError(
+            f"Expected one target per row of K ({G.n}), got {len(goal.w)}. "
+            "K and y must describe the same samples."
+        )
+    if G.n < 2:
+        raise ValueError("Expected at least 2 samples, got n = 1. Add samples.")
+
+
+def kta(K: Any, y: Any, *, target: str = "auto", task: str = "auto", sample_weight: Any = None) -> float:
+    r"""Return the kernel-target alignment.
+
+    .. math:: A = \langle K, T\rangle / (\|K\|\, \|T\|)
+
+    Parameters
+    ----------
+    K : array of shape (n, n), or Gram
+    y : array of shape (n,) or (n, q)
+        Labels or values.
+    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}
+        What T is for classes, see `gramsmith.targets.make_target`.
+    task : {"auto", "classification", "regression"}
+    sample_weight : array of shape (n,), optional
+        Weights that mean repetition.
+
+    Returns
+    -------
+    float
+        In [0, 1] for positive semidefinite K; higher is better. The identity has 1/sqrt(n).
+
+    References
+    ----------
+    Cristianini, Shawe-Taylor, Elisseeff, Kandola: On kernel-target alignment (2001).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> gs.kta(np.eye(4), ["a", "a", "b", "b"])
+    0.5
+    """
+    return measure_value("kta", K, y, target=target, task=task, sample_weight=sample_weight)
+
+
+def cka(
+    K: Any, y: Any, *, debiased: bool = False, task: str = "auto", sample_weight: Any = None
+) -> float:
+    r"""Return the centred alignment of a kernel with its target.
+
+    .. math:: A_c = \langle HKH, HTH\rangle / (\|HKH\|\, \|HTH\|)
+
+    Parameters
+    ----------
+    K : array of shape (n, n), or Gram
+    y : array of shape (n,) or (n, q)
+        Labels or values.
+    debiased : bool
+        Leave the diagonal out (U-centring): 0 on average for independent labels, may be negative.
+    task : {"auto", "classification", "regression"}
+    sample_weight : array of shape (n,), optional
+        Weights that mean repetition.
+
+    Returns
+    -------
+    float
+        Higher is better.
+
+    References
+    ----------
+    Cortes, Mohri, Rostamizadeh: Algorithms for learning kernels based on centered alignment (2012).
+    Song et al.: Feature selection via dependence maximization (2012), for the unbiased form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> y = np.array([1, 1, -1, -1, 1, -1])
+    >>> round(gs.cka(np.outer(y, y) + 5.0, y), 12)
+    1.0
+    """
+    name = "cka_debiased" if debiased else "cka"
+    return measure_value(name, K, y, task=task, sample_weight=sample_weight)
+
+
+def alignment(
+    K1: Any, K2: Any, *, centered: bool = False, debiased: bool = False, sample_weight: Any = None
+) -> float:
+    r"""Return the alignment of two kernels on the same samples.
+
+    .. math:: \langle PK_1, PK_2\rangle / (\|PK_1\|\, \|PK_2\|)
+
+    Parameters
+    ----------
+    K1, K2 : array of shape (n, n), or Gram
+    centered : bool
+        P is centring: this is CKA, the similarity of representations.
+    debiased : bool
+        P is U-centring: CKA without the bias of small n.
+    sample_weight : array of shape (n,), optional
+        Weights that mean repetition.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> G = gs.Gram(gs.Linear(), X)
+    >>> round(gs.alignment(G, gs.Gram(gs.Linear(), 2 * X + 1), centered=True), 12)
+    1.0
+    """
+    joint = as_gram(K1).joined(as_gram(K2))
+    w = check_weights(sample_weight, joint.n)
+    ones = Target(np.ones((joint.n, 1)), np.zeros((1, 1)), np.ones(1), w, "values")
+    projection = "debiased" if debiased else "centred" if centered else "plain"
+    return pair_alignment(joint.moments(ones, cross=True), ones, projection)
+
+
+def fsm(
+    K: Any,
+    y: Any,
+    *,
+    leave_one_out: bool = False,
+    ddof: int = 1,
+    aggregate: str = "mean",
+    task: str = "auto",
+    sample_weight: Any = None,
+) -> Any:
+    r"""Return the feature space measure: spread along the line between class means over their distance.
+
+    .. math:: FSM = \frac{sd_+(g) + sd_-(g)}{\|\phi_+ - \phi_-\|^2}, \qquad
+              g_i = \langle \phi_- - \phi_+, \phi(x_i)\rangle
+
+    For real y it is :math:`\sqrt{1/\rho^2 - 1}` with the correlation of HKHy and y.
+
+    Parameters
+    ----------
+    K : array of shape (n, n), or Gram
+    y : array of shape (n,)
+        Labels or values.
+    leave_one_out : bool
+        Leave each point out of its own class mean, on the centred kernel. The plain measure is 0,
+        "perfect", for the identity matrix; this one is infinite.
+    ddof : {1, 0}
+        Divisor n_c - ddof of the variances; the paper has 1.
+    aggregate : {"mean", "max", "matrix"}
+        With several classes: mean over pairs weighted by their size, maximum, or all pairs.
+    task : {"auto", "classification", "regression"}
+    sample_weight : array of shape (n,), optional
+        Weights that mean repetition.
+
+    Returns
+    -------
+    float, or array of shape (C, C)
+        Lower is better; 0 at best, infinite at worst.
+
+    References
+    ----------
+    Nguyen, Ho: An efficient kernel matrix evaluation measure (2008).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> gs.fsm(np.eye(6), [0, 0, 0, 1, 1, 1]), gs.fsm(np.eye(6), [0, 0, 0, 1, 1, 1], leave_one_out=True)
+    (0.0, inf)
+    """
+    if aggregate not in ("mean", "max", "matrix"):
+        raise ValueError(f'Expected aggregate "mean", "max" or "matrix", got {aggregate!r}.')
+    _check_ddof(ddof)
+    name = "fsm_loo" if leave_one_out else "fsm"
+    sums = _sums(K, y, MEASURES[name], task=task, sample_weight=sample_weight)
+    if sums.target.kind == "values" or aggregate == "mean":
+        return fsm_formula(sums, ddof, leave_one_out).value
+    F = fsm_matrix(sums, ddof, leave_one_out)
+    return F if aggregate == "matrix" else float(F.max())
+
+
+def fsm_error_bound(
+    K: Any, y: Any, *, ddof: int = 1, task: str = "auto", sample_weight: Any = None
+) -> float:
+    r"""Return the bound on the training error that FSM guarantees.
+
+    .. math:: err \le FSM^2 / (1 + FSM^2)
+
+    Some hyperplane between the class means errs no more often, in every class (the one that
+    `CentroidClassifier` fits; points exactly on it belong to the class without spread). Several
+    classes: pairwise voting and the union bound. Real y: the relative training error 1 - ρ² of the
+    best regressor along Σ y_i φ_i.
+
+    Parameters
+    ----------
+    K : array of shape (n, n), or Gram
+    y : array of shape (n,)
+        Labels or values.
+    ddof : {1, 0}
+        1 as in the paper; 0 gives the tight bound.
+    task : {"auto", "classification", "regression"}
+    sample_weight : array of shape (n,), optional
+        Weights that mean repetition.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> y = np.array([1, 1, -1, -1])
+    >>> gs.fsm_error_bound(np.outer(y, y), y)
+    0.0
+    """
+    _check_ddof(ddof)
+    sums = _sums(K, y, MEASURES["fsm"], task=task, sample_weight=sample_weight)
+    if sums.target.kind == "values":
+        return float(_bounded(fsm_formula(sums).value))
+    bounds = _bounded(fsm_matrix(sums, ddof))
+    if len(bounds) == 2:
+        return float(bounds[0, 1])
+    share = sums.target.m / sums.target.n
+    return float(share @ np.minimum(1.0, bounds.sum(axis=1)))
+
+
+def _bounded(F: Any) -> Any:
+    F = np.asarray(F, dtype=float)
+    with np.errstate(over="ignore"):
+        return np.where(np.isfinite(F), 1.0 - 1.0 / (1.0 + F * F), 1.0)
+
+
+def csm(
+    K: Any,
+    y: Any,
+    *,
+    form: str = "covariance",
+    ddof: int = 1,
+    normalized: bool = False,
+    task: str = "auto",
+    sample_weight: Any = None,
+) -> float:
+    r"""Return the class separability measure: variance within classes over distance between them.
+
+    .. math:: \sum_c tr\, Cov_c \,/\, \|\phi_+ - \phi_-\|^2 \qquad\text{or}\qquad tr\, S_W / tr\, S_B
+
+    Parameters
+    ----------
+    K : array of shape (n, n), or Gram
+    y : array of shape (n,) or (n, q)
+        Labels or values (values have the scatter form only).
+    form : {"covariance", "scatter"}
+    ddof : {1, 0}
+        Divisor n_c - ddof of the covariances.
+    normalized : bool
+        Return csm / (1 + csm), in [0, 1].
+    task : {"auto", "classification", "regression"}
+    sample_weight : array of shape (n,), optional
+        Weights that mean repetition.
+
+    Returns
+    -------
+    float
+        Lower is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> round(gs.csm(np.eye(4), [0, 0, 1, 1], form="scatter"), 12)
+    2.0
+    """
+    if form not in ("covariance", "scatter"):
+        raise ValueError(f'Expected form "covariance" or "scatter", got {form!r}.')
+    _check_ddof(ddof)
+    measure = MEASURES["csm_scatter" if form == "scatter" else "csm"]
+    sums = _sums(K, y, measure, task=task, sample_weight=sample_weight)
+    value = csm_formula(sums, form, ddof).value
+    if not normalized:
+        return value
+    return value / (1.0 + value) if np.isfinite(value) else 1.0
+
+
+def polarity(
+    K: Any, y: Any, *, target: str = "auto", task: str = "auto", sample_weight: Any = None
+) -> float:
+    """Return the polarity <K, T>, the alignment before division by the norms.
+
+    Parameters
+    ----------
+    K : array of shape (n, n), or Gram
+    y : array of shape (n,) or (n, q)
+        Labels or values.
+    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}
+        What T is for classes.
+    task : {"auto", "classification", "regression"}
+    sample_weight : array of shape (n,), optional
+        Weights that mean repetition.
+
+    Returns
+    -------
+    float
+        Higher is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> gs.polarity(np.eye(4), [0, 0, 1, 1])
+    4.0
+    """
+    return measure_value("polarity", K, y, target=target, task=task, sample_weight=sample_weight)
+
+
+def hsic(
+    K: Any, y: Any, *, unbiased: bool = False, task: str = "auto", sample_weight: Any = None
+) -> float:
+    r"""Return the Hilbert-Schmidt independence criterion of samples and targets.
+
+    .. math:: \langle HKH, T\rangle / (n-1)^2 \qquad\text{or}\qquad \langle UK, UT\rangle / n(n-3)
+
+    Parameters
+    ----------
+    K : array of shape (n, n), or Gram
+    y : array of shape (n,) or (n, q)
+        Labels or values.
+    unbiased : bool
+        The unbiased form, which needs four samples and may be negative.
+    task : {"auto", "classification", "regression"}
+    sample_weight : array of shape (n,), optional
+        Weights that mean repetition.
+
+    Returns
+    -------
+    float
+        Higher is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> round(gs.hsic(np.eye(4), [0, 0, 1, 1]), 6)
+    0.444444
+    """
+    name = "hsic_unbiased" if unbiased else "hsic"
+    return measure_value(name, K, y, task=task, sample_weight=sample_weight)
+
+
+def mmd(K: Any, y: Any, *, unbiased: bool = False, sample_weight: Any = None) -> float:
+    r"""Return the squared maximum mean discrepancy of two classes.
+
+    .. math:: \|\phi_+ - \phi_-\|^2
+
+    Parameters
+    ----------
+    K : array of shape (n, n), or Gram
+    y : array of shape (n,)
+        Class labels; several classes give the mean over pairs weighted by their size.
+    unbiased : bool
+        Leave the diagonal out; may be negative.
+    sample_weight : array of shape (n,), optional
+        Weights that mean repetition.
+
+    Returns
+    -------
+    float
+        Higher is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> gs.mmd(np.eye(4), [0, 0, 1, 1])
+    1.0
+    """
+    name = "mmd_unbiased" if unbiased else "mmd"
+    return measure_value(name, K, y, task="classification", sample_weight=sample_weight)
+
+
+def parzen_error_bound(
+    K: Any, y: Any, *, target: str = "auto", positive_definite: bool | None = None
+) -> float:
+    r"""Return the bound on the training error of the Parzen window classifier.
+
+    .. math:: err\left(x \mapsto sgn \sum_j y_j k(x_j, x)\right) \le 1 - A(K, yy')
+
+    With ``target="uneven"`` it bounds :math:`(n_- err_+ + n_+ err_-)/n` of the classifier that
+    weighs the classes by 1/n+ and 1/n-.
+
+    Parameters
+    ----------
+    K : array of shape (n, n), or Gram
+    y : array of shape (n,)
+        Two classes.
+    target : {"auto", "uneven"}
+    positive_definite : bool, optional
+        Whether K is; default the kernel's own word, True for arrays. Without it only
+        1 - A² is guaranteed, for A >= 0.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> y = np.array([1, 1, -1, -1])
+    >>> round(gs.parzen_error_bound(np.outer(y, y), y), 12)
+    0.0
+    """
+    if target not in ("auto", "uneven"):
+        raise ValueError(f'Expected target "auto" or "uneven", got {target!r}.')
+    G = as_gram(K)
+    classes = make_target(y, target, task="classification").classes
+    if classes is None or len(classes) != 2:
+        raise Undefined(
+            "Expected two classes for the Parzen bound, got "
+            f"{'labels' if classes is None else len(classes)}. Use fsm_error_bound."
+        )
+    A = measure_value("kta", G, y, target=target)
+    definite = G.kernel.positive_definite if positive_definite is None else positive_definite
+    bound = 1.0 - A if definite else 1.0 - max(A, 0.0) ** 2
+    return float(min(max(bound, 0.0), 1.0))
+
+
+def _check_ddof(ddof: Any) -> None:
+    if ddof not in (0, 1):
+        raise ValueError(f"Expected ddof 0 or 1, got {ddof!r}.")
