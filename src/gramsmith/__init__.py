@@ -36,6 +36,20 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gramsmith.evaluation import Evaluation as Evaluation
+    from gramsmith.evaluation import alignment as alignment
+    from gramsmith.evaluation import alignment_scorer as alignment_scorer
+    from gramsmith.evaluation import bandwidth_path as bandwidth_path
+    from gramsmith.evaluation import cka as cka
+    from gramsmith.evaluation import csm as csm
+    from gramsmith.evaluation import evaluate as evaluate
+    from gramsmith.evaluation import fsm as fsm
+    from gramsmith.evaluation import fsm_error_bound as fsm_error_bound
+    from gramsmith.evaluation import hsic as hsic
+    from gramsmith.evaluation import kta as kta
+    from gramsmith.evaluation import mmd as mmd
+    from gramsmith.evaluation import parzen_error_bound as parzen_error_bound
+    from gramsmith.evaluation import polarity as polarity
     from gramsmith.gram import Gram as Gram
     from gramsmith.kernels import Bilinear as Bilinear
     from gramsmith.kernels import Chi2 as Chi2
@@ -62,6 +76,7 @@ if TYPE_CHECKING:
     from gramsmith.kernels import as_kernel as as_kernel
     from gramsmith.kernels import check_kernel_matrix as check_kernel_matrix
     from gramsmith.kernels import nearest_psd as nearest_psd
+
 
 __version__ = "0.1.0"
 
