@@ -1,0 +1,201 @@
+"""Compiled loops over pairs of strings, used where numba is installed (the extra `fast`).
+
+Each function has a twin of the same name in `batched` that needs NumPy only and gives the same
+numbers. Samples lie end to end in `codes`, sample i in ``codes[starts[i]:starts[i + 1]]``; `I` and
+`J` name the pairs. The functions are plain Python here: `compile_loop` turns them into machine code
+on first use, so that importing gramsmith does not import numba.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+LANES = 16
+_LOCK = Lock()
+
+
+def available() -> bool:
+    """Return whether compiled loops are to be used; GRAMSMITH_NUMBA=0 switches them off."""
+    return os.environ.get("GRAMSMITH_NUMBA", "1") != "0" and find_spec("numba") is not None
+
+
+@cache
+def _compiled(loop: Callable[..., Any]) -> Any:
+    import numba
+
+    try:
+        return numba.njit(nogil=True, cache=True, error_model="numpy")(loop)
+    except RuntimeError:  # no folder to keep machine code in: compile once per process
+        return numba.njit(nogil=True, error_model="numpy")(loop)
+
+
+def compile_loop(loop: Callable[..., Any]) -> Any:
+    """Return the compiled form of a loop of this module."""
+    # Two threads that compile one function at once would do the work twice.
+    with _LOCK:
+        return _compiled(loop)
+
+
+def subsequences(
+    codes_a: Any,
+    starts_a: Any,
+    codes_b: Any,
+    starts_b: Any,
+    I: Any,  # noqa: E741
+    J: Any,
+    length: int,
+    decay: float,
+    slope: bool,
+    out: Any,
+) -> None:
+    """Write the gap-weighted subsequence kernel of each pair, or its derivative by the decay.
+
+    LANES pairs advance together, one per vector lane. With M[i, j] = 1 where symbols match,
+    S_q = λ² M D_{q-1} (shifted by one cell) ends a subsequence of q symbols at (i, j), and
+    D_q = S_q + λ D_q(i-1, j) + λ D_q(i, j-1) - λ² D_q(i-1, j-1) carries it on over gaps;
+    the kernel is the sum of S_length.
+    """
+    longest_a = longest_b = 0
+    for p in range(len(I)):
+        longest_a = max(longest_a, starts_a[I[p] + 1] - starts_a[I[p]])
+        longest_b = max(longest_b, starts_b[J[p] + 1] - starts_b[J[p]])
+    S = np.empty((longest_a, LANES), dtype=np.int32)
+    T = np.empty((longest_b, LANES), dtype=np.int32)
+    M = np.empty((longest_b, LANES))
+    D = np.empty((length, longest_b + 1, LANES))
+    dD = np.empty((length if slope else 0, longest_b + 1, LANES))
+    F = np.empty(LANES)
+    dF = np.empty(LANES)
+    total = np.empty(LANES)
+    square, twice = decay * decay, 2.0 * decay
+    for first in range(0, len(I), LANES):
+        lanes = min(LANES, len(I) - first)
+        m = n = 0
+        for c in range(lanes):
+            m = max(m, starts_a[I[first + c] + 1] - starts_a[I[first + c]])
+            n = max(n, starts_b[J[first + c] + 1] - starts_b[J[first + c]])
+        # -1 and -2 are gaps and filling: different on the two sides, so they never match.
+        S[:m] = -1
+        T[:n] = -2
+        for c in range(lanes):
+            start = starts_a[I[first + c]]
+            for i in range(starts_a[I[first + c] + 1] - start):
+                S[i, c] = codes_a[start + i]
+            start = starts_b[J[first + c]]
+            for j in range(starts_b[J[first + c] + 1] - start):
+                T[j, c] = codes_b[start + j] if codes_b[start + j] >= 0 else -2
+        D[0, : n + 1] = 1.0
+        D[1:, : n + 1] = 0.0
+        if slope:
+            dD[:, : n + 1] = 0.0
+        total[:] = 0.0
+        for i in range(m):
+            for j in range(n):
+                for c in range(LANES):
+                    M[j, c] = 1.0 if S[i, c] == T[j, c] else 0.0
+            # Downwards in q: level q reads level q - 1 as the row above left it.
+            for q in range(length, 0, -1):
+                F[:] = 0.0
+                dF[:] = 0.0
+                if q == length and not slope:
+                    for j in range(n):
+                        for c in range(LANES):
+                            total[c] += M[j, c] * D[q - 1, j, c]
+                elif q == length:
+                    for j in range(n):
+                        for c in range(LANES):
+                            total[c] += M[j, c] * (
+                                twice * D[q - 1, j, c] + square * dD[q - 1, j, c]
+                            )
+                elif not slope:
+                    for j in range(n):
+                        for c in range(LANES):
+                            F[c] = square * M[j, c] * D[q - 1, j, c] + decay * F[c]
+                            D[q, j + 1, c] = F[c] + decay * D[q, j + 1, c]
+                else:
+                    for j in range(n):
+                        for c in range(LANES):
+                            dF[c] = (
+                                M[j, c] * (twice * D[q - 1, j, c] + square * dD[q - 1, j, c])
+                                + F[c]
+                                + decay * dF[c]
+                            )
+                            F[c] = square * M[j, c] * D[q - 1, j, c] + decay * F[c]
+                            dD[q, j + 1, c] = dF[c] + D[q, j + 1, c] + decay * dD[q, j + 1, c]
+                            D[q, j + 1, c] = F[c] + decay * D[q, j + 1, c]
+        for c in range(lanes):
+            out[first + c] = total[c] if slope else total[c] * square
+
+
+def runs(
+    codes_a: Any,
+    starts_a: Any,
+    codes_b: Any,
+    starts_b: Any,
+    I: Any,  # noqa: E741
+    J: Any,
+    weights: Any,
+    band: Any,
+    out: Any,
+) -> None:
+    """Write Σ band[|i - j|] weights[r(i, j)] over the cells of each pair with |i - j| < len(band).
+
+    r(i, j) is the length of the common substring that ends at i and j; lengths past the end of
+    `weights` count like its last entry.
+    """
+    cap = len(weights) - 1
+    for p in range(len(I)):
+        s, m = starts_a[I[p]], starts_a[I[p] + 1] - starts_a[I[p]]
+        t, n = starts_b[J[p]], starts_b[J[p] + 1] - starts_b[J[p]]
+        total = 0.0
+        reach = len(band)
+        for offset in range(max(1 - m, 1 - reach), min(n, reach)):
+            i, j = max(0, -offset), max(0, offset)
+            r = 0
+            part = 0.0
+            for step in range(min(m - i, n - j)):
+                if codes_a[s + i + step] == codes_b[t + j + step] and codes_a[s + i + step] >= 0:
+                    r = min(r + 1, cap)
+                    part += weights[r]
+                else:
+                    r = 0
+            total += part * band[abs(offset)]
+        out[p] = total
+
+
+def near_matches(
+    codes_a: Any,
+    starts_a: Any,
+    codes_b: Any,
+    starts_b: Any,
+    I: Any,  # noqa: E741
+    J: Any,
+    k: int,
+    weights: Any,
+    out: Any,
+) -> None:
+    """Write Σ weights[d] over the pairs of windows of k symbols without gaps, d their mismatches."""
+    for p in range(len(I)):
+        s, m = starts_a[I[p]], starts_a[I[p] + 1] - starts_a[I[p]]
+        t, n = starts_b[J[p]], starts_b[J[p] + 1] - starts_b[J[p]]
+        total = 0.0
+        for offset in range(1 - m, n):
+            i, j = s + max(0, -offset), t + max(0, offset)
+            d = 0
+            gaps = 0
+            for step in range(min(m - (i - s), n - (j - t))):
+                d += codes_a[i + step] != codes_b[j + step]
+                gaps += codes_a[i + step] < 0 or codes_b[j + step] < 0
+                if step >= k:
+                    d -= codes_a[i + step - k] != codes_b[j + step - k]
+                    gaps -= codes_a[i + step - k] < 0 or codes_b[j + step - k] < 0
+                if step >= k - 1 and gaps == 0:
+                    total += weights[d]
+        out[p] = total
