@@ -1,10 +1,12 @@
 """Sphinx configuration; the API reference is written from the list of public names."""
 
+import re
 from importlib import import_module
-from inspect import isclass
+from inspect import getmembers, isclass, isroutine
 from pathlib import Path
 
 import gramsmith
+from gramsmith.kernels import Kernel
 
 project = "gramsmith"
 author = "gramsmith developers"
@@ -39,26 +41,62 @@ HEADINGS = {
     "gramsmith.selection": "Choosing",
     "gramsmith.storage": "Keeping",
 }
+PUBLIC = {name: getattr(import_module(home), name) for name, home in gramsmith._PUBLIC.items()}
 
 
-def write_reference(folder):
-    """Write the index of the API reference: one table per module, one page per public name."""
+def reference():
+    """Return the index of the API reference: tables by module, classes before functions."""
     pieces = ["API reference", "=============", "", ".. currentmodule:: gramsmith", ""]
     for module in dict.fromkeys(gramsmith._PUBLIC.values()):
-        heading = HEADINGS.get(module, module)
+        heading = HEADINGS[module]
         names = sorted(n for n, home in gramsmith._PUBLIC.items() if home == module)
         pieces += [heading, "-" * len(heading), ""]
         for wanted in (True, False):
-            chosen = [n for n in names if isclass(getattr(import_module(module), n)) is wanted]
+            chosen = [n for n in names if isclass(PUBLIC[n]) is wanted]
             if chosen:
                 pieces += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
                 pieces += [f"   {n}" for n in chosen] + [""]
-    folder.mkdir(exist_ok=True)
-    text = "\n".join(pieces)
-    page = folder / "index.rst"
-    # An unchanged file keeps its date, so that a second build has nothing to do.
-    if not page.exists() or page.read_text(encoding="utf-8") != text:
-        page.write_text(text, encoding="utf-8")
+    return "\n".join(pieces)
 
 
-write_reference(Path(__file__).parent / "api")
+def shown_methods(item):
+    """Return the methods a page lists: gramsmith's own, for kernels without the protocol."""
+    methods = []
+    for name, _ in getmembers(item, isroutine):
+        owner, *others = [c for c in item.__mro__ if name in vars(c)] or [object]
+        protocol = issubclass(item, Kernel) and (owner is not item or others)
+        internal = name.startswith("_") or re.fullmatch(r"set_\w+_request", name)
+        if owner.__module__.startswith("gramsmith") and not (internal or protocol):
+            methods.append(name)
+    return methods
+
+
+def escape_bars(app, what, name, item, options, lines):
+    """Let |x| mean an absolute value in docstrings, where reST would see a substitution."""
+    formula, session = None, False  # indentation of a math directive; inside an example
+    for number, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and formula is not None and indent <= formula:
+            formula = None
+        if line.lstrip().startswith(".. math::"):
+            formula = indent
+        session = bool(line.strip()) and (session or line.lstrip().startswith(">>>"))
+        if formula is None and not session:
+            parts = re.split(r"(`+[^`]*`+)", line)
+            parts[::2] = [re.sub(r"(?<!\\)\|", r"\\|", part) for part in parts[::2]]
+            lines[number] = "".join(parts)
+
+
+def setup(app):
+    """Register the docstring hook ahead of numpydoc's."""
+    app.connect("autodoc-process-docstring", escape_bars, priority=100)
+
+
+autosummary_context = {
+    "shown": {name: shown_methods(item) for name, item in PUBLIC.items() if isclass(item)}
+}
+page = Path(__file__).parent / "api" / "index.rst"
+page.parent.mkdir(exist_ok=True)
+# An unchanged file keeps its date, so that a second build has nothing to do.
+if not page.exists() or page.read_text(encoding="utf-8") != reference():
+    page.write_text(reference(), encoding="utf-8")
