@@ -58,9 +58,10 @@ class Moments:
 
     def of(self, *kernels: int) -> Moments:
         """Return the moments of some of the kernels."""
-        k = np.asarray(kernels)
+        k = slice(kernels[0], kernels[0] + 1) if len(kernels) == 1 else np.asarray(kernels)
+        pairs = self.q[k][:, k]
         return replace(
-            self, P=self.P[k], d=self.d[k], q=self.q[np.ix_(k, k)], h=self.h[k], c=self.c[k]
+            self, P=self.P[k], d=self.d[k], q=pairs, h=self.h[k], c=self.c[k]
         )
 
     def columns(self, chosen: slice) -> Moments:
@@ -71,14 +72,15 @@ class Moments:
         """Return the moments of the samples outside one fold, and the indices of these samples."""
         index = np.flatnonzero(self.fold != fold)
         keep = np.arange(self.P.shape[2]) != fold
+        rest = self.PV - self.P[:, :, fold]
         return (
             replace(
                 self,
-                P=self.P[:, index][:, :, keep],
+                P=rest[:, index, None],
                 d=self.d[:, index],
-                q=self.q[:, :, keep][:, :, :, keep],
+                q=self.q[:, :, keep][:, :, :, keep].sum(axis=(2, 3), keepdims=True),
                 h=self.h[:, index],
-                fold=self.fold[index],
+                fold=np.zeros(len(index), dtype=int),
             ),
             index,
         )

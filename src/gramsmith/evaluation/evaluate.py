@@ -103,10 +103,11 @@ def evaluate(
     parts = [moments.without(f) for f in range(len(np.unique(fold)))] if folds else []
     targets = [goal.take(index) for _, index in parts]
     for k, name in enumerate(named):
+        own = [part.of(k) for part, _ in parts]
         for measure in chosen:
             cell, remark = _cell(measure, moments.of(k), goal, name)
             if cell.value is not None and parts:
-                values = [_value(measure, p.of(k), t) for (p, _), t in zip(parts, targets, strict=True)]
+                values = [_value(measure, part, t) for part, t in zip(own, targets, strict=True)]
                 known = np.array([np.nan if v is None else v for v in values])
                 cell = replace(cell, error=jackknife(known), folds=known)
             if cell.value is not None and held is not None:

@@ -70,7 +70,7 @@ def forward(
     P, q = np.zeros((m, n, F, t)), np.zeros((m, m, F, F))
     d = np.concatenate([_diagonals(member) for member in members]) - c[:, None]
     weighted = bool(np.any(w != 1.0))
-    typed: dict[Any, Array] = {}
+    columns = {np.dtype(t): np.asfortranarray(probe, dtype=t) for t in (np.float64, np.float32)}
 
     def work(tile: tuple[int, int]) -> tuple[Array, Array, Array, list[Array]]:
         I, J = (plan.blocks[b].rows for b in tile)
@@ -80,17 +80,19 @@ def forward(
         raw: list[Array] = []
         k = 0
         for member in members:
+            fresh = None if member.overwrites or cross or keep is not None else True
             for K in member.tiles(plan, tile):
-                if keep is not None:
-                    raw.append(K.copy())
-                B = K - K.dtype.type(c[k])
-                V = typed.get(B.dtype)
-                if V is None:
-                    V = typed[B.dtype] = np.ascontiguousarray(probe, dtype=B.dtype)
-                right[k] = B @ V[J]
+                pivot_k = K.dtype.type(c[k])
+                B = np.subtract(K, pivot_k, out=K if fresh else None)
+                V = columns[B.dtype]
+                right[k] = _times(B, V[J])
                 if tile[0] != tile[1]:
-                    left[k] = (V[I].T @ B).T
+                    left[k] = _times(B.T, V[I])
                 squares[k, k] = _inner(B, B, w[I], w[J], weighted)
+                if not np.isfinite(squares[k, k]):
+                    member.check(K)
+                if keep is not None:
+                    raw.append(K)
                 if cross:
                     for i, other in enumerate(held):
                         squares[i, k] = squares[k, i] = _inner(other, B, w[I], w[J], weighted)
@@ -117,12 +119,20 @@ def forward(
 
 
 def _inner(A: Array, B: Array, wi: Array, wj: Array, weighted: bool) -> float:
+    """Return Σ w_i w_j A_ij B_ij."""
     if weighted:
         return float(wi @ np.einsum("ij,ij,j->i", A, B, wj))
     # One float32 dot product over a whole tile loses digits; over a row it does not.
     if A.dtype == np.float32:
         return float(np.einsum("ij,ij->i", A, B).sum(dtype=np.float64))
     return float(np.dot(A.ravel(), B.ravel()))
+
+
+def _times(B: Array, V: Array) -> Array:
+    """Return B V; for a few columns, one product per column is several times faster."""
+    if V.shape[1] > 6:
+        return np.asarray(B @ V)
+    return np.stack([B @ column for column in V.T], axis=1)
 
 
 def _diagonals(member: Member) -> Array:

@@ -93,33 +93,33 @@ class SquaredEuclidean:
         R = np.empty((n, p + 2), dtype)
         R[:, :p], R[:, p], R[:, p + 1] = Z, 1.0, sq
         L[:, :p], L[:, p], L[:, p + 1] = 2.0 * Z, -sq, -1.0
-        return L, R
+        # Norms are kept for a test of every tile only where some tile may fail it.
+        safe = np.finfo(dtype).eps * top <= CANCELLATION[dtype]
+        return L, R, None if safe else sq
 
-    def negative_pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
-        """Return -s, computed in place where `out` is given."""
+    def negative_pair(self, a: Any, b: Any) -> Array:
+        """Return -s up to rounding, which may leave it a little above 0."""
         if sp.issparse(a[0]):
             G: Array = 2.0 * (a[0] @ b[0].T).toarray()
             G -= a[1][:, None]
             G -= b[1]
-            np.minimum(G, 0.0, out=G)
             return self._exact_where_small(a[0], b[0], G, a is b)
-        (L, _), (_, R) = a, b
-        if not self._safe(L, R):
+        L, R = a[0], b[1]
+        if not self._safe(a, b):
             Za, Zb = self.points(a), self.points(b)
             with np.errstate(over="ignore", invalid="ignore"):
                 D = cdist(Za.astype(np.float64), Zb.astype(np.float64), "sqeuclidean")
             return -D.astype(L.dtype)
-        S: Array = np.matmul(L, R.T, out=out)
+        S: Array = L @ R.T
         if a is b:
             np.fill_diagonal(S, 0.0)
-        np.minimum(S, 0.0, out=S)
         return self._exact_where_small(self.points(a), self.points(b), S, a is b)
 
-    def _safe(self, L: Array, R: Array) -> bool:
-        if not len(L) or not len(R):
+    def _safe(self, a: Any, b: Any) -> bool:
+        if a[2] is None or b[2] is None or not len(a[2]) or not len(b[2]):
             return True
-        error = np.finfo(L.dtype).eps * max(-L[:, -2].min(), R[:, -1].max())
-        return bool(error <= CANCELLATION[L.dtype])
+        error = np.finfo(a[0].dtype).eps * max(a[2].max(), b[2].max())
+        return bool(error <= CANCELLATION[a[0].dtype])
 
     def _exact_where_small(self, Za: Any, Zb: Any, S: Array, same: bool) -> Array:
         if not self.cusp or not S.size:
@@ -141,7 +141,8 @@ class SquaredEuclidean:
 
     def pair(self, a: Any, b: Any) -> Array:
         S = self.negative_pair(a, b)
-        return np.negative(S, out=S)
+        np.negative(S, out=S)
+        return np.maximum(S, 0.0, out=S)
 
     def own(self, a: Any) -> Array:
         return np.zeros(a[0].shape[0])
@@ -151,13 +152,16 @@ class SquaredEuclidean:
 
     def pair_vjp(self, a: Any, b: Any, V: Array) -> tuple[Array, Array]:
         # d|x - z|² = 2 (x - z)'(dx - dz): the Laplacian form, no n x n x p array.
-        Za, Zb = self.points(a), self.points(b)
-        da = Za * (2.0 * V.sum(axis=1))[:, None]
-        db = Zb * (2.0 * V.sum(axis=0))[:, None]
-        if sp.issparse(Za):
-            da = da.toarray() - 2.0 * (Zb.T @ V.T).T
-            return da, db.toarray() - 2.0 * (Za.T @ V).T
-        return da - 2.0 * (V @ Zb), db - 2.0 * (V.T @ Za)
+        if sp.issparse(a[0]):
+            (Za, _), (Zb, _) = a, b
+            da = Za.multiply(2.0 * V.sum(axis=1)[:, None]).toarray() - 2.0 * (Zb.T @ V.T).T
+            return da, Zb.multiply(2.0 * V.sum(axis=0)[:, None]).toarray() - 2.0 * (Za.T @ V).T
+        # R = [x, 1, |x|²]: one product gives V x and the row sums of V.
+        Ra, Rb = a[1][:, :-1], b[1][:, :-1]
+        Ta, Tb = V @ Rb, V.T @ Ra
+        da = Ra[:, :-1] * Ta[:, -1:] - Ta[:, :-1]
+        db = Rb[:, :-1] * Tb[:, -1:] - Tb[:, :-1]
+        return 2.0 * da, 2.0 * db
 
     def own_vjp(self, a: Any, v: Array) -> Array | None:
         return None

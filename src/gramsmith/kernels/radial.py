@@ -68,9 +68,13 @@ class Gaussian(Radial):
     def slope(self, s: Array) -> Array:
         return np.asarray(-np.exp(-s))
 
-    def weigh(self, a: Embedding, b: Embedding, W: Array, K: Array | None) -> tuple[Array, Gradient]:
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        # The slope is -K: the tile that the caller holds saves the exponential.
         K = self.tile(a, b) if K is None else K
-        return -W * K, {}
+        da, db = self.geometry.pair_vjp(a, b, W * K)
+        return -da, -db, {}
 
 
 class Laplacian(Radial):

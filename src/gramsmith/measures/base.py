@@ -121,7 +121,7 @@ class Sums:
         s = self.total()
         return self.square() - self.row_square() * (2.0 / n) + s * s * (1.0 / n**2)
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """|K|, the yardstick of numerical zero."""
         return float(np.sqrt(max(Sums(self.moments, self.target).plain_square().value, 0.0)))
