@@ -1,0 +1,21 @@
+"""Keeping things: models in safetensors files, tables from files of many kinds."""
+
+from gramsmith.storage.container import ModelFormatError
+from gramsmith.storage.encode import NotStorable
+from gramsmith.storage.models import (
+    ModelSummary,
+    check_storable,
+    inspect_model,
+    load_model,
+    save_model,
+)
+
+__all__ = [
+    "ModelFormatError",
+    "ModelSummary",
+    "NotStorable",
+    "check_storable",
+    "inspect_model",
+    "load_model",
+    "save_model",
+]

@@ -1,0 +1,169 @@
+"""Models to plain data: nested JSON nodes, and arrays set aside as tensors.
+
+==========================  ====================================================================
+``null true 1 0.5 "text"``  themselves
+``{"$": "float"}``          NaN and the infinities, by name
+``{"$": "scalar"}``         a NumPy number with its type
+``{"$": "array"}``          a numeric array: tensor, type, shape, memory order
+``{"$": "objects"}``        an array of texts or mixed labels, item by item
+``{"$": "sparse"}``         a CSR matrix: three arrays and a shape
+``{"$": "list"}``           likewise tuple, dict, bytes
+``{"$": "object"}``         a class of the registry: parameters and fitted attributes
+==========================  ====================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from gramsmith.storage.container import DEPTH_LIMIT, SPELLING, Array, short
+from gramsmith.storage.registry import Entry, entry_of
+
+Node = Any
+
+
+class NotStorable(TypeError):
+    """Raised before anything is written when a model holds what a file cannot keep."""
+
+
+class Encoder:
+    """Turns one model into nodes; `tensors` collects its arrays.
+
+    Attributes
+    ----------
+    tensors : dict of str to array
+        The numeric arrays met so far, by the name the nodes use for them.
+    """
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Array] = {}
+
+    def encode(self, value: Any, where: str, depth: int = 0) -> Node:
+        """Return the node of a value; `where` names it in messages."""
+        if depth > DEPTH_LIMIT:
+            raise NotStorable(
+                f"{where}: expected nesting below {DEPTH_LIMIT} levels, got more. "
+                "Flatten the model, for example by fewer nested sums of kernels."
+            )
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if np.isfinite(value) else {"$": "float", "value": repr(value)}
+        if isinstance(value, np.generic):
+            return self._scalar(value, where)
+        if isinstance(value, np.ndarray):
+            return self._array(value, where, depth)
+        if sp.issparse(value):
+            return self._sparse(value, where, depth)
+        if type(value) in (list, tuple):
+            items = [self.encode(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
+            return {"$": type(value).__name__, "items": items}
+        if type(value) is dict:
+            return {
+                "$": "dict",
+                "items": [self._pair(k, v, where, depth) for k, v in value.items()],
+            }
+        if type(value) is bytes:
+            return {"$": "bytes", "hex": value.hex()}
+        return self._object(value, where, depth)
+
+    def _pair(self, key: Any, value: Any, where: str, depth: int) -> Node:
+        return [
+            self.encode(key, f"a key of {where}", depth + 1),
+            self.encode(value, f"{where}[{key!r}]", depth + 1),
+        ]
+
+    def _scalar(self, value: Any, where: str) -> Node:
+        if isinstance(value, np.str_):
+            return str(value)
+        if np.dtype(value.dtype) not in SPELLING:
+            raise NotStorable(f"{where}: expected a real number, got {type(value).__name__}.")
+        plain = value.item()
+        return {"$": "scalar", "dtype": value.dtype.name, "value": self.encode(plain, where)}
+
+    def _array(self, value: Array, where: str, depth: int) -> Node:
+        if type(value) is not np.ndarray and not isinstance(value, np.memmap):
+            raise NotStorable(
+                f"{where}: expected a plain array, got {type(value).__name__}. Use numpy.asarray."
+            )
+        if value.dtype.kind in "UO":
+            kind = "str" if value.dtype.kind == "U" else "object"
+            items = [self.encode(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value.flat)]
+            return {"$": "objects", "dtype": kind, "shape": list(value.shape), "items": items}
+        dtype = value.dtype.newbyteorder("=")
+        if dtype not in SPELLING:
+            raise NotStorable(
+                f"{where}: expected real numbers or text, got an array of {value.dtype}. "
+                "Convert it, for example with astype(float)."
+            )
+        name = str(len(self.tensors))
+        self.tensors[name] = np.ascontiguousarray(value, dtype=dtype).reshape(value.shape)
+        # BLAS may round differently by memory order; the loaded array gets the same one.
+        order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+        return {
+            **{"$": "array", "tensor": name, "dtype": dtype.name},
+            **{"shape": list(value.shape), "order": order},
+        }
+
+    def _sparse(self, value: Any, where: str, depth: int) -> Node:
+        if value.format != "csr" or value.ndim != 2:
+            raise NotStorable(f"{where}: expected a CSR matrix, got {value.format}. Use tocsr().")
+        parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+        return {
+            **{"$": "sparse", "array": isinstance(value, sp.sparray), "shape": list(value.shape)},
+            **{k: self._array(v, f"{where}.{k}", depth) for k, v in parts.items()},
+        }
+
+    def _object(self, value: Any, where: str, depth: int) -> Node:
+        name, entry = self._registered(value, where)
+        params = {k: getattr(value, k) for k in entry.parameters()}
+        fitted = {k: v for k, v in attributes(value).items() if k not in params}
+        fitted = {k: v for k, v in fitted.items() if k not in entry.transient}
+        unknown = sorted(fitted.keys() - entry.fitted.keys())
+        if unknown:
+            raise NotStorable(
+                f"{where}: {type(value).__name__} holds {', '.join(unknown)}, which a file has "
+                "no place for. Remove what was added to the model by hand."
+            )
+        return {
+            **{"$": "object", "class": name},
+            "params": {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in params.items()},
+            "fitted": {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in fitted.items()},
+        }
+
+    def _registered(self, value: Any, where: str) -> tuple[str, Entry]:
+        found = entry_of(type(value))
+        if found is None:
+            raise NotStorable(refusal(value, where))
+        return found
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes of a model without scikit-learn's bookkeeping."""
+    return {
+        name: item
+        for name, item in vars(value).items()
+        if not name.startswith(("_sklearn", "_metadata_request", "_doc_link"))
+    }
+
+
+def refusal(value: Any, where: str) -> str:
+    """Return why a value cannot be kept, and what to do instead."""
+    kind = type(value).__name__
+    if callable(value) and not hasattr(value, "get_params"):
+        return (
+            f"{where}: expected numbers, text and known classes, got a function ({short(value)}). "
+            "A model file runs no code, so functions cannot be stored. Use a kernel of gramsmith's "
+            "own classes (LinearMap instead of FunctionMap, a kernel class instead of a callable), "
+            "or compute the kernel matrix and use Precomputed."
+        )
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return f"{where}: expected random_state to be a whole number or None, got {kind}."
+    return (
+        f"{where}: expected a class that gramsmith can store, got {type(value).__module__}.{kind}. "
+        "Its kernels, learners and machines can be kept, and Pipeline, StandardScaler and "
+        "MinMaxScaler of scikit-learn."
+    )

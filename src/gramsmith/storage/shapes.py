@@ -1,0 +1,132 @@
+"""Specifications of fitted attributes, checked before a loaded model is handed out.
+
+A specification is a list of alternatives parted by ``|``. In one alternative the first word is the
+kind and the others are sizes: a number, a letter that must mean the same size wherever it occurs in
+the object, or ``*`` for any size.
+
+=====================  =========================================================================
+``array n p``          numbers, finite, of this shape (``loose n p``: NaN and infinities allowed)
+``index n``            whole numbers from 0 to n - 1, as an array of any length
+``labels k``           k labels: numbers, flags or texts
+``samples n p``        n samples: dense or CSR rows with p numbers, or n objects
+``count p``            a whole number, which is p
+``number``             a real number (``whole``, ``flag``, ``text``, ``none`` likewise)
+``kernel``             a kernel; ``model`` an estimator; ``list x`` a list of those
+``value``              anything
+=====================  =========================================================================
+
+A trailing ``?`` on the whole specification lets the attribute be absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from gramsmith.kernels.base import Kernel
+from gramsmith.storage.container import ModelFormatError
+
+Sizes = dict[str, int]
+
+
+def optional(specification: str) -> bool:
+    """Return whether the attribute may be absent."""
+    return specification.endswith("?")
+
+
+def check(value: Any, specification: str, sizes: Sizes, where: str) -> None:
+    """Raise ModelFormatError unless the value meets one alternative; bind the sizes it fixes."""
+    for alternative in specification.removesuffix("?").split("|"):
+        kind, *axes = alternative.split()
+        bound = dict(sizes)
+        if _meets(value, kind, axes, bound):
+            sizes.update(bound)
+            return
+    known = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+    raise ModelFormatError(
+        f"{where}: expected {specification.removesuffix('?')}{f' with {known}' if known else ''}, "
+        f"got {describe(value)}. The file is damaged or forged."
+    )
+
+
+def describe(value: Any) -> str:
+    """Return type and shape of a value in a few words."""
+    shape = getattr(value, "shape", None)
+    if shape:
+        flaw = "" if finite(value) else " with NaN or infinity"
+        return f"{value.dtype} of shape {tuple(shape)}{flaw}"
+    return type(value).__name__
+
+
+def _meets(value: Any, kind: str, axes: list[str], sizes: Sizes) -> bool:
+    if kind in ("array", "loose"):
+        numeric = isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
+        return numeric and _fits(value.shape, axes, sizes) and (kind == "loose" or finite(value))
+    if kind == "index":
+        whole = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1
+        if not whole or not value.size:
+            return whole
+        return bool(value.min() >= 0 and value.max() < sizes.get(axes[0], 0))
+    if kind == "labels":
+        flat = isinstance(value, np.ndarray) and value.dtype.kind in "fiubUO"
+        return flat and value.ndim == 1 and _fits(value.shape, axes, sizes)
+    if kind == "samples":
+        return _samples(value, axes, sizes)
+    if kind == "count":
+        whole = isinstance(value, Integral) and int(value) >= 0
+        return whole and _fits((int(value),), axes, sizes)
+    if kind == "list":
+        listed = isinstance(value, list | tuple)
+        return listed and all(_meets(item, axes[0], axes[1:], sizes) for item in value)
+    return _PLAIN[kind](value)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)
+
+
+_PLAIN: dict[str, Callable[[Any], bool]] = {
+    "number": lambda v: isinstance(v, Real) and not _is_flag(v) and bool(np.isfinite(float(v))),
+    "whole": lambda v: isinstance(v, Integral) and not _is_flag(v),
+    "flag": _is_flag,
+    "text": lambda v: isinstance(v, str),
+    "none": lambda v: v is None,
+    "kernel": lambda v: isinstance(v, Kernel),
+    "model": lambda v: isinstance(v, BaseEstimator),
+    "value": lambda v: True,
+}
+
+
+def finite(value: Any) -> bool:
+    """Return whether an array, dense or sparse, is free of NaN and infinities."""
+    entries = value.data if sp.issparse(value) else value
+    return entries.dtype.kind != "f" or bool(np.isfinite(entries).all())
+
+
+def _samples(value: Any, axes: list[str], sizes: Sizes) -> bool:
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        return _fits((len(value),), axes[:1], sizes)
+    if sp.issparse(value):
+        return _fits(value.shape, axes, sizes) and bool(np.isfinite(value.data).all())
+    if not isinstance(value, np.ndarray) or not _fits(value.shape, axes, sizes):
+        return False
+    return value.dtype.kind in "iubOU" or (
+        value.dtype.kind == "f" and bool(np.isfinite(value).all())
+    )
+
+
+def _fits(shape: tuple[int, ...], axes: list[str], sizes: Sizes) -> bool:
+    if len(shape) != len(axes):
+        return False
+    for size, axis in zip(shape, axes, strict=True):
+        wanted = (
+            size if axis == "*" else int(axis) if axis.isdigit() else sizes.setdefault(axis, size)
+        )
+        if size != wanted:
+            return False
+    return True

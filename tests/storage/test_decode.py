@@ -1,0 +1,273 @@
+"""The loader against damage and forgery: ModelFormatError and nothing else."""
+
+import json
+import struct
+import warnings
+from functools import cache
+
+import forgery
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import gramsmith as gs
+from gramsmith.kernels.strings.spectrum import Spectrum
+from gramsmith.machines.svm import KernelSVC
+from gramsmith.storage import inspect_model
+
+VALUES = [
+    None,
+    True,
+    -1,
+    0,
+    7,
+    2**62,
+    2**70,
+    0.5,
+    1e308,
+    "",
+    "x",
+    "Gaussian",
+    "sklearn.Sum",
+    [],
+    {},
+]
+VALUES += [[1], [[]], {"$": "object"}, {"$": "float", "value": "nan"}, {"$": "list", "items": [1]}]
+VALUES += [{"$": "array", "tensor": "0", "dtype": "float64", "shape": [1], "order": "C"}]
+VALUES += ["__import__('os').system('false')", "os.system", {"$": "object", "class": "os.system"}]
+
+
+@cache
+def samples():
+    """Files of three models that have, together, every kind of node."""
+    import tempfile
+    from pathlib import Path
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), np.repeat(["a", "b"], 10)
+    texts, labels = np.array(["ACGT", "AACC", "GGTT", "TTTT"], dtype=object), ["no", "yes"] * 2
+    models = [
+        make_pipeline(StandardScaler(), KernelSVC(gs.Gaussian(2.0) + gs.Linear())).fit(X, y),
+        KernelSVC(Spectrum(2, alphabet="ACGT")).fit(texts, labels),
+        KernelSVC(gs.Linear(), class_weight={1: 2.0}).fit(sp.csr_array(X), y == "a"),
+    ]
+    folder = Path(tempfile.mkdtemp())
+    for i, model in enumerate(models):
+        gs.save_model(model, folder / str(i))
+    return [(folder / str(i)).read_bytes() for i in range(len(models))]
+
+
+def outcome(data, path):
+    """Load bytes: the model, or None after the one exception that may leave the loader."""
+    path.write_bytes(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            inspect_model(path)
+        except gs.ModelFormatError:
+            pass
+        try:
+            return gs.load_model(path)
+        except gs.ModelFormatError as error:
+            assert len(str(error)) < 2000
+            return None
+
+
+@pytest.fixture
+def target(tmp_path):
+    return tmp_path / "model.safetensors"
+
+
+def test_the_samples_load(target):
+    assert [type(outcome(data, target)).__name__ for data in samples()] == [
+        "Pipeline",
+        "KernelSVC",
+        "KernelSVC",
+    ]
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_every_truncation_is_refused(which, target):
+    data = samples()[which]
+    for length in [*range(0, len(data), 61), len(data) - 1]:
+        assert outcome(data[:length], target) is None
+    assert outcome(data + b"\0", target) is None
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_mutated_bytes(which, target):
+    data = samples()[which]
+    rng = np.random.default_rng(which)
+    length = 8 + struct.unpack("<Q", data[:8])[0]
+    for trial in range(700):
+        mutated = bytearray(data)
+        end = length if trial % 3 else len(data)  # most damage goes where structure is
+        for position in rng.integers(0, end, size=rng.integers(1, 4)):
+            mutated[position] = rng.integers(0, 256)
+        outcome(bytes(mutated), target)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_flipped_bits_of_the_length(which, target):
+    data = samples()[which]
+    for bit in range(64):
+        length = struct.unpack("<Q", data[:8])[0] ^ (1 << bit)
+        assert outcome(struct.pack("<Q", length) + data[8:], target) is None
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_every_value_of_the_manifest_forged(which, target):
+    header, manifest, body = forgery.parts(samples()[which])
+    for i, path in enumerate(forgery.places(manifest)):
+        for value in VALUES[i % 4 :: 4]:  # every fourth value, another quarter at each place
+            forged = forgery.changed(manifest, path, value)
+            outcome(forgery.assemble(header, forged, body), target)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_every_entry_of_the_manifest_removed(which, target):
+    header, manifest, body = forgery.parts(samples()[which])
+    for path in list(forgery.places(manifest))[1:]:
+        forged = forgery.without(manifest, path)
+        outcome(forgery.assemble(header, forged, body), target)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_every_value_of_the_header_forged(which, target):
+    header, manifest, body = forgery.parts(samples()[which])
+    for path in forgery.places(header):
+        if path and path[0] == "__metadata__":
+            continue
+        for value in VALUES[::2]:
+            if path or isinstance(value, dict):
+                forged = forgery.changed(header, path, value)
+                outcome(forgery.assemble(forged, manifest, body), target)
+
+
+@given(st.binary(max_size=400))
+@settings(max_examples=300)
+def test_arbitrary_bytes(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "bytes"
+    assert outcome(data, path) is None
+    assert outcome(struct.pack("<Q", len(data)) + data, path) is None
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
+)
+
+
+@given(json_values)
+@settings(max_examples=100)
+def test_arbitrary_models(tmp_path_factory, value):
+    header, manifest, body = forgery.parts(samples()[0])
+    path = tmp_path_factory.getbasetemp() / "model"
+    assert outcome(forgery.assemble(header, {**manifest, "model": value}, body), path) is None
+    outcome(forgery.assemble(header, {**manifest, "about": value}, body), path)
+
+
+def test_a_newer_format_says_upgrade(target):
+    header, manifest, body = forgery.parts(samples()[0])
+    forged = {**manifest, "format_version": 2, "gramsmith_version": "9.0"}
+    target.write_bytes(forgery.assemble(header, forged, body))
+    with pytest.raises(gs.ModelFormatError, match=r"newer gramsmith \('9.0'\). Upgrade"):
+        gs.load_model(target)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "word"),
+    [
+        (("model", "class"), "os.system", "knows"),
+        (("model", "params", "kernel", "class"), "builtins.eval", "knows"),
+        (("model", "fitted", "__class__"), "x", "unknown entries"),
+        (("model", "params", "evil"), 1, "unknown entries"),
+        (("extra",), 1, "manifest with"),
+        (("format",), "other", "format"),
+        (("model", "fitted", "classes_", "items"), ["a"], "items do not fill"),
+        (("model", "fitted", "classes_", "shape"), [1, 2], "expected labels c"),
+        (("model", "fitted", "intercept_", "dtype"), "complex128", "unknown type"),
+        (("model", "fitted", "intercept_", "dtype"), "float32", "damaged"),
+        (("model", "fitted", "intercept_", "tensor"), "99", "absent or used twice"),
+        (("model", "fitted", "intercept_"), 1.0, "expected array t"),
+        (("model", "fitted", "n_samples_fit_"), 1, "index n"),
+        (("model", "fitted", "kernel_"), "rbf", "expected kernel"),
+        (("model", "params", "kernel", "params", "k"), -3, "k"),
+    ],
+)
+def test_forgeries_are_named(path, value, word, target):
+    header, manifest, body = forgery.parts(samples()[1])
+    *parents, key = path
+    holder = manifest
+    for step in parents:
+        holder = holder[step]
+    holder[key] = value
+    target.write_bytes(forgery.assemble(header, manifest, body))
+    with pytest.raises(gs.ModelFormatError, match=word):
+        gs.load_model(target)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused(bad, target):
+    header, manifest, body = forgery.parts(samples()[0])
+    tensor = manifest["model"]["params"]["steps"]["items"][0]["items"][1]["fitted"]["mean_"][
+        "tensor"
+    ]
+    begin, end = header[tensor]["data_offsets"]
+    body = body[:begin] + np.full((end - begin) // 8, bad).tobytes() + body[end:]
+    target.write_bytes(forgery.assemble(header, manifest, body))
+    with pytest.raises(gs.ModelFormatError, match="NaN or infinity"):
+        gs.load_model(target)
+
+
+@pytest.mark.parametrize("bad", [-1, 3, 2**30])
+def test_sparse_indices_out_of_range_never_reach_scipy(bad, target):
+    header, manifest, body = forgery.parts(samples()[2])
+    node = manifest["model"]["fitted"]["support_samples_"]["indices"]
+    begin, _ = header[node["tensor"]]["data_offsets"]
+    raw = np.array([bad], dtype=node["dtype"]).tobytes()
+    body = body[:begin] + raw + body[begin + len(raw) :]
+    target.write_bytes(forgery.assemble(header, manifest, body))
+    with pytest.raises(gs.ModelFormatError, match="out of range"):
+        gs.load_model(target)
+
+
+def test_sizes_are_checked_against_the_file_before_memory_is_taken(target):
+    header, manifest, body = forgery.parts(samples()[0])
+    tensor = next(name for name in header if name != "__metadata__")
+    header[tensor]["shape"] = [2**40, 2**7]
+    target.write_bytes(forgery.assemble(header, manifest, body))
+    with pytest.raises(gs.ModelFormatError, match="does not fit"):
+        gs.load_model(target)
+
+
+def test_tensors_to_spare_and_repeated_keys_are_refused(target):
+    header, manifest, body = forgery.parts(samples()[0])
+    header["more"] = {"dtype": "U8", "shape": [1], "data_offsets": [len(body), len(body) + 1]}
+    target.write_bytes(forgery.assemble(header, manifest, body + b"\0"))
+    with pytest.raises(gs.ModelFormatError, match="to spare"):
+        gs.load_model(target)
+    header, manifest, body = forgery.parts(samples()[0])
+    text = json.dumps(manifest)[:-1] + ', "format": "gramsmith-model"}'
+    target.write_bytes(forgery.assemble(header, text, body))
+    with pytest.raises(gs.ModelFormatError, match="repeated keys"):
+        gs.load_model(target)
+
+
+def test_deep_nesting_is_refused(target):
+    header, manifest, body = forgery.parts(samples()[0])
+    node = {"$": "object", "class": "Linear", "params": {}, "fitted": {}}
+    for _ in range(100):
+        node = {"$": "object", "class": "Exp", "params": {"kernel": node}, "fitted": {}}
+    for model in (node, "[" * 100_000):
+        forged = {**manifest, "model": model}
+        text = json.dumps(forged) if isinstance(model, dict) else f'{{"model": {model}'
+        target.write_bytes(forgery.assemble(header, text, body))
+        with pytest.raises(gs.ModelFormatError):
+            gs.load_model(target)
