@@ -1,0 +1,7 @@
+"""Learners: climb a measure over the parameters of a kernel, or solve for its weights.
+
+`objective` and `criteria` say what is climbed, `chart` what may change, `ascent` how; the
+estimators put them together.
+"""
+
+from gramsmith.learning.transform import TransformLearner as TransformLearner
