@@ -1,0 +1,103 @@
+"""Experiment: a named piece of a paper that runs on its own and leaves records and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gramsmith.papers.data import DataFolder, DataSet
+from gramsmith.papers.record import Record
+from gramsmith.report.figure import Figure
+
+
+@dataclass(frozen=True)
+class Run:
+    """What an experiment may use: the data folder, and whether to be quick.
+
+    Parameters
+    ----------
+    data : DataFolder
+    quick : bool
+        Fewer repetitions; the same computations.
+    """
+
+    data: DataFolder
+    quick: bool = False
+
+    def load(self, name: str) -> DataSet:
+        """Return a data set, or raise `DataError`."""
+        return self.data.load(name)
+
+    def choose(self, full: int, quick: int) -> int:
+        """Return the number of repetitions for this run."""
+        return quick if self.quick else full
+
+    @staticmethod
+    def rng(seed: int = 0) -> np.random.Generator:
+        """Return a generator, the same in every run."""
+        return np.random.default_rng(seed)
+
+
+@dataclass
+class Findings:
+    """What an experiment found.
+
+    Parameters
+    ----------
+    records : list of Record
+    figures : list of Figure
+    """
+
+    records: list[Record] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A part of a paper that can be run.
+
+    Parameters
+    ----------
+    paper : str
+    part : str
+        Short name inside the paper.
+    title : str
+    function : callable
+        Run -> Findings.
+    sets : tuple of str
+        Data sets it reads from the data folder; without them it is not run.
+    """
+
+    paper: str
+    part: str
+    title: str
+    function: Callable[[Run], Findings] = field(repr=False)
+    sets: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Paper and part, as one may type it on the command line."""
+        return f"{self.paper}/{self.part}"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper and its experiments.
+
+    Parameters
+    ----------
+    name : str
+    title, authors, year : str
+    summary : str
+        What was found, in a few sentences.
+    experiments : tuple of Experiment
+    """
+
+    name: str
+    title: str
+    authors: str
+    year: str
+    summary: str
+    experiments: tuple[Experiment, ...]
