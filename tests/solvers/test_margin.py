@@ -1,12 +1,12 @@
 """L2-SVM and enclosing ball against scikit-learn, SLSQP and the golden values."""
 
-import golden as reference
 import numpy as np
 import pytest
-import textbook_learning as textbook
 from hypothesis import given
 from hypothesis import strategies as st
 
+import golden as reference
+import textbook_learning as textbook
 from gramsmith.solvers import radius_margin, solve_ball, solve_l2svm
 
 

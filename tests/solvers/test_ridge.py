@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import textbook_learning as textbook
 
+import textbook_learning as textbook
 from gramsmith.solvers import RidgePath, ridge_loo_error
 
 ALPHAS = (1e-3, 0.1, 10.0)
@@ -113,3 +113,15 @@ def test_negative_regulariser_is_refused(rng):
     K, y = sample(rng)
     with pytest.raises(ValueError, match="alpha >= 0"):
         RidgePath(K, y).solve(-1.0)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_features_are_the_same_path(rng, intercept):
+    Z, y = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    w = rng.integers(1, 4, size=30)
+    options = {"fit_intercept": intercept, "sample_weight": w}
+    thin, full = RidgePath.from_features(Z, y, **options), RidgePath(Z @ Z.T, y, **options)
+    np.testing.assert_allclose(thin.loo_residuals(ALPHAS), full.loo_residuals(ALPHAS), rtol=1e-6)
+    a, b = thin.solve(0.5), full.solve(0.5)
+    np.testing.assert_allclose(Z.T @ a.coef, Z.T @ b.coef, atol=1e-9)
+    np.testing.assert_allclose(a.intercept, b.intercept)

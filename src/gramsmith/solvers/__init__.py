@@ -1,6 +1,12 @@
 """Solvers: what measures cannot get from sums alone, on dense blocks and matrix products."""
 
 from gramsmith.solvers.cholesky import CholeskyFactor, pivoted_cholesky
+from gramsmith.solvers.conjugate import CgSolution, conjugate_gradients, landmark_features
+from gramsmith.solvers.evidence import (
+    EvidenceSolution,
+    fit_bernoulli_evidence,
+    fit_gaussian_evidence,
+)
 from gramsmith.solvers.margin import (
     BallSolution,
     MarginSolution,
@@ -9,19 +15,29 @@ from gramsmith.solvers.margin import (
     solve_ball,
     solve_l2svm,
 )
+from gramsmith.solvers.newton import Expansion, fit_expansion, fit_subset
 from gramsmith.solvers.nonnegative import NonnegativeSolution, solve_nonnegative
 from gramsmith.solvers.outcome import Outcome, warn_unless_converged
 from gramsmith.solvers.ridge import RidgePath, RidgeSolution, ridge_loo_error
 
 __all__ = [
     "BallSolution",
+    "CgSolution",
     "CholeskyFactor",
+    "EvidenceSolution",
+    "Expansion",
     "MarginSolution",
     "NonnegativeSolution",
     "Outcome",
     "RadiusMargin",
     "RidgePath",
     "RidgeSolution",
+    "conjugate_gradients",
+    "fit_bernoulli_evidence",
+    "fit_expansion",
+    "fit_gaussian_evidence",
+    "fit_subset",
+    "landmark_features",
     "pivoted_cholesky",
     "radius_margin",
     "ridge_loo_error",

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from gramsmith.solvers.definite import Definite
 from gramsmith.solvers.outcome import Outcome
 
 Array = npt.NDArray[Any]
@@ -152,30 +152,16 @@ def _newton(
     """Solve (K + R)c + b1 = t, 1'c = p on the active set; the other coefficients are zero."""
     index = np.flatnonzero(active)
     A = K[np.ix_(index, index)]
-    factor, jitter = _factor(A, r[index], jitter)
-    u, v = cho_solve(factor, np.column_stack([t[index], np.ones(len(index))]), check_finite=False).T
+    A[np.diag_indices_from(A)] += r[index]
+    factor = Definite(A, jitter)
+    jitter = factor.jitter
+    u, v = factor.solve(np.column_stack([t[index], np.ones(len(index))])).T
     b = float((u.sum() - total) / v.sum())
     c = np.zeros(len(t))
     c[index] = u - b * v
     z = t - K @ c - b
     z[index] = (r[index] + jitter) * c[index]  # exact where t - Kc - b cancels
     return _Point(c, b, z), jitter
-
-
-def _factor(A: Array, r: Array, jitter: float) -> tuple[Any, float]:
-    mean = float(np.mean(np.abs(A.diagonal())) + np.mean(r))
-    diagonal = A.diagonal() + r
-    while jitter <= 1e-8 * mean:
-        A[np.diag_indices_from(A)] = diagonal + jitter
-        try:
-            return cho_factor(A, lower=True, check_finite=False), jitter
-        except LinAlgError:
-            jitter = max(10.0 * jitter, 1e-13 * mean)
-    smallest = float(np.linalg.eigvalsh(A)[0])
-    raise ValueError(
-        f"Expected a positive definite matrix K + I/C, got one with eigenvalue {smallest:.3g}. "
-        "Lower C, or make K positive semidefinite with gramsmith.nearest_psd."
-    )
 
 
 def _between(a: _Point, b: _Point, step: float) -> _Point:

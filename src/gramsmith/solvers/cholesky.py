@@ -76,8 +76,8 @@ def pivoted_cholesky(
 
     References
     ----------
-    S. Fine, K. Scheinberg, "Efficient SVM training using low-rank kernel representations", Journal of
-    Machine Learning Research 2, 2001.
+    S. Fine, K. Scheinberg, "Efficient SVM training using low-rank kernel representations",
+    Journal of Machine Learning Research 2, 2001.
 
     Examples
     --------

@@ -82,16 +82,12 @@ class RidgePath:
         fit_intercept: bool = True,
         sample_weight: Array | None = None,
     ) -> None:
-        K, y = np.asarray(K, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        K = np.asarray(K, dtype=np.float64)
+        root = None if sample_weight is None else np.sqrt(np.asarray(sample_weight, dtype=float))
+        values, U = np.linalg.eigh(K if root is None else K * root[:, None] * root)
         n = len(K)
-        self.weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
-        self.root = np.sqrt(self.weight)
-        self.vector = y.ndim == 1
-        self.y = y.reshape(n, -1)
-        weighted = K if sample_weight is None else K * self.root[:, None] * self.root
-        self.eigenvalues, self.U = np.linalg.eigh(weighted)
-        self.smallest = float(self.eigenvalues[0])
-        top = float(max(np.abs(self.eigenvalues).max(), np.finfo(float).tiny))
+        self.smallest = float(values[0])
+        top = float(max(np.abs(values).max(), np.finfo(float).tiny))
         self.floor = n * float(np.finfo(float).eps) * top
         if self.smallest < -1e3 * self.floor:
             warnings.warn(
@@ -99,12 +95,68 @@ class RidgePath:
                 f"(largest {top:.3g}). Negative eigenvalues are set to zero; use "
                 "gramsmith.nearest_psd to choose another correction.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
-        self.kept = self.eigenvalues > -self.floor
-        self.eigenvalues = np.maximum(self.eigenvalues, 0.0)
-        self.t = self.U.T @ (self.root[:, None] * self.y)
-        self.v = self.U.T @ self.root if fit_intercept else None
+        self.kept = values > -self.floor
+        self._prepare(np.maximum(values, 0.0), U, y, fit_intercept, root)
+
+    @classmethod
+    def from_features(
+        cls,
+        Z: Array,
+        y: Array,
+        *,
+        fit_intercept: bool = True,
+        sample_weight: Array | None = None,
+    ) -> RidgePath:
+        """Return the path of K = Z Z' without forming K; coefficients are those of K's samples.
+
+        Parameters
+        ----------
+        Z : array of shape (n, m)
+            Features, m < n.
+        y : array of shape (n,) or (n, q)
+            Targets.
+        fit_intercept : bool, default=True
+            Whether to add an intercept that is not penalised.
+        sample_weight : array of shape (n,), optional
+            Positive weights.
+
+        Returns
+        -------
+        RidgePath
+            Its regularisers must be positive; the weights of the features are ``Z.T @ coef``.
+        """
+        self = cls.__new__(cls)
+        root = None if sample_weight is None else np.sqrt(np.asarray(sample_weight, dtype=float))
+        scaled = np.asarray(Z if root is None else Z * root[:, None], dtype=np.float64)
+        values, V = np.linalg.eigh(scaled.T @ scaled)
+        top = float(max(values[-1] if len(values) else 0.0, np.finfo(float).tiny))
+        self.floor = len(Z) * float(np.finfo(float).eps) * top
+        self.smallest = 0.0
+        keep = values > self.floor
+        self.kept = np.ones(int(keep.sum()), dtype=bool)
+        U = scaled @ (V[:, keep] / np.sqrt(values[keep]))
+        self._prepare(values[keep], U, y, fit_intercept, root)
+        return self
+
+    def _prepare(
+        self, values: Array, U: Array, y: Array, fit_intercept: bool, root: Array | None
+    ) -> None:
+        y = np.asarray(y, dtype=np.float64)
+        n = len(U)
+        self.root = np.ones(n) if root is None else root
+        self.weight = self.root**2
+        self.vector = y.ndim == 1
+        self.y = y.reshape(n, -1)
+        self.eigenvalues, self.U = values, U
+        whitened = self.root[:, None] * self.y
+        self.t = U.T @ whitened
+        self.v = U.T @ self.root if fit_intercept else None
+        # What the eigenvectors miss, when there are fewer than n: there K is zero.
+        self.deficient = U.shape[1] < n
+        self.t_rest = whitened - U @ self.t if self.deficient else None
+        self.v_rest = self.root - U @ self.v if self.deficient and self.v is not None else None
         self._U2: Array | None = None
 
     def _inverse(self, alphas: Array) -> tuple[Array, Array]:
@@ -115,16 +167,29 @@ class RidgePath:
                 f"Expected regularisers alpha >= 0, got {alphas.min():.6g}. "
                 "Use a positive number, or 0 for interpolation."
             )
-        short = self.eigenvalues[0] + alphas < self.floor
+        low = 0.0 if self.deficient else self.eigenvalues[0]
+        short = low + alphas < self.floor
         jitter = np.where(short, self.floor, 0.0)
         return 1.0 / (self.eigenvalues[:, None] + (alphas + jitter)), jitter
 
-    def _spectral(self, D: Array) -> tuple[Array, Array]:
-        """Return U'c̃ and the intercept for one column D = 1/(Λ + α)."""
-        if self.v is None:
-            return D[:, None] * self.t, np.zeros(self.t.shape[1])
-        b = (self.v * D) @ self.t / ((self.v * D) @ self.v)
-        return D[:, None] * (self.t - self.v[:, None] * b), b
+    def _dual(self, D: Array, alpha: float, kept: Array | slice = slice(None)) -> tuple[Array, Any]:
+        """Return c̃ and the intercept for one column D = 1/(Λ + α)."""
+        b = np.zeros(self.t.shape[1])
+        g, rest = self.t, self.t_rest
+        if self.v is not None:
+            inverse, total = self._inverse_of_ones(D, alpha)
+            b = (inverse @ (self.root[:, None] * self.y)) / total
+            g = g - self.v[:, None] * b
+            rest = None if rest is None or self.v_rest is None else rest - self.v_rest[:, None] * b
+        c = self.U[:, kept] @ (D[:, None] * g)[kept]
+        return (c if rest is None else c + rest / alpha), b
+
+    def _inverse_of_ones(self, D: Array, alpha: float) -> tuple[Array, float]:
+        """Return (K̃ + αI)^-1 ũ and its inner product with ũ."""
+        inverse = self.U @ (D * self.v)
+        if self.v_rest is not None:
+            inverse = inverse + self.v_rest / alpha
+        return inverse, float(inverse @ self.root)
 
     def solve(self, alpha: float) -> RidgeSolution:
         """Return the coefficients at one regulariser.
@@ -139,11 +204,11 @@ class RidgePath:
         RidgeSolution
         """
         D, jitter = self._inverse(np.array([alpha]))
-        g, b = self._spectral(D[:, 0])
         # Without the clipped directions in c, k(x)'c is the prediction of the clipped kernel. Those
         # of a singular K carry y / jitter: of no effect on Kc but through rounding.
         kept = self.eigenvalues > self.floor if jitter[0] else self.kept
-        c = self.root[:, None] * (self.U[:, kept] @ g[kept])
+        c, b = self._dual(D[:, 0], alpha + float(jitter[0]), kept)
+        c = self.root[:, None] * c
         return RidgeSolution(
             alpha=float(alpha),
             coef=c[:, 0] if self.vector else c,
@@ -176,11 +241,12 @@ class RidgePath:
         one = np.minimum(1.0, 1.0 / self.weight)
         out = np.empty((len(alphas), *self.y.shape))
         for k, alpha in enumerate(alphas + jitter):
-            g, _ = self._spectral(D[:, k])
+            c, _ = self._dual(D[:, k], alpha)
+            if self.deficient:
+                G[:, k] += (1.0 - self._U2.sum(axis=1)) / alpha
             if self.v is not None:
-                w = D[:, k] * self.v
-                G[:, k] -= (self.U @ w) ** 2 / (w @ self.v)
-            c = self.U @ g
+                inverse, total = self._inverse_of_ones(D[:, k], alpha)
+                G[:, k] -= inverse**2 / total
             # Residual r = αc̃/√w and leverage h = 1 - αG give r/(1 - h·one); α cancels for one = 1.
             with np.errstate(divide="ignore", invalid="ignore"):
                 whole = np.where(one < 1.0, G[:, k] * one + (1.0 - one) / alpha, G[:, k])

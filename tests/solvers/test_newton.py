@@ -1,0 +1,146 @@
+"""Newton's method against quasi-Newton on the same objective, and against closed forms."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import textbook_learning as textbook
+from gramsmith.solvers import fit_expansion, fit_subset, solve_l2svm
+from gramsmith.solvers.losses import (
+    LOSSES,
+    Logistic,
+    Multinomial,
+    SmoothHinge,
+    Squared,
+    SquaredHinge,
+)
+
+
+def sample(rng, n=40):
+    X = rng.normal(size=(n, 2))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+    return np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1)), y, X
+
+
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+def test_logistic_against_bfgs(rng, alpha):
+    K, y, _ = sample(rng)
+    a, b, value = textbook.fit_logistic(K, y, alpha)
+    found = fit_expansion(K, y, Logistic(), alpha, tol=1e-12)
+    assert found.converged
+    assert found.objective <= value + 1e-9
+    np.testing.assert_allclose(found.f, K @ a + b, atol=1e-3)
+    # K a = K(y - p)/α at the optimum.
+    np.testing.assert_allclose(
+        K @ found.a, -K @ Logistic().slope(y, found.f) / alpha, atol=1e-4, rtol=1e-4
+    )
+    assert np.diff(found.history).max() < 0
+
+
+def test_subset_against_bfgs(rng):
+    K, y, _ = sample(rng)
+    S = [2, 9, 30]
+    a, b, value = textbook.fit_logistic(K, y, 0.1, S)
+    found = fit_subset(K[:, S], K[np.ix_(S, S)], y, Logistic(), 0.1, tol=1e-12)
+    assert found.objective == pytest.approx(value, abs=1e-8)
+    np.testing.assert_allclose(found.a, a, atol=1e-3)
+    assert found.b == pytest.approx(b, abs=1e-3)
+    again = fit_subset(
+        K[:, S], K[np.ix_(S, S)], y, Logistic(), 0.1, start=np.append(found.b, found.a)
+    )
+    assert again.n_iter == 1
+
+
+def multinomial_minimum(K, Y, w, alpha):
+    loss, n = Multinomial(), len(K)
+
+    def objective(theta):
+        T = theta.reshape(n + 1, -1)
+        f = T[0] + K @ T[1:]
+        G = w[:, None] * loss.slope(Y, f)
+        value = w @ loss.value(Y, f) + 0.5 * alpha * np.sum(T[1:] * (K @ T[1:]))
+        return value, np.vstack([G.sum(axis=0), K @ (G + alpha * T[1:])]).ravel()
+
+    options = {"maxiter": 20000, "maxfun": 50000, "ftol": 1e-15, "gtol": 1e-8}
+    start = np.zeros((n + 1) * Y.shape[1])
+    return minimize(objective, start, jac=True, method="L-BFGS-B", options=options).fun
+
+
+def test_multinomial_against_lbfgs(rng):
+    K, _, X = sample(rng, n=30)
+    Y = Multinomial().encode(np.digitize(X[:, 0], [-0.5, 0.5]), 3)
+    w = rng.integers(1, 4, size=30).astype(float)
+    slow = multinomial_minimum(K, Y, w, 0.3)
+    found = fit_expansion(K, Y, Multinomial(), 0.3, sample_weight=w, tol=1e-12)
+    assert found.objective == pytest.approx(slow, abs=1e-4)
+    assert found.objective <= slow + 1e-9
+    subset = fit_subset(K, K, Y, Multinomial(), 0.3, sample_weight=w, tol=1e-12)
+    np.testing.assert_allclose(subset.objective, found.objective, rtol=1e-9)
+    np.testing.assert_allclose(
+        Multinomial().probability(subset.f), Multinomial().probability(found.f), atol=1e-6
+    )
+
+
+def test_squared_loss_is_ridge(rng):
+    K, y, _ = sample(rng)
+    found = fit_expansion(K, y, Squared(), 0.5)
+    coef, bias = textbook.ridge(K, y, 0.5, intercept=True)
+    np.testing.assert_allclose(found.a, coef, atol=1e-8)
+    assert found.b == pytest.approx(bias)
+
+
+def test_squared_hinge_is_the_l2svm(rng):
+    K, y, _ = sample(rng)
+    found = fit_expansion(K, y, SquaredHinge(), 0.1, tol=1e-14)
+    machine = solve_l2svm(K, y, C=10.0)
+    np.testing.assert_allclose(found.f, K @ machine.coef + machine.bias, atol=1e-6)
+
+
+def test_hinge_is_nearly_the_svm(rng):
+    from sklearn.svm import SVC
+
+    K, y, _ = sample(rng)
+    found = fit_expansion(K, y, SmoothHinge(1e-3), 0.5, max_iter=500)
+    svc = SVC(kernel="precomputed", C=2.0, tol=1e-8).fit(K, y)
+    assert found.converged
+    np.testing.assert_allclose(found.f, svc.decision_function(K), atol=0.02)
+
+
+@pytest.mark.parametrize("name", ["logistic", "squared", "squared_hinge", "hinge"])
+def test_weights_are_repetition(rng, name):
+    K, y, _ = sample(rng, n=20)
+    w = rng.integers(1, 4, size=20)
+    rows = np.repeat(np.arange(20), w)
+    loss = LOSSES[name]()
+    weighted = fit_expansion(K, y, loss, 0.3, sample_weight=w, tol=1e-13)
+    repeated = fit_expansion(K[np.ix_(rows, rows)], y[rows], loss, 0.3, tol=1e-13)
+    np.testing.assert_allclose(weighted.f[rows], repeated.f, atol=1e-5)
+
+
+def test_no_intercept(rng):
+    K, y, _ = sample(rng)
+    found = fit_expansion(K, y, Logistic(), 0.1, fit_intercept=False, tol=1e-12)
+    assert found.b == 0.0
+    np.testing.assert_allclose(found.a, -Logistic().slope(y, found.f) / 0.1, atol=1e-4)
+    Y = Multinomial().encode((y > 0).astype(int), 2)
+    pair = fit_expansion(K, Y, Multinomial(), 0.05, fit_intercept=False, tol=1e-12)
+    # Two classes: f = f1 - f0 and the penalty of the difference is half of the two penalties.
+    one = fit_expansion(K, y, Logistic(), 0.025, fit_intercept=False, tol=1e-12)
+    np.testing.assert_allclose(pair.f[:, 1] - pair.f[:, 0], one.f, atol=1e-4)
+
+
+def test_too_few_steps_are_reported(rng):
+    K, y, _ = sample(rng)
+    found = fit_expansion(K, y, Logistic(), 1e-3, max_iter=2)
+    assert found.status == "max_iter"
+    assert "max_iter" in found.advice
+    few = fit_subset(K[:, :5], K[:5, :5], y, Logistic(), 1e-3, max_iter=1)
+    assert few.status == "max_iter"
+
+
+def test_hinge_with_straight_start(rng):
+    # At f = 0 the curvature of a narrow hinge is zero everywhere.
+    K, y, _ = sample(rng)
+    a = fit_subset(K, K, y, SmoothHinge(0.05), 0.1, max_iter=500)
+    b = fit_expansion(K, y, SmoothHinge(0.05), 0.1, max_iter=500)
+    assert a.objective == pytest.approx(b.objective, rel=1e-6)
