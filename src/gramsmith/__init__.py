@@ -76,7 +76,10 @@ if TYPE_CHECKING:
     from gramsmith.kernels import as_kernel as as_kernel
     from gramsmith.kernels import check_kernel_matrix as check_kernel_matrix
     from gramsmith.kernels import nearest_psd as nearest_psd
-
+    from gramsmith.learning import TransformLearner as TransformLearner
+    from gramsmith.storage import ModelFormatError as ModelFormatError
+    from gramsmith.storage import load_model as load_model
+    from gramsmith.storage import save_model as save_model
 
 __version__ = "0.1.0"
 
