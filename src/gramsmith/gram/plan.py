@@ -13,6 +13,9 @@ Array = npt.NDArray[Any]
 
 MIB = 1 << 20
 
+# Rows of a block: a tile of either type is about as large as the cache one core has to itself.
+ROWS = {np.dtype(np.float64): 512, np.dtype(np.float32): 640}
+
 
 @dataclass(frozen=True)
 class Block:
@@ -56,7 +59,7 @@ class Plan:
         return int(max((block.size for block in self.blocks), default=0) ** 2)
 
 
-def make_plan(n: int, dtype: Any, folds: Array | None = None, rows: int | None = None) -> Plan:
+def make_plan(n: int, dtype: Any, folds: Array | None = None) -> Plan:
     """Return the plan for n samples.
 
     Parameters
@@ -65,10 +68,8 @@ def make_plan(n: int, dtype: Any, folds: Array | None = None, rows: int | None =
     dtype : data type of the tiles
     folds : array of shape (n,), optional
         The fold of every sample, in non-decreasing order; tiles do not straddle folds.
-    rows : int, optional
-        Rows per block; default by `dtype`.
     """
-    step = rows or (512 if np.dtype(dtype) == np.float64 else 640)
+    step = ROWS[np.dtype(dtype)]
     edges = [0, n] if folds is None else [0, *(np.flatnonzero(np.diff(folds)) + 1).tolist(), n]
     blocks = []
     for start, stop in zip(edges[:-1], edges[1:], strict=True):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gramsmith.gram.bank import Member
 from gramsmith.gram.plan import Plan
-from gramsmith.gram.threads import ordered_map
+from gramsmith.gram.threads import ordered_map, scratch
 from gramsmith.kernels.embedding import Embedding, add, add_named, add_rows
 from gramsmith.moments import Adjoint, Moments
 
@@ -80,10 +80,13 @@ def forward(
         raw: list[Array] = []
         k = 0
         for member in members:
-            fresh = None if member.overwrites or cross or keep is not None else True
             for K in member.tiles(plan, tile):
-                pivot_k = K.dtype.type(c[k])
-                B = np.subtract(K, pivot_k, out=K if fresh else None)
+                if cross:
+                    B = K - K.dtype.type(c[k])
+                elif member.overwrites or keep is not None:
+                    B = np.subtract(K, K.dtype.type(c[k]), out=scratch("B", K.shape, K.dtype))
+                else:
+                    B = np.subtract(K, K.dtype.type(c[k]), out=K)
                 V = columns[B.dtype]
                 right[k] = _times(B, V[J])
                 if tile[0] != tile[1]:
@@ -174,11 +177,15 @@ def backward(
             R = np.hstack([probe[J], A[J]]).astype(dtype)
             if same:
                 L *= dtype.type(0.5)
-            W = L @ R.T
+            W = np.matmul(L, R.T, out=scratch("W", Ks[k].shape, dtype))
             for l in range(len(members)):
                 nu = (2.0 if same else 4.0) * adjoint.nu[k, l]
                 if nu:
-                    W += _weigh(Ks[l], w[I], w[J], weighted) * dtype.type(nu)
+                    part = np.multiply(Ks[l], dtype.type(nu), out=scratch("nu", W.shape, dtype))
+                    if weighted:
+                        part *= w[I, None]
+                        part *= w[J]
+                    W += part
             a, b = members[k].pair(plan, tile)
             parts.append(members[k].kernel.tile_vjp(a, b, W, Ks[k]))
         return parts
@@ -216,7 +223,3 @@ def backward(
 
 def _is_active(adjoint: Adjoint, k: int) -> bool:
     return bool(adjoint.A[k].any() or adjoint.delta[k].any() or adjoint.nu[k].any())
-
-
-def _weigh(K: Array, wi: Array, wj: Array, weighted: bool) -> Array:
-    return K * wi[:, None] * wj if weighted else K

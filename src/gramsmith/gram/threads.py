@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import joblib
+import numpy as np
+import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 Item = TypeVar("Item")
@@ -46,6 +48,19 @@ class _SharedLimit:
 
 
 one_blas_thread = _SharedLimit()
+
+
+_scratch = threading.local()
+
+
+def scratch(name: str, shape: tuple[int, int], dtype: Any) -> npt.NDArray[Any]:
+    """Return this thread's working array of that name; fresh pages for every tile cost a sweep."""
+    size = shape[0] * shape[1]
+    key = (name, np.dtype(dtype))
+    arrays = _scratch.__dict__.setdefault("arrays", {})
+    if key not in arrays or arrays[key].size < size:
+        arrays[key] = np.empty(size, dtype)
+    return np.asarray(arrays[key][:size].reshape(shape))
 
 
 def count_workers(n_jobs: int | None) -> int:

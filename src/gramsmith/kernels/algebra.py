@@ -70,6 +70,7 @@ class Pair(Kernel):
     def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
         total: Gradient = {}
         dX = None
+        dE = (None, None) if dE is None else dE
         for name, kernel, f, e, d in zip(
             ("k1", "k2"), (self.k1, self.k2), frame, E, dE, strict=True
         ):

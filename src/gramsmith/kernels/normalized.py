@@ -38,7 +38,7 @@ class DiagonalKernel(Kernel):
         return E, self.from_diagonal(self.kernel.diagonal(E)).astype(dtype)
 
     def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
-        inner, dc = dE
+        inner, dc = dE or (None, None)
         own: Gradient = {}
         if dc is not None:
             d = self.kernel.diagonal(E[0])

@@ -1,0 +1,143 @@
+"""Every kernel, target and measure that the laws are checked on: a new one is one line here."""
+
+import numpy as np
+import textbook as tb
+
+import gramsmith as gs
+from gramsmith.kernels import Kernel
+
+S = np.array([[1.0, 0.3], [-0.4, 0.8], [0.2, -0.6]])
+B = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, 0.1], [0.0, 0.1, 0.5]])
+
+
+def first(X):
+    return np.asarray(X)[:, 0]
+
+
+#: name -> (kernel, dense textbook function of (X, Z))
+KERNELS: dict[str, tuple[Kernel, object]] = {
+    "gaussian": (gs.Gaussian(1.3), lambda X, Z: tb.gaussian(X, Z, 1.3)),
+    "gaussian ard": (
+        gs.Gaussian([1.0, 2.0, 0.7]),
+        lambda X, Z: tb.gaussian(X, Z, np.array([1.0, 2.0, 0.7])),
+    ),
+    "laplacian l1": (gs.Laplacian(1.2), lambda X, Z: tb.laplacian(X, Z, 1.2)),
+    "laplacian l2": (gs.Laplacian(1.2, "l2"), lambda X, Z: tb.laplacian(X, Z, 1.2, "l2")),
+    "laplacian ard": (
+        gs.Laplacian([1.0, 2.0, 0.5]),
+        lambda X, Z: tb.laplacian(X, Z, np.array([1.0, 2.0, 0.5])),
+    ),
+    "matern 1/2": (gs.Matern(0.7, 0.5), lambda X, Z: tb.matern(X, Z, 0.7, 0.5)),
+    "matern 3/2": (gs.Matern(0.9, 1.5), lambda X, Z: tb.matern(X, Z, 0.9, 1.5)),
+    "matern 5/2": (gs.Matern(1.1, 2.5), lambda X, Z: tb.matern(X, Z, 1.1, 2.5)),
+    "rational quadratic": (
+        gs.RationalQuadratic(1.1, 0.7),
+        lambda X, Z: tb.rational_quadratic(X, Z, 1.1, 0.7),
+    ),
+    "periodic": (gs.Periodic(1.2, 3.0), lambda X, Z: tb.periodic(X, Z, 1.2, 3.0)),
+    "constant": (gs.Constant(2.0), lambda X, Z: tb.constant(X, Z, 2.0)),
+    "linear": (gs.Linear(), tb.linear),
+    "polynomial": (gs.Polynomial(3, 0.5, 1.2), lambda X, Z: tb.polynomial(X, Z, 3, 0.5, 1.2)),
+    "sigmoid": (gs.Sigmoid(0.3, 0.1), lambda X, Z: tb.sigmoid(X, Z, 0.3, 0.1)),
+    "chi2": (gs.Chi2(0.6), lambda X, Z: tb.chi2(X, Z, 0.6)),
+    "tanimoto": (gs.Tanimoto(), tb.tanimoto),
+    "bilinear": (gs.Bilinear(B), lambda X, Z: tb.bilinear(X, Z, B)),
+    "rank one": (gs.RankOne(first), lambda X, Z: np.outer(first(X), first(Z))),
+    "sum": (gs.Gaussian() + gs.Linear(), lambda X, Z: tb.gaussian(X, Z) + tb.linear(X, Z)),
+    "scaled": (2.5 * gs.Gaussian(), lambda X, Z: 2.5 * tb.gaussian(X, Z)),
+    "product": (
+        gs.Gaussian(2.0) * gs.Polynomial(2, 0.3),
+        lambda X, Z: tb.gaussian(X, Z, 2.0) * tb.polynomial(X, Z, 2, 0.3),
+    ),
+    "power": (gs.Gaussian() ** 3, lambda X, Z: tb.gaussian(X, Z) ** 3),
+    "polynomial of": (
+        gs.PolynomialOf(gs.Gaussian(), [0.5, 1.0, 2.0]),
+        lambda X, Z: tb.polynomial_of(tb.gaussian(X, Z), [0.5, 1.0, 2.0]),
+    ),
+    "exp": (gs.Exp(0.5 * gs.Gaussian()), lambda X, Z: np.exp(0.5 * tb.gaussian(X, Z))),
+    "linear map": (
+        gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(S),
+        lambda X, Z: tb.gaussian(X @ S, Z @ S, np.sqrt(0.5)),
+    ),
+    "diagonal map": (
+        gs.Polynomial(2, 0.3) @ gs.LinearMap(np.array([1.0, 2.0, 0.5])),
+        lambda X, Z: tb.polynomial(X * [1.0, 2.0, 0.5], Z * [1.0, 2.0, 0.5], 2, 0.3),
+    ),
+    "gaussian of": (
+        gs.GaussianOf(gs.Polynomial(2, 0.3), 1.5),
+        lambda X, Z: tb.gaussian_of(lambda A, C: tb.polynomial(A, C, 2, 0.3), X, Z, 1.5),
+    ),
+    "normalized": (
+        gs.Normalized(gs.Polynomial(2, 0.3)),
+        lambda X, Z: tb.normalized(lambda A, C: tb.polynomial(A, C, 2, 0.3), X, Z),
+    ),
+    "deep": (
+        gs.Normalized(gs.Gaussian() + 0.5 * gs.Linear()) @ gs.LinearMap(S),
+        lambda X, Z: tb.normalized(
+            lambda A, C: tb.gaussian(A, C) + 0.5 * tb.linear(A, C), X @ S, Z @ S
+        ),
+    ),
+}
+
+POSITIVE_DEFINITE = [name for name in KERNELS if name not in ("sigmoid", "periodic")]
+DIFFERENTIABLE = [name for name in KERNELS if name != "rank one"]
+
+
+def samples(kernel, rng, n):
+    """Return n rows that the kernel accepts."""
+    X = rng.normal(size=(n, 3))
+    return np.abs(X) if kernel.requires_nonnegative_input else X
+
+
+def targets(rng, X):
+    """Return one y of every kind."""
+    n = len(X)
+    return {
+        "binary": np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0.2, "yes", "no"),
+        "classes": rng.permutation(np.arange(n) % 3),
+        "values": X[:, 0] ** 2 + X[:, 1] + 0.1 * rng.normal(size=n),
+        "outputs": np.column_stack([X[:, 0], X[:, 1] ** 2]) + 0.1 * rng.normal(size=(n, 2)),
+        "labels": np.column_stack([X[:, 0] > 0, X[:, 1] > 0, X[:, 2] > 0.5]).astype(int),
+    }
+
+
+def textbook_measure(name, K, y, kind):
+    """Return the dense value of a measure."""
+    real = kind in ("values", "outputs")
+    kinds = {"values": "regression", "outputs": "multioutput", "labels": "multilabel"}
+    scheme = kinds.get(kind, "simplex")
+    if name in ("kta", "cka", "cka_debiased", "polarity"):
+        return getattr(tb, name)(K, tb.target_matrix(y, scheme))
+    if name.startswith("hsic"):
+        return tb.hsic(K, tb.target_matrix(y, scheme), unbiased=name.endswith("unbiased"))
+    if name.startswith("mmd"):
+        return pairwise_mmd(K, y, name.endswith("unbiased"))
+    if name in ("fsm", "fsm_loo"):
+        return tb.fsm_regression(K, y) if real else tb.fsm(K, y, leave_one_out=name == "fsm_loo")
+    if real:
+        return projector_csm(K, y)
+    if kind == "labels":
+        return projector_csm(K, np.asarray(y, dtype=float))
+    return tb.csm(K, y, form="scatter" if name == "csm_scatter" else "covariance")
+
+
+def pairwise_mmd(K, y, unbiased):
+    """Return the MMD² of all pairs of classes, weighted by their sizes."""
+    classes, sizes = np.unique(y, return_counts=True)
+    total = weight = 0.0
+    for a in range(len(classes)):
+        for b in range(a + 1, len(classes)):
+            rows = np.isin(y, classes[[a, b]])
+            value = tb.mmd(K[np.ix_(rows, rows)], y[rows], unbiased=unbiased)
+            total += (sizes[a] + sizes[b]) * value
+            weight += sizes[a] + sizes[b]
+    return total / weight
+
+
+def projector_csm(K, Y):
+    """Return tr S_W / tr S_B with the projector on the centred columns of Y."""
+    n = len(K)
+    Y = np.asarray(Y, dtype=float).reshape(n, -1)
+    H = np.eye(n) - 1 / n
+    P = H @ Y @ np.linalg.pinv(H @ Y)
+    return np.trace(H @ K) / np.sum(K * P) - 1

@@ -1,0 +1,320 @@
+"""Laws that hold for every kernel, every measure and every way of computing them."""
+
+import numpy as np
+import pytest
+import textbook as tb
+from numpy.testing import assert_allclose
+from registry import DIFFERENTIABLE, KERNELS, POSITIVE_DEFINITE, samples, targets, textbook_measure
+from sklearn.base import clone
+
+import gramsmith as gs
+from gramsmith.gram import plan
+from gramsmith.kernels.embedding import add_named
+from gramsmith.measures import MEASURES, Undefined
+from gramsmith.targets import make_target
+
+every_kernel = pytest.mark.parametrize("name", KERNELS)
+every_measure = pytest.mark.parametrize("measure", MEASURES)
+every_kind = pytest.mark.parametrize("kind", ["binary", "classes", "values", "outputs", "labels"])
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """Force tiles of a few rows, so that small data meet every kind of tile."""
+
+    def force(rows):
+        sizes = {np.dtype(np.float64): rows, np.dtype(np.float32): rows}
+        monkeypatch.setattr(plan, "ROWS", sizes)
+
+    return force
+
+
+def defined(measure, kind):
+    """Return whether the measure exists for the kind of target."""
+    own = {"binary": "classes", "outputs": "values"}.get(kind, kind)
+    return own in MEASURES[measure].kinds and not (measure == "fsm" and kind == "outputs")
+
+
+# ---- kernels ------------------------------------------------------------------------------------
+
+
+@every_kernel
+def test_kernel_is_the_textbook_formula(name, rng):
+    kernel, dense = KERNELS[name]
+    X, Z = samples(kernel, rng, 13), samples(kernel, rng, 7)
+    assert_allclose(kernel(X, Z), dense(X, Z), rtol=1e-11, atol=1e-13)
+    assert_allclose(kernel(X), dense(X, X), rtol=1e-11, atol=1e-13)
+    assert_allclose(kernel.diag(X), np.diagonal(dense(X, X)), rtol=1e-11, atol=1e-13)
+
+
+@every_kernel
+def test_matrix_is_symmetric_to_the_last_bit(name, rng):
+    kernel = KERNELS[name][0]
+    X = samples(kernel, rng, 30)
+    for K in (kernel(X), gs.Gram(kernel, X).toarray()):
+        assert (K == K.T).all()
+
+
+@pytest.mark.parametrize("name", POSITIVE_DEFINITE)
+def test_positive_semidefinite(name, rng):
+    kernel = KERNELS[name][0]
+    assert kernel.positive_definite
+    values = np.linalg.eigvalsh(kernel(samples(kernel, rng, 40)))
+    assert values[0] >= -1e-10 * values[-1]
+
+
+@every_kernel
+def test_clone_and_parameters(name, rng):
+    kernel = KERNELS[name][0]
+    X = samples(kernel, rng, 6)
+    copy = clone(kernel)
+    assert copy is not kernel
+    assert (copy(X) == kernel(X)).all()
+    copy.set_params(**kernel.get_params())
+    assert copy.get_params().keys() == kernel.get_params().keys()
+    assert kernel != copy
+    assert hash(kernel) != hash(copy)
+    assert kernel.formula()
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_pullbacks_against_differences(name, rng):
+    kernel = KERNELS[name][0]
+    assert kernel.differentiable
+    X, Z = samples(kernel, rng, 6) + 0.1, samples(kernel, rng, 5) + 0.1
+    W, w = rng.normal(size=(6, 5)), rng.normal(size=6)
+
+    def f(k, X):
+        return np.sum(W * k(X, Z)) + np.sum(w * k.diag(X))
+
+    frame = kernel.frame(X, Z)
+    a, b = kernel.embed(X, frame), kernel.embed(Z, frame)
+    da, db, own = kernel.tile_vjp(a, b, W, kernel.tile(a, b))
+    own = dict(own)
+    dd, by_diagonal = kernel.diagonal_vjp(a, w)
+    add_named(own, by_diagonal)
+    dX = np.zeros_like(X)
+    for x, e, cotangent, mine in ((X, a, da, True), (Z, b, db, False), (X, a, dd, True)):
+        if cotangent is not None:
+            by_input, by_parameter = kernel.embed_vjp(x, frame, e, cotangent)
+            add_named(own, by_parameter)
+            if mine and by_input is not None:
+                dX += by_input
+    assert_allclose(dX, tb.finite_difference(lambda x: f(kernel, x), X), rtol=1e-6, atol=1e-6)
+    names = list(kernel.parameter_names())
+    for parameter in names:
+        value = np.asarray(kernel.get_params()[parameter], dtype=float)
+
+        def changed(v, parameter=parameter):
+            v = np.asarray(v)
+            v = 0.5 * (v + v.T) if parameter == "B" else v
+            return f(clone(kernel).set_params(**{parameter: v if v.ndim else float(v)}), X)
+
+        expected = tb.finite_difference(changed, value)
+        got = np.asarray(own[parameter])
+        got = 0.5 * (got + got.T) if parameter == "B" else got
+        assert_allclose(got, expected, rtol=1e-6, atol=2e-6, err_msg=parameter)
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_theta_gradient_against_differences(name, rng):
+    kernel = KERNELS[name][0]
+    X = samples(kernel, rng, 6)
+    K, jacobian = kernel(X, eval_gradient=True)
+    theta = kernel.theta
+    assert jacobian.shape == (6, 6, len(theta))
+    assert kernel.bounds.shape == (len(theta), 2)
+    for i in range(len(theta)):
+        step = 1e-6 * np.eye(len(theta))[i]
+        up, down = (kernel.clone_with_theta(theta + s)(X) for s in (step, -step))
+        assert_allclose(jacobian[..., i], (up - down) / 2e-6, rtol=1e-6, atol=1e-6)
+
+
+# ---- streamed = dense ---------------------------------------------------------------------------
+
+
+@every_kernel
+@pytest.mark.parametrize(("rows", "jobs"), [(5, 1), (8, 3), (64, 2)])
+def test_streamed_equals_dense(name, rows, jobs, rng, small_tiles):
+    small_tiles(rows)
+    kernel, dense = KERNELS[name]
+    X = samples(kernel, rng, 31)
+    K = dense(X, X)
+    y = targets(rng, X)["binary"]
+    goal = make_target(y)
+    moments = gs.Gram(kernel, X, n_jobs=jobs).moments(goal)
+    for measure, m in MEASURES.items():
+        if name == "constant" and measure in ("cka", "cka_debiased"):
+            continue
+        expected = textbook_measure(measure, K, y, "binary")
+        value = m.value(moments, goal)
+        if np.isfinite(expected) and np.isfinite(value):
+            assert_allclose(value, expected, rtol=1e-11, atol=1e-12 * max(1, abs(expected)))
+        else:
+            assert value == expected
+
+
+@every_kernel
+def test_float32_tiles(name, rng, small_tiles):
+    small_tiles(8)
+    kernel = KERNELS[name][0]
+    X = samples(kernel, rng, 31)
+    y = targets(rng, X)["classes"]
+    goal = make_target(y)
+    double, single = (gs.Gram(kernel, X, dtype=t).moments(goal) for t in (np.float64, np.float32))
+    for measure in ("kta", "csm_scatter", "polarity", "hsic", "cka"):
+        if name == "constant" and measure in ("cka", "csm_scatter"):
+            continue
+        expected = MEASURES[measure].value(double, goal)
+        assert_allclose(MEASURES[measure].value(single, goal), expected, rtol=1e-5, atol=1e-5)
+
+
+@every_kernel
+def test_threads_do_not_change_a_bit(name, rng, small_tiles):
+    small_tiles(7)
+    kernel = KERNELS[name][0]
+    X = samples(kernel, rng, 40)
+    goal = make_target(targets(rng, X)["classes"])
+    results = []
+    for jobs in (1, 2, 5):
+        G = gs.Gram(kernel, X, n_jobs=jobs)
+        moments = G.moments(goal)
+        parts = [moments.P, moments.q, moments.d, G @ np.arange(40.0)]
+        if kernel.differentiable:
+            _, adjoint = MEASURES["kta"].value_and_adjoint(moments, goal)
+            gradient = G.pullback(adjoint, goal, moments)[0]
+            parts += [np.asarray(v) for v in gradient.parameters.values()]
+        results.append(parts)
+    for other in results[1:]:
+        assert all((a == b).all() for a, b in zip(results[0], other, strict=True))
+
+
+# ---- measures -----------------------------------------------------------------------------------
+
+
+@every_measure
+@every_kind
+@pytest.mark.parametrize("name", ["gaussian", "linear", "polynomial", "sum"])
+def test_measure_is_the_textbook_formula(measure, kind, name, rng):
+    if not defined(measure, kind):
+        return
+    kernel = KERNELS[name][0]
+    X = rng.normal(size=(24, 3)) + [0.0, 1.0, 0.0]
+    y = targets(rng, X)[kind]
+    goal = make_target(y)
+    value = MEASURES[measure].value(gs.Gram(kernel, X).moments(goal), goal)
+    expected = textbook_measure(measure, kernel(X), y, kind)
+    assert value == pytest.approx(expected, rel=1e-11, abs=1e-13)
+
+
+@every_measure
+@every_kind
+def test_adjoint_against_differences(measure, kind, rng):
+    if not defined(measure, kind):
+        return
+    X = rng.normal(size=(20, 3))
+    y = targets(rng, X)[kind]
+    if measure == "fsm_loo":  # separated, so that it is finite
+        X = X + 2.0 * np.unique(y, return_inverse=True)[1][:, None]
+    goal = make_target(y, sample_weight=1.0 + np.arange(20) % 3)
+    K = gs.Gaussian(1.5)(X) + 0.2 * (X @ X.T) + 1.0
+    m = MEASURES[measure]
+
+    def value(K):
+        return m.value(gs.Gram("precomputed", K).moments(goal), goal)
+
+    moments = gs.Gram("precomputed", K).moments(goal)
+    v, adjoint = m.value_and_adjoint(moments, goal)
+    dK = adjoint.unpivoted(moments, goal).dense(K[None], goal)[0]
+    assert v == value(K)
+    assert np.isfinite(v)
+    for _ in range(3):
+        D = rng.normal(size=K.shape)
+        D = D + D.T
+        numeric = (value(K + 1e-5 * D) - value(K - 1e-5 * D)) / 2e-5
+        assert np.sum(dK * D) == pytest.approx(numeric, rel=2e-6, abs=1e-9 * max(1.0, abs(v)))
+    if m.scale_invariant:  # free tests: <dM/dK, K> = 0, and (dM/dK) w = 0
+        assert abs(np.sum(dK * K)) < 1e-10 * max(1.0, np.abs(dK * K).sum())
+    if m.translation_invariant:
+        assert np.abs(dK.sum(axis=1)).max() < 1e-10 * max(1e-3, np.abs(dK).sum(axis=1).max())
+
+
+@every_measure
+@every_kind
+def test_weights_mean_repetition(measure, kind, rng):
+    if not defined(measure, kind):
+        return
+    X = rng.normal(size=(18, 3))
+    y = targets(rng, X)[kind]
+    w = 1 + np.arange(18) % 4
+    again = np.repeat(np.arange(18), w)
+    kernel = gs.Gaussian(1.3) + gs.Constant(0.5)
+    once = make_target(y, sample_weight=w)
+    often = make_target(y[again])
+    left = MEASURES[measure].value(gs.Gram(kernel, X).moments(once), once)
+    right = MEASURES[measure].value(gs.Gram(kernel, X[again]).moments(often), often)
+    assert left == pytest.approx(right, rel=1e-10)
+
+
+@every_measure
+def test_invariances_that_are_promised(measure, rng):
+    m = MEASURES[measure]
+    X = rng.normal(size=(30, 3))
+    goal = make_target(np.repeat([0, 1, 2], [5, 10, 15]))  # equal sizes would hide a shift
+
+    def value(K):
+        return m.value(gs.Gram("precomputed", K).moments(goal), goal)
+
+    K = X @ X.T
+    h = rng.normal(size=30)
+    shifted = K + h[:, None] + h + 3.0
+    same = {"scale": value(7.0 * K), "shift": value(shifted)}
+    expected = value(K)
+    assert (same["scale"] == pytest.approx(expected, rel=1e-10)) == m.scale_invariant
+    assert (same["shift"] == pytest.approx(expected, rel=1e-9)) == m.translation_invariant
+
+
+@every_measure
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradient_through_the_whole_chain(measure, name, rng, small_tiles):
+    if name == "constant":
+        return
+    small_tiles(6)
+    kernel = KERNELS[name][0]
+    X = samples(kernel, rng, 17) + 0.05
+    y = np.arange(17) % 2
+    X = 0.6 * X + 1.2 * y[:, None]
+    goal = make_target(y)
+    m = MEASURES[measure]
+
+    def value(k, X):
+        return m.value(gs.Gram(k, X).moments(goal), goal)
+
+    if not np.isfinite(value(kernel, X)):
+        pytest.fail("the example is meant to be separable")
+    G = gs.Gram(kernel, X)
+    moments = G.moments(goal, keep=True)
+    v, adjoint = m.value_and_adjoint(moments, goal)
+    gradient = G.pullback(adjoint, goal, moments)[0]
+    scale = max(1.0, abs(v))
+    for parameter in kernel.parameter_names():
+        if parameter == "B":
+            continue
+        old = np.asarray(kernel.get_params()[parameter], dtype=float)
+
+        def changed(p, parameter=parameter):
+            p = np.asarray(p)
+            return value(clone(kernel).set_params(**{parameter: p if p.ndim else float(p)}), X)
+
+        numeric = tb.finite_difference(changed, old)
+        assert_allclose(gradient.parameters[parameter], numeric, rtol=1e-5, atol=1e-7 * scale)
+    direction = rng.normal(size=X.shape)
+    numeric = (value(kernel, X + 1e-6 * direction) - value(kernel, X - 1e-6 * direction)) / 2e-6
+    assert np.sum(gradient.inputs * direction) == pytest.approx(numeric, rel=1e-4, abs=1e-7 * scale)
+
+
+def test_undefined_is_said_before_work():
+    goal = make_target(np.array([0, 0, 0, 0, 1]))
+    moments = gs.Gram(gs.Gaussian(), np.arange(5.0)[:, None]).moments(goal)
+    with pytest.raises(Undefined, match="at least 2 samples in every class"):
+        MEASURES["fsm"].value(moments, goal)
