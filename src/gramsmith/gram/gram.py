@@ -116,6 +116,12 @@ class Gram:
         self._one("kernel")
         return self._members[0].kernel
 
+    @property
+    def samples(self) -> Any:
+        """The samples of the kernel, where there is one."""
+        self._one("samples")
+        return self._members[0].X
+
     def __len__(self) -> int:
         """Return the number of samples."""
         return self.n
