@@ -1,0 +1,104 @@
+"""Missing cells and targets."""
+
+import numpy as np
+import pytest
+
+from gramsmith.storage.cleaning import fill_gaps, read_target
+from gramsmith.storage.streams import DataError
+from gramsmith.storage.tables import Table
+
+
+def table(labels=("p", "q", "p", "q"), **columns):
+    made = {
+        name: np.array(cells, dtype=object if any(isinstance(c, str) for c in cells) else float)
+        for name, cells in columns.items()
+    }
+    return Table("t.csv", made, labels=np.array(labels, dtype=object), target="y")
+
+
+GAPPY = table(a=[1.0, np.nan, 3.0, 8.0], b=["x", None, "x", "y"])
+
+
+def test_gaps_are_refused_with_an_offer():
+    with pytest.raises(
+        DataError, match=r"row 2, column 'a'.*1 of 4 rows and in 1 more.*--missing drop"
+    ):
+        fill_gaps(GAPPY)
+
+
+def test_gaps_dropped():
+    found, fill, told = fill_gaps(GAPPY, "drop")
+    assert found.columns["a"].tolist() == [1.0, 3.0, 8.0]
+    assert found.labels.tolist() == ["p", "p", "q"]
+    assert fill == {}
+    assert "1 of 4 rows" in told[0]
+
+
+def test_gaps_imputed_and_new_data_filled_alike():
+    found, fill, told = fill_gaps(GAPPY, "impute")
+    assert found.columns["a"].tolist() == [1.0, 3.0, 3.0, 8.0]
+    assert found.columns["b"].tolist() == ["x", "x", "x", "y"]
+    assert fill == {"a": 3.0, "b": "x"}
+    assert told[0].startswith("2 missing cells")
+    new = Table("new.csv", {"a": np.array([np.nan]), "b": np.array(["z"], dtype=object)})
+    assert fill_gaps(new, "impute", fill)[0].columns["a"].tolist() == [3.0]
+
+
+def test_whole_tables_pass_untouched():
+    whole = table(a=[1.0, 2.0, 3.0, 4.0])
+    assert fill_gaps(whole)[0] is whole
+    assert fill_gaps(whole, "impute")[2] == []
+
+
+def test_missing_labels_are_never_made_up():
+    gappy = table(labels=["p", None, "q", "q"], a=[1.0, 2.0, 3.0, 4.0])
+    for policy in ("error", "impute"):
+        with pytest.raises(DataError, match=r"row 2, column .y.*--missing drop"):
+            fill_gaps(gappy, policy)
+    assert fill_gaps(gappy, "drop")[0].n_rows == 3
+
+
+def test_strings_without_text():
+    strings = Table("s.csv", samples=["AC", None, "GT"], labels=np.array(["p", "q", "p"], object))
+    with pytest.raises(DataError, match="row 2"):
+        fill_gaps(strings, "impute")
+    assert fill_gaps(strings, "drop")[0].samples == ["AC", "GT"]
+
+
+def test_nothing_left():
+    with pytest.raises(DataError, match="--missing impute"):
+        fill_gaps(table(a=[np.nan] * 4), "drop")
+
+
+@pytest.mark.parametrize(
+    ("labels", "task", "kind", "dtype"),
+    [
+        (["a", "b"] * 5, "classification", "auto", "U"),
+        (["0", "1"] * 5, "classification", "auto", "i"),
+        ([0.0, 1.0] * 5, "classification", "auto", "i"),
+        (["0.5", "1"] * 5, "regression", "auto", "f"),
+        ([str(i) for i in range(50)], "regression", "auto", "f"),
+        ([i % 30 for i in range(90)], "regression", "auto", "f"),
+        (["1", "2"] * 5, "regression", "regression", "f"),
+        (["1.5", "2"] * 5, "classification", "classification", "U"),
+        (["1", "two"] * 5, "classification", "auto", "U"),
+    ],
+)
+def test_targets(labels, task, kind, dtype):
+    found = read_target(Table("t", labels=np.array(labels, dtype=object), target="y"), kind)
+    assert found.task == task
+    assert found.y.dtype.kind == dtype
+
+
+@pytest.mark.parametrize(
+    ("labels", "task", "words"),
+    [
+        (["a"] * 6, "auto", "at least two different labels, got only 'a'"),
+        ([f"id{i}" for i in range(9)], "auto", "9 different labels in 9 rows"),
+        (["a"] * 5 + ["b"], "auto", "one of 'b'"),
+        (["1", "x"] * 4, "regression", "row 2.*'x'"),
+    ],
+)
+def test_targets_that_cannot_be_learned(labels, task, words):
+    with pytest.raises(DataError, match=words):
+        read_target(Table("t", labels=np.array(labels, dtype=object), target="y"), task)

@@ -1,0 +1,66 @@
+"""Parquet tables."""
+
+import numpy as np
+import pytest
+
+from gramsmith.storage.columnar import read_parquet
+from gramsmith.storage.streams import DataError, Limits
+
+pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def write(tmp_path, columns):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_numbers_flags_texts_and_gaps(tmp_path):
+    path = write(
+        tmp_path,
+        {
+            "i": pa.array([1, None, 3]),
+            "f": pa.array([0.5, 1.5, None], pa.float32()),
+            "b": [True, False, None],
+            "s": ["x", None, "z"],
+            "c": pa.array(["u", "v", "u"]).dictionary_encode(),
+        },
+    )
+    table = read_parquet(path, Limits())
+    assert table["i"][[0, 2]].tolist() == [1.0, 3.0]
+    assert np.isnan(table["i"][1])
+    assert np.isnan(table["f"][2])
+    assert table["b"].tolist() == ["True", "False", None]
+    assert table["s"].tolist() == ["x", None, "z"]
+    assert table["c"].tolist() == ["u", "v", "u"]
+    assert read_parquet(path, Limits(), texts=["i"])["i"].tolist() == ["1", None, "3"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"a": pa.array([], pa.float64())}, "expected rows"),
+        ({"a": [[1, 2]]}, "column 'a'.*list"),
+        ({"a": pa.array([0], pa.timestamp("s"))}, "timestamp"),
+        ({"a": [1.0, float("inf")]}, "row 2, column 'a'"),
+    ],
+)
+def test_bad_columns(tmp_path, columns, words):
+    with pytest.raises(DataError, match=words):
+        read_parquet(write(tmp_path, columns), Limits())
+
+
+def test_sizes_are_checked_before_reading(tmp_path):
+    path = write(tmp_path, {"a": np.zeros(1_000_000)})
+    assert path.stat().st_size < 50_000
+    with pytest.raises(DataError, match="at most 1,000 rows"):
+        read_parquet(path, Limits(rows=1000))
+    with pytest.raises(DataError, match="bytes"):
+        read_parquet(path, Limits(bytes=1000))
+
+
+def test_other_bytes(tmp_path):
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 nonsense PAR1")
+    with pytest.raises(DataError, match="expected parquet"):
+        read_parquet(tmp_path / "t.parquet", Limits())
