@@ -34,7 +34,7 @@ KERNELS: dict[str, tuple[Kernel, object]] = {
         gs.RationalQuadratic(1.1, 0.7),
         lambda X, Z: tb.rational_quadratic(X, Z, 1.1, 0.7),
     ),
-    "periodic": (gs.Periodic(1.2, 3.0), lambda X, Z: tb.periodic(X, Z, 1.2, 3.0)),
+    "periodic": (gs.Periodic(1.2, 12.0), lambda X, Z: tb.periodic(X, Z, 1.2, 12.0)),
     "constant": (gs.Constant(2.0), lambda X, Z: tb.constant(X, Z, 2.0)),
     "linear": (gs.Linear(), tb.linear),
     "polynomial": (gs.Polynomial(3, 0.5, 1.2), lambda X, Z: tb.polynomial(X, Z, 3, 0.5, 1.2)),

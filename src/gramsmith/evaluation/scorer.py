@@ -27,10 +27,11 @@ class AlignmentScorer:
         self.options = options
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the measure, its sign changed if lower is better."""
+        """Return the measure, its sign changed if lower is better; -1e12 where it is infinite."""
         kernel, X = kernel_of(estimator, X)
         options = {**self.options, "sample_weight": sample_weight}
-        return self.measure.sign * measure_value(self.measure, Gram(kernel, X), y, **options)
+        score = self.measure.sign * measure_value(self.measure, Gram(kernel, X), y, **options)
+        return max(score, -1e12)  # searches average scores, and an infinite one would spoil them
 
     def __repr__(self) -> str:
         return f"alignment_scorer({self.measure.name!r})"

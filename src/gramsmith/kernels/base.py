@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
+from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 from sklearn.utils.validation import check_array
 
@@ -258,6 +259,12 @@ class Kernel(BaseEstimator, SklearnKernel):  # type: ignore[misc]
             new = np.exp(np.asarray(theta[start : start + old.size])).reshape(old.shape)
             self.set_params(**{name: new if old.ndim else float(new)})
             start += old.size
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """The parameters of `theta` in scikit-learn's own terms."""
+        sizes = {name: np.size(self._lookup(name)) for name in self._theta_names()}
+        return [Hyperparameter(name, "numeric", BOUNDS, size) for name, size in sizes.items()]
 
     @property
     def bounds(self) -> Array:

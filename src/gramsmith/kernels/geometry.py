@@ -55,10 +55,17 @@ class Geometry(Protocol):
 
 
 def column_centre(Xs: tuple[Any, ...]) -> Array:
-    """Return the mean of the rows of all blocks (any point near the data would do)."""
-    total = sum(np.sum(X, axis=0, dtype=np.float64) / len(X) for X in Xs)
-    centre: Array = np.asarray(total) / len(Xs)
-    return np.where(np.isfinite(centre), centre, 0.0)
+    """Return the mean of every column that lies far from zero compared with its spread, else 0.
+
+    Centring saves the digits of data with an offset, but costs those of a cluster at zero when
+    another one is far away.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = [np.mean(X, axis=0, dtype=np.float64) for X in Xs]
+        centre: Array = np.mean(means, axis=0)
+        size = np.max([np.abs(X).max(axis=0, initial=0.0) for X in Xs], axis=0)
+        spread = np.max([np.abs(X - centre).max(axis=0, initial=0.0) for X in Xs], axis=0)
+        return np.where(spread <= 0.4 * size, centre, 0.0)
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,8 @@ class SquaredEuclidean:
             Z = sp.csr_array(X.multiply(1.0 / np.asarray(scale)[None, ...]))
             Z = Z.astype(dtype)
             return Z, np.asarray(Z.multiply(Z).sum(axis=1), dtype=dtype).ravel()
-        Z = (np.asarray(X, dtype=np.float64) - frame) / scale
+        moved = np.asarray(X, dtype=np.float64) - frame
+        Z = moved / scale
         with np.errstate(over="ignore"):
             sq = np.einsum("ij,ij->i", Z, Z)
         dtype = np.dtype(dtype)
@@ -93,9 +101,10 @@ class SquaredEuclidean:
         R = np.empty((n, p + 2), dtype)
         R[:, :p], R[:, p], R[:, p + 1] = Z, 1.0, sq
         L[:, :p], L[:, p], L[:, p + 1] = 2.0 * Z, -sq, -1.0
-        # Norms are kept for a test of every tile only where some tile may fail it.
-        safe = np.finfo(dtype).eps * top <= CANCELLATION[dtype]
-        return L, R, None if safe else sq
+        if np.finfo(dtype).eps * top <= CANCELLATION[dtype]:
+            return L, R, None
+        # Some tile may need exact differences: of the rows before division, which rounds as well.
+        return L, R, (moved, np.broadcast_to(1.0 / np.square(scale), moved.shape))
 
     def negative_pair(self, a: Any, b: Any) -> Array:
         """Return -s up to rounding, which may leave it a little above 0."""
@@ -106,9 +115,9 @@ class SquaredEuclidean:
             return self._exact_where_small(a[0], b[0], G, a is b)
         L, R = a[0], b[1]
         if not self._safe(a, b):
-            Za, Zb = self.points(a), self.points(b)
+            (Xa, weight), (Xb, _) = a[2], b[2]
             with np.errstate(over="ignore", invalid="ignore"):
-                D = cdist(Za.astype(np.float64), Zb.astype(np.float64), "sqeuclidean")
+                D = cdist(Xa, Xb, "sqeuclidean", w=weight[0])
             return -D.astype(L.dtype)
         S: Array = L @ R.T
         if a is b:
@@ -116,9 +125,9 @@ class SquaredEuclidean:
         return self._exact_where_small(self.points(a), self.points(b), S, a is b)
 
     def _safe(self, a: Any, b: Any) -> bool:
-        if a[2] is None or b[2] is None or not len(a[2]) or not len(b[2]):
+        if a[2] is None or b[2] is None or not len(a[1]) or not len(b[1]):
             return True
-        error = np.finfo(a[0].dtype).eps * max(a[2].max(), b[2].max())
+        error = np.finfo(a[0].dtype).eps * max(a[1][:, -1].max(), b[1][:, -1].max())
         return bool(error <= CANCELLATION[a[0].dtype])
 
     def _exact_where_small(self, Za: Any, Zb: Any, S: Array, same: bool) -> Array:
@@ -185,6 +194,8 @@ class CityBlock:
 
     def embed(self, X: Any, frame: Any, scale: Any, dtype: Any) -> Any:
         Z = (np.asarray(X, dtype=np.float64) - frame) / scale
+        if np.finfo(dtype).eps * np.abs(Z).max(initial=0.0) > 1e-5:
+            return Z  # float32 cannot hold these differences
         return Z.astype(dtype)
 
     def pair(self, a: Any, b: Any) -> Array:

@@ -214,8 +214,8 @@ class Periodic(Radial):
 
     .. math:: k(x, z) = \exp\left(-2 \sin^2(\pi \|x - z\| / p) / \ell^2\right)
 
-    It is positive definite for one feature; with several, use a product of periodic kernels on
-    single columns.
+    It is positive semidefinite for one feature, but need not be for several: there, multiply
+    periodic kernels on single columns.
 
     Parameters
     ----------
@@ -237,6 +237,10 @@ class Periodic(Radial):
     def __init__(self, length_scale: float = 1.0, period: float = 1.0) -> None:
         self.length_scale = length_scale
         self.period = period
+
+    @property
+    def positive_definite(self) -> bool:
+        return False  # not for every data set, see above
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -25,10 +25,15 @@ def _batches(
     starts_b: Any,
     I: Any,  # noqa: E741
     J: Any,
+    most: int | None = None,
 ) -> Iterator[tuple[slice, Array, Array]]:
-    """Yield slices of the pairs, and their symbols S (m, pairs) and T (n, pairs)."""
+    """Yield slices of the pairs, and their symbols S (m, pairs) and T (n, pairs).
+
+    `most` bounds the numbers held per pair, where that is less than one per symbol of T.
+    """
     la, lb = np.diff(starts_a)[I], np.diff(starts_b)[J]
-    width = max(1, BATCH // max(1, int(lb.max(initial=1))))
+    longest = max(1, int(lb.max(initial=1)))
+    width = max(1, min(BATCH // min(longest, most or longest), 16 * BATCH // longest))
     for start in range(0, len(I), width):
         part = slice(start, min(len(I), start + width))
         S = _padded(codes_a, starts_a[I[part]], la[part], -1)
@@ -125,12 +130,13 @@ def runs(
 ) -> None:
     """Write Σ band[|i - j|] weights[r(i, j)], r the length of the common substring that ends there."""
     cap = len(weights) - 1
-    for part, S, T in _batches(codes_a, starts_a, codes_b, starts_b, I, J):
+    reach = len(band)
+    for part, S, T in _batches(codes_a, starts_a, codes_b, starts_b, I, J, 2 * reach):
         total = np.zeros(S.shape[1])
-        for i, low, high, first in _diagonals(len(S), len(T), len(band)):
-            if i == 0:
-                r = np.zeros((len(S) + len(T), S.shape[1]), dtype=np.int32)
-            here = r[first + low : first + high]
+        below = min(len(S), reach)  # diagonals below the main one
+        r = np.zeros((below + min(len(T), reach), S.shape[1]), dtype=np.int32)
+        for i, low, high in _diagonals(len(S), len(T), reach):
+            here = r[below + low : below + high]
             here += 1
             here *= T[i + low : i + high] == S[i]
             np.minimum(here, cap, out=here)
@@ -154,12 +160,11 @@ def near_matches(
     table = np.concatenate([weights, np.zeros(k * (k + 1) + 1)])
     for part, S, T in _batches(codes_a, starts_a, codes_b, starts_b, I, J):
         total = np.zeros(S.shape[1])
-        shape = (len(S) + len(T), S.shape[1])
-        for i, low, high, first in _diagonals(len(S), len(T), len(S) + len(T)):
-            if i == 0:
-                d = np.zeros(shape, dtype=np.int32)
-                past = np.zeros((k, *shape), dtype=np.int32)  # the last k steps of every diagonal
-            here = slice(first + low, first + high)
+        m = len(S)
+        d = np.zeros((m + len(T), S.shape[1]), dtype=np.int32)
+        past = np.zeros((k, *d.shape), dtype=np.int32)  # the last k steps of every diagonal
+        for i, low, high in _diagonals(m, len(T), m + len(T)):
+            here = slice(m + low, m + high)
             wrong = past[i % k, here]
             d[here] -= wrong
             t = T[i + low : i + high]
@@ -168,13 +173,13 @@ def near_matches(
             # A diagonal below the main one starts in row -offset, and needs k steps to fill.
             full = max(low, k - 1 - i)
             if i >= k - 1 and full < high:
-                total += table[d[first + full : first + high]].sum(axis=0)
+                total += table[d[m + full : m + high]].sum(axis=0)
         out[part] = total
 
 
-def _diagonals(m: int, n: int, reach: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield each row i with its offsets low <= j - i < high, |offset| < reach, and their origin."""
-    if not n:
-        return
+def _diagonals(m: int, n: int, reach: int) -> Iterator[tuple[int, int, int]]:
+    """Yield each row i with its offsets low <= j - i < high, all of them closer than `reach`."""
     for i in range(m):
-        yield i, max(-i, 1 - reach), min(n - i, reach), m
+        low, high = max(-i, 1 - reach), min(n - i, reach)
+        if low < high:
+            yield i, low, high

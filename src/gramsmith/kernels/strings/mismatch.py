@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.kernels.base import Array, Gradient
+from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.kmers import LARGEST, Integers
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
-from gramsmith.kernels.strings.reading import Sequences
-from gramsmith.kernels.strings.sequence import SequenceKernel, check_whole, counted, squares
-from gramsmith.kernels.strings.sequence import product as sparse_product
+from gramsmith.kernels.strings.sequence import SequenceKernel
 from gramsmith.kernels.strings.spectrum import Vocabulary
+from gramsmith.kernels.symbolic import check_whole, counted, squares
+from gramsmith.kernels.symbolic import product as sparse_product
 
 # Explicit features are built up to this many entries; beyond it pairs of strings are compared.
 ENTRIES = 1 << 26
@@ -133,14 +133,6 @@ class Mismatch(SequenceKernel):
         if sp.issparse(a):
             return squares(a)
         return diagonal_of_pairs("near_matches", a[0], *self._options(a))
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return None, None, {}
-
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        return None, {}
 
 
 def neighbours(kmers: Integers, A: int, k: int, m: int) -> Any:

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from gramsmith.kernels.base import Array
+from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.alphabet import Alphabet
 from gramsmith.kernels.strings.kmers import Numbering, windows
 from gramsmith.kernels.strings.reading import Sequences
-from gramsmith.kernels.strings.sequence import FeatureKernel, check_whole, counted
+from gramsmith.kernels.strings.sequence import SequenceKernel
+from gramsmith.kernels.symbolic import check_whole, counted, product, squares
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Vocabulary:
         return blocks[0] if len(blocks) == 1 else sp.csr_array(sp.hstack(blocks, format="csr"))
 
 
-class Spectrum(FeatureKernel):
+class Spectrum(SequenceKernel):
     r"""The spectrum kernel: how many substrings of length k two strings share, with multiplicity.
 
     .. math:: k(s, t) = \sum_{|a| = k} c_a(s)\, c_a(t)
@@ -127,3 +130,12 @@ class Spectrum(FeatureKernel):
         if self.presence:
             U.data[:] = 1.0
         return U
+
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        return self.features(X, frame).astype(dtype)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        return product(a, b)
+
+    def diagonal(self, a: Embedding) -> Array:
+        return squares(a)

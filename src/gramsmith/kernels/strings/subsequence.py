@@ -9,10 +9,11 @@ import numpy as np
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
-from gramsmith.kernels.strings.sequence import DecayKernel, check_whole
+from gramsmith.kernels.strings.sequence import SequenceKernel
+from gramsmith.kernels.symbolic import DecayKernel, check_whole
 
 
-class Subsequence(DecayKernel):
+class Subsequence(DecayKernel, SequenceKernel):
     r"""The gap-weighted subsequence kernel: symbols in the same order, gaps allowed.
 
     .. math:: k(s, t) = \sum_{|u| = p} \; \sum_{i:\, s[i] = u} \; \sum_{j:\, t[j] = u}

@@ -13,8 +13,9 @@ from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.alphabet import Alphabet
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
 from gramsmith.kernels.strings.reading import Sequences
-from gramsmith.kernels.strings.sequence import DecayKernel, check_whole, product, squares
+from gramsmith.kernels.strings.sequence import SequenceKernel
 from gramsmith.kernels.strings.suffixes import SubstringCounts, substring_counts
+from gramsmith.kernels.symbolic import DecayKernel, check_whole, product, squares
 
 # Beyond this many counts the tile compares pairs of strings, in memory linear in their length.
 ENTRIES = 1 << 26
@@ -29,7 +30,7 @@ class Collection:
     substrings: SubstringCounts | None
 
 
-class AllSubstrings(DecayKernel):
+class AllSubstrings(DecayKernel, SequenceKernel):
     r"""The kernel of all common substrings, weighted by their length.
 
     .. math:: k(s, t) = \sum_{u \ne \varepsilon} \lambda^{|u|}\, c_u(s)\, c_u(t)

@@ -137,8 +137,7 @@ def _tree(common: Array) -> tuple[Array, Array, Array]:
     parent = np.full(n + 1, -1, dtype=np.int64)
     depth = np.zeros(n + 1, dtype=np.int64)
     stack = np.zeros(n + 1, dtype=np.int64)
-    run = compiled.compile_loop(grow) if compiled.available() else grow
-    nodes = run(common, leaf, parent, depth, stack)
+    nodes = compiled.run(grow, common, leaf, parent, depth, stack)
     return leaf, parent[:nodes], depth[:nodes]
 
 
@@ -171,33 +170,59 @@ def grow(common: Any, leaf: Any, parent: Any, depth: Any, stack: Any) -> int:
 def _gather(
     leaf: Array, parent: Array, string: Array, n: int, entries: int
 ) -> tuple[Array, Array, Array] | None:
-    """Return (node, string, times) for every string below every node, from the leaves upwards."""
-    level = _levels(parent)
-    by_level = np.argsort(level[leaf], kind="stable")
-    bounds = np.searchsorted(level[leaf][by_level], np.arange(level.max(initial=0) + 2))
-    found: list[tuple[Array, Array]] = []
-    key, times = np.empty(0, np.int64), np.empty(0)
+    """Return (node, string, times) for every string below every node, the root left out."""
+    by_string = np.argsort(string, kind="stable")
+    leaf, string = leaf[by_string], string[by_string]
+    seen = np.full(len(parent), -1, dtype=np.int64)
+    first = np.zeros(len(leaf) + 1, dtype=np.int64)
+    held = compiled.run(measure_paths, leaf, string, parent, seen, first, entries)
+    if held > entries:
+        return None
+    node, owner = np.zeros(held, dtype=np.int64), np.zeros(held, dtype=np.int64)
+    times, below = np.zeros(held), np.zeros(len(parent))
+    compiled.run(add_up, leaf, string, parent, first, node, owner, times, below)
+    return node, owner, times
+
+
+def measure_paths(leaf: Any, string: Any, parent: Any, seen: Any, first: Any, entries: int) -> int:
+    """Write where the path of each leaf starts: the nodes above it not yet met by its string.
+
+    Returns the length of all paths, or a number beyond `entries` as soon as they are too long.
+    """
     held = 0
-    for depth in range(int(level.max(initial=0)), 0, -1):
-        here = by_level[bounds[depth] : bounds[depth + 1]]
-        joined = np.concatenate([parent[key // n] * n + key % n, leaf[here] * n + string[here]])
-        key, place = np.unique(joined, return_inverse=True)
-        times = np.bincount(place, weights=np.concatenate([times, np.ones(len(here))]))
-        found.append((key, times))
-        held += len(key)
+    for i in range(len(leaf)):
+        first[i] = held
+        v = leaf[i]
+        while v > 0 and seen[v] != string[i]:
+            seen[v] = string[i]
+            v = parent[v]
+            held += 1
         if held > entries:
-            return None
-    if not found:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    key = np.concatenate([pair[0] for pair in found])
-    return key // n, key % n, np.concatenate([pair[1] for pair in found])
+            break
+    first[len(leaf)] = held
+    return held
 
 
-def _levels(parent: Array) -> Array:
-    """Return how many steps each node is from the root, by doubling the step."""
-    level = (parent >= 0).astype(np.int64)
-    jump = np.maximum(parent, 0)
-    while (jump > 0).any():
-        level += level[jump]
-        jump = jump[jump]
-    return level
+def add_up(
+    leaf: Any, string: Any, parent: Any, first: Any, node: Any, owner: Any, times: Any, below: Any
+) -> None:
+    """Write how many leaves of its string each node of each path has below it.
+
+    Backwards over the leaves and upwards along their paths, children come before their parents.
+    """
+    stop = len(leaf)
+    while stop > 0:
+        start = stop - 1
+        while start > 0 and string[start - 1] == string[stop - 1]:
+            start -= 1
+        for i in range(start, stop):
+            below[leaf[i]] += 1.0
+        for i in range(stop - 1, start - 1, -1):
+            v = leaf[i]
+            for e in range(first[i], first[i + 1]):
+                node[e], owner[e], times[e] = v, string[i], below[v]
+                below[parent[v]] += below[v]
+                below[v] = 0.0
+                v = parent[v]
+        below[0] = 0.0
+        stop = start

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.kernels.base import Array, Gradient
+from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
-from gramsmith.kernels.strings.sequence import SequenceKernel, check_whole
+from gramsmith.kernels.strings.sequence import SequenceKernel
+from gramsmith.kernels.symbolic import check_whole
 
 
 class WeightedDegree(SequenceKernel):
@@ -98,11 +99,3 @@ class WeightedDegree(SequenceKernel):
 
     def diagonal(self, a: Embedding) -> Array:
         return diagonal_of_pairs("runs", a, *self._options())
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return None, None, {}
-
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        return None, {}

@@ -1,0 +1,129 @@
+"""What kernels of sets, strings and trees share: sparse features, a decay, short names."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.embedding import Embedding
+
+
+class SymbolicKernel(Kernel):
+    """A kernel of samples that are not vectors, without parameters to learn."""
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return False
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return None, None, {}
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        return None, {}
+
+    def formula(self) -> str:
+        shown = []
+        for name, parameter in signature(type(self)).parameters.items():
+            value = getattr(self, name)
+            if parameter.default is parameter.empty or value is not parameter.default:
+                text = f"{value:.4g}" if isinstance(value, float) else repr(value)
+                shown.append(f"{name}={text}" if len(text) < 40 else f"{name}=...")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class DecayKernel(SymbolicKernel):
+    """A kernel with a parameter 0 < decay <= 1 that gradients may change."""
+
+    positive: ClassVar[tuple[str, ...]] = ("decay",)
+    ranges: ClassVar[dict[str, tuple[float, float]]] = {"decay": (1e-5, 1.0)}
+    decay: float
+
+    def check_parameters(self) -> None:
+        if not isinstance(self.decay, int | float | np.number) or not 0.0 < self.decay <= 1.0:
+            raise ValueError(
+                f"{type(self).__name__}: expected 0 < decay <= 1, got {self.decay!r}. "
+                "Use 1.0 for no decay, or 0.5."
+            )
+        super().check_parameters()
+
+    def slope(self, a: Embedding, b: Embedding) -> Array:
+        """Return the derivative of `tile` by the decay."""
+        raise self._no_derivative()
+
+    def diagonal_slope(self, a: Embedding) -> Array:
+        """Return the derivative of `diagonal` by the decay."""
+        raise self._no_derivative()
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return None, None, {"decay": float(np.vdot(W, self.slope(a, b)))}
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        return None, {"decay": float(np.vdot(w, self.diagonal_slope(a)))}
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        return {"decay": self.slope(a, b)[..., None]}
+
+
+def check_whole(owner: str, name: str, value: Any, least: int) -> None:
+    """Raise a ValueError unless `value` is a whole number of at least `least`."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(
+            f"{owner}: expected a whole number {name} >= {least}, got {value!r}. "
+            f"Try {name}={max(least, 3)}."
+        )
+
+
+# A column of features is multiplied densely where at least this share of its pairs is not zero.
+DENSE_SHARE = 0.02
+DENSE_BYTES = 1 << 26
+
+
+def product(a: Any, b: Any) -> Array:
+    """Return a b' of two sparse matrices as an array: BLAS on full columns, sparse on the rest.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> product(sp.csr_array([[1.0, 2.0]]), sp.csr_array([[3.0, 0.0], [0.0, 4.0]]))
+    array([[3., 8.]])
+    """
+    K = np.zeros((a.shape[0], b.shape[0]), dtype=a.dtype)
+    if not a.nnz or not b.nnz:
+        return K
+    same = a is b
+    filled = np.bincount(a.indices, minlength=a.shape[1]) / a.shape[0]
+    other = filled if same else np.bincount(b.indices, minlength=b.shape[1]) / b.shape[0]
+    dense = filled * other >= DENSE_SHARE
+    columns = np.flatnonzero(dense)
+    width = max(1, DENSE_BYTES // (8 * (a.shape[0] + b.shape[0])))
+    for start in range(0, len(columns), width):
+        some = columns[start : start + width]
+        left = a[:, some].toarray()
+        K += left @ (left if same else b[:, some].toarray()).T
+    rest = np.flatnonzero((filled > 0) & (other > 0) & ~dense)
+    if len(rest):
+        left = a[:, rest]
+        K += (left @ (left if same else b[:, rest]).T).toarray()
+    return K
+
+
+def squares(a: Any) -> Array:
+    """Return the squared length of every row of a sparse matrix, in float64."""
+    row = np.repeat(np.arange(a.shape[0]), np.diff(a.indptr))
+    return np.bincount(row, weights=np.asarray(a.data, np.float64) ** 2, minlength=a.shape[0])
+
+
+def counted(row: Array, column: Array, shape: tuple[int, int]) -> Any:
+    """Return the sparse matrix that counts how often each (row, column) occurs."""
+    narrow = np.int32 if max(*shape, len(row)) < 2**31 else np.int64
+    place = (row.astype(narrow), column.astype(narrow))
+    return sp.csr_array((np.ones(len(row)), place), shape=shape)
