@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import joblib
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,12 +30,15 @@ class _SharedLimit:
         self._lock = threading.Lock()
         self._users = 0
         self._limit: Any = None
+        self._controller: Any = None
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self._lock:
             if self._users == 0:
-                self._limit = threadpool_limits(1, user_api="blas")
+                # Finding the libraries takes ten milliseconds, limiting them a tenth of one.
+                self._controller = self._controller or ThreadpoolController()
+                self._limit = self._controller.limit(limits=1, user_api="blas")
             self._users += 1
         try:
             yield
@@ -66,7 +69,9 @@ def scratch(name: str, shape: tuple[int, int], dtype: Any) -> npt.NDArray[Any]:
 def count_workers(n_jobs: int | None) -> int:
     """Return the number of threads: all cores for None (as BLAS does), or joblib's meaning."""
     if n_jobs == 0 or (n_jobs is not None and int(n_jobs) != n_jobs):
-        raise ValueError(f"Expected n_jobs to be None, -1 or a positive whole number, got {n_jobs!r}.")
+        raise ValueError(
+            f"Expected n_jobs to be None, -1 or a positive whole number, got {n_jobs!r}."
+        )
     cores = int(joblib.cpu_count())
     if n_jobs is None:
         return cores
@@ -80,8 +85,9 @@ def ordered_map(
 
     At most a handful of results wait at any time, so memory stays bounded.
     """
+    items = list(items)
     with one_blas_thread():
-        if workers == 1:
+        if workers == 1 or len(items) == 1:
             yield from map(function, items)
             return
         pool = ThreadPoolExecutor(workers, thread_name_prefix="gramsmith")

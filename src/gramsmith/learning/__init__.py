@@ -5,3 +5,5 @@ estimators put them together.
 """
 
 from gramsmith.learning.transform import TransformLearner as TransformLearner
+from gramsmith.learning.mixture import TwoGaussianLearner as TwoGaussianLearner
+from gramsmith.learning.combination import KernelCombination as KernelCombination

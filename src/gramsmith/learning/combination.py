@@ -1,0 +1,243 @@
+"""KernelCombination: weights of a list of kernels, by alignment."""
+
+from __future__ import annotations
+
+import warnings
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gramsmith.gram import Gram
+from gramsmith.kernels import Kernel, Scaled, Sum
+from gramsmith.learning.mixture import PROJECTIONS
+from gramsmith.learning.objective import Array
+from gramsmith.learning.views import Bank, is_views, make_bank
+from gramsmith.measures.alignment import kernel_products, target_norm, target_products
+from gramsmith.solvers import solve_nonnegative
+from gramsmith.targets import make_target
+
+METHODS = ("alignf", "align", "uniform")
+
+
+class KernelCombination(BaseEstimator):  # type: ignore[misc]
+    r"""Learn the weights of a sum of kernels from their alignment with the target.
+
+    .. math:: k = \sum_k \mu_k k_k, \qquad
+              \mu = \arg\max_{\mu \ge 0} \frac{a'\mu}{\sqrt{\mu'M\mu}}, \quad
+              M_{kl} = \langle K_k, K_l \rangle,\ a_k = \langle K_k, T \rangle
+
+    One streamed sweep leaves the m x m inner products; the weights follow from them alone, by
+    non-negative least squares (ALIGNF). ALIGN weighs every kernel by its own alignment.
+
+    Parameters
+    ----------
+    kernels : list of kernels, or of (name, kernel) pairs, optional
+        Default: thirteen Gaussians of doubling width for samples; the matrices themselves when `fit`
+        is given a list of matrices or of `Gram`.
+    method : {"alignf", "align", "uniform"}, default="alignf"
+        How to choose the weights.
+    measure : {"cka", "kta", "cka_debiased"}, default="cka"
+        Centred, plain or debiased alignment.
+    signed : bool, default=False
+        Whether ALIGNF may use negative weights; the sum is then no kernel in general.
+    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
+        What similarity should look like, see `gramsmith.targets.make_target`.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Whole numbers are classes unless this says otherwise.
+    memory : float, optional
+        Budget in MiB for tiles, see `Gram`.
+    n_jobs : int, optional
+        Threads, see `Gram`.
+    dtype : {"float64", "float32"}, optional
+        Type of the tiles, see `Gram`.
+
+    Attributes
+    ----------
+    weights_ : array of shape (m,)
+        Of Euclidean length 1 for "alignf" and "align", of sum 1 for "uniform".
+    kernel_ : Kernel
+        The weighted sum, where all kernels see the same X; see `matrix` for several views.
+    value_ : float
+        The alignment of the sum.
+    alignments_ : array of shape (m,)
+        The alignment of every kernel.
+    names_ : list of str
+        The names of the kernels.
+    n_features_in_ : int
+        The number of features, where all kernels see the same array X.
+
+    References
+    ----------
+    C. Cortes, M. Mohri, A. Rostamizadeh, "Algorithms for learning kernels based on centered
+    alignment", Journal of Machine Learning Research 13, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 3))
+    >>> learner = gs.KernelCombination([gs.Linear(), gs.Gaussian(1.0)]).fit(X, X[:, 0] > 0)
+    >>> bool(learner.value_ >= learner.alignments_.max())
+    True
+    """
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        method: str = "alignf",
+        measure: str = "cka",
+        signed: bool = False,
+        *,
+        target: str = "auto",
+        task: str = "auto",
+        memory: float | None = None,
+        n_jobs: int | None = None,
+        dtype: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.method = method
+        self.measure = measure
+        self.signed = signed
+        self.target = target
+        self.task = task
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.dtype = dtype
+
+    def fit(self, X: Any, y: Any) -> KernelCombination:
+        """Learn the weights.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or one view per kernel
+            A tuple (or a list of matrices or Grams) holds one view per kernel.
+        y : array of shape (n,) or (n, q)
+            Labels or values.
+
+        Returns
+        -------
+        KernelCombination
+        """
+        self._check()
+        if not is_views(X, self.kernels) and self._vectors(X):
+            X, y = validate_data(
+                self, X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True
+            )
+        bank = make_bank(self.kernels, X)
+        target = make_target(y, self.target, task=self.task)
+        gram = Gram(
+            bank.kernels, bank.views, memory=self.memory, n_jobs=self.n_jobs, dtype=self.dtype
+        )
+        moments = gram.moments(target, cross=True)
+        projection = PROJECTIONS[self.measure]
+        M = np.asarray(kernel_products(moments, target, projection))
+        a = np.asarray(target_products(moments, target, projection))
+        norm = target_norm(target, projection)
+        lengths = np.sqrt(np.maximum(M.diagonal(), 0.0))
+        self.alignments_ = np.divide(a, lengths * norm, out=np.zeros(len(a)), where=lengths > 0)
+        self.weights_ = self._weights(M, a)
+        size = float(np.sqrt(max(self.weights_ @ M @ self.weights_, 0.0)))
+        self.value_ = float(a @ self.weights_ / (size * norm)) if size > 0 else 0.0
+        self.names_ = bank.names
+        self._keep(bank)
+        return self
+
+    def matrix(self, X: Any, Y: Any = None) -> Array:
+        """Return the combined kernel matrix of new samples.
+
+        Parameters
+        ----------
+        X : samples, or one view per kernel, as in `fit`
+            For kernel matrices: one block per matrix.
+        Y : samples, or one view per kernel, optional
+            Default: X.
+
+        Returns
+        -------
+        array of shape (n_x, n_y)
+        """
+        check_is_fitted(self)
+        m = len(self.weights_)
+        views = [v if isinstance(v, (tuple, list)) and not self._shared else (v,) * m for v in (X, Y)]
+        for given in views:
+            if len(given) != m:
+                raise ValueError(
+                    f"Expected one view per kernel ({m}), got {len(given)}. Pass what fit was given."
+                )
+        total: Any = 0.0
+        for weight, kernel, left, right in zip(self.weights_, self.kernels_, *views, strict=True):
+            if weight:
+                total = total + weight * kernel(left, right)
+        return np.asarray(total)
+
+    # ---- how ----------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        if self.method not in METHODS:
+            raise ValueError(f"Expected method among {', '.join(METHODS)}, got {self.method!r}.")
+        if self.measure not in PROJECTIONS:
+            raise ValueError(
+                f"Expected a measure among {', '.join(PROJECTIONS)}, got {self.measure!r}."
+            )
+        if self.kernels is not None and not len(self.kernels):
+            raise ValueError("Expected at least one kernel, got an empty list. Add a kernel.")
+
+    def _vectors(self, X: Any) -> bool:
+        if self.kernels is None:
+            return True
+        found = (k[1] if isinstance(k, tuple) else k for k in self.kernels)
+        return all(k.requires_vector_input if isinstance(k, Kernel) else k != "precomputed" for k in found)
+
+    def _weights(self, M: Array, a: Array) -> Array:
+        m = len(a)
+        if self.method == "uniform":
+            return np.full(m, 1.0 / m)
+        if self.method == "align":
+            v = np.maximum(self.alignments_, 0.0)
+        elif self.signed:
+            # Equal kernels make M singular; the least-squares solution of smallest length serves.
+            v = np.asarray(np.linalg.lstsq(M, a, rcond=1e-12)[0])
+        else:
+            solution = solve_nonnegative(M, a)
+            v = solution.v
+            if not solution.converged:
+                warnings.warn(
+                    f"KernelCombination: expected convergence, got {solution.status!r}. "
+                    f"{solution.advice}",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+        length = float(np.linalg.norm(v))
+        if length > 0:
+            return np.asarray(v / length)
+        warnings.warn(
+            "KernelCombination: no kernel has a positive alignment with the target; the best one "
+            "alone is kept. Try other kernels, or more samples.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+        return np.eye(m)[int(np.argmax(self.alignments_))]
+
+    def _keep(self, bank: Bank) -> None:
+        self.kernels_ = bank.kernels
+        self._shared = bank.shared
+        if not bank.shared:
+            return
+        terms: list[Kernel] = [
+            Scaled(kernel, float(weight))
+            for weight, kernel in zip(self.weights_, bank.kernels, strict=True)
+            if weight
+        ]
+        self.kernel_ = reduce(Sum, terms)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,104 @@
+"""Several kernels and the samples each of them sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from gramsmith.gram import Gram
+from gramsmith.kernels import Gaussian, Kernel, Precomputed, as_kernel, check_kernel_matrix
+
+
+@dataclass(frozen=True)
+class Bank:
+    """Named kernels with their views of the samples.
+
+    Parameters
+    ----------
+    names : list of str
+    kernels : list of Kernel
+    views : tuple
+        One X per kernel.
+    shared : bool
+        Whether all kernels see the same X, so that their sum is a kernel of it.
+    """
+
+    names: list[str]
+    kernels: list[Kernel]
+    views: tuple[Any, ...]
+    shared: bool
+
+
+def is_views(X: Any, kernels: Any) -> bool:
+    """Return whether X holds one view per kernel: a tuple, or a list of matrices or Grams."""
+    if isinstance(X, Gram):
+        return True
+    if isinstance(X, tuple):
+        return True
+    if not isinstance(X, list) or not X:
+        return False
+    if kernels is not None and len(kernels) != len(X):
+        return False
+    return all(isinstance(v, Gram) or np.ndim(getattr(v, "shape", ())) == 1 for v in X) and all(
+        isinstance(v, Gram) or len(v.shape) == 2 for v in X
+    )
+
+
+def make_bank(kernels: Sequence[Any] | None, X: Any) -> Bank:
+    """Return the bank of a list of kernels on X, or of the matrices and Grams that X holds.
+
+    Parameters
+    ----------
+    kernels : list of kernels, or of (name, kernel) pairs, or None
+        None takes thirteen Gaussians, each half as wide (in squared width) as the one before.
+    X : samples for all kernels, or one view per kernel
+    """
+    if kernels is not None and not len(kernels):
+        raise ValueError("Expected at least one kernel, got an empty list. Add a kernel.")
+    if not is_views(X, kernels):
+        if kernels is None:
+            kernels = default_path(X)
+        names, found = _named(kernels)
+        return Bank(names, [clone(as_kernel(k, X)) for k in found], (X,) * len(found), True)
+    views = (X,) if isinstance(X, Gram) else tuple(X)
+    if not views:
+        raise ValueError("Expected at least one kernel matrix, got an empty list. Add one.")
+    if kernels is None:
+        pairs = [_from_view(view) for view in views]
+        named = [(f"view{i}", kernel) for i, (kernel, _) in enumerate(pairs)]
+        names, found = _named(named)
+        views = tuple(view for _, view in pairs)
+    else:
+        names, found = _named(kernels)
+    if len(found) != len(views):
+        raise ValueError(
+            f"Expected one view per kernel ({len(found)}), got {len(views)}. "
+            "Pass a tuple with one X per kernel."
+        )
+    bank = [clone(as_kernel(k, v)) for k, v in zip(found, views, strict=True)]
+    return Bank(names, bank, views, False)
+
+
+def _from_view(view: Any) -> tuple[Kernel, Any]:
+    if isinstance(view, Gram):
+        return view.kernel, view.samples
+    return Precomputed(), check_kernel_matrix(view, psd="ignore")
+
+
+def default_path(X: Any) -> list[Kernel]:
+    """Return thirteen Gaussians around gamma = 1 / (p var), from wide to narrow."""
+    middle = as_kernel("rbf", X, gamma="scale").length_scale
+    return [Gaussian(float(middle * 2.0 ** (-j / 2.0))) for j in range(-6, 7)]
+
+
+def _named(kernels: Sequence[Any]) -> tuple[list[str], list[Any]]:
+    pairs = [k if isinstance(k, tuple) else (None, k) for k in kernels]
+    names = [
+        str(name) if name is not None else (k.formula() if isinstance(k, Kernel) else str(k))
+        for name, k in pairs
+    ]
+    return names, [k for _, k in pairs]
