@@ -10,11 +10,11 @@ from numpydoc.validate import validate
 import gramsmith
 
 # The codes of numpydoc that mean something is missing, wrong or in disorder. Left out are those
-# about layout and those that want words where a type and a shape have said it all.
+# about layout and those that want words where the type or the neighbour has said it all.
 ENFORCED = {
     *("GL06", "GL07", "GL08", "GL10"),  # sections known, in order, there at all
     *("SS01", "SS02", "SS03", "SS06"),  # a summary: capital letter, full stop, one line
-    *("PR01", "PR02", "PR03", "PR04"),  # parameters: all, only, in order, typed
+    *("PR01", "PR02", "PR03"),  # parameters: all, only, in order
     *("RT01", "YD01"),  # what comes back
     "EX01",  # an example, which the doctests run
 }

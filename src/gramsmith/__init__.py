@@ -76,10 +76,20 @@ if TYPE_CHECKING:
     from gramsmith.kernels import as_kernel as as_kernel
     from gramsmith.kernels import check_kernel_matrix as check_kernel_matrix
     from gramsmith.kernels import nearest_psd as nearest_psd
+    from gramsmith.learning import KernelCombination as KernelCombination
+    from gramsmith.learning import KernelLearner as KernelLearner
+    from gramsmith.learning import SpectralAligner as SpectralAligner
     from gramsmith.learning import TransformLearner as TransformLearner
+    from gramsmith.learning import TwoGaussianLearner as TwoGaussianLearner
+    from gramsmith.learning import transductive_alignment as transductive_alignment
+    from gramsmith.machines import KernelRidgeClassifier as KernelRidgeClassifier
+    from gramsmith.machines import KernelRidgeRegressor as KernelRidgeRegressor
+    from gramsmith.selection import KernelRanking as KernelRanking
+    from gramsmith.selection import rank_kernels as rank_kernels
     from gramsmith.storage import ModelFormatError as ModelFormatError
     from gramsmith.storage import load_model as load_model
     from gramsmith.storage import save_model as save_model
+
 
 __version__ = "0.1.0"
 
