@@ -1,9 +1,9 @@
 """Every kernel, target and measure that the laws are checked on: a new one is one line here."""
 
 import numpy as np
-import textbook as tb
 
 import gramsmith as gs
+import textbook as tb
 from gramsmith.kernels import Kernel
 
 S = np.array([[1.0, 0.3], [-0.4, 0.8], [0.2, -0.6]])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from registry import KERNELS, samples
 from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_iris
@@ -18,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 import gramsmith as gs
+from registry import KERNELS, samples
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,13 @@ def test_kernel_is_called_on_whole_matrices(iris):
 
 @pytest.mark.parametrize(
     "theirs",
-    [RBF(0.7), RBF([1.0, 2.0, 3.0]), Matern(0.5, nu=2.5), 2.0 * RBF(0.3) + Matern(nu=1.5), RBF() ** 2],
+    [
+        RBF(0.7),
+        RBF([1.0, 2.0, 3.0]),
+        Matern(0.5, nu=2.5),
+        2.0 * RBF(0.3) + Matern(nu=1.5),
+        RBF() ** 2,
+    ],
     ids=str,
 )
 def test_scikit_learn_kernels_become_ours(theirs, rng):
@@ -144,7 +150,9 @@ def test_scikit_learn_kernels_become_ours(theirs, rng):
     assert ours.differentiable
 
 
-@pytest.mark.parametrize("name", ["rbf", "laplacian", "linear", "poly", "sigmoid", "cosine", "chi2"])
+@pytest.mark.parametrize(
+    "name", ["rbf", "laplacian", "linear", "poly", "sigmoid", "cosine", "chi2"]
+)
 def test_names_mean_what_they_mean_in_scikit_learn(name, rng):
     from sklearn.metrics.pairwise import pairwise_kernels
 

@@ -1,11 +1,11 @@
 """The reference values, through the public functions."""
 
-import golden
 import numpy as np
 import pytest
-from golden import GOLDEN, K, X, lab, y, yr
 
+import golden
 import gramsmith as gs
+from golden import GOLDEN, K, X, lab, y, yr
 from gramsmith.measures import MEASURES, get_measure
 from gramsmith.targets import make_target
 
@@ -104,7 +104,9 @@ def test_reference_values():
 
 def test_equality_case_of_the_fsm_bound():
     G = gs.Gram(gs.Linear(), golden.TIGHT_X)
-    assert gs.fsm_error_bound(G, golden.TIGHT_Y, ddof=0) == pytest.approx(golden.TIGHT["bound_ddof0"])
+    assert gs.fsm_error_bound(G, golden.TIGHT_Y, ddof=0) == pytest.approx(
+        golden.TIGHT["bound_ddof0"]
+    )
     bound = gs.fsm_error_bound(G, golden.TIGHT_Y, ddof=1)
     assert bound == pytest.approx(golden.TIGHT["bound_ddof1"], abs=5e-5)
 

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-import textbook as tb
 from numpy.testing import assert_allclose
-from registry import DIFFERENTIABLE, KERNELS, POSITIVE_DEFINITE, samples, targets, textbook_measure
 from sklearn.base import clone
 
 import gramsmith as gs
+import textbook as tb
 from gramsmith.gram import plan
 from gramsmith.kernels.embedding import add_named
 from gramsmith.measures import MEASURES, Undefined
 from gramsmith.targets import make_target
+from registry import DIFFERENTIABLE, KERNELS, POSITIVE_DEFINITE, samples, targets, textbook_measure
 
 every_kernel = pytest.mark.parametrize("name", KERNELS)
 every_measure = pytest.mark.parametrize("measure", MEASURES)
@@ -120,7 +120,7 @@ def test_pullbacks_against_differences(name, rng):
 def test_theta_gradient_against_differences(name, rng):
     kernel = KERNELS[name][0]
     X = samples(kernel, rng, 6)
-    K, jacobian = kernel(X, eval_gradient=True)
+    _, jacobian = kernel(X, eval_gradient=True)
     theta = kernel.theta
     assert jacobian.shape == (6, 6, len(theta))
     assert kernel.bounds.shape == (len(theta), 2)
@@ -199,7 +199,7 @@ def test_measure_is_the_textbook_formula(measure, kind, name, rng):
     if not defined(measure, kind):
         return
     kernel = KERNELS[name][0]
-    X = rng.normal(size=(24, 3)) + [0.0, 1.0, 0.0]
+    X = rng.normal(size=(24, 3)) + np.array([0.0, 1.0, 0.0])
     y = targets(rng, X)[kind]
     goal = make_target(y)
     value = MEASURES[measure].value(gs.Gram(kernel, X).moments(goal), goal)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import textbook as tb
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
 import gramsmith as gs
+import textbook as tb
 from gramsmith.targets import make_target
 
 RADIAL = [gs.Gaussian(2.0), gs.Laplacian(2.0, "l2"), gs.Laplacian(2.0), gs.Matern(2.0, 1.5)]

@@ -60,9 +60,7 @@ class Moments:
         """Return the moments of some of the kernels."""
         k = slice(kernels[0], kernels[0] + 1) if len(kernels) == 1 else np.asarray(kernels)
         pairs = self.q[k][:, k]
-        return replace(
-            self, P=self.P[k], d=self.d[k], q=pairs, h=self.h[k], c=self.c[k]
-        )
+        return replace(self, P=self.P[k], d=self.d[k], q=pairs, h=self.h[k], c=self.c[k])
 
     def columns(self, chosen: slice) -> Moments:
         """Return the moments of some of the probe columns."""
@@ -88,7 +86,9 @@ class Moments:
     def mix(self, weights: Array) -> Moments:
         """Return the moments of Σ_k weights_k K_k (needs `cross`)."""
         if not self.cross:
-            raise ValueError("Expected moments with inner products of kernels; sweep with cross=True.")
+            raise ValueError(
+                "Expected moments with inner products of kernels; sweep with cross=True."
+            )
         u = np.asarray(weights, dtype=np.float64)
         return replace(
             self,
@@ -169,7 +169,7 @@ class Scalar:
     """A number with its derivative: a dual number whose infinitesimal part is an Adjoint.
 
     Sums, products, quotients and roots follow the rules of calculus, so that a measure is written
-    as its formula and has its adjoint. Without derivative (`adjoint` None) only values are computed.
+    as its formula and has its adjoint. Without derivative (`adjoint` None) there are only values.
     """
 
     value: float
@@ -178,7 +178,9 @@ class Scalar:
     def _chain(self, value: float, *terms: tuple[Scalar, float]) -> Scalar:
         parts = [t.adjoint * f for t, f in terms if t.adjoint is not None and f != 0.0]
         if not parts:
-            return Scalar(value, None if all(t.adjoint is None for t, _ in terms) else terms[0][0]._zero())
+            return Scalar(
+                value, None if all(t.adjoint is None for t, _ in terms) else terms[0][0]._zero()
+            )
         total = parts[0]
         for part in parts[1:]:
             total = total + part

@@ -1,8 +1,8 @@
 """Target: what similarity should look like, as a thin factor.
 
-Labels or values y become a probe V (n x t, with the ones vector in its span: V e = 1) and a contrast
-M (t x t), so that the n x n target matrix is T = V M V' and never exists. Centring it never touches
-n: H V = V J with J = I - e m'/n, hence M_c = J M J'.
+Labels or values y become a probe V (n x t, with the ones vector in its span: V e = 1) and a
+contrast M (t x t), so that the n x n target matrix is T = V M V' and never exists. Centring it
+never touches n: H V = V J with J = I - e m'/n, hence M_c = J M J'.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Target:
     @cached_property
     def diagonal(self) -> Array:
         """T_ii."""
-        return np.einsum("ij,jk,ik->i", self.V, self.M, self.V)
+        return np.asarray(np.einsum("ij,jk,ik->i", self.V, self.M, self.V))
 
     def norm(self, contrast: Array) -> float:
         """Return the Frobenius norm of V contrast V'."""
@@ -131,9 +131,7 @@ def make_target(
     if target not in TARGETS:
         raise ValueError(f"Expected target to be one of {', '.join(TARGETS)}, got {target!r}.")
     if task not in ("auto", "classification", "regression"):
-        raise ValueError(
-            f'Expected task "auto", "classification" or "regression", got {task!r}.'
-        )
+        raise ValueError(f'Expected task "auto", "classification" or "regression", got {task!r}.')
     y = _as_labels(y)
     w = check_weights(sample_weight, len(y))
     if task == "regression":
@@ -171,11 +169,13 @@ def class_target(y: Array, w: Array, target: str = "auto") -> Target:
             f"Expected at least two classes, got 1 class: {classes.tolist()}. "
             "Add samples of another class; a measure compares classes."
         )
-    return Target(V, class_contrast(target, sizes), np.ones(len(classes)), w, "classes", classes, target)
+    return Target(
+        V, class_contrast(target, sizes), np.ones(len(classes)), w, "classes", classes, target
+    )
 
 
 def class_contrast(scheme: str, sizes: Array) -> Array:
-    """Return the contrast M between classes of the given sizes (an empty class counts for nothing)."""
+    """Return the contrast M between classes of the given sizes; empty ones count for nothing."""
     C = len(sizes)
     if scheme in ("auto", "simplex"):
         return np.asarray((C * np.eye(C) - 1.0) / (C - 1.0))
@@ -256,8 +256,8 @@ def _as_labels(y: Any) -> Any:
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         row = int(np.argwhere(~np.isfinite(y))[0, 0])
         raise ValueError(
-            f"Expected finite targets, got {y[row]} in row {row}. Input y contains NaN or infinity; "
-            "drop these samples."
+            f"Expected finite targets, got {y[row]} in row {row}. Input y contains NaN or "
+            "infinity; drop these samples."
         )
     if y.dtype == object:
         missing = [i for i, v in enumerate(y.ravel()) if v is None or v != v]

@@ -24,8 +24,8 @@ def about_kernel(name: str, moments: Moments, target: Target) -> Iterator[Advice
     if q > 0 and 1.0 - float(target.w @ own**2) / q < 0.05:
         yield Advice(
             "near-identity",
-            f"{name} is nearly the identity matrix: every sample resembles only itself, and plain FSM "
-            "and KTA are flattered. Use a larger length scale.",
+            f"{name} is nearly the identity matrix: every sample resembles only itself, and plain "
+            "FSM and KTA are flattered. Use a larger length scale.",
             name,
         )
     centred = sums.centred_square().value

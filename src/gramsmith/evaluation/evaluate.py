@@ -100,7 +100,7 @@ def evaluate(
     shuffled = _permuted(G, goal, permutations, rng) if permutations else []
     cells: dict[tuple[str, str], Cell] = {}
     advice: list[Advice] = [*about_target(goal)]
-    parts = [moments.without(f) for f in range(len(np.unique(fold)))] if folds else []
+    parts = [moments.without(f) for f in range(int(fold[-1]) + 1)] if fold is not None else []
     targets = [goal.take(index) for _, index in parts]
     for k, name in enumerate(named):
         own = [part.of(k) for part, _ in parts]
@@ -183,7 +183,9 @@ def _take(X: Any, order: Array | None) -> Any:
 
 def _chosen(measures: Iterable[str] | None, goal: Target) -> list[Measure]:
     if measures is not None:
-        chosen = [get_measure(name) for name in ([measures] if isinstance(measures, str) else measures)]
+        chosen = [
+            get_measure(name) for name in ([measures] if isinstance(measures, str) else measures)
+        ]
         if not chosen:
             raise ValueError("Expected at least one measure, got an empty list.")
         return chosen
@@ -212,8 +214,8 @@ def _fold(goal: Target, folds: int, rng: Any) -> tuple[Array | None, Array | Non
 def _check_lengths(G: Gram, goal: Target) -> None:
     if len(goal.w) != G.n:
         raise ValueError(
-            f"Expected X and y of the same length, got {G.n} and {len(goal.w)}: inconsistent numbers "
-            "of samples."
+            f"Expected X and y of the same length, got {G.n} and {len(goal.w)}: inconsistent "
+            "numbers of samples."
         )
     if G.n < 2:
         raise ValueError("Expected at least 2 samples, got n = 1. Add samples.")
@@ -252,9 +254,7 @@ def _permuted(G: Gram, goal: Target, count: int, rng: Any) -> list[tuple[Moments
     targets = [replace(goal, V=goal.V[rng.permutation(G.n)]) for _ in range(count)]
     moments = G.moments(targets, cross=False)
     width = goal.V.shape[1]
-    return [
-        (moments.columns(slice(i * width, (i + 1) * width)), t) for i, t in enumerate(targets)
-    ]
+    return [(moments.columns(slice(i * width, (i + 1) * width)), t) for i, t in enumerate(targets)]
 
 
 def _p_value(

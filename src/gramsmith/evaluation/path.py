@@ -66,13 +66,15 @@ def bandwidth_path(
 
 
 def median_distance(X: Any, size: int = 1000, random_state: Any = 0) -> float:
-    """Return the median distance between distinct rows of X, from a sample of at most `size` rows."""
+    """Return the median distance between distinct rows of X, from at most `size` of its rows."""
     n = X.shape[0]
     rng = check_random_state(random_state)
     rows = np.sort(rng.permutation(n)[:size]) if n > size else np.arange(n)
     part = X[rows]
     part = part.toarray() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
-    D = Gaussian().geometry.pair(*(Gaussian().geometry.embed(part, part.mean(axis=0), 1.0, float),) * 2)
+    D = Gaussian().geometry.pair(
+        *(Gaussian().geometry.embed(part, part.mean(axis=0), 1.0, float),) * 2
+    )
     upper = np.sqrt(D[np.triu_indices(len(rows), 1)])
     upper = upper[upper > 0]
     return float(np.median(upper)) if len(upper) else 1.0

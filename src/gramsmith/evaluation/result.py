@@ -119,14 +119,16 @@ class Evaluation:
             if name == first or cell.value is None or not len(cell.folds):
                 continue
             spread = jackknife(best.folds - cell.folds)
-            assert best.value is not None
-            if spread is not None and abs(best.value - cell.value) <= 2.0 * spread:
+            gap = abs((best.value or 0.0) - cell.value)
+            if spread is not None and gap <= 2.0 * spread:
                 tied.append(name)
         return tied
 
     def _scores(self, measure: str) -> Array:
         if measure not in self.measures:
-            raise ValueError(f"Expected a measure among {', '.join(self.measures)}, got {measure!r}.")
+            raise ValueError(
+                f"Expected a measure among {', '.join(self.measures)}, got {measure!r}."
+            )
         score = MEASURES[measure].sign * self.values(measure)
         return np.where(np.isnan(score), -np.inf, score)
 

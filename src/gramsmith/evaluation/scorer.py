@@ -37,7 +37,9 @@ class AlignmentScorer:
         return f"alignment_scorer({self.measure.name!r})"
 
 
-def alignment_scorer(measure: str = "cka", *, target: str = "auto", task: str = "auto") -> AlignmentScorer:
+def alignment_scorer(
+    measure: str = "cka", *, target: str = "auto", task: str = "auto"
+) -> AlignmentScorer:
     """Return a scorer for `GridSearchCV` and its relatives.
 
     In every split the estimator is fitted on the training part as usual, and its kernel is measured
@@ -79,8 +81,8 @@ def kernel_of(estimator: Any, X: Any) -> tuple[Kernel, Any]:
     kernel = getattr(estimator, "kernel", None) if kernel is None else kernel
     if kernel is None:
         raise TypeError(
-            f"Expected an estimator that ends in a kernel, got {type(estimator).__name__} without a "
-            "`kernel`. Use SVC, KernelRidge, a gramsmith machine, or a pipeline that ends in one."
+            f"Expected an estimator that ends in a kernel, got {type(estimator).__name__} without "
+            "a `kernel`. Use SVC, KernelRidge, a gramsmith machine, or a pipeline that ends in one."
         )
     named = {}
     if isinstance(kernel, str):
@@ -91,7 +93,7 @@ def kernel_of(estimator: Any, X: Any) -> tuple[Kernel, Any]:
     kernel = as_kernel(kernel, X, **named)
     if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
         raise ValueError(
-            f"Expected the square kernel matrix of the scored samples, got a block of shape {X.shape}. "
-            "Search over kernel objects instead of precomputed matrices."
+            "Expected the square kernel matrix of the scored samples, got a block of shape "
+            f"{X.shape}. Search over kernel objects instead of precomputed matrices."
         )
     return kernel, X

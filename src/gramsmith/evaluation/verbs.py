@@ -66,7 +66,9 @@ def _check_lengths(G: Gram, goal: Target) -> None:
         raise ValueError("Expected at least 2 samples, got n = 1. Add samples.")
 
 
-def kta(K: Any, y: Any, *, target: str = "auto", task: str = "auto", sample_weight: Any = None) -> float:
+def kta(
+    K: Any, y: Any, *, target: str = "auto", task: str = "auto", sample_weight: Any = None
+) -> float:
     r"""Return the kernel-target alignment.
 
     .. math:: A = \langle K, T\rangle / (\|K\|\, \|T\|)
@@ -188,7 +190,7 @@ def fsm(
     task: str = "auto",
     sample_weight: Any = None,
 ) -> Any:
-    r"""Return the feature space measure: spread along the line between class means over their distance.
+    r"""Return the feature space measure: spread between the class means over their distance.
 
     .. math:: FSM = \frac{sd_+(g) + sd_-(g)}{\|\phi_+ - \phi_-\|^2}, \qquad
               g_i = \langle \phi_- - \phi_+, \phi(x_i)\rangle
@@ -224,7 +226,10 @@ def fsm(
     --------
     >>> import numpy as np
     >>> import gramsmith as gs
-    >>> gs.fsm(np.eye(6), [0, 0, 0, 1, 1, 1]), gs.fsm(np.eye(6), [0, 0, 0, 1, 1, 1], leave_one_out=True)
+    >>> (
+    ...     gs.fsm(np.eye(6), [0, 0, 0, 1, 1, 1]),
+    ...     gs.fsm(np.eye(6), [0, 0, 0, 1, 1, 1], leave_one_out=True),
+    ... )
     (0.0, inf)
     """
     if aggregate not in ("mean", "max", "matrix"):
@@ -300,9 +305,9 @@ def csm(
     task: str = "auto",
     sample_weight: Any = None,
 ) -> float:
-    r"""Return the class separability measure: variance within classes over distance between them.
+    r"""Return the class separability measure: variance within over distance between classes.
 
-    .. math:: \sum_c tr\, Cov_c \,/\, \|\phi_+ - \phi_-\|^2 \qquad\text{or}\qquad tr\, S_W / tr\, S_B
+    .. math:: \sum_c tr\, Cov_c \,/\, \|\phi_+ - \phi_-\|^2 \quad\text{or}\quad tr\, S_W / tr\, S_B
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ def worthwhile(U: Any, n: int, folds: int, budget: int) -> bool:
     """Return whether U'U is smaller work than tiles and fits the budget once per fold."""
     if U is None:
         return False
-    D = U.shape[1]
+    D = int(U.shape[1])
     return D < max(n, 64) and 8 * D * D * (folds + 1) <= budget
 
 
@@ -63,7 +63,9 @@ def explicit_moments(
             P[k, :, f] = np.asarray(U @ Z) - rest @ Z
     pairs = [(k, l) for k in range(m) for l in range(k, m) if cross or k == l]
     for k, l in pairs:
-        scatters = [_scatter(centred[k], centred[l], i, wi) for i, wi in zip(index, weights, strict=True)]
+        scatters = [
+            _scatter(centred[k], centred[l], i, wi) for i, wi in zip(index, weights, strict=True)
+        ]
         for f in range(F):
             for g in range(f, F):
                 # <U_k U_k', U_l U_l'> over rows of fold f and columns of fold g

@@ -90,7 +90,9 @@ class Gram:
         self.budget = budget_bytes(memory)
         self.workers = count_workers(n_jobs)
         self.progress = progress
-        resolved = [as_kernel(k, v) for k, v in zip(kernels, views, strict=len(kernels) == len(views))]
+        resolved = [
+            as_kernel(k, v) for k, v in zip(kernels, views, strict=len(kernels) == len(views))
+        ]
         self._members = make_members(resolved, views, self.dtype)
         self.n = self._members[0].n
         if self.n < 1:

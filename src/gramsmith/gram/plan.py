@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,12 +73,12 @@ def make_plan(n: int, dtype: Any, folds: Array | None = None) -> Plan:
     step = ROWS[np.dtype(dtype)]
     edges = [0, n] if folds is None else [0, *(np.flatnonzero(np.diff(folds)) + 1).tolist(), n]
     blocks = []
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in pairwise(edges):
         # Equal blocks: a short last block would make thin, slow tiles.
         parts = max(1, -(-(stop - start) // step))
         cuts = [start + (stop - start) * i // parts for i in range(parts + 1)]
         fold = 0 if folds is None else int(folds[start])
-        blocks += [Block(slice(a, b), fold) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        blocks += [Block(slice(a, b), fold) for a, b in pairwise(cuts)]
     return Plan(tuple(blocks))
 
 
@@ -85,5 +86,7 @@ def budget_bytes(memory: float | None) -> int:
     """Return the memory budget in bytes; `memory` is in MiB, default scikit-learn's."""
     limit = get_config()["working_memory"] if memory is None else memory
     if not limit > 0:
-        raise ValueError(f"Expected memory > 0 (MiB), got {memory!r}. Give, for example, memory=512.")
+        raise ValueError(
+            f"Expected memory > 0 (MiB), got {memory!r}. Give, for example, memory=512."
+        )
     return int(limit * MIB)

@@ -206,7 +206,7 @@ def backward(
             add_named(own[k], by_parameter)
         if progress is not None:
             progress(done, len(tiles))
-    results = []
+    results: list[tuple[dict[str, Any], Any]] = []
     for k, member in enumerate(members):
         if k not in needed:
             results.append(({}, None))

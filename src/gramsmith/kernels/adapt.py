@@ -17,7 +17,17 @@ from gramsmith.kernels.normalized import Normalized
 from gramsmith.kernels.precomputed import Precomputed
 from gramsmith.kernels.radial import Chi2, Gaussian, Laplacian, Matern, Periodic, RationalQuadratic
 
-NAMES = ("rbf", "gaussian", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine", "chi2")
+NAMES = (
+    "rbf",
+    "gaussian",
+    "laplacian",
+    "linear",
+    "poly",
+    "polynomial",
+    "sigmoid",
+    "cosine",
+    "chi2",
+)
 
 
 def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
@@ -26,9 +36,9 @@ def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
     Parameters
     ----------
     kernel : Kernel, str, scikit-learn kernel, callable or None
-        Names are those of `sklearn.metrics.pairwise.pairwise_kernels`, and "precomputed". A callable
-        takes two matrices and returns a matrix, or takes two rows and returns a number. None is
-        "rbf" with gamma="scale".
+        Names are those of `sklearn.metrics.pairwise.pairwise_kernels`, and "precomputed". A
+        callable takes two matrices and returns a matrix, or takes two rows and returns a number.
+        None is "rbf" with gamma="scale".
     X : array of shape (n, p), optional
         Data from which names take their default `gamma` (1 / p, or 1 / (p var) for "scale").
     **parameters
@@ -58,8 +68,8 @@ def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
     if callable(kernel):
         return FromCallable(kernel)
     raise TypeError(
-        f"Expected a kernel, a name, a scikit-learn kernel or a callable, got {type(kernel).__name__}. "
-        f"Names are {', '.join(NAMES)} and precomputed."
+        "Expected a kernel, a name, a scikit-learn kernel or a callable, got "
+        f"{type(kernel).__name__}. Names are {', '.join(NAMES)} and precomputed."
     )
 
 
@@ -94,13 +104,13 @@ def _gamma(gamma: Any, X: Any, name: str) -> float:
         return float(gamma)
     if X is None:
         raise ValueError(
-            f'The kernel "{name}" takes its gamma from the data: expected X= or gamma=, got neither. '
-            "Pass as_kernel(name, X) or give gamma."
+            f'The kernel "{name}" takes its gamma from the data: expected X= or gamma=, got '
+            "neither. Pass as_kernel(name, X) or give gamma."
         )
     X = X if hasattr(X, "shape") else np.asarray(X, dtype=float)
     p = X.shape[1]
     if gamma in (None, "auto"):
-        return 1.0 / p
+        return 1.0 / float(p)
     if gamma != "scale":
         raise ValueError(f'Expected gamma to be a number, "scale" or "auto", got {gamma!r}.')
     var = X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else np.var(np.asarray(X, float))
@@ -206,7 +216,9 @@ class FromCallable(Kernel):
             K = np.empty(0)
         if K.shape == shape and shape != (1, 1):
             return np.array(K)
-        return np.array([[np.asarray(self.function(x, z)).item() for z in b] for x in a], dtype=float)
+        return np.array(
+            [[np.asarray(self.function(x, z)).item() for z in b] for x in a], dtype=float
+        )
 
     def diagonal(self, a: Embedding) -> Array:
         return np.array([self.tile(a[i : i + 1], a[i : i + 1])[0, 0] for i in range(len(a))])

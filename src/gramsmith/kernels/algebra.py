@@ -182,7 +182,9 @@ class Product(Pair):
         return {**_prefixed("k1", one), **_prefixed("k2", two)}
 
     def formula(self) -> str:
-        terms = (f"({k.formula()})" if isinstance(k, Sum) else k.formula() for k in (self.k1, self.k2))
+        terms = (
+            f"({k.formula()})" if isinstance(k, Sum) else k.formula() for k in (self.k1, self.k2)
+        )
         return " * ".join(terms)
 
 
@@ -200,7 +202,7 @@ class FunctionOf(Kernel):
         raise self._no_derivative()
 
     def partials(self, t: Array) -> Gradient:
-        """Return its derivative by each own parameter, each of shape t.shape or (size, *t.shape)."""
+        """Return its derivative by each own parameter, of shape t.shape or (size, *t.shape)."""
         return {}
 
     def check_input(self, X: Any) -> Any:
@@ -304,7 +306,7 @@ class Power(FunctionOf):
     array([[8.]])
     """
 
-    def __init__(self, kernel: Kernel, exponent: int = 2) -> None:
+    def __init__(self, kernel: Kernel, exponent: Any = 2) -> None:
         self.kernel = kernel
         self.exponent = exponent
 

@@ -37,7 +37,7 @@ class NotDifferentiable(TypeError):
     """Raised when a kernel without a derivative is asked for one; the message names the kernel."""
 
 
-class Kernel(BaseEstimator, SklearnKernel):  # type: ignore[misc]
+class Kernel(BaseEstimator, SklearnKernel):
     """Base class of all kernels.
 
     Subclasses give `tile` and `diagonal` (and their pullbacks to be learnable), and list in
@@ -59,7 +59,9 @@ class Kernel(BaseEstimator, SklearnKernel):  # type: ignore[misc]
         """Raise a ValueError if a parameter is out of its range."""
         for name in self.positive:
             value = getattr(self, name)
-            if value is not None and not (np.all(np.isfinite(value)) and np.all(np.asarray(value) > 0)):
+            if value is not None and not (
+                np.all(np.isfinite(value)) and np.all(np.asarray(value) > 0)
+            ):
                 raise ValueError(
                     f"{type(self).__name__}: expected {name} > 0, got {value!r}. "
                     f"Give a positive number, such as {name}=1.0."
@@ -168,7 +170,9 @@ class Kernel(BaseEstimator, SklearnKernel):  # type: ignore[misc]
                 "Use X.toarray() if memory permits, or a kernel that works on sparse rows "
                 "(Linear, Polynomial, Gaussian, Tanimoto)."
             )
-        X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
+        X = check_array(
+            X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False
+        )
         check_finite(X)
         if self.requires_nonnegative_input and X.shape[0] and X.min() < 0:
             raise ValueError(
@@ -240,7 +244,9 @@ class Kernel(BaseEstimator, SklearnKernel):  # type: ignore[misc]
 
     def _learnable(self, name: str) -> bool:
         value = getattr(self, name)
-        return value is not None and bool(name not in self.positive or np.all(np.asarray(value) > 0))
+        return value is not None and bool(
+            name not in self.positive or np.all(np.asarray(value) > 0)
+        )
 
     def _parametrised(self) -> dict[str, Any]:
         return dict(self.children())
@@ -269,7 +275,7 @@ class Kernel(BaseEstimator, SklearnKernel):  # type: ignore[misc]
     @property
     def bounds(self) -> Array:
         """Bounds of `theta`, shape (len(theta), 2)."""
-        return np.log(np.array([BOUNDS] * len(self.theta), dtype=float).reshape(-1, 2))
+        return np.asarray(np.log(np.array([BOUNDS] * len(self.theta), dtype=float).reshape(-1, 2)))
 
     @property
     def n_dims(self) -> int:
@@ -303,22 +309,28 @@ class Kernel(BaseEstimator, SklearnKernel):  # type: ignore[misc]
     # ---- the algebra ------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Kernel:
-        return _algebra().add_kernels(self, other)
+        result: Kernel = _algebra().add_kernels(self, other)
+        return result
 
     def __radd__(self, other: Any) -> Kernel:
-        return _algebra().add_kernels(other, self)
+        result: Kernel = _algebra().add_kernels(other, self)
+        return result
 
     def __mul__(self, other: Any) -> Kernel:
-        return _algebra().multiply_kernels(self, other)
+        result: Kernel = _algebra().multiply_kernels(self, other)
+        return result
 
     def __rmul__(self, other: Any) -> Kernel:
-        return _algebra().multiply_kernels(other, self)
+        result: Kernel = _algebra().multiply_kernels(other, self)
+        return result
 
     def __pow__(self, exponent: Any) -> Kernel:
-        return _algebra().Power(self, exponent)  # type: ignore[no-any-return]
+        result: Kernel = _algebra().Power(self, exponent)
+        return result
 
     def __matmul__(self, map: Any) -> Kernel:
-        return _algebra().compose(self, map)
+        result: Kernel = _algebra().compose(self, map)
+        return result
 
     def __repr__(self) -> str:
         return str(BaseEstimator.__repr__(self))
@@ -351,7 +363,9 @@ def check_finite(X: Any) -> None:
     if not bad.any():
         return
     if sp.issparse(X):
-        row, column = (int(v[0]) for v in (c[~np.isfinite(X.tocoo().data)] for c in X.tocoo().coords))
+        row, column = (
+            int(v[0]) for v in (c[~np.isfinite(X.tocoo().data)] for c in X.tocoo().coords)
+        )
     else:
         row, column = (int(v) for v in np.argwhere(bad)[0])
     value = "NaN" if np.isnan(X[row, column]) else "infinity"

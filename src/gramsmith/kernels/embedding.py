@@ -1,8 +1,8 @@
 """What a kernel keeps of each sample: nested tuples of arrays that share their first axis.
 
-An embedding is an array, a sparse matrix, ``None`` or a tuple of embeddings. Cotangents (derivatives
-with respect to embeddings) have the same nature. The few operations below are all that the engine
-needs to cut embeddings into blocks and to add up the derivatives of the blocks.
+An embedding is an array, a sparse matrix, ``None`` or a tuple of embeddings. Cotangents
+(derivatives with respect to embeddings) have the same nature. The few operations below are
+all that the engine needs to cut embeddings into blocks and to add up the derivatives of the blocks.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class SquaredEuclidean:
             (Xa, weight), (Xb, _) = a[2], b[2]
             with np.errstate(over="ignore", invalid="ignore"):
                 D = cdist(Xa, Xb, "sqeuclidean", w=weight[0])
-            return -D.astype(L.dtype)
+            return np.asarray(-D, dtype=L.dtype)
         S: Array = L @ R.T
         if a is b:
             np.fill_diagonal(S, 0.0)
@@ -222,7 +222,7 @@ class CityBlock:
         return 1
 
     def per_feature(self, a: Any, b: Any) -> Array:
-        return np.abs(a[:, None, :] - b[None, :, :])
+        return np.asarray(np.abs(a[:, None, :] - b[None, :, :]))
 
 
 @dataclass(frozen=True)
@@ -241,12 +241,12 @@ class InnerProduct:
 
     def pair(self, a: Any, b: Any) -> Array:
         G = a @ b.T
-        return G.toarray() if sp.issparse(G) else G
+        return np.asarray(G.toarray() if sp.issparse(G) else G)
 
     def own(self, a: Any) -> Array:
         if sp.issparse(a):
             return np.asarray(a.multiply(a).sum(axis=1), dtype=np.float64).ravel()
-        return np.einsum("ij,ij->i", a, a, dtype=np.float64)
+        return np.asarray(np.einsum("ij,ij->i", a, a, dtype=np.float64))
 
     def points(self, a: Any) -> Any:
         return a
@@ -258,7 +258,7 @@ class InnerProduct:
 
     def own_vjp(self, a: Any, v: Array) -> Array | None:
         da = a * (2.0 * v)[:, None]
-        return da.toarray() if sp.issparse(da) else da
+        return np.asarray(da.toarray() if sp.issparse(da) else da)
 
     def degree(self) -> int:
         return 2

@@ -36,7 +36,9 @@ class Linear(InnerProductKernel):
     def slope(self, s: Array) -> Array:
         return np.ones_like(s)
 
-    def weigh(self, a: Embedding, b: Embedding, W: Array, K: Array | None) -> tuple[Array, Gradient]:
+    def weigh(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None
+    ) -> tuple[Array, Gradient]:
         return W, {}
 
     def features(self, X: Any, frame: Any = None) -> Any:
@@ -78,8 +80,8 @@ class Polynomial(InnerProductKernel):
             raise ValueError(f"Polynomial: expected gamma > 0, got {self.gamma!r}. Use 1.0.")
         if not (np.isfinite(self.coef0) and self.coef0 >= 0):
             raise ValueError(
-                f"Polynomial: expected coef0 >= 0, got {self.coef0!r}; a negative constant is not a "
-                "kernel. Use 0 or a positive number."
+                f"Polynomial: expected coef0 >= 0, got {self.coef0!r}; a negative constant is not "
+                "a kernel. Use 0 or a positive number."
             )
 
     def value(self, s: Array) -> Array:
@@ -239,7 +241,7 @@ class Bilinear(Kernel):
         return np.asarray(a[1] @ b[0].T)
 
     def diagonal(self, a: Embedding) -> Array:
-        return np.einsum("ij,ij->i", a[0], a[1], dtype=np.float64)
+        return np.asarray(np.einsum("ij,ij->i", a[0], a[1], dtype=np.float64))
 
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
@@ -278,7 +280,7 @@ class RankOne(Kernel):
         return values
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
-        return np.multiply.outer(a, b)
+        return np.asarray(np.multiply.outer(a, b))
 
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(a, dtype=np.float64) ** 2

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from gramsmith.kernels.base import Array, Gradient, NotDifferentiable
 
 
-class SampleMap(BaseEstimator):  # type: ignore[misc]
+class SampleMap(BaseEstimator):
     """A function of one sample: `__call__` on rows, and its pullback."""
 
     free: tuple[str, ...] = ()

@@ -65,7 +65,9 @@ class PairKernel(Kernel):
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(self.value(self.geometry.own(a)), dtype=np.float64)
 
-    def weigh(self, a: Embedding, b: Embedding, W: Array, K: Array | None) -> tuple[Array, Gradient]:
+    def weigh(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None
+    ) -> tuple[Array, Gradient]:
         """Return W * slope and the derivatives by the parameters of `value`."""
         s = self.geometry.pair(a, b)
         own = {name: np.vdot(W, part) for name, part in self.partials(s).items()}

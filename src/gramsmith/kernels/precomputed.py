@@ -107,8 +107,8 @@ def check_kernel_matrix(K: Any, *, symmetric: str = "raise", psd: str = "warn") 
     if gap > 1e-8 * max(top, np.finfo(float).tiny):
         if symmetric == "raise":
             raise ValueError(
-                f"Expected a symmetric kernel matrix, got entries that differ by {gap:.3g} from their "
-                'mirror image. Use symmetric="average", or (K + K.T) / 2.'
+                f"Expected a symmetric kernel matrix, got entries that differ by {gap:.3g} from "
+                'their mirror image. Use symmetric="average", or (K + K.T) / 2.'
             )
     if gap:
         K = 0.5 * (K + K.T)
@@ -116,9 +116,9 @@ def check_kernel_matrix(K: Any, *, symmetric: str = "raise", psd: str = "warn") 
         low, high = (float(v) for v in np.linalg.eigvalsh(K)[[0, -1]])
         if low < -1e3 * len(K) * np.finfo(K.dtype).eps * max(abs(high), abs(low)):
             message = (
-                f"Expected a positive semidefinite kernel matrix, got smallest eigenvalue {low:.6g} "
-                f"(largest {high:.6g}). Repair it with gramsmith.nearest_psd(K), or accept it with "
-                'psd="ignore".'
+                f"Expected a positive semidefinite kernel matrix, got smallest eigenvalue "
+                f"{low:.6g} (largest {high:.6g}). Repair it with gramsmith.nearest_psd(K), or "
+                'accept it with psd="ignore".'
             )
             if psd == "raise":
                 raise ValueError(message)
@@ -169,10 +169,10 @@ def nearest_psd(K: Any, method: str = "clip") -> Array:
     return np.asarray(0.5 * (repaired + repaired.T))
 
 
-class KernelCenterer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Centre kernel matrices in feature space, new blocks with the training means.
+class KernelCenterer(TransformerMixin, BaseEstimator):
+    r"""Centre kernel matrices in feature space, new blocks with the training means.
 
-    .. math:: k_c(x) = k(x) - \\overline{k(x)} - K1/n + 1'K1/n^2
+    .. math:: k_c(x) = k(x) - \overline{k(x)} - K1/n + 1'K1/n^2
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ class KernelCenterer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class KernelNormalizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelNormalizer(TransformerMixin, BaseEstimator):
     """Divide kernel matrices by the lengths of their samples (cosine), 0/0 being 0.
 
     Attributes
@@ -247,8 +247,8 @@ class KernelNormalizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         own = self.diagonal_ if diagonal is None else np.asarray(diagonal, dtype=np.float64)
         if own.shape != (len(K),):
             raise ValueError(
-                f"Expected the diagonal k(x, x) of the {len(K)} new samples, got shape {own.shape}. "
-                "Pass diagonal= with one number per row."
+                f"Expected the diagonal k(x, x) of the {len(K)} new samples, got shape "
+                f"{own.shape}. Pass diagonal= with one number per row."
             )
         return np.asarray(K * _inverse_root(own)[:, None] * _inverse_root(self.diagonal_))
 

@@ -165,7 +165,7 @@ class Matern(Radial):
         return np.asarray((1.0 + r) * e if self.nu == 1.5 else (1.0 + r + r * r / 3.0) * e)
 
     def slope(self, s: Array) -> Array:
-        # With t = 2 nu s: d/dt e^-r = -e^-r/2r, (1+r)e^-r -> -e^-r/2, (1+r+r²/3)e^-r -> -(1+r)e^-r/6
+        # t = 2 nu s: d/dt e^-r = -e^-r/2r, (1+r)e^-r -> -e^-r/2, (1+r+r²/3)e^-r -> -(1+r)e^-r/6
         r = np.sqrt(2.0 * self.nu * s)
         e = np.exp(-r)
         if self.nu == 0.5:
@@ -248,7 +248,9 @@ class Periodic(Radial):
             raise ValueError("Periodic: expected one length_scale, got several. Give a number.")
 
     def value(self, s: Array) -> Array:
-        return np.asarray(np.exp(-2.0 * (np.sin(np.pi * np.sqrt(s) / self.period) / self.length_scale) ** 2))
+        return np.asarray(
+            np.exp(-2.0 * (np.sin(np.pi * np.sqrt(s) / self.period) / self.length_scale) ** 2)
+        )
 
     def slope(self, s: Array) -> Array:
         # sin(2πr/p)/r -> 2π/p as r -> 0: np.sinc(x) = sin(πx)/πx

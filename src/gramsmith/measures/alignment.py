@@ -22,8 +22,8 @@ class ConstantKernelWarning(UserWarning):
 
 def _constant() -> Scalar:
     warnings.warn(
-        "Expected a kernel that varies, got one that is numerically constant; its centred alignment "
-        "is 0. Use a smaller length scale.",
+        "Expected a kernel that varies, got one that is numerically constant; its centred "
+        "alignment is 0. Use a smaller length scale.",
         ConstantKernelWarning,
         stacklevel=4,
     )
@@ -59,7 +59,7 @@ def cka_debiased(sums: Sums) -> Scalar:
             "Expected a target that varies off the diagonal, got one whose debiased norm is 0. "
             "Add samples."
         )
-    return unbiased_inner(sums) / own.sqrt() / np.sqrt(target)
+    return unbiased_inner(sums) / own.sqrt() / float(np.sqrt(target))
 
 
 def unbiased_inner(sums: Sums) -> Scalar:
@@ -129,7 +129,9 @@ def kernel_products(moments: Moments, target: Target, projection: str = "plain")
         s = R @ w
         return np.asarray(G - 2.0 / n * (R * w) @ R.T + np.outer(s, s) / n**2)
     if n < 4:
-        raise Undefined(f"Expected at least 4 samples for debiased alignment, got {n:g}. Add samples.")
+        raise Undefined(
+            f"Expected at least 4 samples for debiased alignment, got {n:g}. Add samples."
+        )
     R = R - moments.d
     s = R @ w
     G = G - (moments.d * w) @ moments.d.T

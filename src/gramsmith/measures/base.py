@@ -74,7 +74,9 @@ class Sums:
         delta = np.zeros(n) if delta is None else delta
         return Scalar(float(value), Adjoint(A[None], delta[None], np.array([[nu]])))
 
-    def functional(self, contrast: Array, side: Array | float = 0.0, delta: Array | None = None) -> Scalar:
+    def functional(
+        self, contrast: Array, side: Array | float = 0.0, delta: Array | None = None
+    ) -> Scalar:
         """Return <B, V contrast V'> + Σ_i w_i side_i r_i + Σ_i delta_i d_i, linear in B."""
         w, e = self.target.w, self.target.e
         value = float(np.vdot(contrast, self.Q)) + float(w @ (side * self.r))
@@ -113,7 +115,9 @@ class Sums:
         h, c, w, n = self.moments.h[0], float(self.moments.c[0]), self.target.w, self.target.n
         linear = self.functional(np.zeros_like(self.Q), side=4.0 * h + 2.0 * c)
         sh, hh = float(w @ h), float(w @ h**2)
-        return self.square() + linear + (2.0 * n * hh + 2.0 * sh**2 + 4.0 * c * n * sh + c * c * n * n)
+        return (
+            self.square() + linear + (2.0 * n * hh + 2.0 * sh**2 + 4.0 * c * n * sh + c * c * n * n)
+        )
 
     def centred_square(self) -> Scalar:
         """Return |HKH|² = q - 2|r|²/n + s²/n²."""

@@ -106,7 +106,7 @@ def fsm_loo_pair(sums: Sums, a: int, b: int, ddof: int) -> Scalar:
 
 
 def _spread(t: Target, g: Array, classes: tuple[int, int], ddof: int) -> tuple[float, Array]:
-    """Return the sum of the standard deviations of g inside the classes, and its derivative by g."""
+    """Return the summed standard deviations of g inside the classes, and their derivative by g."""
     total, rho = 0.0, np.zeros(len(g))
     for c in classes:
         wc = t.wV[:, c]
@@ -149,7 +149,7 @@ def fsm_values(sums: Sums) -> Scalar:
     t = sums.target
     if t.V.shape[1] != 2:
         raise Undefined(
-            f"Expected one real output for FSM, got {t.V.shape[1] - 1}. Use cka for several outputs."
+            f"Expected one real output for FSM, got {t.V.shape[1] - 1}. Use cka for several."
         )
     y = t.V[:, 1]
     g = sums.P[:, 1]
@@ -192,7 +192,7 @@ def csm(sums: Sums, form: str = "covariance", ddof: int = 1) -> Scalar:
 
 
 def csm_scatter(sums: Sums) -> Scalar:
-    """tr S_W / tr S_B with tr S_B = <K, P>, P the projector on the centred target."""
+    """Tr S_W / tr S_B with tr S_B = <K, P>, P the projector on the centred target."""
     t = sums.target
     if t.kind == "classes":
         J = np.eye(len(t.m)) - np.outer(t.e, t.m) / t.n
