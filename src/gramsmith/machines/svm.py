@@ -1,130 +1,58 @@
 """Support vector machines that keep their own expansion.
 
 scikit-learn's solver (LIBSVM) trains on the Gram matrix; what it finds is kept as plain arrays
-(support samples, dual coefficients, intercepts), and prediction is a kernel block times a matrix. So a
-machine can be written to a file, and its predictions rest on no private state of scikit-learn.
+(support samples, dual coefficients, intercepts), and prediction is a kernel block times a matrix. So
+a machine can be written to a file, and its predictions rest on no private state of scikit-learn.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_scalar, validate_data
 
-from gramsmith.gram import Gram
-from gramsmith.kernels import Precomputed, as_kernel
-from gramsmith.targets import check_weights
+from gramsmith.machines.base import KernelClassifier, KernelMachine, Training, check_number
 
 Array = npt.NDArray[Any]
 
-BLOCK = 2048  # rows of new samples in work at once
 
+class SupportVectorMachine(KernelMachine):
+    """What the two machines share: training on the Gram matrix, and keeping the support."""
 
-class SupportVectorMachine(BaseEstimator):  # type: ignore[misc]
-    """What the two machines share: the kernel, the samples, the expansion."""
+    max_iter: int
 
-    kernel: Any
-    kernel_: Any
-    support_: Array
-    support_samples_: Any
-    coefficients_: Array
-    intercept_: Array
-
-    def _is_pairwise(self) -> bool:
-        kernel = self.kernel
-        return isinstance(kernel, Precomputed) or (
-            isinstance(kernel, str) and kernel == "precomputed"
-        )
-
-    def _takes_vectors(self) -> bool:
-        return bool(getattr(self.kernel, "requires_vector_input", True))
-
-    def _accepts_sparse(self) -> bool:
-        if self.kernel is None or isinstance(self.kernel, str):
-            return self.kernel in (None, "rbf", "gaussian", "linear", "poly", "polynomial", "sigmoid")
-        return bool(getattr(self.kernel, "accepts_sparse", False))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_pairwise()
-        tags.input_tags.sparse = self._accepts_sparse()
-        if not self._takes_vectors():
-            tags.input_tags.string = True
-            tags.input_tags.two_d_array = False
-        positive = getattr(self.kernel, "requires_nonnegative_input", False)
-        tags.input_tags.positive_only = bool(positive)
-        return tags
-
-    def _check_samples(self, X: Any, *, reset: bool) -> Any:
-        """Return the samples as the kernel takes them."""
-        if self._takes_vectors():
-            sparse = "csr" if self._accepts_sparse() else False
-            return validate_data(
-                self, X, accept_sparse=sparse, dtype=(np.float64, np.float32), reset=reset
-            )
-        if hasattr(X, "shape"):
-            return np.asarray(X)
-        samples = np.empty(len(X), dtype=object)
-        samples[:] = list(X)
-        return samples
-
-    def _train(self, machine: Any, X: Any, target: Array, sample_weight: Any) -> Any:
-        """Fit scikit-learn's machine on the Gram matrix and keep its support."""
-        w = None if sample_weight is None else check_weights(sample_weight, len(target))
-        rows = np.arange(len(target)) if w is None else np.flatnonzero(w)
-        self.kernel_ = clone(as_kernel(self.kernel, X))
-        if len(rows) < len(target):
-            X, target = _take(X, rows, pairwise=self._is_pairwise()), target[rows]
-        K = Gram(self.kernel_, X).toarray()
+    def _train(self, machine: Any, train: Training) -> Any:
+        """Fit scikit-learn's machine on the Gram matrix."""
+        remedy = "Use a sample of the rows, or KernelRidgeClassifier with landmarks."
+        K = self._dense(train, remedy)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            machine.fit(K, target, None if w is None else w[rows])
-        if any(issubclass(item.category, ConvergenceWarning) for item in caught):
+            machine.fit(K, train.y, train.w)
+        for item in caught:
+            if not issubclass(item.category, ConvergenceWarning):
+                warnings.warn(item.message, item.category, stacklevel=3)
+                continue
             warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations. Raise "  # type: ignore[attr-defined]
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations. Raise "
                 "max_iter, lower C, or scale the features.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.support_ = rows[machine.support_]
-        self.support_samples_ = None
-        if not self._is_pairwise():
-            self.support_samples_ = _take(X, machine.support_)
-        self.n_samples_fit_ = len(target) if w is None else len(w)
         self.n_iter_ = int(np.max(machine.n_iter_))
         return machine
 
-    def _expand(self, X: Any) -> Array:
-        """Return Σ_i coefficient_i k(x, x_i) + intercept, one column per pair of classes."""
-        check_is_fitted(self)
-        X = self._check_samples(X, reset=False)
-        if self._is_pairwise() and X.shape[1] != self.n_samples_fit_:
-            raise ValueError(
-                f"Expected a kernel block with one column per training sample "
-                f"({self.n_samples_fit_}), got {X.shape[1]}. Compute k(new samples, training samples)."
-            )
-        n = X.shape[0]
-        out = np.empty((n, self.coefficients_.shape[1]))
-        for start in range(0, n, BLOCK):
-            rows = slice(start, min(start + BLOCK, n))
-            if self._is_pairwise():
-                K = X[rows][:, self.support_]
-            elif not len(self.support_):
-                K = np.zeros((rows.stop - start, 0))
-            else:
-                K = self.kernel_(X[rows], self.support_samples_)
-            out[rows] = K @ self.coefficients_ + self.intercept_
-        return out
+    def _keep_support(self, train: Training, machine: Any, coefficients: Array) -> None:
+        """Store the support in the order of the rows; LIBSVM lists it class by class."""
+        order = np.argsort(machine.support_, kind="stable")
+        self._keep(train, coefficients[order], machine.intercept_, machine.support_[order])
 
 
-class KernelSVC(ClassifierMixin, SupportVectorMachine):  # type: ignore[misc]
+class KernelSVC(KernelClassifier, SupportVectorMachine):
     r"""Support vector classifier with any kernel.
 
     .. math:: f(x) = \sum_i \alpha_i y_i k(x_i, x) + b, \qquad 0 \le \alpha_i \le C
@@ -203,25 +131,12 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):  # type: ignore[misc]
         -------
         KernelSVC
         """
-        check_scalar(self.C, "C", (int, float), min_val=0, include_boundaries="neither")
-        X, y = _check_pair(self, X, y)
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if sample_weight is not None:
-            present = np.unique(codes[check_weights(sample_weight, len(codes)) > 0])
-            if len(present) < 2:
-                raise ValueError(
-                    "Expected at least two classes with positive weight, got 1 class. "
-                    "Add samples of another class."
-                )
-        if len(classes) < 2:
-            raise ValueError(
-                f"Expected at least two classes, got 1 class: {classes.tolist()}. "
-                "Add samples of another class."
-            )
+        check_number(self, "C")
+        train = self._begin(X, y, sample_weight, classes=True)
         weight = self.class_weight
         if isinstance(weight, dict):
-            weight = {int(np.flatnonzero(classes == c)[0]): v for c, v in weight.items() if c in classes}
+            known = {label: code for code, label in enumerate(self.classes_.tolist())}
+            weight = {known[label]: factor for label, factor in weight.items() if label in known}
         machine = SVC(
             C=self.C,
             kernel="precomputed",
@@ -230,44 +145,16 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):  # type: ignore[misc]
             max_iter=self.max_iter,
             cache_size=500,
         )
-        machine = self._train(machine, X, codes, sample_weight)
-        self.classes_ = classes[machine.classes_]
-        self.intercept_ = np.array(machine.intercept_, dtype=np.float64)
-        self.coefficients_ = pair_coefficients(
-            np.asarray(machine.dual_coef_, dtype=np.float64), machine.n_support_
-        )
+        machine = self._train(machine, train)
+        coefficients = pair_coefficients(np.asarray(machine.dual_coef_), machine.n_support_)
+        self._keep_support(train, machine, coefficients)
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the decision values.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block for "precomputed"
-
-        Returns
-        -------
-        array of shape (n,) for two classes, else (n, n_classes)
-        """
         F = self._expand(X)
         if len(self.classes_) == 2:
             return np.asarray(F[:, 0] - self.threshold)
         return votes(F, len(self.classes_))
-
-    def predict(self, X: Any) -> Array:
-        """Return the class of every sample.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block for "precomputed"
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        f = self.decision_function(X)
-        code = (f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)
-        return np.asarray(self.classes_[code])
 
 
 class KernelSVR(RegressorMixin, SupportVectorMachine):  # type: ignore[misc]
@@ -305,8 +192,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):  # type: ignore[misc]
     --------
     >>> import gramsmith as gs
     >>> from gramsmith.machines.svm import KernelSVR
-    >>> machine = KernelSVR(gs.Linear(), C=100.0, epsilon=0.01).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
-    >>> machine.predict([[3.0]]).round(1)
+    >>> machine = KernelSVR(gs.Linear(), C=100.0, epsilon=0.01)
+    >>> machine.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).predict([[3.0]]).round(1)
     array([3.])
     """
 
@@ -340,9 +227,9 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):  # type: ignore[misc]
         -------
         KernelSVR
         """
-        check_scalar(self.C, "C", (int, float), min_val=0, include_boundaries="neither")
-        check_scalar(self.epsilon, "epsilon", (int, float), min_val=0)
-        X, y = _check_pair(self, X, y, numeric=True)
+        check_number(self, "C")
+        check_number(self, "epsilon", equal=True)
+        train = self._begin(X, y, sample_weight, classes=False)
         machine = SVR(
             C=self.C,
             kernel="precomputed",
@@ -351,9 +238,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):  # type: ignore[misc]
             max_iter=self.max_iter,
             cache_size=500,
         )
-        machine = self._train(machine, X, y, sample_weight)
-        self.intercept_ = np.array(machine.intercept_, dtype=np.float64)
-        self.coefficients_ = np.array(machine.dual_coef_, dtype=np.float64).T
+        machine = self._train(machine, train)
+        self._keep_support(train, machine, np.asarray(machine.dual_coef_).T)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -405,26 +291,3 @@ def votes(F: Array, n_classes: int) -> Array:
             margin[:, b] -= F[:, k]
             k += 1
     return np.asarray(won + margin / (3.0 * (np.abs(margin) + 1.0)))
-
-
-def _check_pair(machine: SupportVectorMachine, X: Any, y: Any, *, numeric: bool = False) -> Any:
-    """Return samples and targets, checked together."""
-    if machine._takes_vectors():
-        sparse = "csr" if machine._accepts_sparse() else False
-        return validate_data(
-            machine,
-            X,
-            y,
-            accept_sparse=sparse,
-            dtype=(np.float64, np.float32),
-            y_numeric=numeric,
-        )
-    X = machine._check_samples(X, reset=True)
-    y = np.asarray(y, dtype=np.float64) if numeric else np.asarray(y)
-    if len(X) != len(y):
-        raise ValueError(f"Expected one target per sample ({len(X)}), got {len(y)}.")
-    return X, y
-
-
-def _take(X: Any, index: Array, *, pairwise: bool = False) -> Any:
-    return X[np.ix_(index, index)] if pairwise else X[index]

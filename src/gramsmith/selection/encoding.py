@@ -27,6 +27,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     max_categories : int, default=100
         A column with more categories is refused: it is probably text or an identifier.
+    indicators : bool, default=False
+        Whether numeric columns of 3 to 12 different values count as categories too, each value
+        being its nearest one of those seen in fit.
 
     Attributes
     ----------
@@ -36,6 +39,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Means of the numeric columns; zero for sparse input, which stays sparse.
     scale_ : array of shape (n_numeric,)
         Standard deviations; one for constant columns.
+    level_values_ : array of shape (sum of level_counts_,)
+        The values of numeric columns that count as categories, one column after the other.
+    level_counts_ : int array of shape (n_numeric,)
+        How many belong to each numeric column; 0 for those that stay numbers.
     category_names_ : str array of shape (sum of category_counts_,)
         The categories of all other columns, one after the other.
     category_counts_ : int array of shape (n_categorical,)
@@ -51,8 +58,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
            [ 1.,  0.]])
     """
 
-    def __init__(self, max_categories: int = 100) -> None:
+    def __init__(self, max_categories: int = 100, indicators: bool = False) -> None:
         self.max_categories = max_categories
+        self.indicators = indicators
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Learn means, deviations and categories.
@@ -112,6 +120,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         deviation = np.sqrt(power)
         floor = 10.0 * np.finfo(float).eps * np.abs(self.mean_)
         self.scale_ = np.where(deviation > floor, deviation, 1.0)
+        levels = [_levels(X[:, j]) for j in range(X.shape[1])] if self.indicators else []
+        self.level_counts_ = np.zeros(X.shape[1], dtype=np.int64)
+        self.level_counts_[: len(levels)] = [len(found) for found in levels]
+        self.level_values_ = np.concatenate(levels) if levels else np.empty(0)
+
+    def _encode_numbers(self, X: Any) -> Any:
+        if sp.issparse(X):
+            return sp.csr_array(X.multiply(1.0 / self.scale_[None, :]))
+        Z = (X - self.mean_) / self.scale_
+        if not self.level_counts_.any():
+            return Z
+        parts = [Z[:, self.level_counts_ == 0]]
+        stops = np.cumsum(self.level_counts_)
+        for j in np.flatnonzero(self.level_counts_):
+            levels = self.level_values_[stops[j] - self.level_counts_[j] : stops[j]]
+            nearest = np.abs(X[:, j, None] - levels).argmin(axis=1)
+            parts.append((nearest[:, None] == np.arange(len(levels))).astype(np.float64))
+        return np.hstack(parts)
 
     def _fit_categories(self, names: list[str], categories: list[Array]) -> None:
         for name, found in zip(names, categories, strict=True):
@@ -155,9 +181,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     reset=False,
                 )
             check_finite_columns(X, getattr(self, "feature_names_in_", None))
-            if sp.issparse(X):
-                return sp.csr_array(X.multiply(1.0 / self.scale_[None, :]))
-            return np.asarray((X - self.mean_) / self.scale_)
+            return self._encode_numbers(X)
         return self._encode(self._in_order(columns))
 
     def _encode(self, columns: dict[Any, Any]) -> Array:
@@ -168,7 +192,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ]
         n = len(next(iter(columns.values())))
         X = np.column_stack(numbers) if numbers else np.empty((n, 0))
-        parts = [(X - self.mean_) / self.scale_]
+        parts = [self._encode_numbers(X)]
         stops = np.cumsum(self.category_counts_)
         texts = [item for item, numeric in zip(columns.items(), self.numeric_, strict=True) if not numeric]
         for (name, column), stop, size in zip(texts, stops, self.category_counts_, strict=True):
@@ -222,7 +246,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _output_names(self) -> Array:
         given = getattr(self, "feature_names_in_", None)
         names = [f"x{j}" for j in range(self.n_features_in_)] if given is None else list(given)
-        out = [name for name, numeric in zip(names, self.numeric_, strict=True) if numeric]
+        numbers = [name for name, numeric in zip(names, self.numeric_, strict=True) if numeric]
+        out = [name for name, count in zip(numbers, self.level_counts_, strict=True) if not count]
+        ends = np.cumsum(self.level_counts_)
+        for name, stop, size in zip(numbers, ends, self.level_counts_, strict=True):
+            out += [f"{name}={value:g}" for value in self.level_values_[stop - size : stop]]
         stops = np.cumsum(self.category_counts_)
         texts = [name for name, numeric in zip(names, self.numeric_, strict=True) if not numeric]
         for name, stop, size in zip(texts, stops, self.category_counts_, strict=True):
@@ -249,6 +277,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _levels(column: Array) -> Array:
+    """Return the values of a column if they are 3 to 12, else none."""
+    found = np.unique(column[:200])
+    if len(found) <= 12:
+        found = np.unique(column)
+    return found if 3 <= len(found) <= min(12, len(column) // 10) else np.empty(0)
 
 
 def check_finite_columns(X: Any, names: Any = None) -> None:

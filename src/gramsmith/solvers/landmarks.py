@@ -1,6 +1,6 @@
 """Ridge regression on Nystroem features: every regulariser, with exact leave-one-out residuals.
 
-With m landmarks Z the features of a sample are phi(x) = k(x, Z) k(Z, Z)^-½. Two passes over blocks of
+With m landmarks Z the features of a sample are phi(x) = k(x, Z) R, where R R' = k(Z, Z)^-1. Two passes over blocks of
 rows are all: the first adds up Φ'WΦ, Φ'WY and the means, one eigendecomposition of an m x m matrix
 serves every α, the second turns leverages into leave-one-out residuals. Time O(n m²), memory O(m²)
 beside the blocks.
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import solve_triangular
 
 Array = npt.NDArray[Any]
 Blocks = Callable[[], Iterable[tuple[slice, Array]]]
@@ -28,7 +29,7 @@ class LandmarkPath:
     Parameters
     ----------
     root : array of shape (m, r)
-        k(Z, Z)^-½ on the eigenvectors that are not numerically zero.
+        R with R R' = k(Z, Z)^-1.
     centre : array of shape (r,)
         Weighted mean of the features.
     mean : array of shape (q,)
@@ -77,16 +78,14 @@ class LandmarkPath:
         w : array of shape (rows,), optional
             Weights; a row of weight above one leaves one of its copies out.
         """
-        T = (K @ self.root - self.centre) @ self.vectors
+        T = K @ (self.root @ self.vectors) - self.centre @ self.vectors
         D = 1.0 / (self.values[:, None] + np.asarray(alphas, dtype=float))
         one = np.ones(len(T)) if w is None else np.minimum(1.0, w)
-        leverage = (T * T) @ D + 1.0 / self.total
-        keep = np.maximum(1.0 - one[:, None] * leverage, 1e-10)
-        R = Y - self.mean
-        out = np.empty((D.shape[1], *R.shape))
-        for a in range(D.shape[1]):
-            out[a] = (R - T @ (D[:, a, None] * self.moment)) / keep[:, a, None]
-        return out
+        keep = np.maximum(1.0 - one[:, None] * ((T * T) @ D + 1.0 / self.total), 1e-10)
+        a, q = D.shape[1], self.moment.shape[1]
+        F = (T @ (D[:, :, None] * self.moment[:, None, :]).reshape(len(D), a * q)).reshape(-1, a, q)
+        residual = ((Y - self.mean)[:, None, :] - F) / keep[:, :, None]
+        return np.ascontiguousarray(residual.transpose(1, 0, 2))
 
 
 def landmark_path(K_mm: Array, blocks: Blocks, Y: Array, w: Array | None = None) -> LandmarkPath:
@@ -117,11 +116,7 @@ def landmark_path(K_mm: Array, blocks: Blocks, Y: Array, w: Array | None = None)
     >>> bool(np.abs(K @ coef[:, 0] + intercept - np.sin(x)).max() < 1e-3)
     True
     """
-    values, vectors = np.linalg.eigh(K_mm)
-    kept = values > max(values[-1], 0.0) * len(values) * 1e-12
-    if not kept.any():
-        kept[-1] = True
-    root = vectors[:, kept] / np.sqrt(np.maximum(values[kept], np.finfo(float).tiny))
+    root = inverse_root(K_mm)
     m, q = len(K_mm), Y.shape[1]
     S, B, total = np.zeros((m + 1, m + 1)), np.zeros((m + 1, q)), 0.0
     for rows, K in blocks():
@@ -144,3 +139,24 @@ def landmark_path(K_mm: Array, blocks: Blocks, Y: Array, w: Array | None = None)
         moment=U.T @ b,
         total=total,
     )
+
+
+def inverse_root(K: Array) -> Array:
+    """Return R with R R' = K^-1, on the range of K where it is singular.
+
+    The Cholesky factor is many times cheaper than the eigenvectors; a jitter far below any useful
+    regulariser keeps it alive, and eigenvectors serve where it is not enough.
+    """
+    m = len(K)
+    top = float(np.diagonal(K).max(initial=0.0))
+    try:
+        L = np.linalg.cholesky(K + 1e-10 * max(top, np.finfo(float).tiny) * np.eye(m))
+        return np.ascontiguousarray(
+            solve_triangular(L, np.eye(m), lower=True, check_finite=False).T
+        )
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(K)
+        kept = values > max(values[-1], 0.0) * m * 1e-12
+        kept[-1] = True
+        root = vectors[:, kept] / np.sqrt(np.maximum(values[kept], np.finfo(float).tiny))
+        return np.ascontiguousarray(root)

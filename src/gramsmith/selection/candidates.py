@@ -1,0 +1,257 @@
+"""Candidates: the kernels that are compared, by default or as the user names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from gramsmith import kernels as gk
+from gramsmith.kernels import as_kernel, check_kernel_matrix
+from gramsmith.kernels.base import Kernel
+
+Array = npt.NDArray[Any]
+
+GAUSSIAN_STEPS = range(-6, 6)  # powers of two of gamma around 1 / median squared distance
+LAPLACIAN_STEPS = range(-4, 4)
+MATERN_STEPS = range(-3, 4, 2)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel in the race.
+
+    Parameters
+    ----------
+    name : str
+        Unique, for people.
+    kernel : Kernel
+    family : str
+        Candidates of one family differ by their parameters only.
+    step : float or None
+        Position on the family's path: log2 of gamma relative to the median distance.
+    view : int
+        Which view of the samples the kernel sees.
+    """
+
+    name: str
+    kernel: Kernel
+    family: str
+    step: float | None = None
+    view: int = 0
+
+
+def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[Candidate]:
+    """Return the kernels that are tried when the user names none.
+
+    Parameters
+    ----------
+    X : array of shape (n, p), sparse matrix, or sequence of n strings
+    view : int
+        The view X is.
+    random_state : int or RandomState
+        Decides the rows from which distances are taken.
+
+    Returns
+    -------
+    list of Candidate
+        For vectors: linear, polynomials of degree 2 and 3, paths of Gaussians, Laplacians and Matérn
+        kernels around the median distance. For strings: spectrum, mismatch and weighted-degree
+        kernels, normalised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramsmith.selection.candidates import default_candidates
+    >>> found = default_candidates(np.random.default_rng(0).normal(size=(50, 3)))
+    >>> sorted({c.family for c in found})
+    ['gaussian', 'laplacian', 'linear', 'matern', 'polynomial']
+    """
+    if not (hasattr(X, "shape") and len(X.shape) == 2):
+        return string_candidates(list(X), view=view)
+    euclidean, city = median_distances(X, random_state)
+    p = X.shape[1]
+    found = [Candidate("linear", gk.Linear(), "linear", None, view)]
+    for degree in (2, 3):
+        kernel = gk.Polynomial(degree, 1.0 / p, 1.0)
+        found.append(Candidate(f"polynomial degree {degree}", kernel, "polynomial", degree, view))
+    for j in GAUSSIAN_STEPS:
+        # exp(-2^j D / median): gamma doubles, so that one exponential serves the path
+        kernel = gk.Gaussian(float(euclidean / np.sqrt(2.0) / np.sqrt(2.0) ** j))
+        found.append(_radial("gaussian", kernel, j, view))
+    if not sp.issparse(X):
+        for j in LAPLACIAN_STEPS:
+            found.append(_radial("laplacian", gk.Laplacian(float(city / 2.0**j)), j, view))
+    for j in MATERN_STEPS:
+        found.append(_radial("matern", gk.Matern(float(euclidean / 2.0 ** (j / 2)), 1.5), j, view))
+    return found
+
+
+def coded_candidates(X: Any, view: int, random_state: Any = 0) -> list[Candidate]:
+    """Return the kernels for a table whose few-valued columns are indicators: equal or not."""
+    found = default_candidates(X, view=view, random_state=random_state)
+    kept = [
+        c
+        for c in found
+        if c.family in ("linear", "polynomial") or (c.family == "gaussian" and (c.step or 0) <= 2)
+    ]
+    return [
+        replace(c, name=f"{c.name}, categories", family=f"{c.family}, categories") for c in kept
+    ]
+
+
+def _radial(family: str, kernel: Kernel, step: float, view: int) -> Candidate:
+    title = {"gaussian": "Gaussian", "laplacian": "Laplacian", "matern": "Matérn 3/2"}[family]
+    return Candidate(f"{title} width {kernel.length_scale:.3g}", kernel, family, step, view)
+
+
+def string_candidates(X: list[Any], *, view: int = 0) -> list[Candidate]:
+    """Return kernels of strings: substrings of several lengths, with and without mismatches."""
+    if not all(isinstance(x, str) for x in X):
+        odd = next(type(x).__name__ for x in X if not isinstance(x, str))
+        raise TypeError(
+            f"Expected a table of numbers or a list of strings, got a sample of type {odd}. "
+            "Pass kernels= with a kernel for such samples."
+        )
+    shortest = min(map(len, X), default=0)
+    found = []
+    for k in (1, 2, 3, 4, 5, 6):
+        if k <= max(shortest, 2):
+            kernel = gk.Normalized(gk.Spectrum(k))
+            found.append(Candidate(f"spectrum {k}", kernel, "spectrum", k, view))
+    for k in (4, 5):
+        if k <= shortest and len(set("".join(X[:200]))) <= 30:
+            kernel = gk.Normalized(gk.Mismatch(k, 1))
+            found.append(Candidate(f"mismatch {k}, 1", kernel, "mismatch", k, view))
+    if shortest and len({len(x) for x in X}) == 1:
+        for degree in (4, 8):
+            if degree <= shortest:
+                kernel = gk.Normalized(gk.WeightedDegree(degree))
+                name = f"weighted degree {degree}"
+                found.append(Candidate(name, kernel, "weighted degree", degree, view))
+    return found
+
+
+def named_candidates(kernels: Any, views: tuple[Any, ...], random_state: Any = 0) -> Any:
+    """Return the candidates a user asked for, and the views they need.
+
+    Parameters
+    ----------
+    kernels : "auto", kernel, list, or dict of name -> kernel
+        A kernel is what `as_kernel` takes, an (n, n) matrix, or a pair (kernel, {parameter: values})
+        that stands for a grid. "auto" in a list adds the default candidates. With several views, a
+        list of one kernel per view, or "auto" for the defaults on each.
+    views : tuple
+        The samples, one entry per view.
+    random_state : int or RandomState
+
+    Returns
+    -------
+    candidates : list of Candidate
+    views : tuple
+        With the matrices among the kernels appended.
+    """
+    if isinstance(kernels, str) and kernels == "auto":
+        found = [c for v, X in enumerate(views) for c in _defaults_of_view(X, v, views, random_state)]
+        return _distinct(found), views
+    if isinstance(kernels, str) and kernels == "coded":
+        # the second view holds the same columns with few-valued ones as indicators
+        found = default_candidates(views[0], random_state=random_state)
+        return found + coded_candidates(views[1], 1, random_state), views
+    if isinstance(kernels, Mapping):
+        items: list[tuple[str | None, Any]] = [(str(name), k) for name, k in kernels.items()]
+    elif isinstance(kernels, (list, tuple)) and not _is_grid(kernels):
+        items = [(None, k) for k in kernels]
+    else:
+        items = [(None, kernels)]
+    if not items:
+        raise ValueError('Expected at least one kernel, got none. Use kernels="auto".')
+    per_view = len(views) > 1
+    if per_view and len(items) != len(views):
+        raise ValueError(
+            f"Expected one kernel per view ({len(views)}), got {len(items)} kernels. "
+            'Name one for each view, or use kernels="auto".'
+        )
+    found = []
+    for i, (name, kernel) in enumerate(items):
+        view = i if per_view else 0
+        if isinstance(kernel, str) and kernel == "auto":
+            found += _defaults_of_view(views[view], view, views, random_state)
+        elif isinstance(kernel, np.ndarray):
+            K = check_kernel_matrix(kernel)
+            if K.shape[0] != _length(views[0]):
+                raise ValueError(
+                    f"Expected a kernel matrix of {_length(views[0])} samples, got shape {K.shape}."
+                )
+            label = name or f"matrix {i}"
+            found.append(Candidate(label, gk.Precomputed(), label, None, len(views)))
+            views = (*views, K)
+        elif _is_grid(kernel):
+            found += _grid(name, *kernel, view=view, X=views[view])
+        else:
+            resolved = clone(as_kernel(kernel, views[view]))
+            label = name or (kernel if isinstance(kernel, str) else resolved.formula())
+            found.append(Candidate(label, resolved, label, None, view))
+    return _distinct(found), views
+
+
+def _defaults_of_view(X: Any, view: int, views: tuple[Any, ...], rng: Any) -> list[Candidate]:
+    found = default_candidates(X, view=view, random_state=rng)
+    if len(views) == 1:
+        return found
+    return [
+        replace(c, name=f"view {view + 1}: {c.name}", family=f"view {view + 1}: {c.family}")
+        for c in found
+    ]
+
+
+def _is_grid(kernel: Any) -> bool:
+    return isinstance(kernel, tuple) and len(kernel) == 2 and isinstance(kernel[1], Mapping)
+
+
+def _grid(name: str | None, kernel: Any, grid: Any, *, view: int, X: Any) -> Iterable[Candidate]:
+    base = as_kernel(kernel, X)
+    family = name or type(base).__name__
+    for values in ParameterGrid(dict(grid)):
+        shown = ", ".join(
+            f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}"
+            for key, value in values.items()
+        )
+        yield Candidate(f"{family} ({shown})", clone(base).set_params(**values), family, None, view)
+
+
+def _distinct(found: list[Candidate]) -> list[Candidate]:
+    seen: dict[str, int] = {}
+    result = []
+    for candidate in found:
+        seen[candidate.name] = number = seen.get(candidate.name, 0) + 1
+        if number > 1:
+            candidate = replace(candidate, name=f"{candidate.name} ({number})")
+        result.append(candidate)
+    return result
+
+
+def median_distances(X: Any, random_state: Any = 0, size: int = 1000) -> tuple[float, float]:
+    """Return the median Euclidean and city-block distances between distinct rows."""
+    n = X.shape[0]
+    rng = np.random.default_rng(random_state if isinstance(random_state, int) else 0)
+    rows = np.sort(rng.choice(n, size, replace=False)) if n > size else np.arange(n)
+    part = X[rows]
+    part = part.toarray() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
+    medians = []
+    for metric in ("euclidean", "cityblock"):
+        d = pdist(part, metric)
+        d = d[d > 0]
+        medians.append(float(np.median(d)) if len(d) else 1.0)
+    return medians[0], medians[1]
+
+
+def _length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

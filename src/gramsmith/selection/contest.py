@@ -1,0 +1,253 @@
+"""The contest: the short list, cross-validated with the machine that will be used.
+
+Every candidate's Gram matrix is computed once; folds and regularisers share it. A path of
+regularisers is tried coarsely first and then finely around each candidate's best, and candidates that
+are clearly beaten by then take no further part.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, SVR
+
+from gramsmith.gram.threads import ordered_map
+from gramsmith.selection.judge import Judge
+
+Array = npt.NDArray[Any]
+# (training block, its rows, test block, regularisers) -> predictions (a, test rows[, classes])
+Path = Callable[[Array, Array, Array, Array], Array]
+
+COARSE_C = 2.0 ** np.array([-3.0, 0.0, 3.0, 6.0])
+FINE = 2.0**1.5  # neighbours of the best, on both sides
+COARSE_ALPHA = 10.0 ** np.array([-1.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Result:
+    """What cross-validation says of one candidate with one machine.
+
+    Parameters
+    ----------
+    machine : {"svc", "svr", "ridge"}
+    parameter : float
+        The best C, or the best alpha per sample; in units of the kernel's spread.
+    loss, error : float
+        Held-out loss and its standard error.
+    folds : array of shape (F,)
+        Loss of each fold.
+    path : list of (parameter, loss)
+    held_out : array of shape (rows,) or (rows, C)
+        Decision values of each sample when it was left out.
+    tested : int array
+        The samples they belong to.
+    threshold : float
+        Best threshold on the decision values; zero unless the score asks for one.
+    """
+
+    machine: str
+    parameter: float
+    loss: float
+    error: float
+    folds: Array
+    path: tuple[tuple[float, float], ...]
+    held_out: Array
+    tested: Array
+    threshold: float = 0.0
+
+
+def svc_path(judge: Judge) -> Path:
+    """Return the machine of classification: one support vector classifier per C."""
+
+    def run(K: Array, rows: Array, K_test: Array, Cs: Array) -> Array:
+        y, w = judge.y[rows], judge.weights[rows]
+        out = []
+        for C in Cs:
+            machine = SVC(C=C, kernel="precomputed", max_iter=20000 + 20 * len(rows))
+            out.append(_quietly(machine, K, y, w).decision_function(K_test))
+        return np.stack(out)
+
+    return run
+
+
+def svr_path(judge: Judge, scale: float) -> Path:
+    """Return support vector regression on values divided by their deviation."""
+
+    def run(K: Array, rows: Array, K_test: Array, Cs: Array) -> Array:
+        y, w = judge.y[rows] / scale, judge.weights[rows]
+        out = []
+        for C in Cs:
+            machine = SVR(C=C, kernel="precomputed", epsilon=0.05, max_iter=20000 + 20 * len(rows))
+            out.append(_quietly(machine, K, y, w).predict(K_test) * scale)
+        return np.stack(out)
+
+    return run
+
+
+def ridge_path(judge: Judge) -> Path:
+    """Return kernel ridge regression, one Cholesky factor per alpha (per sample)."""
+
+    def run(K: Array, rows: Array, K_test: Array, alphas: Array) -> Array:
+        y, w = judge.codes[rows], judge.weights[rows]
+        out = []
+        for alpha in alphas:
+            coef, intercept = solve_ridge(K, y, w, float(alpha) * w.sum())
+            f = K_test @ coef + intercept
+            out.append(f[:, 0] if f.shape[1] == 1 else f)
+        return np.stack(out)
+
+    return run
+
+
+def solve_ridge(K: Array, Y: Array, w: Array, alpha: float) -> tuple[Array, Array]:
+    """Return the coefficients and the unpenalised intercept of weighted kernel ridge regression."""
+    A = K + np.diag(alpha / w) if np.all(w > 0) else K + np.diag(alpha / np.maximum(w, 1e-12))
+    factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    solved = cho_solve(factor, np.column_stack([Y, np.ones(len(Y))]), check_finite=False)
+    u = solved[:, -1]
+    intercept = solved[:, :-1].sum(axis=0) / u.sum()
+    return solved[:, :-1] - np.outer(u, intercept), intercept
+
+
+def _quietly(machine: Any, K: Array, y: Array, w: Array) -> Any:
+    # the contest only compares; the winner is fitted to convergence, and warns
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return machine.fit(K, y, None if np.all(w == 1.0) else w)
+
+
+def compete(
+    machine: str,
+    path: Path,
+    Ks: Sequence[Array],
+    starts: Sequence[Array],
+    judge: Judge,
+    rows: Array,
+    splits: Sequence[tuple[Array, Array]],
+    *,
+    workers: int = 1,
+    in_time: Callable[[], bool] = lambda: True,
+) -> list[Result | None]:
+    """Cross-validate one machine on several Gram matrices.
+
+    Parameters
+    ----------
+    machine : str
+        Name of the machine.
+    path : callable
+        See `svc_path`.
+    Ks : list of arrays of shape (m, m)
+        Gram matrices of the rows, divided by their spread.
+    starts : list of arrays
+        Coarse regularisers of each.
+    judge : Judge
+    rows : int array of shape (m,)
+    splits : list of (training, test)
+        Positions within rows.
+    workers : int
+    in_time : callable
+        False once the time is up: what has not begun is left out.
+
+    Returns
+    -------
+    list of Result or None
+    """
+    tested = np.concatenate([test for _, test in splits])
+
+    def run(task: tuple[int, Array]) -> Array | None:
+        i, values = task
+        if not in_time():
+            return None
+        parts = []
+        for train, test in splits:
+            block, cross = Ks[i][np.ix_(train, train)], Ks[i][np.ix_(test, train)]
+            parts.append(path(block, rows[train], cross, values))
+        return np.concatenate(parts, axis=1)
+
+    found: list[Result | None] = []
+    for i, F in enumerate(ordered_map(run, list(enumerate(starts)), workers)):
+        found.append(None if F is None else _result(machine, starts[i], F, judge, rows, tested, splits))
+    if all(result is None for result in found):
+        return found
+    left = [i for i in _contenders(found, judge) if in_time()]
+    if not len(starts) or len(starts[0]) < 2:
+        return found
+    tasks = [(i, np.array([found[i].parameter / FINE, found[i].parameter * FINE])) for i in left]  # type: ignore[union-attr]
+    for (i, values), F in zip(tasks, ordered_map(run, tasks, workers), strict=True):
+        if F is not None:
+            finer = _result(machine, values, F, judge, rows, tested, splits)
+            found[i] = _better(found[i], finer)  # type: ignore[arg-type]
+    return found
+
+
+def _contenders(found: Sequence[Result | None], judge: Judge) -> list[int]:
+    """Return the candidates that are not clearly beaten: paired losses within two errors."""
+    order = [i for i, result in enumerate(found) if result is not None]
+    best = min(order, key=lambda i: found[i].loss)  # type: ignore[union-attr]
+    return [i for i in order if not beaten(found[i], found[best], judge)]  # type: ignore[arg-type]
+
+
+def beaten(result: Result, best: Result, judge: Judge, errors: float = 2.0) -> bool:
+    """Return whether a result is worse than the best by more than the noise of the difference."""
+    if result is best or result.loss <= best.loss:
+        return False
+    gap, spread = difference(result, best, judge)
+    return bool(gap > errors * spread)
+
+
+def difference(a: Result, b: Result, judge: Judge) -> tuple[float, float]:
+    """Return the difference of two losses and its standard error, paired."""
+    if judge.plain and len(a.tested) == len(b.tested):
+        d = judge.losses(a.held_out, a.tested) - judge.losses(b.held_out, b.tested)
+        return a.loss - b.loss, float(d.std() / np.sqrt(len(d)))
+    d = a.folds - b.folds
+    return a.loss - b.loss, float(d.std(ddof=1) / np.sqrt(len(d))) if len(d) > 1 else np.inf
+
+
+def _result(
+    machine: str,
+    values: Array,
+    F: Array,
+    judge: Judge,
+    rows: Array,
+    tested: Array,
+    splits: Sequence[tuple[Array, Array]],
+) -> Result:
+    where = rows[tested]
+    losses, cuts = [], []
+    for f in F:
+        cut = judge.best_threshold(f, where) if judge.tunes_threshold else 0.0
+        cuts.append(cut)
+        losses.append(judge.loss(f, where, cut))
+    best = int(np.argmin(losses))
+    stops = np.cumsum([len(test) for _, test in splits])
+    pieces = zip(stops - [len(test) for _, test in splits], stops, strict=True)
+    folds = np.array([judge.loss(F[best][a:b], where[a:b], cuts[best]) for a, b in pieces])
+    if judge.plain:
+        each = judge.losses(F[best], where)
+        error = float(each.std() / np.sqrt(len(each)))
+    else:
+        error = float(folds.std(ddof=1) / np.sqrt(len(folds))) if len(folds) > 1 else np.inf
+    return Result(
+        machine=machine,
+        parameter=float(values[best]),
+        loss=float(losses[best]),
+        error=error,
+        folds=folds,
+        path=tuple((float(v), float(loss)) for v, loss in zip(values, losses, strict=True)),
+        held_out=F[best],
+        tested=where,
+        threshold=cuts[best],
+    )
+
+
+def _better(coarse: Result, fine: Result) -> Result:
+    path = tuple(sorted({*coarse.path, *fine.path}))
+    return replace(fine if fine.loss < coarse.loss else coarse, path=path)

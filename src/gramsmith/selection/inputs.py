@@ -1,0 +1,165 @@
+"""Inputs: what the user passed, read once and checked before any work starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_consistent_length
+
+from gramsmith.selection.encoding import TableEncoder
+from gramsmith.selection.judge import Judge
+from gramsmith.targets import _as_labels, check_weights
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The samples, encoded, and the judge.
+
+    Parameters
+    ----------
+    views : tuple
+        Encoded tables, sequences of objects, or Gram matrices.
+    encoders : tuple
+        The encoder of each view, or None.
+    sources : tuple
+        For each view, which of the user's views it was made from.
+    several : bool
+        Whether the user passed a tuple of views.
+    judge : Judge
+    """
+
+    views: tuple[Any, ...]
+    encoders: tuple[TableEncoder | None, ...]
+    sources: tuple[int, ...]
+    several: bool
+    judge: Judge
+
+
+def read_inputs(
+    X: Any,
+    y: Any,
+    *,
+    kernels: Any = "auto",
+    task: str = "auto",
+    scoring: Any = None,
+    cv: Any = None,
+    groups: Any = None,
+    class_weight: Any = None,
+    sample_weight: Any = None,
+    seed: int = 0,
+) -> Inputs:
+    """Return the samples as kernels take them, and the judge, or raise before any work."""
+    judge = read_target(
+        y,
+        task=task,
+        scoring=scoring,
+        cv=cv,
+        groups=groups,
+        class_weight=class_weight,
+        sample_weight=sample_weight,
+        seed=seed,
+    )
+    several = isinstance(X, tuple)
+    given = X if several else (X,)
+    views: list[Any] = []
+    encoders: list[TableEncoder | None] = []
+    sources: list[int] = []
+    for source, view in enumerate(given):
+        if view is None and not isinstance(kernels, str):
+            # all kernels are matrices: the row numbers stand for the samples
+            view = np.arange(judge.n, dtype=float)[:, None]
+        check_consistent_length(view, judge.y)
+        if is_table(view):
+            encoder = TableEncoder().fit(view)
+            views.append(encoder.transform(view))
+            encoders.append(encoder)
+            sources.append(source)
+            if isinstance(kernels, str) and not several and not sp.issparse(views[-1]):
+                coded = TableEncoder(indicators=True).fit(view)
+                # worth a view of its own where such columns are more than a few
+                if 3 * np.count_nonzero(coded.level_counts_) >= len(coded.level_counts_):
+                    views.append(coded.transform(view))
+                    encoders.append(coded)
+                    sources.append(source)
+        else:
+            views.append(view if hasattr(view, "shape") else list(view))
+            encoders.append(None)
+            sources.append(source)
+    return Inputs(tuple(views), tuple(encoders), tuple(sources), several, judge)
+
+
+def is_table(X: Any) -> bool:
+    """Return whether X is a table of columns, as opposed to a sequence of strings or objects."""
+    if hasattr(X, "columns") or sp.issparse(X):
+        return True
+    if hasattr(X, "shape"):
+        return not (X.dtype.kind in "UTO" and X.ndim == 1)
+    return not (isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (str, bytes)))
+
+
+def read_target(
+    y: Any,
+    *,
+    task: str = "auto",
+    scoring: Any = None,
+    cv: Any = None,
+    groups: Any = None,
+    class_weight: Any = None,
+    sample_weight: Any = None,
+    seed: int = 0,
+) -> Judge:
+    """Return the judge of labels or values."""
+    if task not in ("auto", "classification", "regression"):
+        raise ValueError(f'Expected task "auto", "classification" or "regression", got {task!r}.')
+    y = _as_labels(y)
+    if hasattr(y, "toarray") or y.ndim != 1:
+        raise ValueError(
+            "Expected one label or value per sample, got a target of several columns. "
+            "y should be a 1d array; select kernels for one column at a time."
+        )
+    if not len(y):
+        raise ValueError("Expected at least one sample, got none.")
+    kind = type_of_target(y)
+    if task == "auto":
+        task = "regression" if kind == "continuous" else "classification"
+    w = None if sample_weight is None else check_weights(sample_weight, len(y))
+    if groups is not None:
+        groups = np.asarray(groups)
+        check_consistent_length(groups, y)
+    options = {"scoring": scoring, "cv": cv, "groups": groups, "seed": seed}
+    if task == "regression":
+        try:
+            values = np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Expected numbers for regression, got labels such as {y[0]!r}. "
+                'Use task="classification".'
+            ) from None
+        if np.ptp(values) <= 1e-14 * max(float(np.abs(values).max()), 1e-300):
+            raise ValueError("Expected targets that vary, got a constant y. Nothing can be learned.")
+        return Judge("regression", values, None, w, None, **options)
+    if kind.startswith("continuous"):
+        raise ValueError(
+            "Expected class labels, got real numbers. Unknown label type: continuous. "
+            'Use task="regression".'
+        )
+    classes, codes = np.unique(y, return_inverse=True)
+    known = codes if w is None else codes[w > 0]
+    if len(np.unique(known)) < 2:
+        raise ValueError(
+            f"Expected at least two classes, got 1 class: {classes[:1].tolist()}. "
+            "Add samples of another class."
+        )
+    if len(classes) > max(len(y) // 2, 2):
+        raise ValueError(
+            f"Expected classes with several samples each, got {len(classes)} classes in {len(y)} "
+            'samples. If these are numbers to predict, use task="regression".'
+        )
+    return Judge("classification", codes, classes, w, class_weight, **options)

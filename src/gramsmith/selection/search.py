@@ -1,0 +1,350 @@
+"""Search: check, learn, screen, short-list, compete, choose."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, MutableMapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from gramsmith.evaluation.result import Advice, Evaluation
+from gramsmith.gram.threads import count_workers
+from gramsmith.kernels import Gaussian, LinearMap
+from gramsmith.learning import TransformLearner
+from gramsmith.selection import contest
+from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.contest import Result
+from gramsmith.selection.judge import Judge
+from gramsmith.selection.samples import Samples
+from gramsmith.selection.screen import Screen
+from gramsmith.selection.verify import Check, check_candidates
+
+Array = npt.NDArray[Any]
+Progress = Callable[[str, int, int, str], Any]
+
+SCREEN_ROWS = 1000  # the measures settle early
+CHECK_ROWS = 5000  # rows of the first check of all candidates
+CONTEST_ROWS = 1200  # rows on which machines compete
+EXACT_ROWS = 6000  # beyond this, machines rest on landmarks instead of all samples
+
+
+@dataclass
+class Search:
+    """One selection, from the samples to the choice.
+
+    Parameters
+    ----------
+    candidates : list of Candidate
+    samples : Samples
+    judge : Judge
+    learn : bool
+        Whether to learn a diagonal transform as a further candidate.
+    n_jobs, memory
+        See `Gram`.
+    max_samples : int, optional
+        Most rows in any one step.
+    time_budget : float, optional
+        Seconds after which no further work is begun.
+    progress : callable, optional
+        Called with (stage, done, total, label).
+    checkpoint : mutable mapping, optional
+        Results of finished steps, plain values by key; what it holds is not computed again.
+    """
+
+    candidates: list[Candidate]
+    samples: Samples
+    judge: Judge
+    learn: bool = True
+    n_jobs: int | None = None
+    memory: float | None = None
+    max_samples: int | None = None
+    time_budget: float | None = None
+    progress: Progress | None = None
+    checkpoint: MutableMapping[str, Any] | None = None
+    advice: list[Advice] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.start = time.monotonic()
+        self.workers = count_workers(self.n_jobs)
+        self.late = False
+        self.learned_rows = np.empty(0, dtype=int)
+
+    def run(self) -> Search:
+        """Do everything up to the choice of the winner."""
+        limit = self.max_samples or self.judge.n
+        self.checks = self._check(self.judge.sample(min(CHECK_ROWS, limit)))
+        self.report("check", 1, 1, f"{len(self.candidates)} kernels")
+        if self.learn and self.in_time():
+            self._learn()
+        rows = self.judge.sample(min(SCREEN_ROWS, limit), salt=2)
+        self.screen = Screen(
+            self.candidates, self.samples, self.judge, rows, memory=self.memory, n_jobs=self.n_jobs
+        )
+        self.report("screen", 1, 1, f"{len(rows)} rows")
+        self.favourites = self.screen.favourites()
+        self.short = self._short_list()
+        self.screen.add_errors([self.candidates[i].name for i in self.short])
+        self.measures: Evaluation = self.screen.table()
+        self.results = self._compete(limit)
+        self.order, self.tied = self._rank()
+        names = [self.candidates[i].name for i in self.short]
+        self.advice += self.screen.advice(names)
+        return self
+
+    # ---- time, progress, memory of earlier runs ---------------------------------------------
+
+    def in_time(self) -> bool:
+        """Return whether another piece of work may begin."""
+        if self.time_budget is None or time.monotonic() - self.start < self.time_budget:
+            return True
+        self.late = True
+        return False
+
+    def report(self, stage: str, done: int, total: int, label: str) -> None:
+        """Tell the listener, if there is one."""
+        if self.progress is not None:
+            self.progress(stage, done, total, label)
+
+    def _recall(self, key: str) -> Any:
+        return None if self.checkpoint is None else self.checkpoint.get(key)
+
+    def _keep(self, key: str, value: Any) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint[key] = value
+
+    # ---- the steps --------------------------------------------------------------------------
+
+    def _check(self, rows: Array) -> list[Check]:
+        kept = self._recall("check")
+        if kept is not None and len(kept) == len(self.candidates):
+            return [Check(**item) for item in kept]
+        checks = check_candidates(
+            self.candidates, self.samples, self.judge, rows=rows, workers=self.workers
+        )
+        self._keep("check", [check.plain() for check in checks])
+        return checks
+
+    def _learn(self) -> None:
+        """Add a learned diagonal transform, if it does better on rows it was not learned from."""
+        gaussians = [i for i, c in enumerate(self.candidates) if type(c.kernel) is Gaussian]
+        views = {self.candidates[i].view for i in gaussians}
+        if not gaussians or not views:
+            return
+        best = min(gaussians, key=lambda i: self.checks[i].squared)
+        source = self.candidates[best]
+        X = self.samples.views[source.view]
+        if not isinstance(X, np.ndarray) or not 2 <= X.shape[1] <= 300:
+            return
+        learned = learn_diagonal(source, X, self.judge)
+        if learned is None:
+            return
+        candidate, A = learned
+        rows = self.judge.sample(min(CHECK_ROWS, self.max_samples or self.judge.n))
+        pair = check_candidates(
+            [source, candidate], self.samples, self.judge, rows=rows, workers=self.workers, keep=True
+        )
+        fresh = ~np.isin(rows, A)
+        gap = pair[1].each[fresh] - pair[0].each[fresh]
+        error = float(gap.std() / np.sqrt(max(len(gap), 1)))
+        self.candidates = [*self.candidates, candidate]
+        # what it gains on fresh rows is what it is credited with on all of them
+        shift = float(gap.mean()) + error
+        old = self.checks[best]
+        both = judge_gap(pair, fresh)
+        self.checks.append(
+            replace(
+                pair[1],
+                squared=old.squared + shift,
+                loss=old.loss + both,
+                each=np.empty(0),
+                wrong=np.empty(0),
+            )
+        )
+        self.learned_rows = A
+
+    def _short_list(self) -> list[int]:
+        """Return the candidates worth a contest: favourites of the measures and of the check."""
+        n = self.judge.n
+        squared = np.array([check.squared for check in self.checks])
+        loss = np.array([check.loss for check in self.checks])
+        leaders = 3 if n <= 2000 else 2
+        by_square = np.argsort(squared, kind="stable")
+        by_loss = np.lexsort((squared, loss))
+        best = by_loss[0]
+        # whoever is beaten beyond doubt by all the data has no business in the contest
+        allowance = loss[best] + 2.0 * self.checks[best].error
+        chosen = [int(i) for i in (*by_square[:leaders], *by_loss[:leaders])]
+        for name in self.favourites.values():
+            i = next(k for k, c in enumerate(self.candidates) if c.name == name)
+            if loss[i] <= allowance:
+                chosen.append(i)
+        return list(dict.fromkeys(chosen))[: 8 if n <= 2000 else 5]
+
+    def _compete(self, limit: int) -> dict[int, Result]:
+        judge, found = self.judge, {}
+        rows = judge.sample(min(CONTEST_ROWS, limit), salt=3)
+        folds = 5 if len(rows) <= 800 else 3
+        splits = judge.splits(rows, folds)
+        Ks = self._grams(self.short, rows)
+        keep = [self._recall(f"contest/{self.candidates[i].name}") for i in self.short]
+        if judge.task == "classification":
+            starts = [contest.COARSE_C] * len(Ks)
+            results = self._enter("svc", contest.svc_path(judge), Ks, starts, rows, splits, keep)
+        else:
+            alphas = [self.checks[i].alpha * contest.COARSE_ALPHA for i in self.short]
+            results = self._enter("ridge", contest.ridge_path(judge), Ks, alphas, rows, splits, keep)
+            results = self._try_svr(results, Ks, rows, splits)
+        for i, result in zip(self.short, results, strict=True):
+            if result is not None:
+                found[i] = result
+        return self._discount_learned(found)
+
+    def _discount_learned(self, found: dict[int, Result]) -> dict[int, Result]:
+        """Credit a learned kernel with what it gains on rows it was not learned from, less one error."""
+        learned = [i for i in found if self.candidates[i].family == "learned"]
+        others = [i for i in found if i not in learned]
+        if not learned or not others:
+            return found
+        best = min(others, key=lambda i: found[i].loss)
+        for i in learned:
+            fresh = ~np.isin(found[i].tested, self.learned_rows)
+            own, other = (
+                self.judge.losses(found[k].held_out, found[k].tested)[fresh] for k in (i, best)
+            )
+            gap = own - other
+            error = float(gap.std() / np.sqrt(max(len(gap), 1)))
+            loss = found[best].loss + float(gap.mean()) + error
+            found[i] = replace(found[i], loss=max(loss, 0.0))
+        return found
+
+    def _enter(
+        self, machine: str, path: Any, Ks: Any, starts: Any, rows: Array, splits: Any, keep: Any
+    ) -> list[Result | None]:
+        if all(item is not None for item in keep):
+            return [result_from_plain(item) for item in keep]
+        results = contest.compete(
+            machine,
+            path,
+            Ks,
+            starts,
+            self.judge,
+            rows,
+            splits,
+            workers=self.workers,
+            in_time=self.in_time,
+        )
+        for k, (i, result) in enumerate(zip(self.short, results, strict=True)):
+            if result is not None:
+                self._keep(f"contest/{self.candidates[i].name}", result_to_plain(result))
+            self.report("contest", k + 1, len(results), self.candidates[i].name)
+        return results
+
+    def _try_svr(
+        self, results: list[Result | None], Ks: list[Array], rows: Array, splits: Any
+    ) -> list[Result | None]:
+        """Let support vector regression, which minds outliers less, try the two best kernels."""
+        order = sorted(
+            (k for k, r in enumerate(results) if r is not None),
+            key=lambda k: results[k].loss,  # type: ignore[union-attr]
+        )[:2]
+        if not order or not self.in_time():
+            return results
+        scale = float(np.std(self.judge.y)) or 1.0
+        starts = [2.0 ** np.array([0.0, 3.0, 6.0])] * len(order)
+        path = contest.svr_path(self.judge, scale)
+        others = contest.compete(
+            "svr",
+            path,
+            [Ks[k] for k in order],
+            starts,
+            self.judge,
+            rows,
+            splits,
+            workers=self.workers,
+            in_time=self.in_time,
+        )
+        out = list(results)
+        for k, other in zip(order, others, strict=True):
+            if other is not None and other.loss < results[k].loss:  # type: ignore[union-attr]
+                out[k] = other
+        return out
+
+    def _grams(self, chosen: list[int], rows: Array) -> list[Array]:
+        """Return the Gram matrices of some candidates, divided by their spread."""
+        group = [self.candidates[i] for i in chosen]
+        found: dict[int, Array] = {}
+        for k, K in self.samples.blocks(group, rows, rows):
+            found[k] = 0.5 * (K + K.T) / self.checks[chosen[k]].spread
+        return [found[k] for k in range(len(group))]
+
+    def _rank(self) -> tuple[list[int], set[int]]:
+        """Return all candidates from best to worst, and those tied with the best."""
+        def key(i: int) -> tuple[int, float, float]:
+            result = self.results.get(i)
+            check = self.checks[i]
+            if result is None:
+                return 1, check.loss, check.squared
+            return 0, round(result.loss, 12), check.squared
+
+        order = sorted(range(len(self.candidates)), key=key)
+        best = self.results.get(order[0])
+        tied = {order[0]}
+        for i in order[1:]:
+            if best is not None and i in self.results:
+                if not contest.beaten(self.results[i], best, self.judge):
+                    tied.add(i)
+        return order, tied
+
+
+def learn_diagonal(source: Candidate, X: Array, judge: Judge) -> tuple[Candidate, Array] | None:
+    """Return a Gaussian whose feature weights were learned, and the rows they were learned from."""
+    A = judge.sample(min(max(judge.n * 3 // 5, 30), 600), salt=4)
+    start = np.full(X.shape[1], 1.0 / (np.sqrt(2.0) * float(source.kernel.length_scale)))
+    y = judge.y[A]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # stopping early is the intention
+        try:
+            learner = TransformLearner(
+                structure="diagonal",
+                measure="cka",
+                max_iter=12,
+                init=start,
+                task=judge.task,
+                random_state=judge.seed,
+            ).fit(X[A], y)
+        except ValueError:
+            return None
+    S = np.abs(np.diagonal(learner.components_)) if learner.components_.ndim == 2 else None
+    if S is None or not np.isfinite(S).all() or not S.any():
+        return None
+    kernel = Gaussian.from_gamma(1.0) @ LinearMap(np.ascontiguousarray(S))
+    return Candidate("Gaussian, learned feature weights", kernel, "learned", None, source.view), A
+
+
+def judge_gap(pair: list[Check], fresh: Array) -> float:
+    """Return the difference of the losses of two checks on some rows."""
+    return float(np.mean(pair[1].wrong[fresh]) - np.mean(pair[0].wrong[fresh]))
+
+
+def result_to_plain(result: Result) -> dict[str, Any]:
+    """Return a contest result as plain values."""
+    plain = asdict(result)
+    for name in ("folds", "held_out", "tested"):
+        plain[name] = np.asarray(getattr(result, name)).tolist()
+    plain["path"] = [list(pair) for pair in result.path]
+    return plain
+
+
+def result_from_plain(plain: dict[str, Any]) -> Result:
+    """Return the contest result that `result_to_plain` wrote."""
+    values = dict(plain)
+    for name in ("folds", "held_out"):
+        values[name] = np.asarray(values[name], dtype=float)
+    values["tested"] = np.asarray(values["tested"], dtype=int)
+    values["path"] = tuple((float(a), float(b)) for a, b in values["path"])
+    return Result(**values)

@@ -1,0 +1,176 @@
+"""Verification that sees all the data: ridge on landmarks, for every candidate and regulariser.
+
+Distances from all samples to m landmarks are computed once for all bandwidths; one m x m
+eigendecomposition per candidate then gives the leave-one-out error for every regulariser, O(n m²).
+Where samples come in groups, or the user has a splitter, folds take the place of leaving one out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.gram.threads import ordered_map
+from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.judge import Judge
+from gramsmith.selection.samples import Samples
+from gramsmith.solvers.landmarks import LandmarkPath, landmark_path
+
+Array = npt.NDArray[Any]
+
+# Regularisers per sample, in units of the variance of the features.
+ALPHAS = 10.0 ** np.arange(-8.0, 1.5, 0.5)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What held-out ridge regression says of one candidate.
+
+    Parameters
+    ----------
+    loss : float
+        Held-out loss of the score in use, at the best regulariser.
+    error : float
+        Its standard error.
+    squared : float
+        Held-out squared error of the least-squares machine: smoother than the loss.
+    alpha : float
+        The regulariser with the least squared error, in units of the variance of the features.
+    spread : float
+        Variance of the kernel's features, mean k(x, x) minus mean k.
+    each, wrong : arrays of shape (rows,)
+        Squared error and loss of every sample; empty unless asked for.
+    """
+
+    loss: float
+    error: float
+    squared: float
+    alpha: float
+    spread: float
+    each: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    wrong: Array = field(default_factory=lambda: np.empty(0), repr=False)
+
+    def plain(self) -> dict[str, float]:
+        """Return the numbers, without the samples."""
+        names = ("loss", "error", "squared", "alpha", "spread")
+        return {name: float(getattr(self, name)) for name in names}
+
+
+def count_landmarks(n: int) -> int:
+    """Return the number of landmarks: all samples of a small set, ever fewer of a larger one."""
+    return int(min(n, 100 + 5.5 * np.sqrt(n), 800))
+
+
+def check_candidates(
+    candidates: Sequence[Candidate],
+    samples: Samples,
+    judge: Judge,
+    *,
+    landmarks: int | None = None,
+    rows: Array | None = None,
+    workers: int = 1,
+    keep: bool = False,
+) -> list[Check]:
+    """Return the held-out losses of ridge regression for every candidate.
+
+    Parameters
+    ----------
+    candidates : list of Candidate
+    samples : Samples
+    judge : Judge
+    landmarks : int, optional
+        Number of landmarks; default `count_landmarks`.
+    rows : int array, optional
+        The samples to use; default all.
+    workers : int
+        Threads.
+    keep : bool
+        Whether to keep the errors of every sample.
+
+    Returns
+    -------
+    list of Check
+    """
+    rows = np.arange(judge.n) if rows is None else rows
+    m = count_landmarks(len(rows)) if landmarks is None else min(landmarks, len(rows))
+    rng = np.random.default_rng([judge.seed, 1])
+    chosen = np.sort(rng.permutation(len(rows))[:m])
+    blocks = samples.blocks(candidates, rows, rows[chosen])
+
+    def one(item: tuple[int, Array]) -> tuple[int, Check]:
+        i, K = item
+        return i, _check(K, chosen, judge, rows, keep)
+
+    found = dict(ordered_map(one, blocks, workers))
+    return [found[i] for i in range(len(candidates))]
+
+
+def _check(K: Array, chosen: Array, judge: Judge, rows: Array, keep: bool) -> Check:
+    Y, w = judge.codes[rows], judge.weights[rows]
+    unit = w is None or bool(np.all(w == 1.0))
+    K_mm = K[chosen]
+    spread = max(float(np.mean(np.diagonal(K_mm)) - K_mm.mean()), 1e-12)
+    alphas = ALPHAS * spread * float(w.sum())
+    if judge.exchangeable:
+        path = _path(K, K_mm, Y, None if unit else w)
+        F = Y - path.loo_residuals(K, Y, alphas, None if unit else w)
+        tested = np.arange(len(rows))
+    else:
+        F, tested = _folded(K, K_mm, Y, w, alphas, judge, rows)
+    return _summary(F, tested, judge, rows, Y, w, spread, keep)
+
+
+def _path(K: Array, K_mm: Array, Y: Array, w: Array | None) -> LandmarkPath:
+    return landmark_path(K_mm, lambda: [(slice(None), K)], Y, w)
+
+
+def _folded(
+    K: Array, K_mm: Array, Y: Array, w: Array, alphas: Array, judge: Judge, rows: Array
+) -> tuple[Array, Array]:
+    parts, tested = [], []
+    for train, test in judge.splits(rows, 5):
+        path = _path(K[train], K_mm, Y[train], w[train])
+        solved = [path.solve(alpha * w[train].sum() / w.sum()) for alpha in alphas]
+        parts.append(np.stack([K[test] @ coef + b for coef, b in solved]))
+        tested.append(test)
+    return np.concatenate(parts, axis=1), np.concatenate(tested)
+
+
+def _summary(
+    F: Array,
+    tested: Array,
+    judge: Judge,
+    rows: Array,
+    Y: Array,
+    w: Array,
+    spread: float,
+    keep: bool,
+) -> Check:
+    bounded = F if judge.task == "regression" else np.clip(F, -1.0, 1.0)
+    error = ((bounded - Y[tested]) ** 2).mean(axis=2)
+    squared = np.average(error, axis=1, weights=w[tested])
+    best = int(np.argmin(squared))
+    flat = F[:, :, 0] if F.shape[2] == 1 else F
+    near = [a for a in (best - 1, best, best + 1) if 0 <= a < len(F)]
+    losses = [judge.loss(flat[a], rows[tested]) for a in near]
+    each = judge.losses(flat[best], rows[tested])
+    return Check(
+        loss=float(np.mean(losses)),
+        error=float(each.std() / np.sqrt(len(each))),
+        squared=float(squared[best]),
+        alpha=float(ALPHAS[best]),
+        spread=spread,
+        each=_scattered(error[best], tested, len(rows)) if keep else np.empty(0),
+        wrong=_scattered(each, tested, len(rows)) if keep else np.empty(0),
+    )
+
+
+def _scattered(values: Array, tested: Array, n: int) -> Array:
+    """Return values by row; rows that were never tested count as average."""
+    out = np.full(n, values.mean())
+    out[tested] = values
+    return out
