@@ -1,0 +1,100 @@
+"""The command line: ``gramsmith rank | predict | inspect | evaluate | reproduce``.
+
+Results go to the standard output, messages to the standard error. Exit status:
+
+===  ==================================================================================
+0    done
+2    the command cannot be carried out as written: usage, an output in the way
+3    the data or the model file cannot be used; the message names row and column
+4    done, but a solver did not converge
+5    the memory allowed or present does not suffice
+130  interrupted; finished work is kept and ``--resume`` goes on from there
+===  ==================================================================================
+
+Only click is imported here: ``gramsmith --help`` answers before scikit-learn could be loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from gramsmith import __version__
+from gramsmith.cli.console import say
+from gramsmith.cli.evaluate import evaluate
+from gramsmith.cli.inspect import inspect
+from gramsmith.cli.predict import predict
+from gramsmith.cli.rank import rank
+from gramsmith.cli.reproduce import reproduce
+
+USAGE, DATA, CONVERGENCE, MEMORY, INTERRUPTED = 2, 3, 4, 5, 130
+
+
+# \b keeps click from joining the lines that follow it
+HELP = """Measure, learn and use kernels.
+
+\b
+gramsmith rank train.csv --target label -o run/
+gramsmith predict run/model.safetensors new.csv
+gramsmith inspect run/model.safetensors
+"""
+
+
+@click.group(
+    help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="gramsmith")
+def group() -> None:
+    """Hold the commands together."""
+
+
+for _command in (rank, predict, inspect, evaluate, reproduce):
+    group.add_command(_command)
+
+
+def main(prog_name: str = "gramsmith", args: list[str] | None = None) -> None:
+    """Run a command and leave the interpreter with its exit status.
+
+    Parameters
+    ----------
+    prog_name : str
+        How the program is called in messages.
+    args : list of str, optional
+        Default: the arguments of the process.
+    """
+    sys.exit(run(prog_name, args))
+
+
+def run(prog_name: str = "gramsmith", args: list[str] | None = None) -> int:
+    """Run a command and return its exit status; errors become one message each."""
+    try:
+        status = group.main(args=args, prog_name=prog_name, standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        say("Interrupted.")
+        return INTERRUPTED
+    except MemoryError as error:
+        say(f"Error: {str(error) or 'the memory of this machine does not suffice: use --sample.'}")
+        return MEMORY
+    except BrokenPipeError:
+        # the reader of our output has left (| head); nothing is wrong, and nothing more to say
+        sys.stdout = sys.__stdout__ = None  # type: ignore[misc]
+        return 0
+    except ValueError as error:
+        if not is_about_data(error):
+            raise
+        say(f"Error: {error}")
+        return DATA
+
+
+def is_about_data(error: ValueError) -> bool:
+    """Return whether an error speaks of the user's data rather than of a defect of ours."""
+    from gramsmith.cli.failure import BadData
+    from gramsmith.storage import ModelFormatError
+    from gramsmith.storage.streams import DataError
+
+    return isinstance(error, DataError | ModelFormatError | BadData)

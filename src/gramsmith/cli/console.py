@@ -1,0 +1,141 @@
+"""What the user sees: messages, tables and progress, plain when nobody is watching."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+NARROW = 12
+
+
+def say(message: str) -> None:
+    """Write a message to the standard error."""
+    click.echo(printable(message, keep="\n"), err=True)
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Return a text without characters that could move the cursor or turn the line around.
+
+    Parameters
+    ----------
+    text : str
+        Anything, such as a column name from a file.
+    keep : str
+        Unprintable characters that are meant.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from gramsmith.cli.console import printable
+    >>> print(printable("a\x1b[31m\u202eb"))
+    a\x1b[31m\u202eb
+    """
+    return "".join(
+        c if c.isprintable() or c in keep else c.encode("unicode_escape", "replace").decode()
+        for c in text
+    )
+
+
+def show_json(value: Any) -> None:
+    """Write a value as JSON to the standard output; what is not finite becomes null."""
+    click.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any, *, finite: bool = True) -> Any:
+    """Return nested values as JSON has them; by default what is not finite becomes None."""
+    if isinstance(value, dict):
+        return {str(key): plain(item, finite=finite) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(item, finite=finite) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist(), finite=finite)
+    if finite and isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
+
+
+def cell(value: Any) -> str:
+    """Return a value as a table shows it."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def show_table(names: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
+    """Write a table to the standard output, with colours and lines only on a terminal."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=Text(printable(title)) if title else None, box=SIMPLE_HEAD, title_justify="left"
+    )
+    numeric = [all(isinstance(r[j], int | float | None) for r in rows) for j in range(len(names))]
+    for name, right in zip(names, numeric, strict=True):
+        table.add_column(Text(printable(name)), justify="right" if right else "left")
+    for row in rows:
+        table.add_row(*(Text(printable(cell(value))) for value in row))
+    # a pipe has no width: whoever reads it wants whole lines
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 10_000)
+    console.print(table, no_wrap=not sys.stdout.isatty(), crop=False)
+
+
+class Progress:
+    """A progress bar on a terminal, one line per stage elsewhere, silence if asked for.
+
+    Parameters
+    ----------
+    quiet : bool
+        Whether to show nothing.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._bar: Any = None
+        self._task: Any = None
+        self._stage = ""
+
+    def __enter__(self) -> Progress:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+
+            text = TextColumn("{task.description}", markup=False)
+            console = Console(file=sys.stderr)
+            self._bar = Bar(text, BarColumn(), TimeElapsedColumn(), console=console, transient=True)
+            self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, stage: str, done: int, total: int, label: str = "") -> None:
+        """Show how far the work has come."""
+        if self._quiet:
+            return
+        if self._bar is None:
+            if stage != self._stage:
+                say(f"{stage} ...")
+        elif self._task is None or stage != self._stage:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task = self._bar.add_task(printable(stage), total=total)
+        self._stage = stage
+        if self._bar is not None:
+            words = printable(f"{stage:{NARROW}} {label[:40]}")
+            self._bar.update(self._task, completed=done, total=total, description=words)

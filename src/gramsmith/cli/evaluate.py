@@ -1,0 +1,74 @@
+"""``gramsmith evaluate``: every measure of many kernels, without choosing or fitting anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gramsmith.cli.console import say, show_json, show_table
+from gramsmith.cli.failure import about_the_data
+from gramsmith.cli.options import learning, reading, take_reading
+
+DEFAULT_ROWS = 5000
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@learning
+@click.option("--measures", metavar="NAMES", help="Comma-separated, such as kta,cka,fsm,hsic.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+@reading
+def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> None:
+    """Measure how well kernels fit the labels in FILE.
+
+    The kernels are those that `rank` would screen. Nothing is fitted or written.
+    """
+    import numpy as np
+
+    from gramsmith.cli.rank import load
+    from gramsmith.evaluation import evaluate as measure
+    from gramsmith.measures import MEASURES
+    from gramsmith.selection import TableEncoder
+    from gramsmith.selection.candidates import default_candidates
+
+    how = take_reading(options)
+    wanted = [name.strip() for name in measures.split(",")] if measures else None
+    unknown = [name for name in wanted or () if name not in MEASURES]
+    if unknown:
+        raise click.UsageError(f"No measure {unknown[0]!r}. There are {', '.join(MEASURES)}.")
+    table, goal, _, _ = load(file, how, options, quiet=as_json)
+    most = options["sample"] or DEFAULT_ROWS
+    y = goal.y
+    if table.n_rows > most:
+        rows = np.random.default_rng(options["seed"]).choice(table.n_rows, most, replace=False)
+        rows.sort()
+        table, y = table.take(rows), y[rows]
+        say(f"Measured on {most:,} rows drawn at random; --sample changes that.")
+    with about_the_data(table.name):
+        X = table.inputs()
+        X = X if table.kind == "strings" else TableEncoder().fit_transform(X)
+        kernels = {c.name: c.kernel for c in default_candidates(X, random_state=options["seed"])}
+        found = measure(
+            kernels,
+            X,
+            y,
+            measures=wanted,
+            task=goal.task,
+            memory=options["memory"],
+            n_jobs=options["jobs"],
+            random_state=options["seed"],
+        )
+    records = [
+        {"kernel": name} | {m: found.cells[name, m].value for m in found.measures}
+        for name in kernels
+    ]
+    advice = list(dict.fromkeys(item.message for item in found.advice))
+    if as_json:
+        show_json({"file": table.name, "rows": table.n_rows, "measures": records, "advice": advice})
+        return
+    arrows = {m: "↑" if MEASURES[m].higher_is_better else "↓" for m in found.measures}
+    head = ["kernel", *(f"{m} {arrows[m]}" for m in found.measures)]
+    show_table(head, [list(record.values()) for record in records])
+    for message in advice:
+        say(f"Note: {message}")

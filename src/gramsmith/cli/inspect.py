@@ -1,0 +1,74 @@
+"""``gramsmith inspect``: what a model file holds, without loading it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gramsmith.cli.console import printable, show_json
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def inspect(model: Path, as_json: bool) -> None:
+    """Show what a MODEL file holds, without making the model."""
+    from gramsmith.storage import inspect_model
+
+    summary = inspect_model(model)
+    if as_json:
+        show_json({"file": str(model), **asdict(summary)})
+        return
+    size = model.stat().st_size
+    lines = [
+        f"{model} ({size:,} bytes, format {summary.format_version}, "
+        f"written by gramsmith {summary.gramsmith_version})",
+        "",
+        *outline(summary.model, "", ""),
+    ]
+    if summary.about:
+        lines += ["", *(f"{name}: {brief(value)}" for name, value in summary.about.items())]
+    lines += ["", summary.note]
+    click.echo("\n".join(printable(line) for line in lines))
+
+
+def outline(node: Any, name: str, indent: str) -> list[str]:
+    """Return the lines of a model's tree."""
+    label = f"{indent}{name}: " if name else indent
+    if not isinstance(node, dict):
+        return [f"{label}{brief(node)}"]
+    tag = node.get("$")
+    if tag == "object":
+        lines = [f"{label}{node.get('class')}"]
+        for part in ("params", "fitted"):
+            entries = node.get(part)
+            for key, value in entries.items() if isinstance(entries, dict) else ():
+                lines += outline(value, str(key), f"{indent}  ")
+        return lines
+    items = node.get("items")
+    if tag in ("list", "tuple") and isinstance(items, list) and any(_is_tree(v) for v in items):
+        lines = [f"{label}"]
+        for i, value in enumerate(items):
+            lines += outline(value, str(i), f"{indent}  ")
+        return lines
+    return [f"{label}{brief(node)}"]
+
+
+def _is_tree(node: Any) -> bool:
+    return isinstance(node, dict) and node.get("$") in ("object", "list", "tuple")
+
+
+def brief(node: Any) -> str:
+    """Return a value in at most a line."""
+    if isinstance(node, dict) and "$" in node:
+        if node["$"] in ("array", "objects", "sparse"):
+            return f"{node.get('dtype', 'sparse')} array of shape {node.get('shape')}"
+        if node["$"] in ("list", "tuple", "dict"):
+            count = len(node["items"]) if isinstance(node.get("items"), list) else "?"
+            return f"{node['$']} of {count}"
+        node = node.get("value", node)
+    text = repr(node)
+    return text if len(text) <= 100 else f"{text[:97]}..."

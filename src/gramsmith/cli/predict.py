@@ -1,0 +1,150 @@
+"""``gramsmith predict``: new rows through a stored model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gramsmith.cli.console import say, show_json
+from gramsmith.cli.failure import about_the_data
+from gramsmith.cli.options import Reading, reading, take_reading
+from gramsmith.cli.outputs import check_free, write_text
+
+if TYPE_CHECKING:
+    from gramsmith.storage.tables import Table
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path())
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write csv there, not to the output."
+)
+@click.option("--force", is_flag=True, help="Replace an existing output file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the predictions as JSON.")
+@reading
+def predict(
+    model: Path, file: str, output: Path | None, force: bool, as_json: bool, **options: Any
+) -> None:
+    """Predict the rows of FILE with a stored MODEL.
+
+    Columns are found by name, in any order. Rows are numbered as in FILE.
+    """
+    import sys
+
+    from gramsmith.storage import inspect_model, load_model
+    from gramsmith.storage.spreadsheet import write_csv
+
+    how = take_reading(options)
+    if output is not None:
+        check_free(output, force=force)
+    about = inspect_model(model).about
+    machine = load_model(model)
+    if not hasattr(machine, "predict"):
+        raise click.UsageError(f"{model} holds {type(machine).__name__}, which predicts nothing.")
+    table = read_new(file, how, about)
+    table, rows = fill_new(table, how, about)
+    with about_the_data(table.name):
+        found = machine.predict(table.inputs())
+    pairs = list(zip(rows, found.tolist(), strict=True))
+    name = "prediction"
+    if as_json:
+        show_json([{"row": row, name: value} for row, value in pairs])
+    elif output is None:
+        write_csv(sys.stdout, ["row", name], pairs)
+    else:
+        write_text(output, lambda stream: write_csv(stream, ["row", name], pairs))
+        say(f"{len(pairs):,} predictions in {output}.")
+
+
+def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
+    """Return new rows with exactly the columns of the training data, in their order."""
+    from gramsmith.storage.streams import DataError
+
+    known = known_columns(about)
+    strings = about.get("strings")
+    table = how.read(
+        file,
+        kinds={c["name"]: c["kind"] for c in known},
+        strings=strings if isinstance(strings, str) else None,
+    )
+    kind = about.get("kind", table.kind)
+    if kind != table.kind:
+        raise DataError(
+            f"{table.name}: the model was trained on {kind} data, got {table.kind} data. "
+            "Use a file like the training file."
+        )
+    if table.kind != "table" or not known:
+        return table
+    wanted = [c["name"] for c in known]
+    absent = [name for name in wanted if name not in table.columns]
+    ignored = {about.get("target"), *about.get("ignored", ())}
+    extra = [name for name in table.columns if name not in wanted and name not in ignored]
+    if absent or extra:
+        parts = [f"lacks {named(absent)}"] if absent else []
+        parts += [f"has {named(extra)} besides"] if extra else []
+        hint = " Leave extra columns out with --drop." if extra else ""
+        raise DataError(
+            f"{table.name}: expected the columns of the training data, but the file "
+            f"{' and '.join(parts)}.{hint}"
+        )
+    for column in known:
+        texts = table.columns[column["name"]].dtype == object
+        if texts != (column["kind"] == "text"):
+            raise DataError(
+                f"{table.name}, column {column['name']!r}: expected {column['kind']}s as in the "
+                f"training data, got {'texts' if texts else 'numbers'}."
+            )
+    return replace(table, columns={name: table.columns[name] for name in wanted})
+
+
+def known_columns(about: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the columns a model remembers, if what it remembers makes sense."""
+    from gramsmith.storage import ModelFormatError
+
+    columns = about.get("columns", [])
+    sound = isinstance(columns, list) and all(
+        isinstance(c, dict)
+        and isinstance(c.get("name"), str)
+        and c.get("kind") in ("number", "text")
+        for c in columns
+    )
+    ignored = about.get("ignored", [])
+    sound = sound and isinstance(ignored, list) and all(isinstance(name, str) for name in ignored)
+    sound = sound and isinstance(about.get("target"), str | None)
+    if not sound or not isinstance(about.get("fill", {}), dict):
+        raise ModelFormatError("Expected the names and kinds of columns in `about`, got other.")
+    return list(columns)
+
+
+def named(names: list[str], most: int = 8) -> str:
+    """Return names in a sentence."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def fill_new(table: Table, how: Reading, about: Mapping[str, Any]) -> tuple[Table, list[int]]:
+    """Return the rows without missing cells, and their numbers in the file."""
+    import numpy as np
+
+    from gramsmith.storage.cleaning import fill_gaps
+
+    # the row numbers travel as labels, so that they are dropped together with their rows
+    numbered = replace(table, labels=np.arange(1.0, table.n_rows + 1), target="row")
+    fill = about.get("fill") or None
+    policy = "impute" if fill and how.missing == "error" else how.missing
+    if policy == "impute" and not fill and table.kind == "table":
+        raise click.UsageError(
+            "--missing impute: the model was trained without imputation and has no values to put "
+            "in. "
+            "Use --missing drop, or train with --missing impute."
+        )
+    whole, _, told = fill_gaps(numbered, policy, fill)
+    for message in told:
+        say(message)
+    rows = [int(number) for number in whole.labels] if whole.labels is not None else []
+    return replace(whole, labels=None, target=None), rows

@@ -1,0 +1,278 @@
+"""``gramsmith rank``: from a file to a ranking, a report and a fitted model."""
+
+from __future__ import annotations
+
+import platform
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gramsmith import __version__
+from gramsmith.cli.console import Progress, say, show_json, show_table
+from gramsmith.cli.failure import about_the_data
+from gramsmith.cli.options import Reading, learning, reading, take_reading
+from gramsmith.cli.outputs import PROGRESS, Journal, prepare_folder, write_json, write_text
+
+if TYPE_CHECKING:
+    from gramsmith.storage.cleaning import Target
+    from gramsmith.storage.tables import Table
+
+NOT_CONVERGED = 4
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@learning
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder for report.html, ranking.csv, ranking.json, model.safetensors, run.json.",
+)
+@click.option("--scoring", metavar="NAME", help="scikit-learn's name of the score that decides.")
+@click.option("--cv", type=click.IntRange(2), metavar="K", help="Folds of the verification.")
+@click.option("--groups", metavar="COL", help="Column of groups that are never split over folds.")
+@click.option("--class-weight", type=click.Choice(["balanced"]), help="Weigh classes alike.")
+@click.option(
+    "--time-budget",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Begin no further work after this time.",
+)
+@click.option("--dry-run", is_flag=True, help="Show the plan and stop.")
+@click.option("--force", is_flag=True, help="Replace the files of an earlier run.")
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
+@click.option("--json", "as_json", is_flag=True, help="Print the ranking as JSON.")
+@click.option("--quiet", is_flag=True, help="No plan and no progress.")
+@reading
+def rank(file: str, output: Path | None, **options: Any) -> int:
+    """Rank kernels on the data in FILE, verify the best and fit a model.
+
+    FILE is a csv, tsv, parquet, svmlight, npz, npy or FASTA file, plain or gzipped.
+    """
+    how = take_reading(options)
+    as_json, quiet = options.pop("as_json"), options.pop("quiet")
+    dry_run, force, resume = (options.pop(name) for name in ("dry_run", "force", "resume"))
+    if resume and (output is None or force):
+        raise click.UsageError("--resume goes on in the folder of -o, and not with --force.")
+    if output is not None and not dry_run:
+        prepare_folder(output, force=force, resume=resume)
+    started = time.time()
+    table, goal, groups, about = load(file, how, options, quiet)
+    arguments = ranking_arguments(options, goal, groups)
+    plan = show_plan(table, goal, arguments, quiet or as_json)
+    if dry_run:
+        if as_json:
+            show_json(plan)
+        return 0
+    header = {"version": __version__, "data": about["data_sha256"], **options, **vars(how)}
+    journal = Journal(None if output is None else output / PROGRESS, header, resume=resume)
+    if resume:
+        say(f"Going on with {len(journal)} finished pieces of work.")
+    try:
+        ranking, remarks = work(table, goal, arguments, journal, quiet)
+    except KeyboardInterrupt:
+        kept = f"{len(journal)} finished pieces of work are kept"
+        if output is not None:
+            say(
+                f"Interrupted: {kept} in {output / PROGRESS}. Go on with the same command and "
+                "--resume."
+            )
+        raise
+    if output is not None:
+        about |= {"verdict": ranking.verdict, "gramsmith": "rank"}
+        record = {
+            "command": {"file": file, **options, **vars(how)},
+            "seconds": time.time() - started,
+        }
+        write_outputs(output, ranking, about, {**record, **versions(), **about})
+        journal.close()
+    show_ranking(ranking, remarks, output, as_json, quiet)
+    return 0 if ranking.converged else NOT_CONVERGED
+
+
+def load(
+    file: str, how: Reading, options: dict[str, Any], quiet: bool
+) -> tuple[Table, Target, Any, dict[str, Any]]:
+    """Return the table without gaps, its target, the groups, and what a model must remember."""
+    from gramsmith.storage.cleaning import fill_gaps, read_target
+    from gramsmith.storage.streams import DataError, digest
+
+    table = how.read(file, target=options["target"])
+    if table.labels is None:
+        raise click.UsageError(
+            f"Expected labels for {file}, got none. Name the column with --target"
+            + (
+                f" ({', '.join(list(table.columns)[:8])})."
+                if table.columns
+                else ", or use --labels."
+            )
+        )
+    groups = None
+    if options.get("groups"):
+        if options["groups"] not in table.columns:
+            from gramsmith.storage.tables import nearest
+
+            hint = nearest(options["groups"], list(table.columns))
+            raise DataError(f"{table.name}: no column {options['groups']!r} for --groups. {hint}")
+    table, fill, told = fill_gaps(table, how.missing)
+    if options.get("groups"):
+        from dataclasses import replace
+
+        groups = table.columns[options["groups"]]
+        rest = {name: c for name, c in table.columns.items() if name != options["groups"]}
+        table = replace(table, columns=rest)
+    for message in told if not quiet else ():
+        say(message)
+    goal = read_target(table, options["task"])
+    about = {
+        "source": table.name,
+        "data_sha256": digest(Path(file)),
+        "kind": table.kind,
+        "task": goal.task,
+        "target": table.target,
+        "columns": [
+            {"name": name, "kind": "text" if column.dtype == object else "number"}
+            for name, column in table.columns.items()
+        ],
+        "strings": how.strings,
+        "ignored": [*how.drop, *([options["groups"]] if options.get("groups") else [])],
+        "fill": fill,
+        "rows": table.n_rows,
+    }
+    return table, goal, groups, about
+
+
+def ranking_arguments(options: dict[str, Any], goal: Target, groups: Any) -> dict[str, Any]:
+    """Return the arguments of `rank_kernels` that the options stand for."""
+    return {
+        "task": goal.task,
+        "scoring": options["scoring"],
+        "cv": options["cv"],
+        "groups": groups,
+        "class_weight": options["class_weight"],
+        "time_budget": options["time_budget"],
+        "random_state": options["seed"],
+        "n_jobs": options["jobs"],
+        "memory": options["memory"],
+        "max_samples": options["sample"],
+    }
+
+
+def show_plan(table: Table, goal: Target, arguments: dict[str, Any], quiet: bool) -> dict[str, Any]:
+    """Say what is going to be done, and refuse what cannot fit the memory allowed."""
+    from gramsmith.selection import plan_ranking
+
+    with about_the_data(table.name):
+        plan = plan_ranking(table.inputs(), goal.y, **arguments)
+    found = {
+        "file": table.name,
+        "rows": plan.n_samples,
+        "columns": plan.n_features,
+        "task": goal.task,
+        "reason": goal.reason,
+        "kernels": list(plan.kernels),
+        "rows_screened": plan.n_screened,
+        "machine": plan.machine,
+        "memory_mib": plan.memory_mib,
+        "seconds": plan.seconds,
+    }
+    if not quiet:
+        say(
+            f"{table.name}: {plan.n_samples:,} rows, {plan.n_features} columns, {goal.task} "
+            f"({goal.reason}).\n"
+            f"Plan: screen {len(plan.kernels)} kernels on {plan.n_screened:,} rows, verify the "
+            "best "
+            f"with {plan.machine}; about {plan.memory_mib:,.0f} MiB and {duration(plan.seconds)}."
+        )
+    return found
+
+
+def duration(seconds: float) -> str:
+    """Return a time span in words, rounded as roughly as it is known."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def work(
+    table: Table, goal: Target, arguments: dict[str, Any], journal: Journal, quiet: bool
+) -> tuple[Any, list[str]]:
+    """Rank the kernels; warnings are collected and told afterwards, each once."""
+    from gramsmith.selection import rank_kernels
+
+    with warnings.catch_warnings(record=True) as caught, Progress(quiet) as progress:
+        warnings.simplefilter("always")
+        with about_the_data(table.name):
+            ranking = rank_kernels(
+                table.inputs(), goal.y, progress=progress, checkpoint=journal, **arguments
+            )
+    remarks = [str(message) for message in ranking.warnings]
+    remarks += [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    return ranking, list(dict.fromkeys(remarks))
+
+
+def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[str, Any]) -> None:
+    """Write the five files, each atomically."""
+    import os
+    import secrets
+
+    from gramsmith.storage import save_model
+    from gramsmith.storage.spreadsheet import write_csv
+
+    records = ranking.records
+    names = list(dict.fromkeys(name for record in records for name in record))
+    rows = [[record.get(name) for name in names] for record in records]
+    try:
+        save_model(ranking.best_estimator, folder / "model.safetensors", about=about)
+        write_text(folder / "ranking.csv", lambda stream: write_csv(stream, names, rows))
+        write_json(folder / "ranking.json", {"verdict": ranking.verdict, "ranking": records})
+        page = folder / f".report.{secrets.token_hex(6)}.tmp"
+        try:
+            ranking.write_html(page)
+            os.replace(page, folder / "report.html")
+        finally:
+            page.unlink(missing_ok=True)
+        write_json(folder / "run.json", run)
+    except OSError as error:
+        raise click.UsageError(f"Could not write to {folder}: {error}.") from error
+
+
+def versions() -> dict[str, Any]:
+    """Return what the numbers depend on besides the data."""
+    import numpy
+    import scipy
+    import sklearn
+
+    modules = {m.__name__: m.__version__ for m in (numpy, scipy, sklearn)}
+    return {"versions": {"gramsmith": __version__, "python": platform.python_version(), **modules}}
+
+
+def show_ranking(
+    ranking: Any, remarks: list[str], folder: Path | None, as_json: bool, quiet: bool
+) -> None:
+    """Print the result and say where everything is."""
+    records = ranking.records
+    if as_json:
+        show_json({"verdict": ranking.verdict, "ranking": records, "warnings": remarks})
+    else:
+        names = [name for name in records[0] if any(r.get(name) is not None for r in records)]
+        shown = records[:15]
+        show_table(names, [[record.get(name) for name in names] for record in shown])
+        if len(records) > len(shown):
+            click.echo(f"... and {len(records) - len(shown)} more.")
+        click.echo(ranking.verdict)
+    for remark in remarks:
+        say(f"Note: {remark}")
+    if ranking.sampled and not quiet:
+        say(ranking.sampled)
+    if not ranking.converged:
+        say("The winner's solver did not converge: take its numbers with caution (status 4).")
+    if folder is None:
+        say("Nothing was written; name a folder with -o to keep the report and the model.")
+    elif not quiet:
+        say(f"Report: {folder / 'report.html'}\nModel:  {folder / 'model.safetensors'}")

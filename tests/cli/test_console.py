@@ -1,0 +1,75 @@
+"""What the user sees."""
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from gramsmith.cli.console import Progress, cell, plain, printable, say, show_json, show_table
+
+HOSTILE = "<script>\x1b[2J\u202e[bold]$\\frac\x07"
+
+
+def test_messages_go_to_the_standard_error(capsys):
+    say("two\nlines\x1b[2J")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "two\nlines\\x1b[2J\n"
+
+
+def test_nothing_moves_the_cursor():
+    assert printable(HOSTILE) == "<script>\\x1b[2J\\u202e[bold]$\\frac\\x07"
+    assert printable("λ é 中") == "λ é 中"
+
+
+def test_json_is_strict(capsys):
+    show_json({"a": [np.nan, np.inf, np.float32(0.5)], "b": (np.int64(3), {1: None}), "c": HOSTILE})
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found == {"a": [None, None, 0.5], "b": [3, {"1": None}], "c": HOSTILE}
+
+
+def test_plain_may_keep_infinities():
+    assert plain({"a": [float("inf")]}, finite=False) == {"a": [float("inf")]}
+    assert plain(object) == str(object)
+
+
+def test_cells():
+    assert [cell(v) for v in (None, float("nan"), True, False, 0.123456, 7, "x")] == [
+        *("-", "-", "yes", "", "0.1235", "7", "x")
+    ]
+
+
+def test_tables_are_plain_in_a_pipe(capsys):
+    show_table(["kernel", "[red]score"], [[HOSTILE, 0.5], ["b" * 300, None]], title="[bold]t")
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "[red]score" in shown
+    assert "[bold]$\\frac" in shown
+    assert "b" * 300 in shown
+
+
+def test_progress_without_a_terminal_names_the_stages(capsys):
+    with Progress() as progress:
+        for done in range(3):
+            progress("screen", done, 3, "x")
+        progress("verify", 1, 1, "y")
+    assert capsys.readouterr().err == "screen ...\nverify ...\n"
+    with Progress(quiet=True) as progress:
+        progress("screen", 1, 1, "x")
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_on_a_terminal(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with Progress() as progress:
+        progress("screen", 1, 4, "[bold]name")
+        progress("verify", 1, 2, "other")
+    assert "verify" in terminal.getvalue()

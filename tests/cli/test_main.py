@@ -1,0 +1,88 @@
+"""The front of the command line: help without weight, one message and a status per error."""
+
+import subprocess
+import sys
+
+import pytest
+
+import gramsmith
+from gramsmith import cli
+
+
+def loaded_by(*args):
+    script = (
+        "import sys\nfrom gramsmith.cli import run\n"
+        f"run(args={list(args)!r})\nprint(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return done.stdout, set(done.stderr.split())
+
+
+@pytest.mark.parametrize("args", [("--help",), ("rank", "--help"), ("--version",)])
+def test_help_loads_neither_numpy_nor_scikit_learn(args):
+    shown, modules = loaded_by(*args)
+    assert shown
+    assert not modules & {"numpy", "sklearn", "scipy", "rich", "pandas", "matplotlib"}
+
+
+def test_commands_are_listed(command):
+    shown = command("--help").out
+    for name in ("rank", "predict", "inspect", "evaluate", "reproduce"):
+        assert f"\n  {name} " in shown
+    assert command("--version").out == f"gramsmith, version {gramsmith.__version__}\n"
+
+
+def test_wrong_usage_is_status_2(command):
+    for args in (["nonsense"], ["rank"], ["rank", "x.csv", "--seed", "-1"], ["predict", "--wat"]):
+        done = command(*args)
+        assert done.status == 2
+        assert done.out == ""
+        assert "Error:" in done.err
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "word"),
+    [
+        (KeyboardInterrupt(), 130, "Interrupted"),
+        (MemoryError("needs 5 GiB"), 5, "needs 5 GiB"),
+        (MemoryError(), 5, "--sample"),
+        (BrokenPipeError(), 0, ""),
+    ],
+)
+def test_statuses(monkeypatch, capsys, error, status, word):
+    def fail(**_):
+        raise error
+
+    monkeypatch.setattr(cli.group, "main", fail)
+    monkeypatch.setattr(sys, "__stdout__", sys.__stdout__)
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    assert cli.run(args=[]) == status
+    assert word in capsys.readouterr().err
+
+
+def test_defects_are_not_hidden(monkeypatch):
+    def fail(**_):
+        raise ValueError("a defect")
+
+    monkeypatch.setattr(cli.group, "main", fail)
+    with pytest.raises(ValueError, match="a defect"):
+        cli.run(args=[])
+
+
+def test_main_leaves_with_the_status():
+    with pytest.raises(SystemExit) as left:
+        cli.main(args=["nonsense"])
+    assert left.value.code == 2
+
+
+def test_module_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "gramsmith", "rank", "nowhere.csv", "-t", "y"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert "nowhere.csv: it does not exist" in done.stderr

@@ -1,0 +1,113 @@
+"""The output folder and the journal."""
+
+import json
+import os
+
+import click
+import pytest
+
+from gramsmith.cli.outputs import Journal, check_free, prepare_folder, write_json, write_text
+
+
+def test_folders_are_made(tmp_path):
+    prepare_folder(tmp_path / "a" / "b", force=False, resume=False)
+    assert (tmp_path / "a" / "b").is_dir()
+    assert not list((tmp_path / "a" / "b").iterdir())
+
+
+def test_earlier_results_are_safe(tmp_path):
+    (tmp_path / "report.html").write_text("precious")
+    with pytest.raises(click.UsageError, match=r"report.html.*--force"):
+        prepare_folder(tmp_path, force=False, resume=False)
+    prepare_folder(tmp_path, force=True, resume=False)
+    (tmp_path / "progress.jsonl").write_text("")
+    with pytest.raises(click.UsageError, match="--resume"):
+        prepare_folder(tmp_path, force=False, resume=False)
+    assert (tmp_path / "report.html").read_text() == "precious"
+
+
+def test_other_files_do_not_matter(tmp_path):
+    (tmp_path / "notes.txt").write_text("")
+    prepare_folder(tmp_path, force=False, resume=False)
+
+
+def test_folders_that_cannot_be_written_to(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(click.UsageError, match="can be written to"):
+        prepare_folder(tmp_path / "file" / "below", force=True, resume=False)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to the superuser")
+def test_read_only_folder(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(click.UsageError, match="Permission denied"):
+        prepare_folder(tmp_path, force=True, resume=False)
+
+
+def test_single_files(tmp_path):
+    check_free(tmp_path / "new.csv", force=False)
+    (tmp_path / "old.csv").write_text("")
+    with pytest.raises(click.UsageError, match="--force"):
+        check_free(tmp_path / "old.csv", force=False)
+    check_free(tmp_path / "old.csv", force=True)
+    with pytest.raises(click.UsageError, match="folder"):
+        check_free(tmp_path / "none" / "new.csv", force=False)
+
+
+def test_links_are_replaced_not_followed(tmp_path):
+    (tmp_path / "elsewhere").write_text("precious")
+    (tmp_path / "link.json").symlink_to(tmp_path / "elsewhere")
+    write_json(tmp_path / "link.json", {"a": 1})
+    assert (tmp_path / "elsewhere").read_text() == "precious"
+    assert json.loads((tmp_path / "link.json").read_text()) == {"a": 1}
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def fail(stream):
+        stream.write("half")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_text(path, fail)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+HEADER = {"data": "abc", "seed": 0}
+
+
+def test_journal_keeps_pieces_over_a_crash(tmp_path):
+    path = tmp_path / "progress.jsonl"
+    first = Journal(path, HEADER)
+    first["screen"] = {"values": [1.5, float("inf")]}
+    first["verify/a"] = 0.1
+    with open(path, "a") as stream:
+        stream.write('{"key": "verify/b", "val')
+    again = Journal(path, HEADER, resume=True)
+    assert dict(again) == {"screen": {"values": [1.5, float("inf")]}, "verify/a": 0.1}
+    again["verify/b"] = 2
+    assert dict(Journal(path, HEADER, resume=True))["verify/b"] == 2
+    del again["screen"]
+    assert len(again) == 2
+    again.close()
+    assert not path.exists()
+
+
+def test_journal_of_another_run_is_refused(tmp_path):
+    path = tmp_path / "progress.jsonl"
+    Journal(path, HEADER)
+    with pytest.raises(click.UsageError, match="differs in seed"):
+        Journal(path, {**HEADER, "seed": 1}, resume=True)
+    path.write_text("nonsense\n")
+    with pytest.raises(click.UsageError, match="unreadable"):
+        Journal(path, HEADER, resume=True)
+
+
+def test_journal_without_a_file():
+    journal = Journal(None, HEADER)
+    journal["a"] = 1
+    assert journal["a"] == 1
+    journal.close()
