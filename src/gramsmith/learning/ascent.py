@@ -192,14 +192,13 @@ def maximise(
     except KeyboardInterrupt:
         status = "interrupted"
     done = len(watch.rows) - 1
-    assert watch.theta is not None  # the start was recorded
     advice = {
         "max_iter": f"Raise max_iter above {max_iter}, or tol.",
         "stalled": 'Rounding stops the search: raise tol, or use dtype="float64".',
         "interrupted": "The best result so far is kept; fit again for more.",
     }.get(status, "")
     return Ascent(
-        theta=watch.theta,
+        theta=theta if watch.theta is None else watch.theta,
         value=watch.value,
         history=watch.history(),
         status="converged" if status in ("early", "stopped") else status,

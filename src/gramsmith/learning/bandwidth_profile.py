@@ -183,7 +183,9 @@ class BandwidthProfile:
         return Point(sigma, value, u, slope, curvature, G[:2, :2], a[:2])
 
 
-def _derivatives(a: Array, G: Array, w: Array, x: Array, y: Array, xy: Array) -> tuple[float, float]:
+def _derivatives(
+    a: Array, G: Array, w: Array, x: Array, y: Array, xy: Array
+) -> tuple[float, float]:
     """Return the derivatives of a'w / sqrt(w'Gw) along x, and along x then y.
 
     `xy` is the second derivative of w itself.

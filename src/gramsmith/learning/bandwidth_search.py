@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ def search_bandwidth(
     maxima: list[Point] = []
     steps = 0
     converged = not stop
-    for a, b in zip(grid[:-1], grid[1:], strict=True):
+    for a, b in pairwise(grid):
         # The profile with u eliminated can have a kink, where the slope jumps from + to - as well.
         if a.slope > 0 >= b.slope and not stop:
             point, used, done = _refine(visit, a, b, tol, max_iter)

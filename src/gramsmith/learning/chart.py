@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.kernels import Kernel
-from gramsmith.kernels.base import BOUNDS
 
 Array = npt.NDArray[Any]
 
@@ -120,9 +119,11 @@ def make_chart(
     for name in names:
         value = np.asarray(values[name], dtype=np.float64)
         log = name in positive
-        default = BOUNDS if log else (-np.inf, np.inf)
+        default = kernel.range_of(name) if log else (-np.inf, np.inf)
         low, high = (bounds or {}).get(name, default)
-        if not np.all(np.asarray(low) < np.asarray(high)) or (log and not np.all(np.asarray(low) > 0)):
+        if not np.all(np.asarray(low) < np.asarray(high)) or (
+            log and not np.all(np.asarray(low) > 0)
+        ):
             raise ValueError(
                 f"Expected bounds (low, high) of {name} with low < high"
                 f"{' and low > 0' if log else ''}, got {(low, high)!r}."

@@ -23,7 +23,7 @@ from gramsmith.targets import make_target
 METHODS = ("alignf", "align", "uniform")
 
 
-class KernelCombination(BaseEstimator):  # type: ignore[misc]
+class KernelCombination(BaseEstimator):
     r"""Learn the weights of a sum of kernels from their alignment with the target.
 
     .. math:: k = \sum_k \mu_k k_k, \qquad
@@ -36,8 +36,8 @@ class KernelCombination(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     kernels : list of kernels, or of (name, kernel) pairs, optional
-        Default: thirteen Gaussians of doubling width for samples; the matrices themselves when `fit`
-        is given a list of matrices or of `Gram`.
+        Default: thirteen Gaussians of doubling width for samples; the matrices themselves when
+        `fit` is given a list of matrices or of `Gram`.
     method : {"alignf", "align", "uniform"}, default="alignf"
         How to choose the weights.
     measure : {"cka", "kta", "cka_debiased"}, default="cka"
@@ -163,11 +163,13 @@ class KernelCombination(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         m = len(self.weights_)
-        views = [v if isinstance(v, (tuple, list)) and not self._shared else (v,) * m for v in (X, Y)]
+        shared = hasattr(self, "kernel_")
+        views = [v if isinstance(v, (tuple, list)) and not shared else (v,) * m for v in (X, Y)]
         for given in views:
             if len(given) != m:
                 raise ValueError(
-                    f"Expected one view per kernel ({m}), got {len(given)}. Pass what fit was given."
+                    f"Expected one view per kernel ({m}), got {len(given)}. "
+                    "Pass what fit was given."
                 )
         total: Any = 0.0
         for weight, kernel, left, right in zip(self.weights_, self.kernels_, *views, strict=True):
@@ -191,7 +193,9 @@ class KernelCombination(BaseEstimator):  # type: ignore[misc]
         if self.kernels is None:
             return True
         found = (k[1] if isinstance(k, tuple) else k for k in self.kernels)
-        return all(k.requires_vector_input if isinstance(k, Kernel) else k != "precomputed" for k in found)
+        return all(
+            k.requires_vector_input if isinstance(k, Kernel) else k != "precomputed" for k in found
+        )
 
     def _weights(self, M: Array, a: Array) -> Array:
         m = len(a)
@@ -221,12 +225,12 @@ class KernelCombination(BaseEstimator):  # type: ignore[misc]
             ConvergenceWarning,
             stacklevel=3,
         )
-        return np.eye(m)[int(np.argmax(self.alignments_))]
+        return np.asarray(np.eye(m)[int(np.argmax(self.alignments_))])
 
     def _keep(self, bank: Bank) -> None:
         self.kernels_ = bank.kernels
-        self._shared = bank.shared
         if not bank.shared:
+            vars(self).pop("kernel_", None)  # of an earlier fit
             return
         terms: list[Kernel] = [
             Scaled(kernel, float(weight))

@@ -21,7 +21,7 @@ from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
 
 
-class KernelLearner(BaseEstimator):  # type: ignore[misc]
+class KernelLearner(BaseEstimator):
     """Learn the parameters of any kernel expression by climbing a measure.
 
     Positive parameters (length scales, factors) move on the log scale, others as they are. With
@@ -33,8 +33,8 @@ class KernelLearner(BaseEstimator):  # type: ignore[misc]
         The kernel whose parameters are the first start. Default: a Gaussian that suits the spread
         of the data.
     measure : str, default="cka"
-        Any measure, or "radius_margin" (logarithm of the bound), "marginal_likelihood" (per sample),
-        "ridge_loo" (mean squared leave-one-out error of kernel ridge) or "kernel_fisher".
+        Any measure, or "radius_margin" (logarithm of the bound), "marginal_likelihood" (per
+        sample), "ridge_loo" (mean squared leave-one-out error of kernel ridge) or "kernel_fisher".
     solver : {"lbfgs", "ascent"}, default="lbfgs"
         Quasi-Newton, or gradient ascent with backtracking.
     n_starts : int, default=1
@@ -204,7 +204,11 @@ class KernelLearner(BaseEstimator):  # type: ignore[misc]
                     for shape, log in zip(chart.shapes, chart.logs, strict=True)
                 ]
             )
-            size = max(float(np.abs(theta[np.isnan(spread)]).mean()), 1.0) if np.isnan(spread).any() else 1.0
+            size = (
+                max(float(np.abs(theta[np.isnan(spread)]).mean()), 1.0)
+                if np.isnan(spread).any()
+                else 1.0
+            )
             spread = np.where(np.isnan(spread), size, spread)
             starts.append(theta + spread * rng.standard_normal(len(theta)))
         return starts
@@ -212,7 +216,7 @@ class KernelLearner(BaseEstimator):  # type: ignore[misc]
     def _run(self, problem: Problem, chart: Chart, sign: float) -> tuple[Ascent, Array]:
         best: Ascent | None = None
         values = np.full(int(self.n_starts), np.nan)
-        failure: ValueError | None = None
+        failure = ValueError("Expected a start where the measure is defined, got none.")
         for number, theta in enumerate(self._starts(chart, chart.read(problem.kernel))):
             watch = Watch("KernelLearner", None, 10, self.verbose, self.callback)
             try:
@@ -227,7 +231,7 @@ class KernelLearner(BaseEstimator):  # type: ignore[misc]
                 )
             except ValueError as error:
                 # A random start may lie where the measure is undefined; the others count.
-                failure = failure or error
+                failure = error if best is None else failure
                 continue
             values[number] = found.value
             if best is None or sign * found.value > sign * best.value:
@@ -236,7 +240,6 @@ class KernelLearner(BaseEstimator):  # type: ignore[misc]
                 best = Ascent(**{**vars(best), "status": "interrupted", "advice": found.advice})
                 break
         if best is None:
-            assert failure is not None
             raise failure
         return best, values
 
@@ -244,8 +247,9 @@ class KernelLearner(BaseEstimator):  # type: ignore[misc]
         names = chart.at_limits(theta)
         if names:
             warnings.warn(
-                f"KernelLearner: {', '.join(names)} ended on a bound. If that is not where the best "
-                "kernel should be, set bounds= wider, scale the features, or leave the term out.",
+                f"KernelLearner: {', '.join(names)} ended on a bound. If that is not where the "
+                "best kernel should be, set bounds= wider, scale the features, or leave the "
+                "term out.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -25,15 +25,16 @@ PROJECTIONS = {"kta": "plain", "cka": "centred", "cka_debiased": "debiased"}
 MIXINGS = ("linear", "circle")
 
 
-class TwoGaussianLearner(BaseEstimator):  # type: ignore[misc]
+class TwoGaussianLearner(BaseEstimator):
     r"""Learn the mixture of two Gaussians that aligns best with the target.
 
     .. math:: k = u\,k_{\sigma_1} + (1 - u)\,k_{\sigma_2} \quad\text{or}\quad
               u\,k_{\sigma_1} + \sqrt{1 - u^2}\,k_{\sigma_2}
 
-    The share u has a closed form for every sigma2; eliminating it leaves a function of sigma2 alone,
-    whose local maxima are all bracketed on a grid, refined by guarded Newton steps on the log scale,
-    and compared with the limits sigma2 -> 0 (identity) and sigma2 -> infinity (constant).
+    The share u has a closed form for every sigma2; eliminating it leaves a function of sigma2
+    alone, whose local maxima are all bracketed on a grid, refined by guarded Newton steps on the
+    log scale, and compared with the limits sigma2 -> 0 (identity) and sigma2 -> infinity
+    (constant).
 
     Parameters
     ----------
@@ -172,7 +173,8 @@ class TwoGaussianLearner(BaseEstimator):  # type: ignore[misc]
         del self._rows
         if interrupted:
             warnings.warn(
-                "TwoGaussianLearner: interrupted; the best mixture so far is kept. Fit again for more.",
+                "TwoGaussianLearner: interrupted; the best mixture so far is kept. "
+                "Fit again for more.",
                 ConvergenceWarning,
                 stacklevel=2,
             )

@@ -103,7 +103,9 @@ def penalty_path(
             step = clone(base).set_params(l1=float(penalty), init=start)
             with warnings.catch_warnings():
                 # A penalty that removes every feature is the end of the path, no surprise.
-                warnings.filterwarnings("ignore", "TransformLearner: the penalty", ConvergenceWarning)
+                warnings.filterwarnings(
+                    "ignore", "TransformLearner: the penalty", ConvergenceWarning
+                )
                 step.fit(X[learn], y[learn])
             start, value = np.diag(step.components_).copy(), step.value_
             score = watch.value(step.kernel_) if start.any() else np.nan

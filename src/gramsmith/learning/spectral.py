@@ -26,14 +26,14 @@ THRESHOLDS = tuple(10.0**-k for k in range(1, 8))
 DENSE = 4000  # samples up to which "auto" takes all eigenvectors
 
 
-class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Reweight the eigen-directions of a kernel by their alignment with the target.
 
     .. math:: G = \sum_n \alpha_n v_n v_n', \qquad \alpha_n = v_n' T v_n, \qquad
               \psi(x) = \alpha^{1/2} D^{-1} V' k(X, x)
 
-    These are the weights of largest alignment for the eigenvectors v of the training matrix, and one
-    feature map gives the kernel of new points (Algorithm 1 of Kandola & Shawe-Taylor). Small
+    These are the weights of largest alignment for the eigenvectors v of the training matrix, and
+    one feature map gives the kernel of new points (Algorithm 1 of Kandola & Shawe-Taylor). Small
     eigenvalues must go, because the map divides by them: the threshold decides how well the result
     generalises.
 
@@ -145,7 +145,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
         kernel = clone(as_kernel(self.kernel, X))
         target = make_target(y, self.target, task=self.task)
-        self.held_out_ = None
+        self.held_out_: Array | None = None
         self.threshold_ = self._choose(kernel, X, target)
         values, coef, rows, alphas = self._solve(kernel, X, target, self.threshold_)
         samples = X if rows is None else take_rows(X, rows)
@@ -153,7 +153,6 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.alphas_ = alphas
         self.kernel_ = Composed(Linear(), SpectralMap(kernel, samples, coef))
         self.value_ = _spectral_alignment(alphas, target)
-        self._n_features_out = len(values)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -173,6 +172,10 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 self, X, dtype=(np.float64, np.float32), accept_sparse="csr", reset=False
             )
         return np.asarray(self.kernel_.map(X))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.alphas_)
 
     # ---- how ----------------------------------------------------------------------------------
 
@@ -276,7 +279,7 @@ def _eigenvectors(gram: Gram, count: int | None) -> tuple[Array, Array]:
 def _weights(V: Array, target: Target) -> Array:
     """Return v_n' T v_n for the columns of V, not below 0."""
     B = target.V.T @ V
-    return np.maximum(np.einsum("in,ij,jn->n", B, target.M, B), 0.0)
+    return np.asarray(np.maximum(np.einsum("in,ij,jn->n", B, target.M, B), 0.0))
 
 
 def _spectral_alignment(alphas: Array, target: Target) -> float:
@@ -288,4 +291,8 @@ def _feature_alignment(U: Array, target: Target) -> float:
     """Return the alignment of UU' with the target."""
     size = float(np.linalg.norm(U.T @ U))
     B = U.T @ target.V
-    return float(np.einsum("ni,ij,nj->", B, target.M, B) / (size * target.norm(target.M))) if size else 0.0
+    return (
+        float(np.einsum("ni,ij,nj->", B, target.M, B) / (size * target.norm(target.M)))
+        if size
+        else 0.0
+    )

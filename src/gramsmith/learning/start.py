@@ -29,9 +29,7 @@ def check_structure(structure: str, rank: int | None, p: int) -> int:
     return int(rank)
 
 
-def make_start(
-    X: Array, structure: str, q: int, init: Any, scale: float | None, rng: Any
-) -> Array:
+def make_start(X: Array, structure: str, q: int, init: Any, scale: float | None, rng: Any) -> Array:
     """Return the first S: shape (p,) for a diagonal map, else (p, q).
 
     The rank of S never grows and a weight of zero stays zero, because every derivative has S as a

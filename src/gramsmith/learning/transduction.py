@@ -30,7 +30,7 @@ def transductive_alignment(
 ) -> Array:
     r"""Return the kernel matrix of all samples whose eigen-directions align with known labels.
 
-    .. math:: G = \sum_n \alpha_n v_n v_n', \qquad v_n \text{ eigenvectors of } K \text{ over all rows}
+    .. math:: G = \sum_n \alpha_n v_n v_n', \qquad K v_n = \lambda_n v_n \text{ over all rows}
 
     On the training rows the v are not orthogonal. The exact weights minimise
     :math:`\|\sum_n \alpha_n v_n v_n' - T\|` there over :math:`\alpha \ge 0`; the rule of the paper,

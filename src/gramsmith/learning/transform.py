@@ -27,7 +27,7 @@ from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import Target, make_target
 
 
-class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Learn a linear map S of the inputs of a kernel by climbing a measure.
 
     .. math:: k_S(x, z) = k(S'x, S'z), \qquad \text{by default } \exp(-\|S'x - S'z\|^2)
@@ -118,8 +118,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     >>> X = rng.normal(size=(100, 5))
     >>> y = X[:, 0] * X[:, 1] > 0
     >>> learner = gs.TransformLearner().fit(X, y)
-    >>> learner.feature_importances_[:2].sum().round(2)
-    0.99
+    >>> bool(learner.feature_importances_[:2].sum() > 0.95)
+    True
     """
 
     def __init__(
@@ -249,8 +249,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 )
         if self.batch_size is not None and (self.solver != "ascent" or self.batch_size < 8):
             raise ValueError(
-                f'Expected batch_size >= 8 with solver="ascent", got batch_size={self.batch_size!r} '
-                f'with solver={self.solver!r}. Use solver="ascent" for mini-batches.'
+                f'Expected batch_size >= 8 with solver="ascent", got batch_size='
+                f"{self.batch_size!r} with solver={self.solver!r}. Use gradient ascent for batches."
             )
         return check_structure(self.structure, self.rank, p)
 
@@ -328,7 +328,10 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.value_ = found.value
         self.history_ = found.history
         self.n_iter_ = found.n_iter
-        self._n_features_out = len(self.components_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
 
     def _report(self, found: Ascent, chart: Chart) -> None:
         warn_unless_converged(found, "TransformLearner")
