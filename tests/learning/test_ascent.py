@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+
+import golden
+import gramsmith as gs
+from gramsmith.learning.ascent import Problem, Watch, maximise
+from gramsmith.learning.chart import make_chart
+from gramsmith.learning.criterion import make_objective
+from gramsmith.targets import make_target
+
+SOLVERS = ("lbfgs", "ascent")
+
+
+def bowl(theta):
+    """A concave parabola with its top, 3, at (1, 2)."""
+    gap = theta - np.array([1.0, 2.0])
+    value = 3.0 - gap @ (np.array([1.0, 5.0]) * gap)
+    return value, value, -2.0 * np.array([1.0, 5.0]) * gap
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_finds_the_top(solver):
+    found = maximise(bowl, np.array([4.0, -3.0]), Watch("x"), solver=solver, tol=1e-10)
+    assert found.converged
+    assert found.value == pytest.approx(3.0, abs=1e-6)
+    np.testing.assert_allclose(found.theta, [1.0, 2.0], atol=1e-3)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_no_iteration_lowers_the_score(solver):
+    kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.eye(3) * 0.5)
+    problem = Problem(
+        kernel,
+        make_chart(kernel, ["map__S"]),
+        make_objective("kta", golden.X, make_target(golden.y)),
+    )
+    found = maximise(problem, problem.chart.read(kernel), Watch("x"), solver=solver)
+    assert found.converged
+    assert np.all(np.diff(found.history["score"]) >= -1e-12)
+    assert found.n_iter == len(found.history["score"]) - 1
+    assert found.history["gradient_norm"][-1] < found.history["gradient_norm"][0]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_stays_inside_limits(solver):
+    limits = np.array([[-5.0, 0.5], [-5.0, 5.0]])
+    found = maximise(
+        bowl, np.array([-1.0, 0.0]), Watch("x"), solver=solver, limits=limits, tol=1e-9
+    )
+    np.testing.assert_allclose(found.theta, [0.5, 2.0], atol=1e-3)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_says_when_iterations_ran_out(solver):
+    found = maximise(bowl, np.array([40.0, -30.0]), Watch("x"), solver=solver, max_iter=1, tol=0.0)
+    assert not found.converged
+    assert found.status == "max_iter"
+    assert "max_iter" in found.advice
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_an_interrupt_keeps_the_best(solver):
+    calls = []
+
+    def interrupted(theta):
+        calls.append(theta)
+        if len(calls) > 8:
+            raise KeyboardInterrupt
+        return bowl(theta)
+
+    found = maximise(interrupted, np.array([4.0, -3.0]), Watch("x"), solver=solver)
+    assert found.status == "interrupted"
+    assert found.value == max(found.history["value"])
+    assert found.value > bowl(np.array([4.0, -3.0]))[0]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_callback_sees_numbers_and_can_stop(solver):
+    rows = []
+
+    def callback(info):
+        rows.append(info)
+        return len(rows) == 2
+
+    found = maximise(bowl, np.array([4.0, -3.0]), Watch("x", callback=callback), solver=solver)
+    assert found.converged  # stopped on request
+    assert [row["iteration"] for row in rows] == [0, 1]
+    assert set(rows[0]) == {"iteration", "value", "score", "step", "gradient_norm"}
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_holes_in_the_objective_are_stepped_over(solver):
+    def holed(theta):
+        return (-np.inf, np.nan, np.zeros(2)) if theta[0] > 1.5 else bowl(theta)
+
+    found = maximise(holed, np.array([-3.0, -3.0]), Watch("x"), solver=solver, tol=1e-10)
+    assert found.value == pytest.approx(3.0, abs=1e-2)
+
+
+def test_an_undefined_start_is_refused():
+    with pytest.raises(ValueError, match="finite"):
+        maximise(lambda x: (-np.inf, np.inf, np.zeros(1)), np.zeros(1), Watch("x"))
+
+
+def test_held_out_value_chooses_the_iterate():
+    """The held-out optimum lies before the top; it is kept although the ascent goes on."""
+    watch = Watch("x", held_out=lambda theta: -abs(theta[0] - 2.0), patience=3)
+    found = maximise(bowl, np.array([9.0, 2.0]), watch, solver="ascent", tol=1e-12)
+    best = np.argmax(found.history["held_out"])
+    assert found.value == found.history["value"][best]
+    assert found.n_iter <= best + 3
+
+
+def test_verbose_prints_a_line_per_iteration(capsys):
+    found = maximise(bowl, np.array([4.0, -3.0]), Watch("Name", verbose=1))
+    assert capsys.readouterr().out.count("[Name]") == found.n_iter + 1

@@ -1,0 +1,29 @@
+"""What every learner owes scikit-learn: its checks, cloning, determinism, data frames."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramsmith as gs
+
+LEARNERS = [
+    gs.TransformLearner(max_iter=50),
+    gs.TransformLearner(structure="full", measure="kta", max_iter=50),
+    gs.TransformLearner(structure="low_rank", rank=1, solver="ascent", max_iter=100),
+    gs.TransformLearner("linear", max_iter=50),
+    gs.KernelLearner(max_iter=50),
+    gs.KernelLearner(measure="ridge_loo", max_iter=20),
+    gs.TwoGaussianLearner(n_grid=8),
+    gs.TwoGaussianLearner(sigma1=1.0, sigma2=2.0, measure="cka", n_grid=4),
+    gs.KernelCombination(),
+    gs.KernelCombination(["linear", "rbf"], method="align", measure="kta"),
+    gs.SpectralAligner(),
+    gs.SpectralAligner(threshold="auto", method="cholesky", max_rank=20, random_state=0),
+]
+
+# The checks fit noise of thirty samples: that a search ends early there is no failure.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@parametrize_with_checks(LEARNERS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
