@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from gramsmith.selection import rank_kernels as rank_kernels
     from gramsmith.storage import ModelFormatError as ModelFormatError
     from gramsmith.storage import load_model as load_model
+    from gramsmith.storage import read_fasta as read_fasta
     from gramsmith.storage import save_model as save_model
 
 
@@ -174,6 +175,7 @@ _PUBLIC = {
     # keeping
     "ModelFormatError": "gramsmith.storage",
     "load_model": "gramsmith.storage",
+    "read_fasta": "gramsmith.storage",
     "save_model": "gramsmith.storage",
 }
 

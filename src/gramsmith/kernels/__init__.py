@@ -1,7 +1,8 @@
 """Kernels: how two samples compare. The one place with derivatives of kernels.
 
 A kernel of vectors is two formulas on top of a geometry (`radial`, `inner`); `algebra`, `maps` and
-`normalized` build kernels from kernels; `precomputed` and `adapt` take kernels from elsewhere.
+`normalized` build kernels from kernels; `precomputed` and `adapt` take kernels from elsewhere;
+`sets` and `strings` compare samples that are not vectors.
 """
 
 from gramsmith.kernels.adapt import as_kernel as as_kernel
@@ -36,3 +37,10 @@ from gramsmith.kernels.radial import Laplacian as Laplacian
 from gramsmith.kernels.radial import Matern as Matern
 from gramsmith.kernels.radial import Periodic as Periodic
 from gramsmith.kernels.radial import RationalQuadratic as RationalQuadratic
+from gramsmith.kernels.sets import AllSubsets as AllSubsets
+from gramsmith.kernels.strings import AllSubstrings as AllSubstrings
+from gramsmith.kernels.strings import Mismatch as Mismatch
+from gramsmith.kernels.strings import Spectrum as Spectrum
+from gramsmith.kernels.strings import Subsequence as Subsequence
+from gramsmith.kernels.strings import Subtree as Subtree
+from gramsmith.kernels.strings import WeightedDegree as WeightedDegree

@@ -47,6 +47,7 @@ class Kernel(BaseEstimator, SklearnKernel):
 
     positive: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
+    ranges: ClassVar[dict[str, tuple[float, float]]] = {}  # of positive parameters, if not BOUNDS
 
     # scikit-learn's Kernel compares by value, which makes `kernel == "precomputed"` and hashing
     # unreliable; identity is what estimators expect.
@@ -270,12 +271,18 @@ class Kernel(BaseEstimator, SklearnKernel):
     def hyperparameters(self) -> list[Hyperparameter]:
         """The parameters of `theta` in scikit-learn's own terms."""
         sizes = {name: np.size(self._lookup(name)) for name in self._theta_names()}
-        return [Hyperparameter(name, "numeric", BOUNDS, size) for name, size in sizes.items()]
+        return [
+            Hyperparameter(name, "numeric", self.range_of(name), size)
+            for name, size in sizes.items()
+        ]
 
     @property
     def bounds(self) -> Array:
         """Bounds of `theta`, shape (len(theta), 2)."""
-        return np.asarray(np.log(np.array([BOUNDS] * len(self.theta), dtype=float).reshape(-1, 2)))
+        names = self._theta_names()
+        pairs = [[self.range_of(name)] * int(np.size(self._lookup(name))) for name in names]
+        flat = np.array([pair for group in pairs for pair in group], dtype=float)
+        return np.asarray(np.log(flat.reshape(-1, 2)))
 
     @property
     def n_dims(self) -> int:
@@ -287,6 +294,12 @@ class Kernel(BaseEstimator, SklearnKernel):
         copy: Kernel = clone(self)
         copy.theta = theta
         return copy
+
+    def range_of(self, name: str) -> tuple[float, float]:
+        """Return the bounds of a positive parameter, given by its nested name, in its own units."""
+        path, _, last = name.rpartition("__")
+        owner = self._lookup(path) if path else self
+        return getattr(owner, "ranges", {}).get(last, BOUNDS)  # type: ignore[no-any-return]
 
     def _theta_names(self) -> list[str]:
         return list(self.parameter_names(kinds=("positive",)))

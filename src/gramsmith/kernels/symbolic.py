@@ -42,10 +42,11 @@ class DecayKernel(SymbolicKernel):
 
     positive: ClassVar[tuple[str, ...]] = ("decay",)
     ranges: ClassVar[dict[str, tuple[float, float]]] = {"decay": (1e-5, 1.0)}
-    decay: float
+    decay: Any
 
     def check_parameters(self) -> None:
-        if not isinstance(self.decay, int | float | np.number) or not 0.0 < self.decay <= 1.0:
+        number = isinstance(self.decay, int | float | np.number)
+        if not number or not 0.0 < self.decay <= 1.0:
             raise ValueError(
                 f"{type(self).__name__}: expected 0 < decay <= 1, got {self.decay!r}. "
                 "Use 1.0 for no decay, or 0.5."

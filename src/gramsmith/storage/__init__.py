@@ -2,6 +2,7 @@
 
 from gramsmith.storage.container import ModelFormatError
 from gramsmith.storage.encode import NotStorable
+from gramsmith.storage.fasta import read_fasta
 from gramsmith.storage.models import (
     ModelSummary,
     check_storable,
@@ -17,5 +18,6 @@ __all__ = [
     "check_storable",
     "inspect_model",
     "load_model",
+    "read_fasta",
     "save_model",
 ]

@@ -126,9 +126,9 @@ def check_symbols(alphabet: Alphabet, X: Sequences, owner: str) -> None:
     symbol = fold(X[row], alphabet.case)[position]
     shown = "".join(map(str, alphabet.symbols[:30])) if alphabet.text else alphabet.symbols[:10]
     raise ValueError(
-        f"{owner}: expected symbols of the alphabet {shown!r}, got {symbol!r} at position {position} "
-        f"of string {row}. Extend alphabet=, set case='upper' if only the case differs, or set "
-        "unknown='gap' to let such symbols match nothing."
+        f"{owner}: expected symbols of the alphabet {shown!r}, got {symbol!r} at position "
+        f"{position} of string {row}. Extend alphabet=, set case='upper' if only the "
+        "case differs, or set unknown='gap' to let such symbols match nothing."
     )
 
 

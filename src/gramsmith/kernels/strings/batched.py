@@ -23,7 +23,7 @@ def _batches(
     starts_a: Any,
     codes_b: Any,
     starts_b: Any,
-    I: Any,  # noqa: E741
+    I: Any,
     J: Any,
     most: int | None = None,
 ) -> Iterator[tuple[slice, Array, Array]]:
@@ -54,7 +54,7 @@ def subsequences(
     starts_a: Any,
     codes_b: Any,
     starts_b: Any,
-    I: Any,  # noqa: E741
+    I: Any,
     J: Any,
     length: int,
     decay: float,
@@ -122,13 +122,13 @@ def runs(
     starts_a: Any,
     codes_b: Any,
     starts_b: Any,
-    I: Any,  # noqa: E741
+    I: Any,
     J: Any,
     weights: Any,
     band: Any,
     out: Any,
 ) -> None:
-    """Write Σ band[|i - j|] weights[r(i, j)], r the length of the common substring that ends there."""
+    """Write Σ band[|i - j|] weights[r(i, j)], r the length of the common substring ending there."""
     cap = len(weights) - 1
     reach = len(band)
     for part, S, T in _batches(codes_a, starts_a, codes_b, starts_b, I, J, 2 * reach):
@@ -149,13 +149,13 @@ def near_matches(
     starts_a: Any,
     codes_b: Any,
     starts_b: Any,
-    I: Any,  # noqa: E741
+    I: Any,
     J: Any,
     k: int,
     weights: Any,
     out: Any,
 ) -> None:
-    """Write Σ weights[d] over the pairs of windows of k symbols without gaps, d their mismatches."""
+    """Write Σ weights[d] over the pairs of windows of k symbols without gaps, d apart."""
     # A gap counts like k + 1 mismatches, so that its windows fall on the zeros behind the table.
     table = np.concatenate([weights, np.zeros(k * (k + 1) + 1)])
     for part, S, T in _batches(codes_a, starts_a, codes_b, starts_b, I, J):

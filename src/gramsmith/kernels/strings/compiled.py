@@ -44,7 +44,7 @@ def compile_loop(loop: Callable[..., Any]) -> Any:
 
 
 def run(loop: Callable[..., Any], *arguments: Any) -> Any:
-    """Run a loop that fills arrays: compiled, or on lists, which Python reads faster than arrays."""
+    """Run a loop that fills arrays: compiled, or on lists, which Python reads faster."""
     if available():
         return compile_loop(loop)(*arguments)
     plain = [x.tolist() if isinstance(x, np.ndarray) else x for x in arguments]
@@ -60,7 +60,7 @@ def subsequences(
     starts_a: Any,
     codes_b: Any,
     starts_b: Any,
-    I: Any,  # noqa: E741
+    I: Any,
     J: Any,
     length: int,
     decay: float,
@@ -151,7 +151,7 @@ def runs(
     starts_a: Any,
     codes_b: Any,
     starts_b: Any,
-    I: Any,  # noqa: E741
+    I: Any,
     J: Any,
     weights: Any,
     band: Any,
@@ -184,13 +184,13 @@ def near_matches(
     starts_a: Any,
     codes_b: Any,
     starts_b: Any,
-    I: Any,  # noqa: E741
+    I: Any,
     J: Any,
     k: int,
     weights: Any,
     out: Any,
 ) -> None:
-    """Write Σ weights[d] over the pairs of windows of k symbols without gaps, d their mismatches."""
+    """Write Σ weights[d] over the pairs of windows of k symbols without gaps, d apart."""
     for p in range(len(I)):
         x = codes_a[starts_a[I[p]] : starts_a[I[p] + 1]]
         z = codes_b[starts_b[J[p]] : starts_b[J[p] + 1]]

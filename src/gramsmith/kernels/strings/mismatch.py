@@ -37,8 +37,8 @@ class Mismatch(SequenceKernel):
     m : int, default=1
         The number of differences allowed, less than k.
     alphabet : str or sequence, optional
-        The symbols A. The value depends on their number, so state it for values that can be compared
-        between data sets. Default: the symbols of the data.
+        The symbols A. The value depends on their number, so state them where values of several data
+        sets are compared. Default: the symbols of the data.
     case : {"keep", "upper", "lower"}, default="keep"
         Whether "a" and "A" are different symbols, or made equal first.
     unknown : {"error", "gap"}, default="error"
@@ -59,8 +59,8 @@ class Mismatch(SequenceKernel):
 
     References
     ----------
-    C. Leslie, E. Eskin, A. Cohen, J. Weston, W. S. Noble. Mismatch string kernels for discriminative
-    protein classification. Bioinformatics 20, 2004.
+    C. Leslie, E. Eskin, A. Cohen, J. Weston, W. S. Noble. Mismatch string kernels for
+    discriminative protein classification. Bioinformatics 20, 2004.
 
     Examples
     --------
@@ -91,8 +91,8 @@ class Mismatch(SequenceKernel):
         check_whole("Mismatch", "m", self.m, 0)
         if self.m >= self.k:
             raise ValueError(
-                f"Mismatch: expected m < k, got m={self.m} and k={self.k}; otherwise all substrings "
-                "are alike. Use m=1."
+                f"Mismatch: expected m < k, got m={self.m} and k={self.k}; otherwise all "
+                "substrings are alike. Use m=1."
             )
 
     def frame(self, *Xs: Any) -> Any:
@@ -168,8 +168,8 @@ def common_neighbours(A: int, k: int, m: int) -> Array:
     """Return N(d), d = 0 ... k: how many words lie within m mismatches of two words at distance d.
 
     Of the d places where the two differ, the word may agree with the first in i, with the second in
-    j, and with neither in the others (A - 2 ways each); of the k - d equal places it may differ in r
-    (A - 1 ways each).
+    j, and with neither in the others (A - 2 ways each); of the k - d equal places it may differ in
+    r (A - 1 ways each).
     """
     N = np.zeros(k + 1)
     for d in range(k + 1):

@@ -41,7 +41,7 @@ def tile_of_pairs(loop: str, a: Embedding, b: Embedding, *options: Any) -> Array
         i, j = np.triu_indices(len(a))
     else:
         i, j = np.divmod(np.arange(len(a) * len(b)), len(b))
-    I, J = order_a[i], order_b[j]  # noqa: E741
+    I, J = order_a[i], order_b[j]
     values = _run(loop, flat_a, flat_b, I, J, *options)
     K = np.empty((len(a), len(b)))
     K[I, J] = values
@@ -59,7 +59,7 @@ def diagonal_of_pairs(loop: str, a: Embedding, *options: Any) -> Array:
     return d
 
 
-def _run(loop: str, flat_a: Any, flat_b: Any, I: Array, J: Array, *options: Any) -> Array:  # noqa: E741
+def _run(loop: str, flat_a: Any, flat_b: Any, I: Array, J: Array, *options: Any) -> Array:
     out = np.zeros(len(I))
     if compiled.available():
         run = compiled.compile_loop(getattr(compiled, loop))

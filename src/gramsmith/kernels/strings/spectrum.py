@@ -91,7 +91,7 @@ class Spectrum(SequenceKernel):
 
     def __init__(
         self,
-        k: int | tuple[int, int] = 3,
+        k: Any = 3,
         presence: bool = False,
         alphabet: Any = None,
         case: str = "keep",
@@ -107,7 +107,7 @@ class Spectrum(SequenceKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        pair = (self.k, self.k) if np.isscalar(self.k) else tuple(self.k)  # type: ignore[arg-type]
+        pair = self._lengths()
         if len(pair) != 2:
             raise ValueError(
                 f"Spectrum: expected k to be a length or a pair (low, high), got {self.k!r}. "
@@ -121,8 +121,11 @@ class Spectrum(SequenceKernel):
                 f"Use k=({pair[1]}, {pair[0]})."
             )
 
+    def _lengths(self) -> tuple[Any, ...]:
+        return tuple(self.k) if isinstance(self.k, list | tuple) else (self.k, self.k)
+
     def frame(self, *Xs: Any) -> Vocabulary:
-        low, high = (self.k, self.k) if np.isscalar(self.k) else self.k  # type: ignore[misc]
+        low, high = self._lengths()
         return Vocabulary.of(self.symbols(*Xs), Xs, range(int(low), int(high) + 1))
 
     def features(self, X: Any, frame: Any = None) -> Any:

@@ -54,9 +54,9 @@ class AllSubstrings(DecayKernel, SequenceKernel):
 
     Notes
     -----
-    The substrings of all samples are the nodes of one suffix tree, built by sorting suffixes; a node
-    is one sparse feature. Where strings are so alike that the features outgrow memory, pairs of
-    strings are compared instead, in :math:`|s|\,|t|` steps and memory linear in their length.
+    The substrings of all samples are the nodes of one suffix tree, built by sorting suffixes; a
+    node is one sparse feature. Where strings are so alike that the features outgrow memory, pairs
+    of strings are compared instead, in :math:`|s|\,|t|` steps and memory linear in their length.
 
     References
     ----------

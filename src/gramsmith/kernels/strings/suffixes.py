@@ -131,7 +131,7 @@ def _common_prefixes(ranks: list[Array], order: Array) -> Array:
 
 
 def _tree(common: Array) -> tuple[Array, Array, Array]:
-    """Return the suffix tree of sorted suffixes: parent of each leaf; parent, depth of each node."""
+    """Return the suffix tree of sorted suffixes: parents of leaves; parents, depths of nodes."""
     n = len(common)
     leaf = np.zeros(n, dtype=np.int64)
     parent = np.full(n + 1, -1, dtype=np.int64)

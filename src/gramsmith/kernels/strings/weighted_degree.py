@@ -39,9 +39,9 @@ class WeightedDegree(SequenceKernel):
 
     Notes
     -----
-    Sites are aligned at their first symbol; those of other length are compared as far as both reach.
-    With shift the kernel stays positive semidefinite: the weights of two places form a Toeplitz
-    matrix whose symbol :math:`1 + \sum_{l=1}^{S} \cos(l \theta) / (l + 1)` is at least 1/2
+    Sites are aligned at their first symbol; sites of unequal length are compared as far as both
+    reach. With shift the kernel stays positive semidefinite: the weights of two places form a
+    Toeplitz matrix whose symbol :math:`1 + \sum_{l=1}^{S} \cos(l \theta) / (l + 1)` is at least 1/2
     (Rogosinski and Szegö).
 
     References
