@@ -71,8 +71,8 @@ def shown_methods(item):
     return methods
 
 
-def escape_bars(app, what, name, item, options, lines):
-    """Let |x| mean an absolute value in docstrings, where reST would see a substitution."""
+def escape_symbols(app, what, name, item, options, lines):
+    """Let |x| and alpha_ stand for themselves in docstrings, where reST would see markup."""
     formula, session = None, False  # indentation of a math directive; inside an example
     for number, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
@@ -84,12 +84,14 @@ def escape_bars(app, what, name, item, options, lines):
         if formula is None and not session:
             parts = re.split(r"(`+[^`]*`+)", line)
             parts[::2] = [re.sub(r"(?<!\\)\|", r"\\|", part) for part in parts[::2]]
+            if not re.match(r"\s*[\w, ]+( : |$)", line):  # numpydoc reads those names itself
+                parts[::2] = [re.sub(r"(?<=\w)_(?!\w)", r"\\_", part) for part in parts[::2]]
             lines[number] = "".join(parts)
 
 
 def setup(app):
     """Register the docstring hook ahead of numpydoc's."""
-    app.connect("autodoc-process-docstring", escape_bars, priority=100)
+    app.connect("autodoc-process-docstring", escape_symbols, priority=100)
 
 
 autosummary_context = {
