@@ -153,6 +153,8 @@ def attributes(value: Any) -> dict[str, Any]:
 def refusal(value: Any, where: str) -> str:
     """Return why a value cannot be kept, and what to do instead."""
     kind = type(value).__name__
+    if callable(value) and where.endswith(".callback"):
+        return f"{where}: a file keeps no functions. Remove it: model.set_params(callback=None)."
     if callable(value) and not hasattr(value, "get_params"):
         return (
             f"{where}: expected numbers, text and known classes, got a function ({short(value)}). "

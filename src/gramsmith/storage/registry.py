@@ -125,21 +125,116 @@ _TRANSFORMERS = {
     **_estimator("gramsmith.kernels", "KernelNormalizer", diagonal_="array p", **_INPUTS),
 }
 
-# KernelSVC and KernelSVR: s support samples out of n, c classes, t machines (pairs of classes).
-_SUPPORT = {
-    "kernel_": "kernel",
+# A fitted machine is an expansion over s of its n training samples, with t outputs.
+_EXPANSION = {
     "n_samples_fit_": "count n",
-    "support_": "index n",
+    "kernel_": "kernel",
+    "support_": "index n s",
     "support_samples_": "samples s p | none",
     "coefficients_": "array s t",
-    "intercept_": "array t",
-    "n_iter_": "whole",
+    "intercept_": "array t | array 1",
     **_INPUTS,
 }
+_CLASSES = {"classes_": "labels c", **_EXPANSION}
+_RIDGE = {
+    **{"solver_": "text", "jitter_": "number", "n_iter_": "whole", "alpha_": "number"},
+    **{"alphas_": "array a", "loo_errors_": "loose *"},
+}
+
+
+def _machine(name: str, shared: dict[str, str], **own: str) -> dict[str, Entry]:
+    return _estimator("gramsmith.machines", name, **shared, **own)
+
 
 _MACHINES = {
-    **_estimator("gramsmith.machines.svm", "KernelSVC", classes_="labels c", **_SUPPORT),
-    **_estimator("gramsmith.machines.svm", "KernelSVR", **_SUPPORT),
+    **_estimator("gramsmith.machines.svm", "KernelSVC", **_CLASSES, n_iter_="whole"),
+    **_estimator("gramsmith.machines.svm", "KernelSVR", **_EXPANSION, n_iter_="whole"),
+    **_machine("ParzenClassifier", _CLASSES, thresholds_="loose *", loo_score_="real | none"),
+    **_machine(
+        "CentroidClassifier",
+        _CLASSES,
+        fsm_="loose c c | real",
+        class_error_bounds_="loose *",
+        error_bound_="real",
+    ),
+    **_machine(
+        "KernelFisherDiscriminant",
+        _CLASSES,
+        priors_="array c",
+        means_="array c t",
+        criteria_="loose *",
+        criterion_="real",
+        jitter_="number",
+    ),
+    **_machine(
+        "KernelPerceptron",
+        _CLASSES,
+        n_iter_="whole",
+        mistakes_="whole",
+        steps_="whole",
+        last_coefficients_="array s t",
+        moment_coefficients_="array s t",
+    ),
+    **_machine("KernelLogisticRegression", _CLASSES, objective_="number", n_iter_="whole"),
+    **_machine("KernelRidgeClassifier", {**_CLASSES, **_RIDGE}),
+    **_machine("KernelRidgeRegressor", {**_EXPANSION, **_RIDGE}, n_outputs_="whole", flat_="flag"),
+    **_machine(
+        "L2SVC",
+        _CLASSES,
+        n_iter_="whole",
+        jitter_="number",
+        squared_norms_="loose *",
+        margins_="loose *",
+        squared_radii_="loose *",
+        radius_margin_bounds_="loose *",
+        dual_variables_="array s t",
+    ),
+}
+
+_LEARNED = {"kernel_": "kernel", "value_": "real", **_INPUTS}
+
+
+def _learner(name: str, **own: str) -> dict[str, Entry]:
+    return _estimator("gramsmith.learning", name, **{**_LEARNED, **own})
+
+
+_LEARNERS = {
+    "SpectralMap": Entry("gramsmith.learning", "SpectralMap"),
+    **_learner(
+        "TransformLearner",
+        components_="array q p",
+        feature_importances_="array p",
+        history_="value",
+        n_iter_="whole",
+        _n_features_out="count q?",
+    ),
+    **_learner("KernelLearner", values_="loose *", history_="value", n_iter_="whole"),
+    **_learner(
+        "TwoGaussianLearner",
+        u_="number",
+        sigma1_="number",
+        sigma2_="number",
+        surface_="value",
+        history_="value",
+        n_iter_="whole",
+    ),
+    **_learner(
+        "KernelCombination",
+        kernel_="kernel?",
+        alignments_="loose m",
+        weights_="array m",
+        names_="list text",
+        kernels_="list kernel",
+        _shared="flag?",
+    ),
+    **_learner(
+        "SpectralAligner",
+        held_out_="loose * | none",
+        threshold_="number",
+        eigenvalues_="array q",
+        alphas_="array q",
+        _n_features_out="count q?",
+    ),
 }
 
 _SELECTION = {
@@ -149,15 +244,27 @@ _SELECTION = {
         numeric_="array p",
         mean_="array m",
         scale_="array m",
+        level_values_="array v",
+        level_counts_="array m",
         category_names_="labels c",
         category_counts_="array k",
         feature_names_out_="labels *",
         **_INPUTS,
     ),
+    **_estimator("gramsmith.selection.views", "TakeView", n_views_="whole"),
+    **_estimator(
+        "gramsmith.selection",
+        "KernelSelector",
+        "ranking_",
+        best_estimator_="model",
+        best_kernel_="kernel",
+        classes_="labels c?",
+        **_INPUTS,
+    ),
 }
 
 REGISTRY: Mapping[str, Entry] = MappingProxyType(
-    {**_KERNELS, **_TRANSFORMERS, **_MACHINES, **_SELECTION}
+    {**_KERNELS, **_TRANSFORMERS, **_MACHINES, **_LEARNERS, **_SELECTION}
 )
 
 

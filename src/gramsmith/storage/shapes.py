@@ -6,11 +6,12 @@ the object, or ``*`` for any size.
 
 =====================  =========================================================================
 ``array n p``          numbers, finite, of this shape (``loose n p``: NaN and infinities allowed)
-``index n``            whole numbers from 0 to n - 1, as an array of any length
+``index n s``          s whole numbers from 0 to n - 1
 ``labels k``           k labels: numbers, flags or texts
 ``samples n p``        n samples: dense or CSR rows with p numbers, or n objects
 ``count p``            a whole number, which is p
-``number``             a real number (``whole``, ``flag``, ``text``, ``none`` likewise)
+``number``             a finite number (``real``: NaN and infinities allowed)
+``whole``              a whole number; ``flag``, ``text`` and ``none`` likewise
 ``kernel``             a kernel; ``model`` an estimator; ``list x`` a list of those
 ``value``              anything
 =====================  =========================================================================
@@ -69,9 +70,9 @@ def _meets(value: Any, kind: str, axes: list[str], sizes: Sizes) -> bool:
         return numeric and _fits(value.shape, axes, sizes) and (kind == "loose" or finite(value))
     if kind == "index":
         whole = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1
-        if not whole or not value.size:
-            return whole
-        return bool(value.min() >= 0 and value.max() < sizes.get(axes[0], 0))
+        if not whole or not _fits(value.shape, axes[1:], sizes):
+            return False
+        return not value.size or bool(value.min() >= 0 and value.max() < sizes.get(axes[0], 0))
     if kind == "labels":
         flat = isinstance(value, np.ndarray) and value.dtype.kind in "fiubUO"
         return flat and value.ndim == 1 and _fits(value.shape, axes, sizes)
@@ -92,6 +93,7 @@ def _is_flag(value: Any) -> bool:
 
 _PLAIN: dict[str, Callable[[Any], bool]] = {
     "number": lambda v: isinstance(v, Real) and not _is_flag(v) and bool(np.isfinite(float(v))),
+    "real": lambda v: isinstance(v, Real) and not _is_flag(v),
     "whole": lambda v: isinstance(v, Integral) and not _is_flag(v),
     "flag": _is_flag,
     "text": lambda v: isinstance(v, str),
