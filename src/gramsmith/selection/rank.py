@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
@@ -130,10 +132,17 @@ def rank_kernels(
         progress=progress,
         checkpoint=checkpoint,
     ).run()
-    model = _fit_winner(hunt, inputs, X)
-    hunt.report("fit", 1, 1, hunt.candidates[hunt.order[0]].name)
-    names = inputs.encoders[0].feature_names_out_ if inputs.encoders[0] is not None else None
-    return KernelRanking(hunt, model, names)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = _fit_winner(hunt, inputs, X)
+    for item in caught:
+        warnings.warn(item.message, item.category, stacklevel=2)
+    converged = not any(issubclass(item.category, ConvergenceWarning) for item in caught)
+    best = hunt.candidates[hunt.order[0]]
+    hunt.report("fit", 1, 1, best.name)
+    encoder = inputs.encoders[best.view] if best.view < len(inputs.encoders) else None
+    names = None if encoder is None else encoder.feature_names_out_
+    return KernelRanking(hunt, model, names, converged)
 
 
 @dataclass(frozen=True)
@@ -230,6 +239,8 @@ LANDMARKS = 600
 
 def as_seed(random_state: Any) -> int:
     """Return a seed: the number itself, or one drawn from a RandomState."""
+    if random_state is None:
+        return 0
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))

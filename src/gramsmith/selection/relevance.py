@@ -1,0 +1,61 @@
+"""What the features and the samples look like to a kernel, for the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.gram import Gram
+from gramsmith.kernels import Gaussian, LinearMap
+from gramsmith.measures import get_measure
+from gramsmith.selection.candidates import Candidate, median_distances
+from gramsmith.targets import Target
+
+Array = npt.NDArray[Any]
+
+
+def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Array, str]:
+    """Return the relevance of every feature, and what it means.
+
+    For learned weights: the share of the feature in the mean squared distance. Otherwise: the rise of
+    the centred alignment when the feature counts more, d CKA / d log weight, at the winner's width
+    (at the median distance for kernels without one).
+
+    Parameters
+    ----------
+    candidate : Candidate
+    X : array of shape (n, p)
+    target : Target
+
+    Returns
+    -------
+    weights : array of shape (p,)
+    meaning : str
+    """
+    scale = getattr(candidate.kernel, "map", None)
+    if isinstance(scale, LinearMap) and np.ndim(scale.S) == 1:
+        share = np.asarray(scale.S, dtype=float) ** 2 * X.var(axis=0)
+        return share / max(float(share.sum()), 1e-300), "share of each feature in the learned distance"
+    width = getattr(candidate.kernel, "length_scale", None)
+    if candidate.family.partition(",")[0] != "gaussian" or np.ndim(width):
+        width = median_distances(X)[0] / np.sqrt(2.0)
+    kernel = Gaussian(np.full(X.shape[1], float(width)))  # type: ignore[arg-type]
+    G = Gram(kernel, X)
+    moments = G.moments(target, keep=True)
+    _, adjoint = get_measure("cka").value_and_adjoint(moments, target)
+    slope = np.asarray(G.pullback(adjoint, target, moments)[0].parameters["length_scale"], dtype=float)
+    return -slope * float(width), "rise of the centred alignment if the feature counted more"  # type: ignore[arg-type]
+
+
+def kernel_map(K: Array) -> Array:
+    """Return the two leading kernel principal components, shape (n, 2), with fixed signs."""
+    n = len(K)
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    values, vectors = np.linalg.eigh(0.5 * (centred + centred.T))
+    top = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
+    if top.shape[1] < 2:
+        top = np.column_stack([top, np.zeros(n)])
+    signs = np.sign(top[np.abs(top).argmax(axis=0), [0, 1]])
+    return np.asarray(np.round(top * np.where(signs == 0, 1.0, signs), 9))

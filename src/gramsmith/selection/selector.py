@@ -1,0 +1,246 @@
+"""KernelSelector: the whole selection as one estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from gramsmith.selection.inputs import is_table
+from gramsmith.selection.rank import rank_kernels
+
+Array = npt.NDArray[Any]
+
+
+def _classifies(selector: Any) -> bool:
+    return bool(selector.task != "regression")
+
+
+class _Selector(BaseEstimator):  # type: ignore[misc]
+    """What the two selectors share."""
+
+    kernels: Any
+    task: str
+    random_state: Any
+
+    def _select(self, X: Any, y: Any, groups: Any, sample_weight: Any, task: str) -> Any:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. "
+                "Pass one target per sample."
+            )
+        if is_table(X) and not hasattr(X, "columns"):
+            X = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                ensure_min_samples=2,
+            )
+            y = _as_column(y)
+        options = {
+            name: getattr(self, name)
+            for name in ("scoring", "cv", "time_budget", "n_jobs", "memory", "max_samples")
+        }
+        self.ranking_ = rank_kernels(
+            X,
+            y,
+            self.kernels,
+            task=task,
+            groups=groups,
+            class_weight=getattr(self, "class_weight", None),
+            sample_weight=sample_weight,
+            random_state=self.random_state,
+            **options,
+        )
+        self.best_estimator_ = self.ranking_.best_estimator
+        self.best_kernel_ = self.ranking_.best_kernel
+        encoder = getattr(self.best_estimator_, "named_steps", {}).get("encode")
+        if encoder is not None:
+            self.n_features_in_ = encoder.n_features_in_
+            if hasattr(encoder, "feature_names_in_"):
+                self.feature_names_in_ = encoder.feature_names_in_
+        return self
+
+    def _new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        if is_table(X) and not hasattr(X, "columns") and hasattr(self, "n_features_in_"):
+            if not hasattr(self, "feature_names_in_"):
+                dtype = (np.float64, np.float32)
+                return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
+        return X
+
+    def predict(self, X: Any) -> Array:
+        """Return the predictions of the winner.
+
+        Parameters
+        ----------
+        X : like in fit
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        X = self._new(X)
+        return np.asarray(self.best_estimator_.predict(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+class KernelSelector(ClassifierMixin, _Selector):  # type: ignore[misc]
+    """Choose a kernel, verify it and fit the machine, as one estimator.
+
+    The same as `rank_kernels`, inside `fit`: a test fold of `cross_val_score` has no part in the
+    choice. It is a classifier for scikit-learn unless ``task="regression"``.
+
+    Parameters
+    ----------
+    kernels : "auto", kernel, list, or dict of name -> kernel
+        See `rank_kernels`.
+    task : {"auto", "classification", "regression"}, default="auto"
+        "auto" takes real numbers as values to be predicted, everything else as classes; with
+        "regression", whole numbers are values too and scikit-learn's tools see a regressor.
+    scoring : str or callable, optional
+        A score of scikit-learn.
+    cv : int or splitter, optional
+        Folds of the contest.
+    class_weight : dict, "balanced" or None
+        Weights of the classes in training.
+    time_budget : float, optional
+        Seconds after which no further work is begun.
+    n_jobs : int, optional
+        Threads; default all cores.
+    memory : float, optional
+        Budget in MiB for tiles, see `Gram`.
+    max_samples : int, optional
+        Most rows used in any one step before the final fit.
+    random_state : int, RandomState or None, default=None
+        Decides samples and folds; None means 0, so that results can be repeated.
+
+    Attributes
+    ----------
+    ranking_ : KernelRanking
+        All kernels with the evidence.
+    best_estimator_ : estimator
+        The fitted winner.
+    best_kernel_ : Kernel
+        Its kernel.
+    classes_ : array of shape (n_classes,)
+        The labels, for classification.
+    n_features_in_ : int
+        The number of features, for tables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X = np.random.default_rng(0).normal(size=(90, 2))
+    >>> y = X[:, 0] ** 2 + X[:, 1] ** 2 > 1.4
+    >>> bool(cross_val_score(gs.KernelSelector(), X, y, cv=3).mean() > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        kernels: Any = "auto",
+        *,
+        task: str = "auto",
+        scoring: Any = None,
+        cv: Any = None,
+        class_weight: Any = None,
+        time_budget: float | None = None,
+        n_jobs: int | None = None,
+        memory: float | None = None,
+        max_samples: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.task = task
+        self.scoring = scoring
+        self.cv = cv
+        self.class_weight = class_weight
+        self.time_budget = time_budget
+        self.n_jobs = n_jobs
+        self.memory = memory
+        self.max_samples = max_samples
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> KernelSelector:
+        """Rank the kernels and fit the winner.
+
+        Parameters
+        ----------
+        X : data frame, array or sparse matrix of shape (n, p), or sequence of n strings
+        y : array of shape (n,)
+            Labels or values.
+        groups : array of shape (n,), optional
+            Samples of one group are never divided between training and test.
+        sample_weight : array of shape (n,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        KernelSelector
+        """
+        self._select(X, y, groups, sample_weight, self.task)
+        judge = self.ranking_._hunt.judge
+        if judge.classes is not None:
+            self.classes_ = judge.classes
+        elif hasattr(self, "classes_"):
+            del self.classes_
+        return self
+
+    @available_if(_classifies)
+    def decision_function(self, X: Any) -> Array:
+        """Return the decision values of the winner.
+
+        Parameters
+        ----------
+        X : like in fit
+
+        Returns
+        -------
+        array of shape (n,) for two classes, else (n, n_classes)
+        """
+        X = self._new(X)
+        return np.asarray(self.best_estimator_.decision_function(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy, or R² for values.
+
+        Parameters
+        ----------
+        X : like in fit
+        y : array of shape (n,)
+            Labels or values.
+        sample_weight : array of shape (n,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+        """
+        score = accuracy_score if hasattr(self, "classes_") else r2_score
+        return float(score(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.task == "regression":
+            tags.estimator_type = "regressor"
+            tags.classifier_tags, tags.regressor_tags = None, RegressorTags()
+        return tags
+
+
+def _as_column(y: Any) -> Any:
+    return column_or_1d(y, warn=True) if np.ndim(y) == 2 else y
