@@ -1,7 +1,9 @@
-"""Cholesky factors of dense positive definite matrices, with jitter where they are singular."""
+"""Dense positive definite matrices: factors, jitter where singular, repair where indefinite."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,3 +71,49 @@ class Definite:
         array of the shape of b
         """
         return np.asarray(cho_solve(self.factor, b, check_finite=False))
+
+
+def clip_negative(K: Array) -> tuple[Array, Callable[[Array], Array]]:
+    """Return K with its negative eigenvalues set to zero, with a warning if there were any.
+
+    A positive semidefinite K comes back as it is: its factor with a little jitter is proof enough,
+    and much cheaper than eigenvalues.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric.
+
+    Returns
+    -------
+    K : array of shape (n, n)
+    kept : callable
+        Turns coefficients a of the clipped kernel into such that k(x)'a predicts with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramsmith.solvers.definite import clip_negative
+    >>> K, kept = clip_negative(np.eye(2))
+    >>> K, kept(np.ones(2))
+    (array([[1., 0.],
+           [0., 1.]]), array([1., 1.]))
+    """
+    jitter = 1e-10 * float(np.mean(np.abs(K.diagonal()))) + float(np.finfo(float).tiny)
+    test = K.T.copy(order="F")
+    test[np.diag_indices_from(test)] += jitter
+    try:
+        cho_factor(test, lower=True, overwrite_a=True, check_finite=False)
+        return K, lambda A: A
+    except LinAlgError:
+        values, U = np.linalg.eigh(K)
+    if values[0] < -1e-9 * np.abs(values).max():
+        warnings.warn(
+            f"Expected a positive semidefinite Gram matrix, got eigenvalue {values[0]:.3g} (largest "
+            f"{values[-1]:.3g}). Negative eigenvalues are set to zero; use gramsmith.nearest_psd to "
+            "choose another correction.",
+            UserWarning,
+            stacklevel=3,
+        )
+    U, values = U[:, values > 0], values[values > 0]
+    return np.asarray((U * values) @ U.T), lambda A: np.asarray(U @ (U.T @ A))

@@ -1,0 +1,391 @@
+"""What all machines share: samples, weights, the kernel, and the expansion they end as.
+
+Every machine is, once fitted, a kernel expansion F(x) = Σ_s k(x, x_s) coefficients_s + intercept over
+some of its training samples. The fitted state is plain: arrays, numbers, strings and the kernel.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from gramsmith.gram import Gram
+from gramsmith.kernels import Gaussian, Kernel, Precomputed, as_kernel, check_kernel_matrix
+from gramsmith.targets import check_weights
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Training:
+    """Validated training samples, those of weight zero left out.
+
+    Parameters
+    ----------
+    X : array of shape (n, p), sequence of n objects, or Gram matrix
+    y : array of shape (n,) or (n, q)
+        Class numbers, or values.
+    w : array of shape (n,) or None
+        Positive weights; None means that all are one.
+    rows : int array of shape (n,)
+        Where the samples stood in what the user gave.
+    """
+
+    X: Any
+    y: Array
+    w: Array | None
+    rows: Array
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return len(self.rows)
+
+    @property
+    def weight(self) -> Array:
+        """The weights, ones where none were given."""
+        return np.ones(self.n) if self.w is None else self.w
+
+
+class KernelMachine(BaseEstimator):  # type: ignore[misc]
+    """Base class of all machines.
+
+    Subclasses take `kernel` as their first parameter, call `_begin` at the head of `fit`, and `_keep`
+    at its end.
+    """
+
+    kernel: Any
+    kernel_: Kernel
+    support_: Array
+    support_samples_: Any
+    coefficients_: Array
+    intercept_: Array
+    n_samples_fit_: int
+
+    # ---- what the kernel wants --------------------------------------------------------------
+
+    def _is_pairwise(self) -> bool:
+        kernel = self.kernel
+        named = isinstance(kernel, str) and kernel == "precomputed"
+        return named or isinstance(kernel, Precomputed)
+
+    def _asks(self, what: str, otherwise: bool) -> bool:
+        """Return a property of the kernel before it has seen data."""
+        kernel = self.kernel
+        if kernel is None:
+            kernel = Gaussian()
+        elif isinstance(kernel, str):
+            known = kernel if kernel != "precomputed" else "linear"
+            try:
+                kernel = as_kernel(known, gamma=1.0)
+            except ValueError:
+                return otherwise  # an unknown name: fit says so
+            if self._is_pairwise() and what == "accepts_sparse":
+                return False
+        return bool(getattr(kernel, what, otherwise))
+
+    def _takes_vectors(self) -> bool:
+        return self._asks("requires_vector_input", True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_pairwise()
+        tags.input_tags.sparse = self._asks("accepts_sparse", False)
+        tags.input_tags.positive_only = self._asks("requires_nonnegative_input", False)
+        if not self._takes_vectors():
+            tags.input_tags.string = True
+            tags.input_tags.two_d_array = False
+        return tags
+
+    # ---- at the head of fit -----------------------------------------------------------------
+
+    def _begin(
+        self, X: Any, y: Any, sample_weight: Any, *, classes: bool, many: bool = False
+    ) -> Training:
+        """Validate samples, targets and weights; resolve the kernel.
+
+        Parameters
+        ----------
+        classes : bool
+            Whether y holds class labels; then `classes_` is set and class numbers are returned.
+        many : bool
+            Whether y may have several columns.
+        """
+        X, y = self._check_pair(X, y, numeric=not classes, many=many)
+        n = len(y)
+        if self._is_pairwise() and X.shape[1] != n:
+            raise ValueError(
+                f"Expected a square Gram matrix, got shape {X.shape}. "
+                "Rows and columns must be the same samples."
+            )
+        if n < 2:
+            raise ValueError(
+                f"{type(self).__name__}: expected at least 2 samples, got 1 sample (n_samples = 1). "
+                "Add training samples."
+            )
+        self.n_samples_fit_ = n
+        w = None if sample_weight is None else check_weights(sample_weight, n)
+        rows = np.arange(n)
+        if w is not None and not w.all():
+            rows = np.flatnonzero(w)
+            X = X[np.ix_(rows, rows)] if self._is_pairwise() else X[rows]
+            y, w = y[rows], w[rows]
+        if classes:
+            self.classes_, y = _encode(self, y)
+        if self._is_pairwise():
+            X = check_kernel_matrix(X, psd="ignore")
+        self.kernel_ = clone(self._resolve(X, w))
+        self.kernel_.check_parameters()
+        return Training(X, y, w, rows)
+
+    def _check_pair(self, X: Any, y: Any, *, numeric: bool, many: bool) -> tuple[Any, Array]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. "
+                "Pass one target per sample."
+            )
+        if self._takes_vectors():
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse="csr" if self._asks("accepts_sparse", False) else False,
+                dtype=(np.float64, np.float32),
+                y_numeric=numeric,
+                multi_output=many,
+            )
+        else:
+            X = _as_samples(X)
+            y = np.asarray(y, dtype=np.float64) if numeric else np.asarray(y)
+            if len(X) != len(y):
+                raise ValueError(
+                    f"Expected one target per sample ({len(X)}), got {len(y)}. "
+                    "X and y have inconsistent numbers of samples."
+                )
+        if not classes_shape(y, many):
+            y = column_or_1d(y, warn=True)
+        return X, np.asarray(y, dtype=np.float64) if numeric else np.asarray(y)
+
+    def _resolve(self, X: Any, w: Array | None) -> Kernel:
+        if self.kernel is None and w is not None:
+            # gamma = 1/(p var) of the data with every row repeated w times.
+            mean = float((w @ X).mean() / w.sum())
+            square = X.multiply(X) if sp.issparse(X) else (X - mean) ** 2
+            var = float((w @ square).mean() / w.sum()) - (mean**2 if sp.issparse(X) else 0.0)
+            return Gaussian.from_gamma(1.0 / (X.shape[1] * var) if var > 0 else 1.0)
+        return as_kernel(self.kernel, X)
+
+    # ---- Gram matrices ----------------------------------------------------------------------
+
+    def _gram(self, X: Any) -> Gram:
+        return Gram(self.kernel_, X, n_jobs=getattr(self, "n_jobs", None), dtype=np.float64)
+
+    def _dense(self, train: Training, remedy: str, copies: int = 2) -> Array:
+        """Return the Gram matrix of the training samples, after asking whether it fits."""
+        need, have = copies * 8 * train.n**2, _physical_memory()
+        if need > have:
+            raise MemoryError(
+                f"Expected a Gram matrix that fits into memory ({have / 2**30:.1f} GiB), got "
+                f"{train.n} samples, which need {need / 2**30:.1f} GiB. {remedy}"
+            )
+        if self._is_pairwise():
+            return np.array(train.X, dtype=np.float64)
+        return self._gram(train.X).toarray()
+
+    # ---- the expansion ----------------------------------------------------------------------
+
+    def _keep(
+        self, train: Training, coefficients: Array, intercept: Any, index: Array | None = None
+    ) -> None:
+        """Store the expansion; `index` says which training samples carry it (default all)."""
+        index = np.arange(train.n) if index is None else np.asarray(index, dtype=np.intp)
+        self.support_ = train.rows[index]
+        self.support_samples_ = None
+        if not self._is_pairwise():
+            self.support_samples_ = train.X if len(index) == train.n else train.X[index]
+        self.coefficients_ = np.ascontiguousarray(coefficients, dtype=np.float64)
+        self.intercept_ = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+
+    def compress(self) -> Any:
+        """Drop the training samples whose coefficients are all zero; predictions stay the same.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        used = np.flatnonzero(np.any(self.coefficients_ != 0.0, axis=1))
+        self.support_ = self.support_[used]
+        if self.support_samples_ is not None:
+            self.support_samples_ = self.support_samples_[used]
+        self.coefficients_ = self.coefficients_[used]
+        return self
+
+    def _check_new(self, X: Any) -> Any:
+        """Return new samples, validated against those of fit."""
+        check_is_fitted(self)
+        if not self._takes_vectors():
+            return _as_samples(X)
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr" if self._asks("accepts_sparse", False) else False,
+            dtype=(np.float64, np.float32),
+            reset=False,
+        )
+
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
+        """Yield row slices of new samples with their kernel against the kept ones."""
+        n, s = X.shape[0], max(len(self.support_), 1)
+        budget = float(get_config()["working_memory"]) * 2**20
+        step = int(max(1, min(n, budget // (4 * 8 * s))))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            if not len(self.support_):
+                yield rows, np.zeros((rows.stop - start, 0))
+            elif self._is_pairwise():
+                yield rows, np.asarray(X[rows], dtype=np.float64)[:, self.support_]
+            else:
+                yield rows, self.kernel_(_alike(X[rows], self.support_samples_), self.support_samples_)
+
+    def _expand(self, X: Any) -> Array:
+        """Return Σ_s k(x, x_s) coefficients_s + intercept, shape (n, outputs)."""
+        X = self._check_new(X)
+        out = np.empty((X.shape[0], self.coefficients_.shape[1]))
+        for rows, K in self._blocks(X):
+            out[rows] = K @ self.coefficients_ + self.intercept_
+        return out
+
+
+class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
+    """Base class of the classifiers: decision values, and the class of the largest."""
+
+    classes_: Array
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the decision values of new samples.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n,) for two classes, else (n, n_classes)
+            Of two classes the second is predicted where the value is positive.
+        """
+        F = self._expand(X)
+        return F[:, 0] if F.shape[1] == 1 else F
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of new samples.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        f = self.decision_function(X)
+        code = (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
+        return np.asarray(self.classes_[code])
+
+
+def check_number(who: Any, name: str, *, low: float = 0.0, equal: bool = False) -> None:
+    """Raise unless the parameter `name` of an estimator is a finite number above `low`.
+
+    Parameters
+    ----------
+    who : estimator
+    name : str
+    low : float
+    equal : bool
+        Whether `low` itself is allowed.
+    """
+    value = getattr(who, name)
+    number = isinstance(value, int | float | np.integer | np.floating) and np.isfinite(value)
+    if not number or value < low or (value == low and not equal):
+        raise ValueError(
+            f"{type(who).__name__}: expected {name} {'>=' if equal else '>'} {low:g}, got {value!r}. "
+            f"Use a number such as {name}={low + 1:g}."
+        )
+
+
+def check_option(who: Any, name: str, allowed: tuple[str, ...]) -> None:
+    """Raise unless the parameter `name` of an estimator is one of the words allowed.
+
+    Parameters
+    ----------
+    who : estimator
+    name : str
+    allowed : tuple of str
+    """
+    value = getattr(who, name)
+    if not (isinstance(value, str) and value in allowed):
+        raise ValueError(
+            f"{type(who).__name__}: expected {name} to be one of {', '.join(allowed)}, got "
+            f"{value!r}. Choose one of them."
+        )
+
+
+def classes_shape(y: Any, many: bool) -> bool:
+    """Return whether targets have the shape they may have."""
+    return np.ndim(y) == 1 or (many and np.ndim(y) == 2)
+
+
+def _encode(machine: KernelMachine, y: Array) -> tuple[Array, Array]:
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{type(machine).__name__}: expected at least two classes, got one class only: "
+            f"{classes.tolist()[0]!r}. Add samples of another class (with positive weight)."
+        )
+    return classes, codes.ravel()
+
+
+def _as_samples(X: Any) -> Array:
+    """Return objects of any kind as an array that can be indexed by rows."""
+    if hasattr(X, "shape"):
+        X = np.asarray(X)
+        if X.ndim == 0:
+            raise ValueError("Expected a sequence of samples, got a scalar. Pass a list.")
+    elif isinstance(X, str) or not hasattr(X, "__len__"):
+        raise ValueError(
+            f"Expected a sequence of samples, got {type(X).__name__}. Wrap single samples in a list."
+        )
+    if not (X.shape[0] if hasattr(X, "shape") else len(X)):
+        raise ValueError("Expected at least one sample, got 0 sample(s). Pass some samples.")
+    if hasattr(X, "shape"):
+        return np.asarray(X)
+    samples = np.empty(len(X), dtype=object)
+    samples[:] = list(X)
+    return samples
+
+
+def _alike(X: Any, kept: Any) -> Any:
+    """Return a block of new samples, sparse if the kept samples are and dense if they are not."""
+    if sp.issparse(X) and not sp.issparse(kept):
+        return X.toarray()
+    return sp.csr_array(X) if sp.issparse(kept) and not sp.issparse(X) else X
+
+
+def _physical_memory() -> float:
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")

@@ -1,0 +1,154 @@
+"""The L2-SVM: squared slacks, a solution in closed form on its support, and its own error bound."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.machines.base import KernelClassifier, check_number
+from gramsmith.machines.svm import votes
+from gramsmith.solvers import solve_ball, solve_l2svm, warn_unless_converged
+from gramsmith.solvers.definite import clip_negative
+
+Array = npt.NDArray[Any]
+
+
+class L2SVC(KernelClassifier):
+    r"""Support vector classifier with squared slacks.
+
+    .. math:: \|w\|^2 = \max_{a \ge 0,\ y'a = 0} 2\,1'a - (a*y)'(K + I/C)(a*y), \qquad
+              f(x) = \sum_i a_i y_i k(x_i, x) + b
+
+    Training adds I/C to the kernel, prediction does not. With the radius R of the smallest ball around
+    the samples, R²|w|² bounds the number of leave-one-out errors. Several classes are decided by one
+    machine per pair.
+
+    Parameters
+    ----------
+    kernel : Kernel, name, scikit-learn kernel, callable or None
+        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative eigenvalues
+        of a kernel that is not positive definite are set to zero, with a warning; then every training
+        sample stays in the expansion.
+    C : float, default=1.0
+        Penalty of the squared slacks.
+    radius : bool, default=True
+        Whether to find the ball, without which there is no bound.
+    max_iter : int, default=500
+        Most Newton steps of each solver.
+    n_jobs : int, optional
+        Threads for kernel evaluations; default all cores.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    squared_norms_ : array of shape (n_pairs,)
+        |w|² of every pair of classes.
+    margins_ : array of shape (n_pairs,)
+        1/|w|.
+    squared_radii_ : array of shape (n_pairs,)
+        R² of every pair of classes, if asked for.
+    radius_margin_bounds_ : array of shape (n_pairs,)
+        R²|w|² of every pair of classes, if asked for.
+    dual_variables_ : array of shape (n_support, n_pairs)
+        a >= 0.
+    n_iter_ : int
+        Newton steps of the longest run.
+    jitter_ : float
+        What was added to a diagonal that was singular to working precision; 0 if nothing.
+    kernel_ : Kernel
+        The kernel in use.
+    support_ : int array of shape (n_support,)
+        Support vectors: training samples with a > 1e-8 max a in some pair.
+    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
+        These samples.
+    coefficients_ : array of shape (n_support, n_pairs)
+        a times the signs of the classes, if the kernel is positive definite.
+    intercept_ : array of shape (n_pairs,)
+        The biases.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1]
+    >>> machine = gs.L2SVC(gs.Linear(), C=1e6).fit(X, y)
+    >>> machine.support_, machine.margins_.round(3), machine.radius_margin_bounds_.round(3)
+    (array([1, 2]), array([1.]), array([4.]))
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        C: float = 1.0,
+        radius: bool = True,
+        max_iter: int = 500,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.radius = radius
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> L2SVC:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
+            Training samples.
+        y : array of shape (n,)
+            Class labels.
+        sample_weight : array of shape (n,), optional
+            Weights; weight 2 is the same as repeating a row.
+
+        Returns
+        -------
+        L2SVC
+        """
+        check_number(self, "C")
+        check_number(self, "max_iter", low=1, equal=True)
+        train = self._begin(X, y, sample_weight, classes=True)
+        remedy = "Use sklearn.svm.SVC, or a sample of the rows."
+        K, kept = clip_negative(self._dense(train, remedy, copies=3))
+        classes = len(self.classes_)
+        pairs = list(combinations(range(classes), 2))
+        coefficients, biases = np.zeros((train.n, len(pairs))), np.zeros(len(pairs))
+        norms, radii = np.zeros(len(pairs)), np.zeros(len(pairs))
+        self.n_iter_, self.jitter_ = 0, 0.0
+        options = {"max_iter": int(self.max_iter)}
+        for k, (a, b) in enumerate(pairs):
+            # A positive value means class a, but with two classes the second, as everywhere.
+            first, second = (b, a) if classes == 2 else (a, b)
+            rows = np.flatnonzero((train.y == a) | (train.y == b))
+            part = K if len(rows) == train.n else K[np.ix_(rows, rows)]
+            w = None if train.w is None else train.w[rows]
+            sign = np.where(train.y[rows] == first, 1.0, -1.0)
+            found = solve_l2svm(part, sign, float(self.C), sample_weight=w, **options)
+            warn_unless_converged(found, f"L2SVC (classes {second} and {first})")
+            solved = [found]
+            coefficients[rows, k] = np.where(found.a > 1e-8 * found.a.max(), found.coef, 0.0)
+            biases[k], norms[k] = found.bias, found.w2
+            if self.radius:
+                ball = solve_ball(part, float(self.C), sample_weight=w, **options)
+                warn_unless_converged(ball, "L2SVC (enclosing ball)")
+                radii[k] = ball.r2
+                solved.append(ball)
+            self.n_iter_ = max(self.n_iter_, *(s.n_iter for s in solved))
+            self.jitter_ = max(self.jitter_, *(s.jitter for s in solved))
+        self.squared_norms_, self.margins_ = norms, 1.0 / np.sqrt(norms)
+        if self.radius:
+            self.squared_radii_, self.radius_margin_bounds_ = radii, radii * norms
+        expansion = kept(coefficients)
+        index = np.flatnonzero(np.any(expansion != 0, axis=1))
+        self._keep(train, expansion[index], biases, index)
+        self.dual_variables_ = np.abs(coefficients[index])
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        F = self._expand(X)
+        return F[:, 0] if len(self.classes_) == 2 else votes(F, len(self.classes_))

@@ -1,0 +1,220 @@
+"""The Parzen window classifier: class means of the kernel, and a threshold that is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.machines.base import KernelClassifier, Training, check_option
+
+Array = npt.NDArray[Any]
+
+CRITERIA = ("error", "balanced_error", "f1")
+
+
+class ParzenClassifier(KernelClassifier):
+    r"""Classify by the kernel-weighted mean of the labels.
+
+    .. math:: f(x) = \sum_i v_i y_i k(x_i, x) - t, \qquad
+              v_i = 1 \text{ (even)} \quad\text{or}\quad 1 / n_{y_i} \text{ (uneven)}
+
+    The plain rule, t = 0, is only as good as the balance of the classes and the offset of the kernel:
+    on rare classes it may call every sample positive. Here the threshold is chosen on leave-one-out
+    values, which cost one pass over the Gram matrix that is never held.
+
+    Parameters
+    ----------
+    kernel : Kernel, name, scikit-learn kernel, callable or None
+        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+    weights : {"uneven", "even"}, default="uneven"
+        Whether classes or samples count alike.
+    threshold : {"loo", "prior"} or float, default="loo"
+        "loo" optimises `criterion` on leave-one-out values; "prior" predicts each class as often as
+        it occurs; a number is taken as it is (two classes only, or 0).
+    criterion : {"error", "balanced_error", "f1"}, default="error"
+        What "loo" optimises: the share of errors, its mean over classes, or the mean F1 of classes.
+    n_jobs : int, optional
+        Threads for kernel evaluations; default all cores.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    thresholds_ : array of shape (n_classes,)
+        What is subtracted from the value of each class; of two classes only the second has one.
+    loo_score_ : float
+        The criterion on the leave-one-out values at these thresholds (an error, or F1).
+    kernel_ : Kernel
+        The kernel in use.
+    support_ : int array of shape (n_support,)
+        Training samples in the expansion.
+    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
+        These samples.
+    coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
+        Their weights.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Minus the thresholds.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> X, y = [[0.0], [0.2], [0.4], [3.0]], ["common", "common", "common", "rare"]
+    >>> gs.ParzenClassifier(gs.Gaussian(1.0)).fit(X, y).predict([[0.1], [2.5]])
+    array(['common', 'rare'], dtype='<U6')
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        weights: str = "uneven",
+        threshold: Any = "loo",
+        criterion: str = "error",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.weights = weights
+        self.threshold = threshold
+        self.criterion = criterion
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ParzenClassifier:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
+            Training samples.
+        y : array of shape (n,)
+            Class labels.
+        sample_weight : array of shape (n,), optional
+            Weights; weight 2 is the same as repeating a row.
+
+        Returns
+        -------
+        ParzenClassifier
+        """
+        check_option(self, "weights", ("uneven", "even"))
+        check_option(self, "criterion", CRITERIA)
+        if isinstance(self.threshold, str):
+            check_option(self, "threshold", ("loo", "prior"))
+        elif not np.isfinite(self.threshold):
+            raise ValueError(
+                f"ParzenClassifier: expected threshold to be a finite number, got "
+                f"{self.threshold!r}. Use 'loo', 'prior' or a number."
+            )
+        train = self._begin(X, y, sample_weight, classes=True)
+        C, w = len(self.classes_), train.weight
+        if C > 2 and not isinstance(self.threshold, str) and self.threshold != 0:
+            raise ValueError(
+                f"ParzenClassifier: expected threshold 0, 'loo' or 'prior' for {C} classes, got "
+                f"{self.threshold!r}. One number cannot separate more than two classes."
+            )
+        size = np.bincount(train.y, w, C)
+        self._size = size
+        V = np.eye(C)[train.y] * w[:, None]
+        scale = 1.0 / size if self.weights == "uneven" else np.full(C, 1.0 / size.sum())
+        scores = self._loo_scores(train, V, size)
+        if C == 2:
+            coefficients, scores = (V * scale) @ [[-1.0], [1.0]], scores @ [[-1.0], [1.0]]
+        else:
+            coefficients = V * scale
+        t = self._choose(scores, train, size)
+        self.thresholds_ = np.array([0.0, t[0]]) if C == 2 else t
+        self.loo_score_ = _score(self.criterion, _decide(scores - t), train.y, w, C)
+        del self._size
+        self._keep(train, coefficients, -t)
+        return self
+
+    def _loo_scores(self, train: Training, V: Array, size: Array) -> Array:
+        """Return the value of every class at every sample, one copy of the sample left out."""
+        G = self._gram(train.X)
+        P, d = G @ V, G.diagonal()
+        own = np.arange(train.n), train.y
+        rest = size[train.y] - np.minimum(train.weight, 1.0)
+        P[own] -= np.minimum(train.weight, 1.0) * d
+        if self.weights == "even":
+            return np.asarray(P / (size.sum() - 1.0))
+        P = P / size
+        # The only member of a class has nothing left to be compared with.
+        P[own] = np.where(rest > 0, P[own] * size[train.y] / np.where(rest > 0, rest, 1.0), 0.0)
+        return np.asarray(P)
+
+    def _choose(self, scores: Array, train: Training, size: Array) -> Array:
+        """Return one threshold per column of the scores."""
+        if not isinstance(self.threshold, str):
+            return np.full(scores.shape[1], float(self.threshold))
+        if scores.shape[1] == 1:
+            return np.array([self._one(scores[:, 0], train.y == 1, train, size[1])])
+        # Several classes: one threshold at a time against the best of the others, twice around.
+        C = scores.shape[1]
+        t = np.zeros(C)
+        for c in [*range(C), *range(C)]:
+            others = np.delete(scores - t, c, axis=1)
+            rival = np.delete(np.arange(C), c)[others.argmax(axis=1)]
+            t[c] = self._one(scores[:, c] - others.max(axis=1), None, train, size[c], c, rival)
+        return t
+
+    def _one(
+        self,
+        margin: Array,
+        positive: Array | None,
+        train: Training,
+        size: float,
+        c: int = 1,
+        rival: Any = 0,
+    ) -> float:
+        """Return the threshold of one margin; class c is predicted above it, `rival` below."""
+        cuts = _cuts(margin)
+        w, C = train.weight, len(self.classes_)
+        order = np.argsort(margin, kind="stable")
+        above = w.sum() - np.concatenate([[0.0], np.cumsum(w[order])])
+        place = np.searchsorted(margin[order], cuts, side="right")
+        if self.threshold == "prior":
+            return float(cuts[np.argmin(np.abs(above[place] - size))])
+        # Confusion counts of every cut: each sample moves once, from class c to its rival.
+        rival = np.broadcast_to(rival, len(margin))[order]
+        truth, weight = train.y[order], w[order]
+        hits, called = np.zeros((len(order) + 1, C)), np.zeros((len(order) + 1, C))
+        called[0, c], hits[0, c] = w.sum(), w[train.y == c].sum()
+        steps = np.zeros((len(order), C))
+        steps[:, c] -= weight
+        np.add.at(steps, (np.arange(len(order)), rival), weight)
+        called[1:] = called[0] + np.cumsum(steps, axis=0)
+        right = np.zeros((len(order), C))
+        right[:, c] -= weight * (truth == c)
+        np.add.at(right, (np.arange(len(order)), rival), weight * (truth == rival))
+        hits[1:] = hits[0] + np.cumsum(right, axis=0)
+        value = _criterion(self.criterion, hits[place], called[place], self._size)
+        value = -value if self.criterion == "f1" else value
+        # Of equally good cuts the middle one is farthest from the others.
+        best = np.flatnonzero(value <= value.min() + 1e-12)
+        return float(cuts[best[len(best) // 2]])
+
+
+def _cuts(margin: Array) -> Array:
+    """Return one number below, between and above the distinct values of a margin."""
+    values = np.unique(margin)
+    step = max(values[-1] - values[0], abs(values[0]), 1e-12)
+    between = 0.5 * (values[1:] + values[:-1])
+    return np.concatenate([[values[0] - step], between, [values[-1] + step]])
+
+
+def _criterion(name: str, hits: Array, called: Array, size: Array) -> Array:
+    """Return error, balanced error or mean F1 from counts per class in the last axis."""
+    if name == "error":
+        return np.asarray(1.0 - hits.sum(axis=-1) / size.sum())
+    if name == "balanced_error":
+        return np.asarray(1.0 - (hits / size).mean(axis=-1))
+    return np.asarray((2.0 * hits / (called + size)).mean(axis=-1))
+
+
+def _decide(scores: Array) -> Array:
+    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+def _score(name: str, code: Array, truth: Array, w: Array, C: int) -> float:
+    hits = np.bincount(truth[code == truth], w[code == truth], C)
+    return float(_criterion(name, hits, np.bincount(code, w, C), np.bincount(truth, w, C)))

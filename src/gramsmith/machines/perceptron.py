@@ -1,0 +1,285 @@
+"""The kernel perceptron: mistakes are the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from gramsmith.machines.base import KernelClassifier, check_number
+from gramsmith.solvers import Outcome, warn_unless_converged
+
+Array = npt.NDArray[Any]
+
+
+def _has_samples(machine: Any) -> bool:
+    if not machine._is_pairwise():
+        return True
+    raise AttributeError(
+        "Expected samples for partial_fit, got a precomputed kernel, whose matrix would have to grow. "
+        "Use fit, or pass the kernel itself."
+    )
+
+
+class KernelPerceptron(KernelClassifier):
+    r"""The dual perceptron.
+
+    .. math:: \text{if } y_i \sum_j a_j y_j k(x_j, x_i) \le 0: \quad a_i \leftarrow a_i + 1
+
+    sample after sample, until a whole pass makes no mistake. With several classes a mistake moves the
+    true class up and the one predicted down. There is no bias; add ``gs.Constant(1.0)`` to the kernel
+    for one. The averaged perceptron predicts with the mean of all coefficients on the way, and is the
+    better choice where the classes overlap.
+
+    Parameters
+    ----------
+    kernel : Kernel, name, scikit-learn kernel, callable or None
+        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+    max_iter : int, default=100
+        Most passes over the samples in `fit`.
+    average : bool, default=False
+        Whether to predict with the mean of the coefficients.
+    shuffle : bool, default=False
+        Whether each pass takes the samples in another order.
+    random_state : int, RandomState or None
+        For the order.
+    n_jobs : int, optional
+        Threads for kernel evaluations; default all cores.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    n_iter_ : int
+        Passes made.
+    mistakes_ : int
+        Mistakes in the last pass.
+    kernel_ : Kernel
+        The kernel in use.
+    support_ : int array of shape (n_support,)
+        Training samples on which a mistake was made, numbered over all calls of `partial_fit`.
+    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
+        These samples.
+    coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
+        Their coefficients, averaged if asked for.
+    last_coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
+        Where the next `partial_fit` goes on.
+    moment_coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
+        Every change times the step at which it came, from which the average follows.
+    steps_ : int
+        Samples looked at.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], ["even", "even", "odd", "odd"]
+    >>> machine = gs.KernelPerceptron(gs.Polynomial(2)).fit(X, y)
+    >>> machine.predict(X)
+    array(['even', 'even', 'odd', 'odd'], dtype='<U4')
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        max_iter: int = 100,
+        average: bool = False,
+        shuffle: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.max_iter = max_iter
+        self.average = average
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> KernelPerceptron:
+        """Fit the machine from the start.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
+            Training samples.
+        y : array of shape (n,)
+            Class labels.
+
+        Returns
+        -------
+        KernelPerceptron
+        """
+        check_number(self, "max_iter", low=1, equal=True)
+        train = self._begin(X, y, None, classes=True)
+        K = self._dense(train, "Use partial_fit on parts of the samples.")
+        rng = check_random_state(self.random_state)
+        state = _State(train.n, len(self.classes_))
+        order = np.arange(train.n)
+        for self.n_iter_ in range(1, int(self.max_iter) + 1):
+            if self.shuffle:
+                rng.shuffle(order)
+            self.mistakes_ = state.run(K, K @ state.A, train.y, order)
+            if not self.mistakes_:
+                break
+        self.steps_ = state.step
+        used = np.flatnonzero(np.any(state.A != 0, axis=1) | np.any(state.moment != 0, axis=1))
+        self._keep(train, np.zeros((len(used), state.A.shape[1])), 0.0, used)
+        self._set(state.A[used], state.moment[used])
+        self._warn()
+        return self
+
+    @available_if(_has_samples)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> KernelPerceptron:
+        """Make one pass over more samples.
+
+        Parameters
+        ----------
+        X : array of shape (n, p) or sequence of n objects
+            More training samples; not for precomputed kernels.
+        y : array of shape (n,)
+            Class labels.
+        classes : array of shape (n_classes,), optional
+            All labels that will ever come; needed in the first call unless `y` has them all.
+
+        Returns
+        -------
+        KernelPerceptron
+        """
+        check_number(self, "max_iter", low=1, equal=True)
+        first = not hasattr(self, "classes_")
+        X, labels = self._check_batch(X, y, reset=first)
+        if first:
+            self._first(X, labels, classes)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"KernelPerceptron: expected the classes of the first call, {self.classes_.tolist()}, "
+                f"got {np.unique(classes).tolist()}. Leave classes out, or start again with fit."
+            )
+        codes = np.searchsorted(self.classes_, labels)
+        strange = ~np.isin(labels, self.classes_)
+        if strange.any():
+            raise ValueError(
+                f"KernelPerceptron: expected labels out of {self.classes_.tolist()}, got the new class "
+                f"{labels[strange][0]!r}. Name all classes in the first call of partial_fit."
+            )
+        self._pass(X, codes)
+        return self
+
+    def _check_batch(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
+        if reset:
+            X, labels = self._check_pair(X, y, numeric=False, many=False)
+        else:
+            X = self._check_new(X)
+            labels = np.asarray(y)
+            if labels.shape != (X.shape[0],):
+                raise ValueError(
+                    f"Expected one label per sample ({X.shape[0]}), got shape {labels.shape}. "
+                    "X and y have inconsistent numbers of samples."
+                )
+        check_classification_targets(labels)
+        return X, labels
+
+    def _first(self, X: Any, labels: Array, classes: Any) -> None:
+        self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
+        if len(self.classes_) < 2:
+            one = self.classes_.tolist()[0]
+            del self.classes_
+            raise ValueError(
+                f"KernelPerceptron: expected at least two classes, got one class only: {one!r}. "
+                "Name all classes in classes=."
+            )
+        self.kernel_ = self._resolve(X, None)
+        self.n_samples_fit_, self.steps_, self.n_iter_, self.mistakes_ = 0, 0, 0, 0
+        q = 1 if len(self.classes_) == 2 else len(self.classes_)
+        self.support_, self.support_samples_ = np.empty(0, dtype=np.intp), X[:0]
+        self.intercept_ = np.zeros(1)
+        self._set(np.zeros((0, q)), np.zeros((0, q)))
+
+    def _pass(self, X: Any, codes: Array) -> None:
+        n, kept = len(codes), len(self.support_)
+        state = _State(n, len(self.classes_), self.steps_)
+        F = np.zeros((n, state.A.shape[1]))
+        for rows, block in self._blocks(X):
+            F[rows] = block @ self.last_coefficients_
+        self.mistakes_ = state.run(self._gram(X).toarray(), F, codes, np.arange(n))
+        used = np.flatnonzero(np.any(state.A != 0, axis=1))
+        self.support_ = np.concatenate([self.support_, self.n_samples_fit_ + used])
+        self.support_samples_ = _stack(self.support_samples_, X[used]) if kept else X[used]
+        self.n_samples_fit_ += n
+        self.steps_, self.n_iter_ = state.step, self.n_iter_ + 1
+        self._set(
+            np.vstack([self.last_coefficients_, state.A[used]]),
+            np.vstack([self.moment_coefficients_, state.moment[used]]),
+        )
+
+    def _set(self, A: Array, moment: Array) -> None:
+        self.last_coefficients_, self.moment_coefficients_ = A, moment
+        # A change at step s counts in the average from s on: mean = A - Σ s ΔA / steps.
+        mean = A - moment / max(self.steps_, 1)
+        self.coefficients_ = np.ascontiguousarray(mean if self.average else A)
+
+    def _warn(self) -> None:
+        if self.mistakes_:
+            advice = "Raise max_iter, choose a narrower kernel, or take average=True for classes that overlap."
+            done = Outcome(status="max_iter", advice=advice, n_iter=self.n_iter_)
+            warn_unless_converged(done, f"KernelPerceptron ({self.mistakes_} mistakes in a pass)")
+
+    def compress(self) -> KernelPerceptron:
+        """Drop samples whose coefficients are zero, and what `partial_fit` would need to go on.
+
+        Returns
+        -------
+        self
+        """
+        super().compress()
+        self.last_coefficients_ = self.coefficients_
+        self.moment_coefficients_ = np.zeros_like(self.coefficients_)
+        return self
+
+
+class _State:
+    """Coefficients of a batch and the number of samples looked at."""
+
+    def __init__(self, n: int, n_classes: int, step: int = 0) -> None:
+        self.A = np.zeros((n, 1 if n_classes == 2 else n_classes))
+        self.moment = np.zeros_like(self.A)
+        self.step = step
+
+    def run(self, K: Array, F: Array, codes: Array, order: Array) -> int:
+        """Look at every sample once; F holds the values of the batch and is kept up to date."""
+        mistakes, binary = 0, F.shape[1] == 1
+        for i in order:
+            change = _binary(F[i], codes[i]) if binary else _several(F[i], codes[i])
+            if change is not None:
+                mistakes += 1
+                self.A[i] += change
+                self.moment[i] += self.step * change
+                F += np.outer(K[:, i], change)
+            self.step += 1
+        return mistakes
+
+
+def _binary(f: Array, code: int) -> Array | None:
+    y = 2.0 * code - 1.0
+    return np.array([y]) if y * f[0] <= 0 else None
+
+
+def _several(f: Array, code: int) -> Array | None:
+    rival = int(np.argmax(np.where(np.arange(len(f)) == code, -np.inf, f)))
+    if f[code] > f[rival]:
+        return None
+    change = np.zeros(len(f))
+    change[code], change[rival] = 1.0, -1.0
+    return change
+
+
+def _stack(a: Any, b: Any) -> Any:
+    if hasattr(a, "tocsr"):
+        from scipy.sparse import vstack
+
+        return vstack([a, b], format="csr")
+    return np.concatenate([a, b])
