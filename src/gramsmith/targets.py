@@ -133,7 +133,7 @@ def make_target(
     if task not in ("auto", "classification", "regression"):
         raise ValueError(f'Expected task "auto", "classification" or "regression", got {task!r}.')
     y = _as_labels(y)
-    w = check_weights(sample_weight, len(y))
+    w = check_weights(sample_weight, y.shape[0])
     if task == "regression":
         return value_target(y, w)
     with warnings.catch_warnings():

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import joblib
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -38,6 +38,7 @@ class _SharedLimit:
             if self._users == 0:
                 # Finding the libraries takes ten milliseconds, limiting them a tenth of one.
                 self._controller = self._controller or ThreadpoolController()
+                _release_control()
                 self._limit = self._controller.limit(limits=1, user_api="blas")
             self._users += 1
         try:
@@ -46,8 +47,20 @@ class _SharedLimit:
             with self._lock:
                 self._users -= 1
                 if self._users == 0:
+                    _release_control()
                     self._limit.restore_original_limits()
+                    _release_control()
                     self._limit = None
+
+
+def _release_control() -> None:
+    """Let any thread set the limit: newer threadpoolctl obeys only the first thread that did so.
+
+    The last sweep to end need not be in the thread in which the first one began.
+    """
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 one_blas_thread = _SharedLimit()

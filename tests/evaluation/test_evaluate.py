@@ -1,0 +1,185 @@
+"""evaluate and bandwidth_path: one pass, errors, held-out values, p-values, advice."""
+
+import numpy as np
+import pytest
+import textbook as tb
+
+import gramsmith as gs
+from gramsmith.evaluation import Evaluation
+from gramsmith.evaluation.result import jackknife
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.normal(size=(120, 3))
+    return X, np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
+
+
+KERNELS = {"linear": gs.Linear(), "rbf": gs.Gaussian(), "rbf again": gs.Gaussian(1.0 + 1e-9)}
+
+
+def test_values_are_those_of_the_verbs(problem):
+    X, y = problem
+    table = gs.evaluate(KERNELS, X, y)
+    for name, kernel in KERNELS.items():
+        G = gs.Gram(kernel, X)
+        assert table[name, "kta"].value == pytest.approx(gs.kta(G, y), rel=1e-10)
+        assert table[name, "cka"].value == pytest.approx(gs.cka(G, y), rel=1e-10)
+        assert table[name, "fsm_loo"].value == pytest.approx(gs.fsm(G, y, leave_one_out=True))
+        assert table[name, "csm"].value == pytest.approx(gs.csm(G, y), rel=1e-10)
+    assert table.best("cka").startswith("rbf")
+    assert set(table.ties("cka")) == {"rbf", "rbf again"}
+    assert [a.code for a in table.advice] == ["tie"]
+
+
+def test_errors_are_those_of_leaving_folds_out(problem):
+    X, y = problem
+    table = gs.evaluate({"rbf": gs.Gaussian()}, X, y, measures=["cka", "fsm"], folds=5)
+    cell = table["rbf", "cka"]
+    assert len(cell.folds) == 5
+    assert cell.error == jackknife(cell.folds)
+    # the error is the deviation of the measure over fresh samples, up to a factor of two
+    rng = np.random.default_rng(1)
+    fresh = []
+    for _ in range(60):
+        Z = rng.normal(size=(120, 3))
+        fresh.append(gs.cka(gs.Gram(gs.Gaussian(), Z), Z[:, 0] * Z[:, 1] > 0))
+    assert 0.5 < cell.error / np.std(fresh) < 2.0
+
+
+def test_jackknife_formula():
+    values = np.array([1.0, 2.0, 4.0])
+    assert jackknife(values) == pytest.approx(np.sqrt(2 / 3 * np.sum((values - 7 / 3) ** 2)))
+    assert jackknife(np.array([1.0, np.inf])) is None
+    assert jackknife(np.array([1.0])) is None
+
+
+def test_held_out_values_and_permutations(problem, rng):
+    X, y = problem
+    Z = rng.normal(size=(80, 3))
+    labels = np.where(Z[:, 0] * Z[:, 1] > 0, "same", "other")
+    table = gs.evaluate(KERNELS, X, y, measures=["cka"], X_test=Z, y_test=labels, permutations=19)
+    assert table["rbf", "cka"].held_out == pytest.approx(gs.cka(gs.Gram(gs.Gaussian(), Z), labels))
+    assert table["rbf", "cka"].p_value == 0.05
+    noise = gs.evaluate([gs.Gaussian()], X, rng.permutation(y), measures=["cka"], permutations=99)
+    assert next(iter(noise.cells.values())).p_value > 0.05
+
+
+def test_matrices_views_and_single_kernels(problem):
+    X, y = problem
+    K = gs.Gaussian()(X)
+    table = gs.evaluate({"matrix": K, "kernel": gs.Gaussian()}, X, y)
+    for measure in table.measures:
+        left, right = (table[name, measure] for name in ("matrix", "kernel"))
+        assert left.value == pytest.approx(right.value, rel=1e-10)
+        assert left.error == pytest.approx(right.error, rel=1e-7)
+    assert gs.evaluate({"only": K}, None, y)["only", "cka"].value == pytest.approx(gs.cka(K, y))
+    views = gs.evaluate([gs.Gaussian(), gs.Linear()], (X[:, :2], X[:, 2:]), y)
+    assert len(views.kernels) == 2
+    twice = gs.evaluate([gs.Gaussian(), gs.Gaussian()], X, y)
+    assert list(twice.kernels) == ["Gaussian(length_scale=1)", "Gaussian(length_scale=1) (2)"]
+
+
+def test_regression_and_weights(problem):
+    X, _ = problem
+    y = X[:, 0] ** 2
+    table = gs.evaluate([gs.Gaussian()], X, y, sample_weight=1 + np.arange(120) % 3)
+    assert table.measures == ("kta", "cka", "cka_debiased", "fsm", "csm")
+    name = next(iter(table.kernels))
+    again = np.repeat(np.arange(120), 1 + np.arange(120) % 3)
+    expected = tb.cka(gs.Gaussian()(X[again]), tb.target_matrix(y[again], "regression"))
+    assert table[name, "cka"].value == pytest.approx(expected, rel=1e-10)
+
+
+def test_advice_in_codes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.r_[np.ones(3), np.zeros(57)]
+    kernels = {"tiny": gs.Gaussian(1e-3), "huge": gs.Gaussian(1e3), "tanh": gs.Sigmoid()}
+    table = gs.evaluate(kernels, X, y)
+    codes = {(a.code, a.kernel) for a in table.advice}
+    assert {("near-identity", "tiny"), ("near-constant", "huge"), ("indefinite", "tanh")} <= codes
+    assert ("imbalanced", None) in codes
+    odd = np.eye(8) - 0.3
+    assert any(
+        a.code == "indefinite" for a in gs.evaluate({"K": odd}, None, np.arange(8) % 2).advice
+    )
+
+
+def test_a_class_of_one_leaves_cells_empty_with_a_reason():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    y = np.r_[1, np.zeros(11)].astype(int)
+    table = gs.evaluate([gs.Gaussian()], X, y)
+    name = next(iter(table.kernels))
+    assert table[name, "fsm"].value is None
+    assert table[name, "cka"].value is not None
+    assert ("undefined", "fsm") in {(a.code, a.measure) for a in table.advice}
+    assert " - " in str(table) or "-  " in str(table)
+    with pytest.raises(ValueError, match="at least 2 samples in every class"):
+        gs.fsm(gs.Gram(gs.Gaussian(), X), y)
+
+
+def test_table_as_text_and_html(problem):
+    X, y = problem
+    table = gs.evaluate({"<script>alert(1)</script>": gs.Gaussian(), "b": gs.Linear()}, X, y)
+    text = str(table)
+    assert text.splitlines()[0].split()[:3] == ["kernel", "kta", "↑"]
+    assert "±" in text
+    page = table._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert isinstance(table, Evaluation)
+    assert {"kernel", "cka", "cka_error", "advice"} <= table.records[0].keys()
+
+
+def test_bandwidth_path_is_the_loop(problem):
+    X, y = problem
+    path = gs.bandwidth_path(X, y, n_bandwidths=10)
+    for name, kernel in path.kernels.items():
+        G = gs.Gram(kernel, X)
+        assert path[name, "cka"].value == pytest.approx(gs.cka(G, y), rel=1e-9)
+        assert path[name, "fsm_loo"].value == pytest.approx(
+            gs.fsm(G, y, leave_one_out=True), rel=1e-7
+        )
+    scales = [kernel.length_scale for kernel in path.kernels.values()]
+    assert np.allclose(np.diff(np.log2(scales)), -0.5)
+    assert (
+        gs.bandwidth_path(X, y, ["cka"], widest=2.0, n_bandwidths=1).best()
+        == "Gaussian(length_scale=2)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, y: gs.evaluate({}, X, y), "at least one kernel"),
+        (lambda X, y: gs.evaluate([gs.Gaussian()], X, y[:5]), "inconsistent"),
+        (lambda X, y: gs.evaluate([gs.Gaussian()], X, y, measures=["odd"]), "measure among"),
+        (lambda X, y: gs.evaluate([gs.Gaussian()], X, y, measures=[]), "at least one measure"),
+        (lambda X, y: gs.evaluate([gs.Gaussian()], X, y, folds=1), "folds"),
+        (lambda X, y: gs.evaluate([gs.Gaussian()], X, y, X_test=X), "both X_test and y_test"),
+        (lambda X, y: gs.evaluate([gs.Gaussian()], None, y), "Expected X"),
+        (lambda X, y: gs.evaluate([gs.Gaussian()] * 2, (X,), y), "one view per kernel"),
+        (lambda X, y: gs.evaluate([gs.Gaussian()], X, y).best("hsic"), "measure among kta"),
+        (lambda X, y: gs.bandwidth_path(X, y, n_bandwidths=0), "n_bandwidths"),
+        (lambda X, y: gs.bandwidth_path(X, y, widest=-1.0), "length_scale > 0"),
+        (lambda X, y: gs.kta(gs.Gaussian()(X[:1]), y[:1]), "two classes"),
+        (lambda X, y: gs.kta(np.ones((1, 1)), [0.5], task="regression"), "constant y"),
+        (lambda X, y: gs.kta(np.ones((2, 3)), [0, 1]), "square"),
+        (lambda X, y: gs.kta(np.array([[1.0, 0.5], [0.2, 1.0]]), [0, 1]), "symmetric"),
+        (lambda X, y: gs.kta(np.eye(3), [0, 1]), "one target per row"),
+        (lambda X, y: gs.kta(np.eye(2, dtype=complex), [0, 1]), "complex"),
+        (lambda X, y: gs.kta(np.eye(2).astype(object), [0, 1]), "numeric kernel matrix"),
+        (lambda X, y: gs.kta(np.full((2, 2), np.nan), [0, 1]), "NaN in column 0"),
+        (lambda X, y: gs.fsm(np.eye(4), [0, 0, 1, 1], ddof=2), "ddof"),
+        (lambda X, y: gs.fsm(np.eye(4), [0, 0, 1, 1], aggregate="odd"), "aggregate"),
+        (lambda X, y: gs.csm(np.eye(4), [0, 0, 1, 1], form="odd"), "form"),
+        (lambda X, y: gs.mmd(np.eye(4), [0.1, 0.2, 0.3, 0.4]), "class labels"),
+        (lambda X, y: gs.cka(np.eye(3), [0, 1, 1], debiased=True), "at least 4 samples"),
+        (lambda X, y: gs.parzen_error_bound(np.eye(3), [0, 1, 2]), "two classes for the Parzen"),
+        (lambda X, y: gs.alignment(np.eye(3), np.eye(4)), "same samples"),
+    ],
+)
+def test_bad_input(call, message, problem):
+    with pytest.raises(ValueError, match=message):
+        call(*problem)

@@ -1,0 +1,273 @@
+"""Gram: the matrix nobody holds, its routes, its budget and its threads."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from threadpoolctl import threadpool_info
+
+import gramsmith as gs
+from gramsmith.gram import Gram, plan, threads
+from gramsmith.measures import MEASURES, get_measure
+from gramsmith.targets import make_target
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(60, 4))
+
+
+def test_as_a_matrix(X, rng):
+    G = Gram(gs.Gaussian(), X)
+    K = gs.Gaussian()(X)
+    assert_allclose(G.toarray(), K, rtol=1e-13)
+    assert_allclose(G.diagonal(), 1.0)
+    v, V = rng.normal(size=60), rng.normal(size=(60, 3))
+    assert_allclose(G @ v, K @ v)
+    assert_allclose(G @ V, K @ V)
+    assert_allclose(G.block(slice(3, 9), np.array([1, 5])), K[3:9][:, [1, 5]], rtol=1e-13)
+    assert G.shape == (60, 60)
+    assert "60 samples" in repr(G)
+    assert len(G) == 60
+
+
+def test_names_and_views(X):
+    G = Gram("rbf", X)
+    assert_allclose(G.toarray(), gs.Gaussian.from_gamma(0.25)(X))
+    both = Gram([gs.Gaussian(), gs.Linear()], (X[:, :2], X[:, 2:]))
+    goal = make_target(np.arange(60) % 2)
+    moments = both.moments(goal)
+    for k, (kernel, view) in enumerate(((gs.Gaussian(), X[:, :2]), (gs.Linear(), X[:, 2:]))):
+        alone = Gram(kernel, view).moments(goal)
+        left, right = (MEASURES["cka"].value(m, goal) for m in (moments.of(k), alone))
+        assert left == pytest.approx(right, rel=1e-12)
+
+
+def test_explicit_route_equals_tiles(X, monkeypatch):
+    y = np.arange(60) % 3
+    goal = make_target(y, sample_weight=1 + np.arange(60) % 2)
+    fold = np.repeat(np.arange(4), 15)
+    kernels = [gs.Linear(), 2.0 * gs.Linear() + gs.Constant(3.0), gs.Normalized(gs.Linear())]
+    shifted = X + 5.0
+    quick = Gram(kernels, shifted).moments(goal, fold=fold, cross=True)
+    assert quick.h.any()
+    monkeypatch.setattr("gramsmith.gram.explicit.worthwhile", lambda *_: False)
+    slow = Gram(kernels, shifted).moments(goal, fold=fold, cross=True)
+    assert not slow.h.any()
+    for k in range(3):
+        for measure in MEASURES.values():
+            a, b = (measure.value(m.of(k), goal) for m in (quick, slow))
+            assert a == pytest.approx(b, rel=1e-9)
+    for weights in ([1, 0, 0], [0.2, 0.3, 0.5]):
+        a, b = (MEASURES["cka"].value(m.mix(weights), goal) for m in (quick, slow))
+        assert a == pytest.approx(b, rel=1e-9)
+
+
+def test_explicit_and_tiled_kernels_in_one_call(X):
+    goal = make_target(np.arange(60) % 2)
+    kernels = [gs.Linear(), gs.Gaussian(), gs.Linear() + 1.0]
+    moments = Gram(kernels, X).moments(goal, cross=False)
+    for k, kernel in enumerate(kernels):
+        alone = Gram(kernel, X).moments(goal)
+        for measure in MEASURES.values():
+            left, right = measure.value(moments.of(k), goal), measure.value(alone, goal)
+            assert left == pytest.approx(right, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [gs.Gaussian(2.0), gs.Linear(), gs.Polynomial(2), gs.Tanimoto(), gs.Laplacian(2.0, "l2")],
+    ids=str,
+)
+def test_sparse_rows_stay_sparse(kernel, rng):
+    dense = rng.poisson(0.3, size=(40, 30)).astype(float)
+    rows = sp.csr_array(dense)
+    y = np.arange(40) % 2
+    rows.toarray = None  # making it dense would fail
+    goal = make_target(y)
+    G = Gram(kernel, rows)
+    moments = G.moments(goal)
+    value, adjoint = get_measure("cka").value_and_adjoint(moments, goal)
+    assert value == pytest.approx(gs.cka(Gram(kernel, dense), y), rel=1e-10)
+    there = Gram(kernel, dense)
+    moments_there = there.moments(goal)
+    _, adjoint_there = get_measure("cka").value_and_adjoint(moments_there, goal)
+    mine = G.pullback(adjoint, goal, moments)[0]
+    theirs = there.pullback(adjoint_there, goal, moments_there)[0]
+    for name, expected in theirs.parameters.items():
+        assert_allclose(mine.parameters[name], expected, rtol=1e-8, atol=1e-12)
+    assert_allclose(mine.inputs, theirs.inputs, rtol=1e-7, atol=1e-10)
+
+
+def test_sparse_input_is_refused_where_it_would_become_dense(X):
+    with pytest.raises(TypeError, match="expected dense input, got a sparse matrix"):
+        Gram(gs.Laplacian(), sp.csr_array(X))
+
+
+def test_bandwidths_by_repeated_squaring(X):
+    path = [gs.Gaussian(4.0 / np.sqrt(2) ** j) for j in range(18)]
+    goal = make_target(np.arange(60) % 2)
+    for dtype, tolerance in ((np.float64, 1e-9), (np.float32, 2e-4)):
+        G = Gram(path, X, dtype=dtype)
+        assert len(G._members) == 1  # one exponential for all
+        moments = G.moments(goal, cross=False)
+        for k, kernel in enumerate(path):
+            alone = Gram(kernel, X).moments(goal)
+            left, right = (MEASURES["cka"].value(m, goal) for m in (moments.of(k), alone))
+            assert left == pytest.approx(right, rel=tolerance)
+    crossed = Gram(path[:3], X).moments(goal, cross=True)
+    Ks = [kernel(X) for kernel in path[:3]]
+    from gramsmith.measures.alignment import kernel_products
+
+    expected = [[np.sum(a * b) for b in Ks] for a in Ks]
+    assert_allclose(kernel_products(crossed, goal), expected, rtol=1e-11)
+
+
+def test_kept_tiles_give_the_same_gradient(X):
+    y = np.arange(60) % 2
+    goal = make_target(y)
+    gradients = []
+    for memory in (1024, 17):
+        G = Gram(gs.Gaussian(np.ones(4)), X, memory=memory, n_jobs=1)
+        moments = G.moments(goal, keep=memory == 1024)
+        assert (G._kept is not None) == (memory == 1024)
+        _, adjoint = get_measure("cka").value_and_adjoint(moments, goal)
+        gradients.append(G.pullback(adjoint, goal, moments)[0].parameters["length_scale"])
+    assert (gradients[0] == gradients[1]).all()
+
+
+def test_a_budget_too_small_is_refused_before_work(X):
+    big = np.zeros((3000, 2))
+    with pytest.raises(MemoryError, match=r"at least .* MiB for tiles in work .* got 1 MiB"):
+        Gram(gs.Gaussian(), big, memory=1)
+    with pytest.raises(ValueError, match="memory > 0"):
+        Gram(gs.Gaussian(), X, memory=0)
+
+
+def test_plan_covers_the_triangle_once_and_respects_folds():
+    fold = np.repeat([0, 1, 2], [700, 5, 1300])
+    blocks = plan.make_plan(2005, np.float64, fold).blocks
+    seen = np.zeros((2005, 2005), dtype=int)
+    for i, j in plan.make_plan(2005, np.float64, fold).tiles:
+        seen[blocks[i].rows, blocks[j].rows] += 1
+        if i != j:
+            seen[blocks[j].rows, blocks[i].rows] += 1
+    assert (seen == 1).all()
+    assert all(len(set(fold[b.rows])) == 1 and fold[b.rows.start] == b.fold for b in blocks)
+    assert plan.make_plan(2005, np.float64, fold).entries == np.triu(seen).sum() + sum(
+        b.size * (b.size - 1) // 2 for b in blocks
+    )
+
+
+def blas_threads():
+    return [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
+
+
+def test_threads_are_given_back_when_two_sweeps_overlap():
+    before = blas_threads()
+    X = np.random.default_rng(0).normal(size=(1500, 5))
+    y = np.arange(1500) % 2
+    inside, failures = [], []
+
+    def work(seed):
+        try:
+            for _ in range(3 + seed):
+                G = Gram(
+                    gs.Gaussian(1.0 + seed), X, progress=lambda *_: inside.append(blas_threads())
+                )
+                gs.cka(G, y)
+        except Exception as error:
+            failures.append(error)
+
+    pool = [threading.Thread(target=work, args=(seed,)) for seed in range(2)]
+    for thread in pool:
+        thread.start()
+    for thread in pool:
+        thread.join()
+    assert not failures
+    assert blas_threads() == before
+    assert {n for now in inside for n in now} == {1}
+
+
+def test_threads_are_given_back_after_an_error():
+    before = blas_threads()
+
+    def fail(item):
+        raise RuntimeError(f"tile {item}")
+
+    with pytest.raises(RuntimeError, match="tile 0"):
+        list(threads.ordered_map(fail, range(50), 2))
+    assert blas_threads() == before
+
+
+def test_progress_and_interruption(X):
+    seen = []
+    gs.cka(Gram(gs.Gaussian(), X, progress=lambda done, total: seen.append((done, total))), X[:, 0])
+    assert seen[-1][0] == seen[-1][1] == len(seen)
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    before = blas_threads()
+    with pytest.raises(KeyboardInterrupt):
+        gs.cka(Gram(gs.Gaussian(), X, progress=stop), X[:, 0])
+    assert blas_threads() == before
+
+
+@pytest.mark.parametrize(
+    ("kernel", "X", "error", "message"),
+    [
+        (gs.Gaussian(), [[1.0, np.nan], [2.0, 1.0]], ValueError, "NaN in column 1"),
+        (gs.Gaussian(), [[1.0, 2.0], [np.inf, 1.0]], ValueError, "infinity in column 0"),
+        (gs.Gaussian(), [[1j, 2.0]], ValueError, "complex"),
+        (gs.Gaussian(), [["a"], ["b"]], ValueError, "convert"),
+        (gs.Gaussian(), [1.0, 2.0], ValueError, "2D"),
+        (gs.Gaussian(-1.0), [[1.0]], ValueError, "length_scale > 0, got -1.0"),
+        (gs.Gaussian([1.0, 0.0]), [[1.0, 2.0]], ValueError, "length_scale > 0"),
+        (gs.Gaussian([1.0, 2.0]), [[1.0]], ValueError, "one per feature"),
+        (gs.PolynomialOf(gs.Linear(), [1.0, -1.0]), [[1.0]], ValueError, "coefficients >= 0"),
+        (gs.Linear() ** 0.5, [[1.0]], ValueError, "whole exponent"),
+        (-2.0 * gs.Linear(), [[1.0]], ValueError, "scale > 0"),
+        (gs.Polynomial(0), [[1.0]], ValueError, "degree"),
+        (gs.Polynomial(2, 1.0, -1.0), [[1.0]], ValueError, "coef0 >= 0"),
+        (gs.Matern(1.0, 2.0), [[1.0]], ValueError, "nu 0.5"),
+        (gs.Laplacian(1.0, "l3"), [[1.0]], ValueError, "norm"),
+        (gs.Periodic([1.0, 2.0]), [[1.0, 2.0]], ValueError, "one length_scale"),
+        (gs.Chi2(), [[-1.0]], ValueError, "non-negative"),
+        (gs.Bilinear([[1.0, 2.0], [2.0, 1.0]]), [[1.0, 2.0]], ValueError, "smallest eigenvalue"),
+        (gs.Gaussian() @ gs.LinearMap(np.eye(2)), [[1.0]], ValueError, "rows of S"),
+        ("odd", [[1.0]], ValueError, "kernel name"),
+        (3.5, [[1.0]], TypeError, "Expected a kernel"),
+        ([], [[1.0]], ValueError, "at least one kernel"),
+        ("precomputed", np.ones((2, 3)), ValueError, "square"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_refused_before_work(kernel, X, error, message):
+    with pytest.raises(error, match=message):
+        Gram(kernel, X)
+
+
+def test_other_refusals(X):
+    G = Gram(gs.Gaussian(), X)
+    with pytest.raises(ValueError, match="rows to multiply"):
+        G @ np.ones(3)
+    with pytest.raises(ValueError, match="one target per sample"):
+        G.moments(make_target([0, 1, 0]))
+    with pytest.raises(ValueError, match="dtype"):
+        Gram(gs.Gaussian(), X, dtype=int)
+    with pytest.raises(ValueError, match="n_jobs"):
+        Gram(gs.Gaussian(), X, n_jobs=0)
+    with pytest.raises(ValueError, match="single kernel"):
+        Gram([gs.Gaussian(), gs.Linear()], X).toarray()
+    with pytest.raises(ValueError, match="same samples"):
+        Gram([gs.Gaussian(), gs.Linear()], (X, X[:10]))
+    kernel = gs.RankOne(lambda A: A[:, 0])
+    other = Gram(kernel, X)
+    goal = make_target(np.arange(60) % 2)
+    moments = other.moments(goal)
+    _, adjoint = get_measure("kta").value_and_adjoint(moments, goal)
+    with pytest.raises(TypeError, match="RankOne, which has none"):
+        other.pullback(adjoint, goal, moments)

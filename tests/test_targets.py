@@ -1,0 +1,124 @@
+"""Targets: labels and values of every sort become V, M and e."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import textbook as tb
+from numpy.testing import assert_allclose
+
+from gramsmith.targets import make_target
+
+
+def dense(target):
+    return target.V @ target.M @ target.V.T
+
+
+LABELS = {
+    "signs": np.array([1, -1, 1, 1, -1, 1]),
+    "zero one": np.array([1, 0, 1, 1, 0, 1]),
+    "unsigned": np.array([1, 0, 1, 1, 0, 1], dtype=np.uint8),
+    "bools": np.array([True, False, True, True, False, True]),
+    "strings": np.array(["b", "a", "b", "b", "a", "b"]),
+    "objects": np.array(["b", "a", "b", "b", "a", "b"], dtype=object),
+    "floats": np.array([2.0, 1.0, 2.0, 2.0, 1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize("scheme", ["auto", "simplex", "uneven", "one_hot", "balanced"])
+def test_two_classes_whatever_they_are_called(name, scheme):
+    signs = LABELS["signs"]
+    kind = {"auto": "binary", "one_hot": "onehot"}.get(scheme, scheme)
+    target = make_target(LABELS[name], scheme)
+    assert target.kind == "classes"
+    assert_allclose(dense(target), tb.target_matrix(signs, kind), atol=1e-15)
+    assert_allclose(target.V @ target.e, 1.0)
+    assert_allclose(target.diagonal, np.diagonal(dense(target)))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "kind"), [("auto", "simplex"), ("one_hot", "onehot"), ("balanced", "balanced")]
+)
+def test_several_classes(scheme, kind):
+    y = np.array([0, 1, 2, 2, 1, 0, 2, 2])
+    target = make_target(y, scheme)
+    assert_allclose(dense(target), tb.target_matrix(y, kind), atol=1e-15)
+    H = np.eye(8) - 1 / 8
+    centred = target.V @ target.M_centred @ target.V.T
+    assert_allclose(centred, H @ dense(target) @ H, atol=1e-14)
+    assert target.norm(target.M) == pytest.approx(np.linalg.norm(dense(target)))
+
+
+def test_uneven_target_of_several_classes_is_the_centred_balanced_one():
+    y = np.array([0, 1, 2, 2, 1, 0, 2, 2])
+    H = np.eye(8) - 1 / 8
+    expected = H @ tb.target_matrix(y, "balanced") @ H
+    assert_allclose(dense(make_target(y, "uneven")), expected, atol=1e-15)
+
+
+def test_real_values_are_centred(rng):
+    y = rng.normal(size=9) + 5
+    target = make_target(y)
+    assert target.kind == "values"
+    assert_allclose(dense(target), tb.target_matrix(y, "regression"), atol=1e-13)
+    Y = rng.normal(size=(9, 2))
+    assert_allclose(dense(make_target(Y)), tb.target_matrix(Y, "multioutput"), atol=1e-13)
+
+
+def test_whole_numbers_are_classes_unless_said_otherwise():
+    y = np.array([1, 2, 3, 1, 2, 3])
+    assert make_target(y).kind == "classes"
+    assert make_target(y, task="regression").kind == "values"
+    assert make_target(y.astype(float)).kind == "classes"
+
+
+def test_label_matrix():
+    Y = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+    for given in (Y, sp.csr_array(Y)):
+        target = make_target(given)
+        assert target.kind == "labels"
+        assert_allclose(dense(target), tb.target_matrix(Y, "multilabel"))
+
+
+def test_take_recomputes_centre_and_contrast(rng):
+    rows = np.array([0, 2, 3, 5])
+    y = rng.normal(size=6)
+    assert_allclose(dense(make_target(y).take(rows)), dense(make_target(y[rows])), atol=1e-14)
+    labels = LABELS["signs"]
+    for scheme in ("auto", "uneven", "balanced"):
+        part = make_target(labels, scheme).take(np.array([0, 1, 2, 4]))
+        assert_allclose(dense(part), dense(make_target(labels[[0, 1, 2, 4]], scheme)))
+
+
+def test_weights_of_zero_remove_a_class():
+    y = np.array([0, 0, 1, 1, 2])
+    target = make_target(y, sample_weight=[1, 1, 1, 1, 0])
+    assert target.classes.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="at least two classes"):
+        make_target(y, sample_weight=[1, 1, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        ([1, 1, 1], {}, r"two classes, got 1 class: \[1\]"),
+        ([0.1, np.nan, 0.3], {}, "NaN or infinity"),
+        ([0.1, np.inf, 0.3], {}, "row 1"),
+        (["a", None, "b"], {}, "missing one in row 1"),
+        ([1j, 2, 3], {}, "complex"),
+        (None, {}, "got None"),
+        ([0.1, 0.2, 0.3], {"task": "classification"}, "class labels, got real numbers"),
+        (["a", "b", "c"], {"task": "regression"}, "numbers for regression"),
+        ([2.5, 2.5, 2.5], {"task": "regression"}, "constant y"),
+        ([0, 1, 0], {"target": "odd"}, "target to be one of"),
+        ([0, 1, 0], {"task": "odd"}, "task"),
+        ([0, 1, 0], {"sample_weight": [1, 2]}, "one sample_weight per sample"),
+        ([0, 1, 0], {"sample_weight": [1, -2, 1]}, ">= 0"),
+        ([0, 1, 0], {"sample_weight": [0, 0, 0]}, "not all zero"),
+        (np.zeros((2, 2, 2)), {}, "shape"),
+        ([[1, 2], [3, 1]], {}, "label matrix"),
+    ],
+)
+def test_bad_targets_say_what_is_wrong(y, options, message):
+    with pytest.raises(ValueError, match=message):
+        make_target(y, **options)
