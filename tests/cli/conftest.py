@@ -1,9 +1,9 @@
 """What the tests of the command line share: a way to run it and tables to run it on."""
 
-import numpy as np
 import pytest
 
 from gramsmith.cli import run as run_command
+from tables_text import table_text
 
 
 class Outcome:
@@ -22,15 +22,6 @@ def command(capsys):
         return Outcome(status, captured.out, captured.err)
 
     return run
-
-
-def table_text(n=60, seed=0, header="a,b,colour,y"):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    colour = np.where(rng.random(n) < 0.5, "red", "blue")
-    y = np.where(X[:, 0] * X[:, 1] > 0, "same", "mixed")
-    rows = [f"{a:.6f},{b:.6f},{c},{t}" for (a, b), c, t in zip(X, colour, y, strict=True)]
-    return "\n".join([header, *rows]) + "\n"
 
 
 @pytest.fixture

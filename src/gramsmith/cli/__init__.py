@@ -21,12 +21,8 @@ import sys
 import click
 
 from gramsmith import __version__
+from gramsmith.cli import evaluate, inspect, predict, rank, reproduce
 from gramsmith.cli.console import say
-from gramsmith.cli.evaluate import evaluate
-from gramsmith.cli.inspect import inspect
-from gramsmith.cli.predict import predict
-from gramsmith.cli.rank import rank
-from gramsmith.cli.reproduce import reproduce
 
 USAGE, DATA, CONVERGENCE, MEMORY, INTERRUPTED = 2, 3, 4, 5, 130
 
@@ -49,8 +45,11 @@ def group() -> None:
     """Hold the commands together."""
 
 
-for _command in (rank, predict, inspect, evaluate, reproduce):
-    group.add_command(_command)
+group.add_command(rank.rank)
+group.add_command(predict.predict)
+group.add_command(inspect.inspect)
+group.add_command(evaluate.evaluate)
+group.add_command(reproduce.reproduce)
 
 
 def main(prog_name: str = "gramsmith", args: list[str] | None = None) -> None:

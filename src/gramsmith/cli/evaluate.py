@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gramsmith.cli.console import say, show_json, show_table
-from gramsmith.cli.failure import about_the_data
+from gramsmith.cli.failure import about_the_data, collected_warnings
 from gramsmith.cli.options import learning, reading, take_reading
 
 DEFAULT_ROWS = 5000
@@ -45,7 +45,7 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
         rows.sort()
         table, y = table.take(rows), y[rows]
         say(f"Measured on {most:,} rows drawn at random; --sample changes that.")
-    with about_the_data(table.name):
+    with collected_warnings() as remarks, about_the_data(table.name):
         X = table.inputs()
         X = X if table.kind == "strings" else TableEncoder().fit_transform(X)
         kernels = {c.name: c.kernel for c in default_candidates(X, random_state=options["seed"])}
@@ -63,7 +63,7 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
         {"kernel": name} | {m: found.cells[name, m].value for m in found.measures}
         for name in kernels
     ]
-    advice = list(dict.fromkeys(item.message for item in found.advice))
+    advice = list(dict.fromkeys([*(item.message for item in found.advice), *remarks]))
     if as_json:
         show_json({"file": table.name, "rows": table.n_rows, "measures": records, "advice": advice})
         return

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class BadData(ValueError):
     """Raised in place of a library's ValueError about the data that were passed to it."""
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Collect what the library warns of, each word once, to be told when the work is done."""
+    found: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield found
+    # other categories speak to programmers
+    said = [str(item.message) for item in caught if issubclass(item.category, UserWarning)]
+    found.extend(dict.fromkeys(said))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gramsmith.cli.console import say, show_json
-from gramsmith.cli.failure import about_the_data
+from gramsmith.cli.failure import about_the_data, collected_warnings
 from gramsmith.cli.options import Reading, reading, take_reading
 from gramsmith.cli.outputs import check_free, write_text
 
@@ -48,8 +48,10 @@ def predict(
         raise click.UsageError(f"{model} holds {type(machine).__name__}, which predicts nothing.")
     table = read_new(file, how, about)
     table, rows = fill_new(table, how, about)
-    with about_the_data(table.name):
+    with collected_warnings() as remarks, about_the_data(table.name):
         found = machine.predict(table.inputs())
+    for remark in remarks:
+        say(f"Note: {remark}")
     pairs = list(zip(rows, found.tolist(), strict=True))
     name = "prediction"
     if as_json:

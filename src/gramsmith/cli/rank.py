@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import platform
 import time
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gramsmith import __version__
-from gramsmith.cli.console import Progress, say, show_json, show_table
-from gramsmith.cli.failure import about_the_data
+from gramsmith.cli.console import Progress, printable, say, show_json, show_table
+from gramsmith.cli.failure import about_the_data, collected_warnings
 from gramsmith.cli.options import Reading, learning, reading, take_reading
 from gramsmith.cli.outputs import PROGRESS, Journal, prepare_folder, write_json, write_text
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from gramsmith.storage.tables import Table
 
 NOT_CONVERGED = 4
+SHOWN = 15
 
 
 @click.command()
@@ -172,7 +172,7 @@ def show_plan(table: Table, goal: Target, arguments: dict[str, Any], quiet: bool
     found = {
         "file": table.name,
         "rows": plan.n_samples,
-        "columns": plan.n_features,
+        "columns": table.n_columns,
         "task": goal.task,
         "reason": goal.reason,
         "kernels": list(plan.kernels),
@@ -183,7 +183,7 @@ def show_plan(table: Table, goal: Target, arguments: dict[str, Any], quiet: bool
     }
     if not quiet:
         say(
-            f"{table.name}: {plan.n_samples:,} rows, {plan.n_features} columns, {goal.task} "
+            f"{table.name}: {plan.n_samples:,} rows, {table.n_columns} columns, {goal.task} "
             f"({goal.reason}).\n"
             f"Plan: screen {len(plan.kernels)} kernels on {plan.n_screened:,} rows, verify the "
             "best "
@@ -195,7 +195,7 @@ def show_plan(table: Table, goal: Target, arguments: dict[str, Any], quiet: bool
 def duration(seconds: float) -> str:
     """Return a time span in words, rounded as roughly as it is known."""
     if seconds < 90:
-        return f"{max(seconds, 1):.0f} seconds"
+        return f"{max(seconds, 2):.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
@@ -205,15 +205,11 @@ def work(
     """Rank the kernels; warnings are collected and told afterwards, each once."""
     from gramsmith.selection import rank_kernels
 
-    with warnings.catch_warnings(record=True) as caught, Progress(quiet) as progress:
-        warnings.simplefilter("always")
-        with about_the_data(table.name):
-            ranking = rank_kernels(
-                table.inputs(), goal.y, progress=progress, checkpoint=journal, **arguments
-            )
-    remarks = [str(message) for message in ranking.warnings]
-    remarks += [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-    return ranking, list(dict.fromkeys(remarks))
+    with collected_warnings() as caught, Progress(quiet) as progress, about_the_data(table.name):
+        ranking = rank_kernels(
+            table.inputs(), goal.y, progress=progress, checkpoint=journal, **arguments
+        )
+    return ranking, list(dict.fromkeys([*map(str, ranking.warnings), *caught]))
 
 
 def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[str, Any]) -> None:
@@ -233,7 +229,7 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
         write_json(folder / "ranking.json", {"verdict": ranking.verdict, "ranking": records})
         page = folder / f".report.{secrets.token_hex(6)}.tmp"
         try:
-            ranking.write_html(page)
+            ranking.write_html(page, source=about["source"])
             os.replace(page, folder / "report.html")
         finally:
             page.unlink(missing_ok=True)
@@ -260,12 +256,15 @@ def show_ranking(
     if as_json:
         show_json({"verdict": ranking.verdict, "ranking": records, "warnings": remarks})
     else:
-        names = [name for name in records[0] if any(r.get(name) is not None for r in records)]
-        shown = records[:15]
-        show_table(names, [[record.get(name) for name in names] for record in shown])
-        if len(records) > len(shown):
-            click.echo(f"... and {len(records) - len(shown)} more.")
-        click.echo(ranking.verdict)
+        measures = [name.removesuffix("_error") for name in records[0] if name.endswith("_error")]
+        measures.remove("score")
+        names = ["rank", "kernel", "tied", "score", "score_error", "verified", *measures]
+        titles = {"score": ranking.scoring, "score_error": "±", "tied": "tie"}
+        rows = [[record.get(name) for name in names] for record in records[:SHOWN]]
+        show_table([titles.get(name, name) for name in names], rows)
+        if len(records) > SHOWN:
+            click.echo(f"... and {len(records) - SHOWN} more.")
+        click.echo(printable(ranking.verdict))
     for remark in remarks:
         say(f"Note: {remark}")
     if ranking.sampled and not quiet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +197,7 @@ def _listed(name: str | None) -> list[str]:
 def nearest(name: str, names: Sequence[str]) -> str:
     """Return a clause that offers the names most like the one asked for."""
     folded = {candidate.lower(): candidate for candidate in reversed(names)}
-    close = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.6)
     if close:
         return f"Did you mean {' or '.join(short(folded[c]) for c in close)}?"
     shown = ", ".join(short(candidate) for candidate in names[:10])
@@ -245,7 +246,8 @@ def _is_wordy(column: Array) -> bool:
 def _fasta(path: Path, labels: str | Path | None, limits: Limits) -> Table:
     from gramsmith.storage.fasta import read_fasta
 
-    records = list(read_fasta(path))
+    records = list(islice(read_fasta(path, max_bytes=limits.bytes), limits.rows + 1))
+    limits.check_shape(len(records), 1, path.name)
     identifiers, sequences = [r[0] for r in records], [r[1] for r in records]
     if labels is None:
         return Table(path.name, samples=sequences)

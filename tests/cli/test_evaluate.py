@@ -1,0 +1,50 @@
+"""`gramsmith evaluate`."""
+
+import json
+
+import numpy as np
+
+import gramsmith as gs
+
+
+def test_a_table_of_measures(command, table):
+    done = command("evaluate", table, "-t", "y")
+    assert done.status == 0, done.err
+    assert "cka ↑" in done.out
+    assert "fsm ↓" in done.out
+    assert "Gaussian width" in done.out
+
+
+def test_values_are_those_of_the_library(command, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    y = (X[:, 0] > 0).astype(int)
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    done = command("evaluate", tmp_path / "a.npz", "--measures", "cka,hsic", "--json")
+    found = json.loads(done.out)["measures"]
+    linear = next(record for record in found if record["kernel"] == "linear")
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert abs(linear["cka"] - gs.cka(gs.Linear()(Z), y)) < 1e-12
+    assert set(linear) == {"kernel", "cka", "hsic"}
+
+
+def test_sampling_is_said(command, table):
+    done = command("evaluate", table, "-t", "y", "--sample", 40, "--measures", "kta")
+    assert "40 rows drawn at random" in done.err
+
+
+def test_unknown_measures(command, table):
+    done = command("evaluate", table, "-t", "y", "--measures", "kta,magic")
+    assert done.status == 2
+    assert "'magic'" in done.err
+
+
+def test_strings(command, tmp_path):
+    letters = np.random.default_rng(0).choice(list("ACGT"), size=(30, 9))
+    rows = [f">{i}\n{''.join(row)}" for i, row in enumerate(letters)]
+    (tmp_path / "s.fasta").write_text("\n".join(rows))
+    labels = ["label", *(("yes", "no")[row[0] in "AC"] for row in letters)]
+    (tmp_path / "l.csv").write_text("\n".join(labels))
+    done = command("evaluate", tmp_path / "s.fasta", "--labels", tmp_path / "l.csv")
+    assert done.status == 0, done.err
+    assert "spectrum 2" in done.out

@@ -1,0 +1,204 @@
+"""`gramsmith predict`: columns by name, rows by number."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+from gramsmith.machines.svm import KernelSVC
+from gramsmith.selection import TableEncoder
+from tables_text import table_text
+
+
+@pytest.fixture
+def model(tmp_path, table):
+    """A model of the table, as `rank` stores it."""
+    from sklearn.pipeline import make_pipeline
+
+    from gramsmith.storage.tables import read_table
+
+    data = read_table(table, target="y")
+    trained = make_pipeline(TableEncoder(), KernelSVC(gs.Gaussian(1.0), C=10.0)).fit(
+        data.inputs(), data.labels.astype(str)
+    )
+    about = {
+        "kind": "table",
+        "target": "y",
+        "columns": [
+            {"name": name, "kind": "text" if column.dtype == object else "number"}
+            for name, column in data.columns.items()
+        ],
+        "ignored": ["id"],
+        "fill": {},
+    }
+    path = tmp_path / "model.safetensors"
+    gs.save_model(trained, path, about=about)
+    return path
+
+
+def answers(text):
+    return [row["prediction"] for row in csv.DictReader(text.splitlines())]
+
+
+def test_predictions_to_the_output_and_to_a_file(command, model, table, tmp_path):
+    done = command("predict", model, table)
+    assert done.status == 0, done.err
+    found = answers(done.out)
+    frame = [line.split(",") for line in table.read_text().splitlines()[1:]]
+    assert np.mean([p == row[3] for p, row in zip(found, frame, strict=True)]) > 0.9
+    out = tmp_path / "pred.csv"
+    done = command("predict", model, table, "-o", out)
+    assert done.out == ""
+    assert answers(out.read_text()) == found
+    assert command("predict", model, table, "-o", out).status == 2
+    assert command("predict", model, table, "-o", out, "--force").status == 0
+    listed = json.loads(command("predict", model, table, "--json").out)
+    assert [item["prediction"] for item in listed] == found
+    assert listed[0]["row"] == 1
+
+
+def reordered(text, order):
+    rows = [line.split(",") for line in text.splitlines()]
+    return "\n".join(",".join(row[i] for i in order) for row in rows)
+
+
+def test_reordered_columns_are_fixed_by_name(command, model, table, tmp_path):
+    expected = answers(command("predict", model, table).out)
+    new = tmp_path / "new.csv"
+    for order in ([2, 1, 0], [3, 0, 2, 1], [1, 2, 0]):
+        new.write_text(reordered(table.read_text(), order))
+        done = command("predict", model, new)
+        assert done.status == 0, done.err
+        assert answers(done.out) == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "words"),
+    [
+        ("a,b", "1,2", "lacks 'colour'"),
+        ("a,b,colour,more,most", "1,2,red,3,4", "has 'more', 'most' besides. Leave extra"),
+        ("a,colour,z", "1,red,2", "lacks 'b' and has 'z' besides"),
+        ("a,b,colour", "1,x,red", "row 1 (line 2), column 'b': expected a number"),
+        ("a,b,colour", "1,,red", "column 'b': expected a value"),
+        ("a,b,colour", "1,1e999,red", "column 'b'"),
+    ],
+)
+def test_other_columns_are_refused_with_names(command, model, tmp_path, header, rows, words):
+    (tmp_path / "new.csv").write_text(f"{header}\n{rows}\n")
+    done = command("predict", model, tmp_path / "new.csv")
+    assert done.status == 3, done.err
+    assert done.out == ""
+    assert words in done.err
+
+
+def test_new_categories_are_said(command, model, tmp_path):
+    (tmp_path / "new.csv").write_text("a,b,colour\n1,2,green\n")
+    done = command("predict", model, tmp_path / "new.csv")
+    assert done.status == 0
+    assert "Note: Column 'colour' has categories that were not there in fit: 'green'" in done.err
+
+
+def test_columns_that_training_ignored_may_stay(command, model, tmp_path):
+    (tmp_path / "new.csv").write_text("id,a,b,colour\n7,1,1,red\n")
+    assert command("predict", model, tmp_path / "new.csv").status == 0
+    (tmp_path / "new.csv").write_text("a,b,colour,extra\n1,1,red,5\n")
+    assert command("predict", model, tmp_path / "new.csv", "--drop", "extra").status == 0
+
+
+def test_dropped_rows_keep_the_numbers_of_the_others(command, model, tmp_path):
+    (tmp_path / "new.csv").write_text("a,b,colour\n1,1,red\n,1,red\n-1,1,blue\n")
+    done = command("predict", model, tmp_path / "new.csv", "--missing", "drop")
+    assert [row["row"] for row in csv.DictReader(done.out.splitlines())] == ["1", "3"]
+    assert "1 of 3 rows" in done.err
+    done = command("predict", model, tmp_path / "new.csv", "--missing", "impute")
+    assert done.status == 2
+    assert "without imputation" in done.err
+
+
+def test_gaps_are_filled_as_in_training(command, model, tmp_path):
+    trained = gs.load_model(model)
+    from gramsmith.storage import inspect_model
+
+    about = {**inspect_model(model).about, "fill": {"a": 1.0, "b": 1.0, "colour": "red"}}
+    gs.save_model(trained, model, about=about)
+    (tmp_path / "gap.csv").write_text("a,b,colour\n,1,\n")
+    (tmp_path / "full.csv").write_text("a,b,colour\n1,1,red\n")
+    gap, full = (command("predict", model, tmp_path / f) for f in ("gap.csv", "full.csv"))
+    assert gap.status == 0
+    assert gap.out == full.out
+    assert "2 missing cells" in gap.err
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(b"", "cut short"), (b"x" * 100, "no model file"), (None, "nothing at")],
+)
+def test_bad_models_are_status_3(command, table, tmp_path, data, words):
+    path = tmp_path / "bad.safetensors"
+    if data is not None:
+        path.write_bytes(data)
+    done = command("predict", path, table)
+    assert done.status == 3
+    assert words in done.err
+
+
+def test_what_cannot_predict(command, table, tmp_path):
+    gs.save_model(gs.Gaussian(), tmp_path / "k")
+    done = command("predict", tmp_path / "k", table)
+    assert done.status == 2
+    assert "predicts nothing" in done.err
+
+
+def test_forged_columns(command, model, table):
+    gs.save_model(gs.load_model(model), model, about={"columns": [{"name": 3}]})
+    done = command("predict", model, table)
+    assert done.status == 3
+    assert "names and kinds" in done.err
+
+
+def test_models_from_python_need_no_notes(command, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    gs.save_model(KernelSVC(gs.Gaussian(1.0)).fit(X, X[:, 0] > 0), tmp_path / "m")
+    np.savez(tmp_path / "new.npz", X=X)
+    done = command("predict", tmp_path / "m", tmp_path / "new.npz")
+    assert done.status == 0, done.err
+    assert set(answers(done.out)) == {"True", "False"}
+    np.savez(tmp_path / "wide.npz", X=np.ones((2, 3)))
+    done = command("predict", tmp_path / "m", tmp_path / "wide.npz")
+    assert done.status == 3
+    assert "3 features" in done.err
+
+
+def test_kinds_of_data_do_not_mix(command, model, tmp_path):
+    np.savez(tmp_path / "new.npz", X=np.ones((2, 3)))
+    done = command("predict", model, tmp_path / "new.npz")
+    assert done.status == 3
+    assert "trained on table data, got matrix data" in done.err
+
+
+def test_formulas_in_predictions_are_defused(command, tmp_path):
+    X = np.array([[0.0], [1.0]] * 5)
+    y = np.array(["=1+1", "plain"] * 5)
+    gs.save_model(KernelSVC(gs.Linear(), C=100.0).fit(X, y), tmp_path / "m")
+    np.savez(tmp_path / "new.npz", X=X[:2])
+    assert answers(command("predict", tmp_path / "m", tmp_path / "new.npz").out) == [
+        "'=1+1",
+        "plain",
+    ]
+
+
+def test_ranked_model_predicts(command, table, tmp_path):
+    folder = tmp_path / "run"
+    assert command("rank", table, "-t", "y", "-o", folder).status == 0
+    new = tmp_path / "new.csv"
+    new.write_text(reordered(table_text(20, seed=9), [1, 2, 0]))
+    done = command("predict", folder / "model.safetensors", new)
+    assert done.status == 0, done.err
+    assert set(answers(done.out)) <= {"same", "mixed"}
+    direct = gs.load_model(folder / "model.safetensors")
+    from gramsmith.storage.tables import read_table
+
+    assert direct.predict(read_table(new).inputs()).tolist() == answers(done.out)

@@ -1,0 +1,250 @@
+"""`gramsmith rank`: plan, work, files, statuses."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+from gramsmith import selection
+from gramsmith.cli import rank as rank_module
+from gramsmith.cli.rank import duration
+from gramsmith.storage import inspect_model
+from tables_text import table_text
+
+FILES = {"report.html", "ranking.csv", "ranking.json", "model.safetensors", "run.json"}
+
+
+def test_a_run_leaves_five_files(command, table, tmp_path):
+    folder = tmp_path / "run"
+    done = command("rank", table, "--target", "y", "-o", folder)
+    assert done.status == 0, done.err
+    assert {path.name for path in folder.iterdir()} == FILES
+    ranking = json.loads((folder / "ranking.json").read_text())
+    assert ranking["verdict"] in done.out
+    assert ranking["ranking"][0]["rank"] == 1
+    rows = list(csv.DictReader((folder / "ranking.csv").read_text().splitlines()))
+    assert [row["kernel"] for row in rows] == [record["kernel"] for record in ranking["ranking"]]
+    run = json.loads((folder / "run.json").read_text())
+    assert run["versions"]["gramsmith"] == gs.__version__
+    assert run["command"]["seed"] == 0
+    assert run["rows"] == 60
+    assert "60 rows, 3 columns, classification" in done.err
+    assert str(folder / "report.html") in done.err
+    about = inspect_model(folder / "model.safetensors").about
+    assert [column["name"] for column in about["columns"]] == ["a", "b", "colour"]
+    assert about["columns"][2]["kind"] == "text"
+
+
+def test_nothing_is_overwritten_unasked(command, table, tmp_path):
+    (tmp_path / "run.json").write_text("precious")
+    done = command("rank", table, "-t", "y", "-o", tmp_path)
+    assert done.status == 2
+    assert "--force" in done.err
+    assert (tmp_path / "run.json").read_text() == "precious"
+    assert command("rank", table, "-t", "y", "-o", tmp_path, "--force").status == 0
+    assert (tmp_path / "run.json").read_text() != "precious"
+
+
+def test_dry_run_shows_the_plan_and_stops(command, table, tmp_path):
+    done = command("rank", table, "-t", "y", "-o", tmp_path / "run", "--dry-run")
+    assert done.status == 0
+    assert "Plan: screen" in done.err
+    assert not (tmp_path / "run").exists()
+    done = command("rank", table, "-t", "y", "--dry-run", "--json")
+    plan = json.loads(done.out)
+    assert plan["rows"] == 60
+    assert plan["task"] == "classification"
+    assert plan["memory_mib"] > 0
+    assert plan["seconds"] > 0
+    assert len(plan["kernels"]) > 10
+
+
+def test_json_and_quiet(command, table):
+    done = command("rank", table, "-t", "y", "--json", "--quiet", "--seed", 1)
+    found = json.loads(done.out)
+    assert found["ranking"][0]["rank"] == 1
+    assert "Plan" not in done.err
+
+
+def test_same_seed_same_files(command, table, tmp_path):
+    for name in ("a", "b"):
+        assert command("rank", table, "-t", "y", "-o", tmp_path / name, "--jobs", 1).status == 0
+    for name in FILES - {"run.json"}:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+
+
+def test_regression_and_sample(command, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    rows = [f"{a},{b},{np.sin(a) + b}" for a, b in X]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["a,b,y", *rows]))
+    done = command("rank", path, "-t", "y", "--sample", 80)
+    assert done.status == 0
+    assert "regression (the target has 120 different numbers)" in done.err
+
+
+def test_groups_never_become_inputs(command, tmp_path):
+    text = table_text(60).splitlines()
+    rows = [f"{line},{i % 6}" if i else f"{line},who" for i, line in enumerate(text)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(rows))
+    folder = tmp_path / "run"
+    assert command("rank", path, "-t", "y", "--groups", "who", "-o", folder).status == 0
+    about = inspect_model(folder / "model.safetensors").about
+    assert [column["name"] for column in about["columns"]] == ["a", "b", "colour"]
+    assert command("rank", path, "-t", "y", "--groups", "whom").status == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "words"),
+    [
+        ("a,b,label\n1,2,x\n", ["-t", "lable"], "Did you mean 'label'?"),
+        ("", ["-t", "y"], "empty file"),
+        ("a,y\n", ["-t", "y"], "expected rows"),
+        ("a,y\n1,2,3\n", ["-t", "y"], "expected 2 fields, got 3"),
+        ("a,a,y\n1,2,3\n", ["-t", "y"], "'a' in columns 1, 2"),
+        ("a,y\n1,p\n1e400,q\n", ["-t", "y"], "row 2 (line 3), column 'a'"),
+        ("a,y\n1,p\n,q\n", ["-t", "y"], "--missing drop"),
+        ("a,y\n1,p\n2,p\n3,p\n", ["-t", "y"], "at least two different labels"),
+        ("a,y\n1,p\n2,q\n3,r\n", ["-t", "y"], "3 different labels in 3 rows"),
+        ("a,y\n1,p\n2,q\n" * 1, ["-t", "y", "--max-bytes", "5"], "--max-bytes"),
+        ("a,y\n1,p\n2,q\n3,p\n", ["-t", "y", "--max-rows", "2"], "--max-rows"),
+        ("a,b,y\n1,1,p\n", ["-t", "y", "--max-cols", "2"], "--max-cols"),
+    ],
+)
+def test_bad_data_is_status_3_and_named(command, tmp_path, text, args, words):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    done = command("rank", path, *args)
+    assert done.status == 3
+    assert done.out == ""
+    assert words in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_target_must_be_named(command, table):
+    done = command("rank", table)
+    assert done.status == 2
+    assert "--target (a, b, colour, y)" in done.err
+
+
+def test_missing_cells_imputed(command, tmp_path):
+    lines = table_text(60).splitlines()
+    lines[5] = "," + lines[5].split(",", 1)[1]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines))
+    folder = tmp_path / "run"
+    done = command("rank", path, "-t", "y", "-o", folder, "--missing", "impute")
+    assert done.status == 0
+    assert "1 missing cells" in done.err
+    assert set(inspect_model(folder / "model.safetensors").about["fill"]) == {"a", "b", "colour"}
+
+
+def test_an_output_that_cannot_be_written(command, table, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = command("rank", table, "-t", "y", "-o", tmp_path / "file" / "run")
+    assert done.status == 2
+    assert "can be written to" in done.err
+
+
+def test_interrupted_and_resumed(command, table, tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    original = selection.rank_kernels
+    stages = []
+
+    def interrupted(*args, progress, **options):
+        def stop(stage, *rest):
+            stages.append(stage)
+            if stage == "contest":
+                raise KeyboardInterrupt
+
+        return original(*args, progress=stop, **options)
+
+    monkeypatch.setattr(selection, "rank_kernels", interrupted)
+    done = command("rank", table, "-t", "y", "-o", folder)
+    assert done.status == 130
+    assert "--resume" in done.err
+    assert (folder / "progress.jsonl").exists()
+    assert not (folder / "model.safetensors").exists()
+    monkeypatch.setattr(selection, "rank_kernels", original)
+    assert command("rank", table, "-t", "y", "-o", folder).status == 2
+    done = command("rank", table, "-t", "y", "-o", folder, "--resume", "--seed", 5)
+    assert done.status == 2
+    assert "differs in seed" in done.err
+    done = command("rank", table, "-t", "y", "-o", folder, "--resume")
+    assert done.status == 0, done.err
+    assert "finished pieces of work" in done.err
+    assert {path.name for path in folder.iterdir()} == FILES
+    fresh = tmp_path / "fresh"
+    assert command("rank", table, "-t", "y", "-o", fresh).status == 0
+    assert (folder / "ranking.json").read_text() == (fresh / "ranking.json").read_text()
+
+
+def test_resume_needs_a_folder(command, table):
+    assert command("rank", table, "-t", "y", "--resume").status == 2
+
+
+def test_not_converged_is_status_4(command, table, monkeypatch):
+    original = rank_module.work
+
+    def stuck(*args):
+        ranking, remarks = original(*args)
+        ranking.converged = False
+        return ranking, remarks
+
+    monkeypatch.setattr(rank_module, "work", stuck)
+    done = command("rank", table, "-t", "y")
+    assert done.status == 4
+    assert "did not converge" in done.err
+
+
+def test_too_little_memory_is_status_5(command, table, monkeypatch):
+    def greedy(*args, **options):
+        raise MemoryError("Expected a budget of at least 9 MiB, got 1.")
+
+    monkeypatch.setattr(selection, "rank_kernels", greedy)
+    done = command("rank", table, "-t", "y", "--memory", 1)
+    assert done.status == 5
+    assert "9 MiB" in done.err
+
+
+def test_hostile_names_stay_text(command, tmp_path):
+    header = '<script>alert(1)</script>,"=cmd|""x""!A0",\u202e$\\frac,"y"" onload=""x"'
+    path = tmp_path / "<img src=x>.csv"
+    path.write_text(table_text(60, header=header).replace("same", "<b>same</b>"))
+    folder = tmp_path / "run"
+    done = command("rank", path, "-t", 'y" onload="x', "-o", folder)
+    assert done.status == 0, done.err
+    page = (folder / "report.html").read_text()
+    for raw in ("<script>alert", "<img src=x>", "<b>same</b>", "\u202e"):
+        assert raw not in page.replace("&#8238;", "")
+    assert "\u202e" not in done.err
+
+
+def test_durations():
+    assert [duration(s) for s in (0.1, 30, 200, 9000)] == [
+        *("2 seconds", "30 seconds", "3 minutes", "2.5 hours")
+    ]
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_a_real_process(tmp_path):
+    import signal
+    import time
+
+    path = tmp_path / "t.csv"
+    path.write_text(table_text(3000))
+    folder = tmp_path / "run"
+    args = [sys.executable, "-m", "gramsmith", "rank", str(path), "-t", "y", "-o", str(folder)]
+    process = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
+    while not (folder / "progress.jsonl").exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Traceback" not in err

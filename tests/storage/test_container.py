@@ -1,0 +1,116 @@
+"""The container: atomic, exact, and readable by others."""
+
+import os
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from gramsmith.storage import ModelFormatError
+from gramsmith.storage.container import (
+    FORMAT,
+    HEADER_LIMIT,
+    parse_json,
+    read_container,
+    read_header,
+    short,
+    write_container,
+)
+
+MANIFEST = {"format": FORMAT, "format_version": 1, "gramsmith_version": "0", "text": "λ \ud800"}
+TENSORS = {
+    "c": np.arange(6.0).reshape(2, 3),
+    "f": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    "s": np.arange(20)[::3],
+    "t": np.arange(6.0).reshape(2, 3).T,
+    "b": np.array([True, False]),
+    "0": np.array(4.5),
+    "e": np.zeros((0, 5), dtype=np.float32),
+}
+
+
+def test_arrays_of_every_order_return(tmp_path):
+    path = tmp_path / "m"
+    write_container(path, TENSORS, MANIFEST)
+    manifest, tensors = read_container(path)
+    assert manifest == MANIFEST
+    for name, tensor in TENSORS.items():
+        assert tensors[name].dtype == tensor.dtype
+        assert tensors[name].tolist() == tensor.tolist()
+    others = safetensors.numpy.load_file(path)
+    assert {name: array.tolist() for name, array in others.items()} == {
+        name: array.tolist() for name, array in TENSORS.items()
+    }
+
+
+def test_the_header_alone(tmp_path):
+    write_container(tmp_path / "m", TENSORS, MANIFEST)
+    manifest, tensors = read_header(tmp_path / "m")
+    assert manifest == MANIFEST
+    assert tensors["f"] == ("F64", (2, 3))
+    assert tensors["b"] == ("BOOL", (2,))
+
+
+def test_a_writer_that_corrupts_is_noticed(tmp_path, monkeypatch):
+    # what safetensors 0.8.0 does to Fortran-ordered arrays
+    honest = safetensors.numpy.save
+
+    def corrupt(tensors, metadata):
+        return honest({k: v.ravel()[::-1].reshape(v.shape) for k, v in tensors.items()}, metadata)
+
+    path = tmp_path / "m"
+    path.write_text("the old model")
+    monkeypatch.setattr(safetensors.numpy, "save", corrupt)
+    with pytest.raises(ModelFormatError, match="read back"):
+        write_container(path, {"a": np.arange(3.0)}, MANIFEST)
+    assert path.read_text() == "the old model"
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "m"
+    path.write_text("the old model")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_container(path, TENSORS, MANIFEST)
+    assert path.read_text() == "the old model"
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_absent_folders_and_files(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        write_container(tmp_path / "none" / "m", TENSORS, MANIFEST)
+    for read in (read_container, read_header):
+        with pytest.raises(ModelFormatError, match="nothing at"):
+            read(tmp_path / "none")
+        with pytest.raises(FileNotFoundError):
+            read(tmp_path / "none")
+        with pytest.raises(ModelFormatError, match="can be read"):
+            read(tmp_path)
+
+
+def test_text_past_the_limit_is_refused_before_writing(tmp_path):
+    with pytest.raises(ValueError, match="text samples"):
+        write_container(tmp_path / "m", {}, {**MANIFEST, "text": "x" * HEADER_LIMIT})
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_safetensors_files_are_named_as_such(tmp_path):
+    safetensors.numpy.save_file({"a": np.zeros(2)}, tmp_path / "m")
+    with pytest.raises(ModelFormatError, match="without its manifest"):
+        read_container(tmp_path / "m")
+
+
+@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": 1, "a": 2}', "{", "[" * 10**5, "9" * 5000])
+def test_json_that_is_not_strict(text):
+    with pytest.raises(ModelFormatError):
+        parse_json(text, "manifest")
+
+
+def test_short_values():
+    assert short("a") == "'a'"
+    assert len(short("a" * 1000)) == 80
