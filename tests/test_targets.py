@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import textbook as tb
 from numpy.testing import assert_allclose
 
+import textbook as tb
 from gramsmith.targets import make_target
 
 

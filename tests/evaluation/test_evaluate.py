@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import textbook as tb
 
 import gramsmith as gs
+import textbook as tb
 from gramsmith.evaluation import Evaluation
 from gramsmith.evaluation.result import jackknife
 

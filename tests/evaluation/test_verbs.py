@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import textbook as tb
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gramsmith as gs
+import textbook as tb
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from gramsmith.kernels.adapt import as_kernel
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
 from gramsmith.measures import Measure, Undefined, get_measure
+from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.moments import Moments
 from gramsmith.targets import Target, make_target
 
@@ -89,11 +91,12 @@ def evaluate(
     named, views = _named(kernels, X)
     goal = make_target(y, target, task=task, sample_weight=sample_weight)
     chosen = _chosen(measures, goal)
+    for view in views:
+        _check_length(view, goal)
     rng = check_random_state(random_state)
     order, fold = _fold(goal, folds, rng)
     options = {"memory": memory, "n_jobs": n_jobs, "dtype": dtype}
     G = Gram(list(named.values()), tuple(_take(v, order) for v in views), **options)
-    _check_lengths(G, goal)
     goal = goal if order is None else goal.take(order)
     moments = G.moments(goal, fold=fold, cross=False)
     held = _held_out(named, X_test, y_test, target, task, options)
@@ -211,28 +214,35 @@ def _fold(goal: Target, folds: int, rng: Any) -> tuple[Array | None, Array | Non
     return order, assignment[order]
 
 
-def _check_lengths(G: Gram, goal: Target) -> None:
-    if len(goal.w) != G.n:
+def _check_length(view: Any, goal: Target) -> None:
+    K = view.K if isinstance(view, _SquareView) else view
+    n = K.shape[0] if hasattr(K, "shape") else len(K)
+    if len(goal.w) != n:
         raise ValueError(
-            f"Expected X and y of the same length, got {G.n} and {len(goal.w)}: inconsistent "
+            f"Expected X and y of the same length, got {n} and {len(goal.w)}: inconsistent "
             "numbers of samples."
         )
-    if G.n < 2:
-        raise ValueError("Expected at least 2 samples, got n = 1. Add samples.")
 
 
 def _cell(measure: Measure, moments: Moments, goal: Target, name: str) -> tuple[Cell, list[Advice]]:
     try:
-        return Cell(measure.value(moments, goal)), []
+        return Cell(_quietly(measure, moments, goal)), []
     except Undefined as reason:
         return Cell(None), [Advice("undefined", f"{measure.name}: {reason}", name, measure.name)]
 
 
 def _value(measure: Measure, moments: Moments, goal: Target) -> float | None:
     try:
-        return measure.value(moments, goal)
+        return _quietly(measure, moments, goal)
     except Undefined:
         return None
+
+
+def _quietly(measure: Measure, moments: Moments, goal: Target) -> float:
+    """Return the value; that a kernel is constant is said in the advice, not by a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantKernelWarning)
+        return measure.value(moments, goal)
 
 
 def _held_out(
@@ -244,8 +254,9 @@ def _held_out(
         raise ValueError("Expected both X_test and y_test, got one of them. Pass both or neither.")
     goal = make_target(y, target, task=task)
     views = X if isinstance(X, tuple) else (X,) * len(named)
+    for view in views:
+        _check_length(view, goal)
     G = Gram(list(named.values()), views, **options)
-    _check_lengths(G, goal)
     return G.moments(goal, cross=False), goal
 
 
@@ -260,6 +271,6 @@ def _permuted(G: Gram, goal: Target, count: int, rng: Any) -> list[tuple[Moments
 def _p_value(
     measure: Measure, k: int, value: float, shuffled: list[tuple[Moments, Target]]
 ) -> float:
-    values = [measure.value(moments.of(k), t) for moments, t in shuffled]
+    values = [_quietly(measure, moments.of(k), t) for moments, t in shuffled]
     as_good = sum(measure.sign * v >= measure.sign * value for v in values)
     return (1.0 + as_good) / (1.0 + len(shuffled))

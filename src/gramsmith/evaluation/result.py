@@ -108,7 +108,8 @@ class Evaluation:
         """Return the kernels within the error of the best: the best first.
 
         The error of a difference is that of the paired jackknife, in which noise that both kernels
-        share cancels; two standard errors count as a difference.
+        share cancels; more than two standard errors count as a difference, but never less than
+        a twentieth of the error of the measure itself.
         """
         first = self.best(measure)
         score, names = self._scores(measure), list(self.kernels)
@@ -120,7 +121,7 @@ class Evaluation:
                 continue
             spread = jackknife(best.folds - cell.folds)
             gap = abs((best.value or 0.0) - cell.value)
-            if spread is not None and gap <= 2.0 * spread:
+            if spread is not None and gap <= max(2.0 * spread, 0.05 * (best.error or 0.0)):
                 tied.append(name)
         return tied
 

@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from gramsmith.measures.base import Measure, Sums, Undefined
+from gramsmith.measures.base import Array, Measure, Sums, Undefined
 from gramsmith.moments import Moments, Scalar
 from gramsmith.targets import Target
 
@@ -30,13 +30,22 @@ def _constant() -> Scalar:
     return Scalar(0.0)
 
 
+def _target_norm(target: Target, contrast: Array) -> float:
+    norm = target.norm(contrast)
+    if norm <= 0:
+        raise Undefined(
+            "Expected a target that varies, got one class or constant values. Add samples."
+        )
+    return norm
+
+
 def kta(sums: Sums) -> Scalar:
     """<K, T> / (|K| |T|)."""
     t = sums.target
     q = sums.plain_square()
     if q.value <= 0:
         return Scalar(0.0)
-    return sums.plain_inner(t.M) / q.sqrt() / t.norm(t.M)
+    return sums.plain_inner(t.M) / q.sqrt() / _target_norm(t, t.M)
 
 
 def cka(sums: Sums) -> Scalar:
@@ -45,7 +54,7 @@ def cka(sums: Sums) -> Scalar:
     q = sums.centred_square()
     if q.value <= FLAT * sums.scale**2:
         return _constant()
-    return sums.functional(t.M_centred) / q.sqrt() / t.norm(t.M_centred)
+    return sums.functional(t.M_centred) / q.sqrt() / _target_norm(t, t.M_centred)
 
 
 def cka_debiased(sums: Sums) -> Scalar:
@@ -112,7 +121,7 @@ def pair_alignment(moments: Moments, target: Target, projection: str = "plain") 
     return float(G[0, 1] / np.sqrt(G[0, 0] * G[1, 1]))
 
 
-def kernel_products(moments: Moments, target: Target, projection: str = "plain") -> np.ndarray:
+def kernel_products(moments: Moments, target: Target, projection: str = "plain") -> Array:
     """Return <P K_k, P K_l> for all pairs of kernels, shape (m, m)."""
     w, n = target.w, target.n
     G = moments.squares.copy()
@@ -139,7 +148,7 @@ def kernel_products(moments: Moments, target: Target, projection: str = "plain")
     return np.asarray(G - rows + np.outer(s, s) / ((n - 1.0) * (n - 2.0)))
 
 
-def target_products(moments: Moments, target: Target, projection: str = "plain") -> np.ndarray:
+def target_products(moments: Moments, target: Target, projection: str = "plain") -> Array:
     """Return <P K_k, P T> for all kernels, shape (m,)."""
     formula = {
         "plain": lambda s: s.plain_inner(s.target.M),
