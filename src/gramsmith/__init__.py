@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from gramsmith.evaluation import parzen_error_bound as parzen_error_bound
     from gramsmith.evaluation import polarity as polarity
     from gramsmith.gram import Gram as Gram
+    from gramsmith.kernels import AllSubsets as AllSubsets
+    from gramsmith.kernels import AllSubstrings as AllSubstrings
     from gramsmith.kernels import Bilinear as Bilinear
     from gramsmith.kernels import Chi2 as Chi2
     from gramsmith.kernels import Constant as Constant
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from gramsmith.kernels import Linear as Linear
     from gramsmith.kernels import LinearMap as LinearMap
     from gramsmith.kernels import Matern as Matern
+    from gramsmith.kernels import Mismatch as Mismatch
     from gramsmith.kernels import Normalized as Normalized
     from gramsmith.kernels import Periodic as Periodic
     from gramsmith.kernels import Polynomial as Polynomial
@@ -72,7 +75,11 @@ if TYPE_CHECKING:
     from gramsmith.kernels import RankOne as RankOne
     from gramsmith.kernels import RationalQuadratic as RationalQuadratic
     from gramsmith.kernels import Sigmoid as Sigmoid
+    from gramsmith.kernels import Spectrum as Spectrum
+    from gramsmith.kernels import Subsequence as Subsequence
+    from gramsmith.kernels import Subtree as Subtree
     from gramsmith.kernels import Tanimoto as Tanimoto
+    from gramsmith.kernels import WeightedDegree as WeightedDegree
     from gramsmith.kernels import as_kernel as as_kernel
     from gramsmith.kernels import check_kernel_matrix as check_kernel_matrix
     from gramsmith.kernels import nearest_psd as nearest_psd
@@ -82,15 +89,24 @@ if TYPE_CHECKING:
     from gramsmith.learning import TransformLearner as TransformLearner
     from gramsmith.learning import TwoGaussianLearner as TwoGaussianLearner
     from gramsmith.learning import transductive_alignment as transductive_alignment
+    from gramsmith.machines import CentroidClassifier as CentroidClassifier
+    from gramsmith.machines import ImportVectorClassifier as ImportVectorClassifier
+    from gramsmith.machines import KernelFisherDiscriminant as KernelFisherDiscriminant
+    from gramsmith.machines import KernelLogisticRegression as KernelLogisticRegression
+    from gramsmith.machines import KernelPerceptron as KernelPerceptron
     from gramsmith.machines import KernelRidgeClassifier as KernelRidgeClassifier
     from gramsmith.machines import KernelRidgeRegressor as KernelRidgeRegressor
+    from gramsmith.machines import L2SVC as L2SVC
+    from gramsmith.machines import ParzenClassifier as ParzenClassifier
+    from gramsmith.machines import RelevanceVectorClassifier as RelevanceVectorClassifier
+    from gramsmith.machines import RelevanceVectorRegressor as RelevanceVectorRegressor
     from gramsmith.selection import KernelRanking as KernelRanking
+    from gramsmith.selection import KernelSelector as KernelSelector
     from gramsmith.selection import rank_kernels as rank_kernels
     from gramsmith.storage import ModelFormatError as ModelFormatError
     from gramsmith.storage import load_model as load_model
     from gramsmith.storage import read_fasta as read_fasta
     from gramsmith.storage import save_model as save_model
-
 
 __version__ = "0.1.0"
 
