@@ -1,1 +1,18 @@
-"""Papers."""
+"""Papers: the five papers behind gramsmith, re-run number by number.
+
+One file per paper holds its experiments, its published numbers and its verdicts; `data` and
+`generators` supply the data, `record` the comparison.
+
+Examples
+--------
+>>> from gramsmith.papers import list_experiments
+>>> [experiment.name for experiment in list_experiments()][:2]
+['pothin-richard/table-2-ringnorm', 'pothin-richard/table-2-thyroid']
+"""
+
+from gramsmith.papers.record import VERDICTS as VERDICTS
+from gramsmith.papers.record import Record as Record
+from gramsmith.papers.record import count_verdicts as count_verdicts
+from gramsmith.papers.runner import PAPERS as PAPERS
+from gramsmith.papers.runner import list_experiments as list_experiments
+from gramsmith.papers.runner import reproduce as reproduce
