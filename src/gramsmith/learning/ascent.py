@@ -228,25 +228,31 @@ def _lbfgs(
         if watch(x, score, value, slope):
             raise StopIteration
 
-    result = minimize(
-        descend,
-        theta,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=limits,
-        callback=after,
-        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": tol, "gtol": 1e-10},
-    )
-    if watch.status is not None:
-        return watch.status
-    if result.status == 1:
-        return "max_iter"
-    if result.status == 0:
-        return "converged"
-    # A failed line search where the slope is within rounding of zero is an optimum.
-    score, _, slope = problem(watch.theta if watch.theta is not None else theta)
-    flat = float(np.abs(slope).max(initial=0.0)) <= 1e-3 * max(1.0, abs(score))
-    return "converged" if flat else "stalled"
+    for _ in range(3):
+        left = max_iter + 1 - len(watch.rows)
+        result = minimize(
+            descend,
+            theta,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=limits,
+            callback=after,
+            options={"maxiter": left, "maxfun": 20 * max_iter, "ftol": tol, "gtol": 1e-10},
+        )
+        if watch.status is not None:
+            return watch.status
+        if result.status == 0:
+            return "converged"
+        if result.status == 1 or len(watch.rows) > max_iter:
+            return "max_iter"
+        # A failed line search: an optimum within rounding, or a model of the curvature that no
+        # longer fits, which a fresh start from here forgets.
+        theta = result.x
+        score, _, slope = problem(theta)
+        inside = np.clip(theta + slope, *limits.T) - theta
+        if float(np.abs(inside).max(initial=0.0)) <= 1e-3 * max(1.0, abs(score)):
+            return "converged"
+    return "stalled"
 
 
 def _steepest(

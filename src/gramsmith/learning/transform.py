@@ -17,6 +17,7 @@ from gramsmith.kernels import Composed, Gaussian, Kernel, LinearMap, as_kernel
 from gramsmith.learning.ascent import SOLVERS, Ascent, Problem, Watch, maximise
 from gramsmith.learning.chart import Chart
 from gramsmith.learning.criterion import check_measure, make_objective
+from gramsmith.learning.degenerate import REMEDY, degenerate
 from gramsmith.learning.held_out import check_fraction, hold_out
 from gramsmith.learning.minibatch import climb_batches
 from gramsmith.learning.objective import Array, Objective
@@ -213,7 +214,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         found = self._climb(kernel, chart, penalty, X, target, learn, watch, rng)
         S = found.theta.reshape(S.shape)
         self._set(X, base, S, found)
-        self._report(found, chart)
+        self._report(found, chart, X)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -333,7 +334,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    def _report(self, found: Ascent, chart: Chart) -> None:
+    def _report(self, found: Ascent, chart: Chart, X: Array) -> None:
         warn_unless_converged(found, "TransformLearner")
         if not found.theta.any():
             warnings.warn(
@@ -341,15 +342,18 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif (np.abs(found.theta) >= (1.0 - 1e-9) * chart.limits[:, 1]).any():
+        elif (np.abs(found.theta) >= 0.1 * chart.limits[:, 1]).any():
+            advice = (
+                "Weights grow without limit, as they do for separable data; they are bounded by "
+                '1000 times their start. Use measure="cka", a penalty l2, or early_stopping=True.'
+            )
             warn_unless_converged(
-                replace(
-                    found,
-                    status="unbounded",
-                    advice="Weights grow without limit and were stopped at 1000 times their start. "
-                    'Use measure="cka" or "fsm_loo", a penalty l2, or early_stopping=True.',
-                ),
-                "TransformLearner",
+                replace(found, status="unbounded", advice=advice), "TransformLearner"
+            )
+        elif extreme := degenerate(self.kernel_, X):
+            advice = f"The kernel is nearly {extreme}. {REMEDY[extreme]}"
+            warn_unless_converged(
+                replace(found, status="degenerate", advice=advice), "TransformLearner"
             )
 
     def __sklearn_tags__(self) -> Any:

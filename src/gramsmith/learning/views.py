@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from gramsmith.gram import Gram
@@ -35,17 +34,11 @@ class Bank:
 
 def is_views(X: Any, kernels: Any) -> bool:
     """Return whether X holds one view per kernel: a tuple, or a list of matrices or Grams."""
-    if isinstance(X, Gram):
+    if isinstance(X, (Gram, tuple)):
         return True
-    if isinstance(X, tuple):
-        return True
-    if not isinstance(X, list) or not X:
+    if not isinstance(X, list) or not X or len(X) != len(kernels if kernels is not None else X):
         return False
-    if kernels is not None and len(kernels) != len(X):
-        return False
-    return all(isinstance(v, Gram) or np.ndim(getattr(v, "shape", ())) == 1 for v in X) and all(
-        isinstance(v, Gram) or len(v.shape) == 2 for v in X
-    )
+    return all(isinstance(v, Gram) or (hasattr(v, "shape") and len(v.shape) == 2) for v in X)
 
 
 def make_bank(kernels: Sequence[Any] | None, X: Any) -> Bank:

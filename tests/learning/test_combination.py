@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+import golden
+import gramsmith as gs
+import textbook as tb
+from gramsmith.learning import KernelCombination
+
+KERNELS = [gs.Gaussian.from_gamma(g) for g in (0.05, 0.5, 2.0, 8.0)]
+MATRICES = [k(golden.X) for k in KERNELS]
+PROJECTIONS = {"kta": "plain", "cka": "centred", "cka_debiased": "debiased"}
+
+
+def test_golden_weights():
+    learner = KernelCombination(KERNELS).fit(golden.X, golden.y)
+    expected, tolerance = golden.GOLDEN["alignf_weights"]
+    np.testing.assert_allclose(learner.weights_, expected, atol=tolerance)
+    assert learner.value_ == pytest.approx(golden.GOLDEN["alignf"][0], abs=1e-8)
+    uniform = KernelCombination(KERNELS, "uniform").fit(golden.X, golden.y)
+    assert uniform.value_ == pytest.approx(golden.GOLDEN["alignf_uniform"][0], abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "y", [golden.y, golden.lab, golden.yr], ids=["binary", "classes", "values"]
+)
+@pytest.mark.parametrize("measure", PROJECTIONS)
+@pytest.mark.parametrize("method", ["alignf", "align", "uniform"])
+def test_value_is_the_alignment_of_the_sum(method, measure, y):
+    learner = KernelCombination(KERNELS, method, measure).fit(golden.X, y)
+    assert learner.weights_.min() >= 0
+    K = sum(w * M for w, M in zip(learner.weights_, MATRICES, strict=True))
+    value = {"kta": gs.kta, "cka": gs.cka}.get(measure, lambda K, y: gs.cka(K, y, debiased=True))
+    assert learner.value_ == pytest.approx(value(K, y), abs=1e-10)
+    np.testing.assert_allclose(learner.kernel_(golden.X), K, atol=1e-12)
+    np.testing.assert_allclose(learner.alignments_, [value(M, y) for M in MATRICES], atol=1e-10)
+
+
+@pytest.mark.parametrize("measure", PROJECTIONS)
+def test_alignf_equals_least_squares_on_all_entries(measure):
+    learner = KernelCombination(KERNELS, measure=measure).fit(golden.X, golden.y)
+    weights, value = tb.alignf(MATRICES, golden.y, PROJECTIONS[measure])
+    np.testing.assert_allclose(learner.weights_, weights, atol=1e-6)
+    assert learner.value_ == pytest.approx(value, abs=1e-9)
+
+
+def test_two_kernels_give_the_closed_form():
+    learner = KernelCombination([gs.Gaussian(0.2), gs.Gaussian(1.0)], measure="kta")
+    w = learner.fit(golden.X, golden.y).weights_
+    assert w[0] / w.sum() == pytest.approx(golden.GOLDEN["u_star"][0], abs=1e-8)
+
+
+def test_signed_weights_align_better():
+    free = KernelCombination(KERNELS, signed=True).fit(golden.X, golden.y)
+    assert free.weights_.min() < 0
+    assert free.value_ > golden.GOLDEN["alignf"][0]
+    K = sum(w * M for w, M in zip(free.weights_, MATRICES, strict=True))
+    assert tb.cka(K, golden.y) == pytest.approx(free.value_, abs=1e-8)
+
+
+def test_duplicates_are_solved():
+    once = KernelCombination(KERNELS).fit(golden.X, golden.y)
+    twice = KernelCombination([*KERNELS, *KERNELS]).fit(golden.X, golden.y)
+    assert twice.value_ == pytest.approx(once.value_, abs=1e-9)
+    folded = twice.weights_[:4] + twice.weights_[4:]
+    np.testing.assert_allclose(folded / np.linalg.norm(folded), once.weights_, atol=1e-6)
+
+
+def test_matrices_grams_and_kernels_agree():
+    expected = KernelCombination(KERNELS).fit(golden.X, golden.y).weights_
+    grams = [gs.Gram(k, golden.X) for k in KERNELS]
+    for given in (MATRICES, tuple(MATRICES), grams, [*MATRICES[:2], *grams[2:]]):
+        learner = KernelCombination().fit(given, golden.y)
+        np.testing.assert_allclose(learner.weights_, expected, atol=1e-8)
+        assert not hasattr(learner, "kernel_")
+
+
+def test_several_views():
+    views = (golden.X[:, :1], golden.X[:, 1:], golden.K)
+    learner = KernelCombination([gs.Gaussian(1.0), gs.Linear(), gs.Precomputed()])
+    learner.fit(views, golden.y)
+    K = learner.matrix(views)
+    assert tb.cka(K, golden.y) == pytest.approx(learner.value_, abs=1e-10)
+    new = (views[0][:3], views[1][:3], golden.K[:3])
+    np.testing.assert_allclose(learner.matrix(new, views), K[:3], atol=1e-12)
+    with pytest.raises(ValueError, match="one view per kernel"):
+        learner.matrix(views[:2])
+
+
+def test_named_kernels_and_strings():
+    learner = KernelCombination([("two", gs.Spectrum(2)), ("three", gs.Spectrum(3))])
+    learner.fit(["abab", "baba", "aabb", "bbaa", "abba", "aaab"], [0, 0, 1, 1, 0, 1])
+    assert learner.names_ == ["two", "three"]
+    assert learner.kernel_(["abab"]).shape == (1, 1)
+
+
+def test_in_a_machine(rng):
+    X = rng.normal(size=(100, 3))
+    y = (X**2).sum(axis=1) > 2.5
+    learner = KernelCombination().fit(X, y)
+    assert SVC(kernel=learner.kernel_).fit(X, y).score(X, y) > 0.9
+
+
+def test_refit_with_views_forgets_the_kernel():
+    learner = KernelCombination(KERNELS).fit(golden.X, golden.y)
+    learner.set_params(kernels=None).fit(MATRICES, golden.y)
+    assert not hasattr(learner, "kernel_")
+
+
+def test_no_kernel_aligns():
+    y = np.tile([0, 1], 4)
+    K = np.where(np.equal.outer(y, y), 0.1, 1.0)
+    np.fill_diagonal(K, 2.0)
+    with pytest.warns(ConvergenceWarning, match="no kernel has a positive alignment"):
+        learner = KernelCombination(measure="cka_debiased").fit([K], y)
+    assert learner.weights_.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "message"),
+    [
+        ({"kernels": []}, golden.X, "empty list"),
+        ({"method": "best"}, golden.X, "alignf, align, uniform"),
+        ({"measure": "fsm"}, golden.X, "kta, cka"),
+        ({}, [golden.K, golden.K[:5, :5]], "same samples"),
+        ({}, [golden.K[:, :5]], "square"),
+        ({"kernels": [gs.Linear()]}, (golden.X, golden.X), "one view per kernel"),
+    ],
+)
+def test_bad_input(options, X, message):
+    with pytest.raises(ValueError, match=message):
+        KernelCombination(**options).fit(X, golden.y)

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+import golden
+import gramsmith as gs
+import textbook as tb
+from gramsmith.kernels import NotDifferentiable
+from gramsmith.learning import KernelLearner
+from gramsmith.learning.criterion import CRITERIA
+
+
+def test_best_single_bandwidth():
+    learner = KernelLearner(gs.Gaussian(1.0), measure="kta", tol=1e-14).fit(golden.X, golden.y)
+    assert learner.value_ == pytest.approx(golden.GOLDEN["best_sigma_kta"][0], abs=1e-8)
+    assert learner.kernel_.length_scale == pytest.approx(golden.GOLDEN["best_sigma"][0], abs=1e-4)
+
+
+@pytest.mark.parametrize("measure", ["cka", "fsm_loo", "hsic", *CRITERIA])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_every_criterion_improves(measure):
+    start = gs.Gaussian(3.0) + 0.1 * gs.Gaussian(0.5)
+    learner = KernelLearner(start, measure=measure, bounds={"k2__scale": (1e-3, 1e3)})
+    learner.fit(golden.X, golden.y)
+    sign = -1.0 if measure in ("fsm_loo", "radius_margin", "ridge_loo") else 1.0
+    assert sign * learner.value_ >= sign * learner.history_["value"][0]
+
+
+def test_marginal_likelihood_agrees_with_scikit_learn(rng):
+    X = rng.normal(size=(60, 1))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=60)
+    y = y - y.mean()
+    learner = KernelLearner(gs.Gaussian(1.0), measure="marginal_likelihood", tol=1e-12).fit(X, y)
+    process = GaussianProcessRegressor(
+        ConstantKernel() * RBF() + WhiteKernel(), n_restarts_optimizer=3, random_state=0
+    ).fit(X, y)
+    assert 60 * learner.value_ == pytest.approx(process.log_marginal_likelihood_value_, abs=1e-4)
+    width = process.kernel_.k1.k2.length_scale
+    assert learner.kernel_.length_scale == pytest.approx(width, rel=1e-2)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_several_starts_find_the_better_maximum():
+    """The local maximum .3953 is near the start, the global one is .4567."""
+    x, y, _ = golden.SIGMA_COUNTEREXAMPLES[1]
+    X = np.array(x, dtype=float)[:, None]
+    one = KernelLearner(gs.Gaussian(0.8), measure="kta").fit(X, y)
+    many = KernelLearner(gs.Gaussian(0.8), measure="kta", n_starts=12, random_state=0)
+    many.fit(X, y)
+    assert one.value_ == pytest.approx(0.395285, abs=1e-5)
+    assert many.value_ == pytest.approx(0.456735, abs=1e-5)
+    assert many.values_.shape == (12,)
+    assert np.nanmax(many.values_) == many.value_
+
+
+def test_chosen_parameters_only():
+    kernel = gs.RationalQuadratic(1.0, alpha=2.0)
+    learner = KernelLearner(kernel, parameters=["length_scale"]).fit(golden.X, golden.y)
+    assert learner.kernel_.alpha == 2.0
+    assert learner.kernel_.length_scale != 1.0
+
+
+def test_mixture_weights_agree_with_the_closed_form():
+    kernel = 0.5 * gs.Gaussian(0.2) + 0.5 * gs.Gaussian(1.0)
+    learner = KernelLearner(
+        kernel, measure="kta", parameters=["k1__scale", "k2__scale"], tol=1e-13
+    ).fit(golden.X, golden.y)
+    a, b = learner.kernel_.k1.scale, learner.kernel_.k2.scale
+    assert a / (a + b) == pytest.approx(golden.GOLDEN["u_star"][0], abs=1e-3)
+    assert learner.value_ == pytest.approx(golden.GOLDEN["u_star_kta"][0], abs=1e-8)
+
+
+def test_a_parameter_on_its_bound_is_reported():
+    learner = KernelLearner(gs.Gaussian(3.0), bounds={"length_scale": (2.0, 4.0)})
+    with pytest.warns(ConvergenceWarning, match="length_scale ended on a bound"):
+        learner.fit(golden.X, golden.y)
+    assert learner.kernel_.length_scale == pytest.approx(2.0)
+
+
+def test_running_out_of_iterations_is_reported(rng):
+    X = rng.normal(size=(50, 4))
+    learner = KernelLearner(gs.Gaussian(np.ones(4)), max_iter=1, tol=0.0)
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
+        learner.fit(X, X[:, 0] > 0)
+
+
+def test_interrupt_between_starts_keeps_the_best():
+    count = 0
+
+    def callback(info):
+        nonlocal count
+        count += 1
+        if count == 12:
+            raise KeyboardInterrupt
+
+    learner = KernelLearner(gs.Gaussian(3.0), n_starts=50, callback=callback, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        learner.fit(golden.X, golden.y)
+    assert learner.value_ == pytest.approx(tb.cka(learner.kernel_(golden.X), golden.y))
+
+
+def test_kernels_without_a_gradient_are_named():
+    with pytest.raises(NotDifferentiable, match="FromCallable"):
+        KernelLearner(lambda a, b: a @ b.T).fit(golden.X, golden.y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": gs.Linear()}, "Linear"),
+        ({"measure": "accuracy"}, "accuracy"),
+        ({"n_starts": 0}, "n_starts"),
+        ({"solver": "newton"}, "newton"),
+        ({"parameters": ["gamma"]}, "gamma"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        KernelLearner(**options).fit(golden.X, golden.y)

@@ -1,0 +1,156 @@
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+import golden
+import gramsmith as gs
+import textbook as tb
+from gramsmith.learning import SpectralAligner
+
+KERNEL = gs.Gaussian(1.0)
+
+
+@pytest.fixture
+def parity(rng):
+    X = rng.normal(size=(260, 2))
+    return X, np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
+
+
+def test_golden_optimum():
+    every = SpectralAligner(KERNEL, threshold=0.0).fit(golden.X, golden.y)
+    assert every.value_ == pytest.approx(golden.GOLDEN["spectral_all"][0], abs=1e-8)
+    top = SpectralAligner(KERNEL, threshold=0.0, n_components=5).fit(golden.X, golden.y)
+    assert top.value_ == pytest.approx(golden.GOLDEN["spectral_top5"][0], abs=1e-8)
+
+
+@pytest.mark.parametrize("method", ["eigen", "cholesky"])
+def test_golden_inductive_blocks(method):
+    learner = SpectralAligner(KERNEL, threshold=0.1, method=method)
+    learner.fit(golden.X[:8], golden.y[:8])
+    G = learner.kernel_(golden.X)
+    assert len(learner.alphas_) == golden.GOLDEN["inductive_kept"][0]
+    assert learner.value_ == pytest.approx(golden.GOLDEN["inductive_alignment"][0], abs=1e-8)
+    assert G.sum() == pytest.approx(golden.GOLDEN["inductive_sum"][0], abs=1e-8)
+    dense, _ = tb.inductive_blocks(golden.K, np.arange(8), golden.y[:8], 0.1)
+    np.testing.assert_allclose(G, dense, atol=1e-10)
+    Psi = learner.transform(golden.X)
+    np.testing.assert_allclose(Psi @ Psi.T, G, atol=1e-10)
+
+
+def test_blocks_of_algorithm_one():
+    """G(I,I) = V a V', G(I,J) = V a D^-1 V'K(I,J), G(J,J) = K(J,I) V a D^-2 V'K(I,J)."""
+    I, J = np.arange(8), np.arange(8, 12)
+    learner = SpectralAligner(KERNEL, threshold=0.1).fit(golden.X[I], golden.y[I])
+    values, V = np.linalg.eigh(golden.K[np.ix_(I, I)])
+    keep = values > 0.1 * values[-1]
+    D, V = values[keep], V[:, keep]
+    a = (V.T @ golden.y[I]) ** 2
+    G = learner.kernel_(golden.X)
+    cross = V.T @ golden.K[np.ix_(I, J)]
+    np.testing.assert_allclose(G[np.ix_(I, I)], (V * a) @ V.T, atol=1e-10)
+    np.testing.assert_allclose(G[np.ix_(I, J)], (V * a / D) @ cross, atol=1e-10)
+    np.testing.assert_allclose(G[np.ix_(J, J)], cross.T @ (cross * (a / D**2)[:, None]), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "y", [golden.y, golden.lab, golden.yr], ids=["binary", "classes", "values"]
+)
+def test_no_other_weights_align_better(y, rng):
+    learner = SpectralAligner(KERNEL, threshold=1e-2).fit(golden.X, y)
+    assert gs.kta(learner.kernel_(golden.X), y) == pytest.approx(learner.value_, abs=1e-9)
+    values, V = np.linalg.eigh(golden.K)
+    V = V[:, values > 1e-2 * values[-1]]
+    for alpha in rng.uniform(size=(50, V.shape[1])):
+        assert gs.kta((V * alpha) @ V.T, y) <= learner.value_ + 1e-12
+
+
+def test_partial_eigensolver_equals_the_whole(parity):
+    X, y = parity
+    few = SpectralAligner(KERNEL, threshold=0.0, n_components=6).fit(X, y)
+    values, V = np.linalg.eigh(KERNEL(X))
+    np.testing.assert_allclose(few.eigenvalues_, values[::-1][:6], rtol=1e-8)
+    np.testing.assert_allclose(few.alphas_, ((V.T @ y) ** 2)[::-1][:6], rtol=1e-5, atol=1e-8)
+
+
+def test_gram_schmidt_route_equals_eigenvectors(parity):
+    X, y = parity
+    dense = SpectralAligner(KERNEL, threshold=1e-2, method="eigen").fit(X, y)
+    lazy = SpectralAligner(KERNEL, threshold=1e-2, method="cholesky").fit(X, y)
+    assert lazy.value_ == pytest.approx(dense.value_, abs=1e-4)
+    np.testing.assert_allclose(lazy.kernel_(X[:20]), dense.kernel_(X[:20]), atol=2e-2)
+    assert len(lazy.kernel_.map.samples) < len(X)
+
+
+def test_a_short_factor_is_reported(rng):
+    X = rng.normal(size=(100, 5))
+    with pytest.warns(ConvergenceWarning, match="Raise max_rank"):
+        SpectralAligner(gs.Gaussian(0.5), method="cholesky", max_rank=5).fit(X, X[:, 0] > 0)
+
+
+def test_threshold_by_held_out_alignment(parity):
+    X, y = parity
+    learner = SpectralAligner(KERNEL, threshold="auto", random_state=0).fit(X[:130], y[:130])
+    assert learner.threshold_ == 10.0 ** -(1 + np.argmax(learner.held_out_))
+    fixed = SpectralAligner(KERNEL, threshold=1e-9).fit(X[:130], y[:130])
+    new = X[130:], y[130:]
+    assert gs.kta(learner.kernel_(new[0]), new[1]) > gs.kta(fixed.kernel_(new[0]), new[1])
+    few = SpectralAligner(KERNEL, threshold="auto").fit(golden.X, golden.y)
+    assert few.threshold_ == 1e-3
+
+
+def test_small_eigenvalues_explode(parity):
+    """Weights alpha / D² of a generous threshold ruin the kernel of new points."""
+    X, y = parity
+    wild = SpectralAligner(KERNEL, threshold=1e-9).fit(X[:130], y[:130])
+    calm = SpectralAligner(KERNEL).fit(X[:130], y[:130])
+    assert np.abs(wild.kernel_(X)).max() > 10 * np.abs(calm.kernel_(X)).max()
+
+
+def test_in_a_machine(parity):
+    X, y = parity
+    learner = SpectralAligner(KERNEL).fit(X[:200], y[:200])
+    machine = SVC(kernel=learner.kernel_).fit(X[:200], y[:200])
+    assert machine.score(X[200:], y[200:]) > 0.85
+
+
+def test_strings():
+    learner = SpectralAligner(gs.Spectrum(2)).fit(["abab", "baba", "aabb", "bbaa"], [0, 0, 1, 1])
+    assert learner.transform(["abba"]).shape == (1, len(learner.alphas_))
+
+
+def test_data_frames(parity):
+    pd = pytest.importorskip("pandas")
+    X, y = parity
+    learner = SpectralAligner(KERNEL, n_components=2).set_output(transform="pandas")
+    out = learner.fit(pd.DataFrame(X, columns=["a", "b"]), y).transform(
+        pd.DataFrame(X, columns=["a", "b"])
+    )
+    assert out.columns.tolist() == ["spectralaligner0", "spectralaligner1"]
+
+
+@pytest.mark.slow
+def test_twenty_thousand_samples_without_the_matrix(rng):
+    X = rng.normal(size=(20_000, 3))
+    y = X[:, 0] * X[:, 1] > 0
+    learner = SpectralAligner(gs.Gaussian(2.0), threshold=1e-2, max_rank=150, memory=256)
+    learner.fit(X, y)
+    assert learner.kernel_.map.coef.shape[0] <= 150
+    assert learner.value_ > 0.3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 1.0}, "threshold"),
+        ({"threshold": -0.1}, "threshold"),
+        ({"threshold": "best"}, "threshold"),
+        ({"method": "qr"}, "auto, eigen, cholesky"),
+        ({"n_components": 0}, "n_components"),
+        ({"max_rank": 0}, "max_rank"),
+        ({"validation_fraction": 0.0}, "validation_fraction"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        SpectralAligner(**options).fit(golden.X, golden.y)
