@@ -47,6 +47,7 @@ HOMES = {
     "distributed": {"gram"},
     "matplotlib": {"report"},
     "jinja2": {"report"},
+    "markupsafe": {"report"},
     "pandas": {"report", "storage"},
     "pyarrow": {"storage"},
     "click": {"cli"},
@@ -230,6 +231,8 @@ def test_import_loads_nothing_but_the_standard_library():
 
 
 def test_public_names_load_no_optional_package():
+    # scikit-learn looks for some of them itself; what it loads is not our doing
+    theirs = loaded_after("import sklearn.gaussian_process, sklearn.model_selection, sklearn.svm")
     loaded = loaded_after("from gramsmith import *")
     assert "sklearn" in loaded
-    assert not loaded & OPTIONAL
+    assert not (loaded - theirs) & OPTIONAL

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from gramsmith.learning import TransformLearner as TransformLearner
     from gramsmith.learning import TwoGaussianLearner as TwoGaussianLearner
     from gramsmith.learning import transductive_alignment as transductive_alignment
+    from gramsmith.machines import L2SVC as L2SVC
     from gramsmith.machines import CentroidClassifier as CentroidClassifier
     from gramsmith.machines import ImportVectorClassifier as ImportVectorClassifier
     from gramsmith.machines import KernelFisherDiscriminant as KernelFisherDiscriminant
@@ -96,7 +97,6 @@ if TYPE_CHECKING:
     from gramsmith.machines import KernelPerceptron as KernelPerceptron
     from gramsmith.machines import KernelRidgeClassifier as KernelRidgeClassifier
     from gramsmith.machines import KernelRidgeRegressor as KernelRidgeRegressor
-    from gramsmith.machines import L2SVC as L2SVC
     from gramsmith.machines import ParzenClassifier as ParzenClassifier
     from gramsmith.machines import RelevanceVectorClassifier as RelevanceVectorClassifier
     from gramsmith.machines import RelevanceVectorRegressor as RelevanceVectorRegressor
