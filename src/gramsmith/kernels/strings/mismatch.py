@@ -66,7 +66,7 @@ class Mismatch(SequenceKernel):
     --------
     >>> import gramsmith as gs
     >>> gs.Mismatch(3, 1, alphabet="ACGT")(["ACGTA"], ["ACGTA", "ACCTA", "TTTTT"])
-    array([[38., 24., 10.]])
+    array([[30., 16., 12.]])
     """
 
     def __init__(

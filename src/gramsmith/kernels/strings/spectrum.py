@@ -85,8 +85,8 @@ class Spectrum(SequenceKernel):
     >>> gs.Spectrum(2)(["aaaa"], ["aaa"])
     array([[6.]])
     >>> gs.Spectrum((3, 5), alphabet="ACGT", case="upper")(["acgtacg", "ACGTT"])
-    array([[15.,  7.],
-           [ 7.,  6.]])
+    array([[14.,  4.],
+           [ 4.,  6.]])
     """
 
     def __init__(

@@ -52,7 +52,7 @@ class Subsequence(DecayKernel, SequenceKernel):
     --------
     >>> import gramsmith as gs
     >>> gs.Subsequence(2, decay=0.5)(["cat"], ["car", "cart"])
-    array([[0.0625 , 0.078125]])
+    array([[0.0625   , 0.1015625]])
     >>> gs.Subsequence(2)([["to", "be", "or", "not"]], [["be", "not"]])
     array([[0.03125]])
     """

@@ -68,7 +68,7 @@ class AllSubstrings(DecayKernel, SequenceKernel):
     >>> gs.AllSubstrings()(["abab"], ["ab"])  # a, b and ab, twice each
     array([[6.]])
     >>> gs.AllSubstrings(max_length=2, decay=0.5)(["banana"], ["ananas"])
-    array([[10.]])
+    array([[8.5]])
     """
 
     def __init__(

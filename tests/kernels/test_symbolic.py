@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+import gramsmith as gs
+from gramsmith.kernels import symbolic
+from gramsmith.kernels.symbolic import check_whole, counted, product, squares
+
+
+@pytest.fixture(params=[0.0, 0.02, 2.0])
+def share(request, monkeypatch):
+    """Multiply all columns densely, some, none."""
+    monkeypatch.setattr(symbolic, "DENSE_SHARE", request.param)
+
+
+@pytest.mark.parametrize("bytes_at_once", [1 << 26, 100])
+def test_product_is_the_matrix_product(rng, share, monkeypatch, bytes_at_once):
+    monkeypatch.setattr(symbolic, "DENSE_BYTES", bytes_at_once)
+    density = np.linspace(0, 0.9, 25)
+    A, B = (sp.csr_array((rng.random((n, 25)) < density) * 3.0) for n in (9, 14))
+    assert_allclose(product(A, B), A.toarray() @ B.toarray().T)
+    assert_allclose(product(A, A), A.toarray() @ A.toarray().T)
+    assert_allclose(squares(A), (A.toarray() ** 2).sum(axis=1))
+
+
+def test_product_of_nothing():
+    empty = sp.csr_array((3, 0))
+    assert product(empty, empty).tolist() == np.zeros((3, 3)).tolist()
+
+
+def test_counted_adds_up_repetitions():
+    got = counted(np.array([0, 0, 1]), np.array([2, 2, 0]), (2, 3))
+    assert got.toarray().tolist() == [[0, 0, 2], [1, 0, 0]]
+    assert got.indices.dtype == np.int32
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.0, "2", None, True, np.float64(3)])
+def test_whole_numbers_only(value):
+    with pytest.raises(ValueError, match="Spectrum: expected a whole number k >= 1"):
+        check_whole("Spectrum", "k", value, 1)
+
+
+def test_whole_numbers_of_numpy():
+    check_whole("Spectrum", "k", np.int64(2), 1)
+
+
+def test_formula_shows_what_differs_from_the_default():
+    assert gs.Subsequence(4, decay=0.25).formula() == "Subsequence(length=4, decay=0.25)"
+    assert gs.Spectrum().formula() == "Spectrum()"
+    assert "..." in gs.AllSubsets(weights=dict.fromkeys(range(100), 0.5)).formula()
