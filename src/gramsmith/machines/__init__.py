@@ -3,9 +3,14 @@
 from gramsmith.machines.centroid import CentroidClassifier as CentroidClassifier
 from gramsmith.machines.fisher import KernelFisherDiscriminant as KernelFisherDiscriminant
 from gramsmith.machines.fisher import fisher_criterion as fisher_criterion
+from gramsmith.machines.import_vector import ImportVectorClassifier as ImportVectorClassifier
 from gramsmith.machines.l2svm import L2SVC as L2SVC
 from gramsmith.machines.logistic import KernelLogisticRegression as KernelLogisticRegression
 from gramsmith.machines.parzen import ParzenClassifier as ParzenClassifier
 from gramsmith.machines.perceptron import KernelPerceptron as KernelPerceptron
+from gramsmith.machines.relevance_vector import (
+    RelevanceVectorClassifier as RelevanceVectorClassifier,
+)
+from gramsmith.machines.relevance_vector import RelevanceVectorRegressor as RelevanceVectorRegressor
 from gramsmith.machines.ridge import KernelRidgeClassifier as KernelRidgeClassifier
 from gramsmith.machines.ridge import KernelRidgeRegressor as KernelRidgeRegressor

@@ -208,11 +208,10 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         self, train: Training, coefficients: Array, intercept: Any, index: Array | None = None
     ) -> None:
         """Store the expansion; `index` says which training samples carry it (default all)."""
-        index = np.arange(train.n) if index is None else np.asarray(index, dtype=np.intp)
-        self.support_ = train.rows[index]
+        self.support_ = train.rows if index is None else train.rows[index]
         self.support_samples_ = None
         if not self._is_pairwise():
-            self.support_samples_ = train.X if len(index) == train.n else train.X[index]
+            self.support_samples_ = train.X if index is None else train.X[index]
         self.coefficients_ = np.ascontiguousarray(coefficients, dtype=np.float64)
         self.intercept_ = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
 

@@ -28,7 +28,7 @@ def fit_bernoulli_evidence(
     Parameters
     ----------
     Phi : array of shape (n, M), or Basis
-        Basis functions in columns.
+        Basis functions in columns; a Basis brings its own weights.
     y : array of shape (n,)
         Classes 0 and 1.
     sample_weight : array of shape (n,), optional

@@ -99,6 +99,8 @@ def clip_negative(K: Array) -> tuple[Array, Callable[[Array], Array]]:
     (array([[1., 0.],
            [0., 1.]]), array([1., 1.]))
     """
+    if not len(K):
+        return K, lambda A: A
     jitter = 1e-10 * float(np.mean(np.abs(K.diagonal()))) + float(np.finfo(float).tiny)
     test = K.T.copy(order="F")
     test[np.diag_indices_from(test)] += jitter

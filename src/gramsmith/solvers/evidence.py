@@ -170,19 +170,27 @@ def _along(alpha: Array, s: Array, q: Array) -> Array:
 
 
 class Basis:
-    """Basis functions of unit length under the sample weights, and their products.
+    """Distinct basis functions of unit length under the sample weights, and their products.
 
     Parameters
     ----------
     Phi : array of shape (n, M)
     weight : array of shape (n,)
+
+    Attributes
+    ----------
+    columns : int array
+        Which columns of Phi these are: of equal ones, as repeated samples give, the first.
     """
 
     def __init__(self, Phi: Array, weight: Array) -> None:
         length = np.sqrt(np.einsum("ij,ij,i->j", Phi, Phi, weight))
         # A column without length has S = 0 for ever and is never taken.
-        self.length = np.where(length > 0, length, 1.0)
-        self.Phi = Phi / self.length
+        length = np.where(length > 0, length, 1.0)
+        unit = Phi / length
+        self.columns = distinct_columns(unit)
+        self.Phi = unit if len(self.columns) == unit.shape[1] else unit[:, self.columns]
+        self.length = length[self.columns]
         self.weight = weight
         self._square: Array | None = None
 
@@ -197,6 +205,33 @@ class Basis:
         return np.asarray(self.Phi.T @ (B[:, None] * V if V.ndim == 2 else B * V))
 
 
+def distinct_columns(Phi: Array) -> Array:
+    """Return the indices of columns that differ from all before them, ascending.
+
+    Parameters
+    ----------
+    Phi : array of shape (n, M)
+        Columns of unit length, or nearly.
+
+    Returns
+    -------
+    int array
+    """
+    # Equal columns have equal projections, so only neighbours on a line need to be compared.
+    line = np.random.default_rng(0).normal(size=len(Phi)) @ Phi
+    order = np.argsort(line, kind="stable")
+    close = np.flatnonzero(np.diff(line[order]) <= 1e-9)
+    same = [k for k in close if np.abs(Phi[:, order[k]] - Phi[:, order[k + 1]]).max() <= 1e-10]
+    first = np.arange(Phi.shape[1])
+    for k in same:
+        a, b = first[order[k]], first[order[k + 1]]
+        first[order[k + 1]] = first[order[k]] = min(a, b)
+    # A second sweep, backwards, hands the smallest index through each run of equal columns.
+    for k in reversed(same):
+        first[order[k]] = first[order[k + 1]] = min(first[order[k]], first[order[k + 1]])
+    return np.flatnonzero(first == np.arange(Phi.shape[1]))
+
+
 def pack(
     posterior: Posterior, basis: Basis, beta: float, history: list[float], **outcome: Any
 ) -> EvidenceSolution:
@@ -205,7 +240,7 @@ def pack(
     active = np.asarray(posterior.active, dtype=np.intp)[order]
     length = basis.length[active]
     return EvidenceSolution(
-        active=active,
+        active=basis.columns[active],
         mean=posterior.mean[order] / length,
         covariance=posterior.covariance[np.ix_(order, order)] / np.outer(length, length),
         alpha=posterior.alpha[order] * length**2,

@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 
 
 def fit_gaussian_evidence(
-    Phi: Array,
+    Phi: Array | Basis,
     t: Array,
     *,
     sample_weight: Array | None = None,
@@ -27,8 +27,8 @@ def fit_gaussian_evidence(
 
     Parameters
     ----------
-    Phi : array of shape (n, M)
-        Basis functions in columns.
+    Phi : array of shape (n, M), or Basis
+        Basis functions in columns; a Basis brings its own weights.
     t : array of shape (n,)
         Targets, centred.
     sample_weight : array of shape (n,), optional
@@ -57,7 +57,7 @@ def fit_gaussian_evidence(
     """
     t = np.asarray(t, dtype=np.float64)
     w = np.ones(len(t)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    basis = Basis(np.asarray(Phi, dtype=np.float64), w)
+    basis = Phi if isinstance(Phi, Basis) else Basis(np.asarray(Phi, dtype=np.float64), w)
     model = GaussianModel(basis, t)
     post = model.posterior([], np.empty(0))
     history = [model.log_evidence(post)]

@@ -1,0 +1,387 @@
+"""Relevance vector machines: sparse Bayesian models on kernel columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, log_expit, logsumexp
+from sklearn.base import RegressorMixin
+
+from gramsmith.machines.base import KernelClassifier, KernelMachine, Training, check_number
+from gramsmith.solvers import (
+    EvidenceSolution,
+    fit_bernoulli_evidence,
+    fit_gaussian_evidence,
+    warn_unless_converged,
+)
+from gramsmith.solvers.evidence import Basis
+
+Array = npt.NDArray[Any]
+
+REMEDY = "Fit on a sample of the rows: the basis functions are the training samples."
+
+
+class _RelevanceVectors(KernelMachine):
+    """The basis functions, and the posterior of their weights."""
+
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    verbose: Any
+    covariance_: Array
+
+    def _check_parameters(self) -> None:
+        check_number(self, "tol")
+        check_number(self, "max_iter", low=1, equal=True)
+
+    def _basis(self, train: Training) -> Basis:
+        """Return ones (if wanted) and the kernel columns; K need not be positive definite."""
+        K = self._dense(train, REMEDY, copies=3)
+        Phi = np.column_stack([np.ones(train.n), K]) if self.fit_intercept else K
+        return Basis(Phi, train.weight)
+
+    def _report(self, found: EvidenceSolution, what: str = "") -> None:
+        warn_unless_converged(found, type(self).__name__)
+        if self.verbose:
+            print(
+                f"[{type(self).__name__}] {what}{len(found.active)} basis functions, "
+                f"log evidence {found.log_evidence:.6g} after {found.n_iter} steps"
+            )
+
+    def _store(self, train: Training, found: list[EvidenceSolution], offset: float = 0.0) -> None:
+        """Keep the union of the relevance vectors; the intercept is coordinate 0 of the posterior."""
+        shift = 1 if self.fit_intercept else 0
+        index = np.unique(np.concatenate([f.active[f.active >= shift] - shift for f in found]))
+        index = index.astype(np.intp)
+        s, t = len(index), len(found)
+        coefficients, intercept = np.zeros((s, t)), np.full(t, offset)
+        self.covariance_ = np.zeros((t, s + 1, s + 1))
+        self.precisions_ = np.full((s, t), np.inf)
+        for k, f in enumerate(found):
+            bias = f.active < shift
+            place = np.searchsorted(index, f.active - shift) + 1
+            place[bias] = 0
+            coefficients[place[~bias] - 1, k] = f.mean[~bias]
+            intercept[k] += float(f.mean[bias].sum())
+            self.covariance_[k][np.ix_(place, place)] = f.covariance
+            self.precisions_[place[~bias] - 1, k] = f.alpha[~bias]
+        self.log_evidence_ = float(sum(f.log_evidence for f in found))
+        self.n_iter_ = int(max(f.n_iter for f in found))
+        self._keep(train, coefficients, intercept, index)
+        self.relevance_indices_ = self.support_
+
+    def _mean_and_variance(self, X: Any) -> tuple[Array, Array]:
+        """Return mean and variance of the expansion under the posterior, each (n, machines)."""
+        X = self._check_new(X)
+        t = self.coefficients_.shape[1]
+        mean, variance = np.empty((X.shape[0], t)), np.empty((X.shape[0], t))
+        for rows, K in self._blocks(X):
+            mean[rows] = K @ self.coefficients_ + self.intercept_
+            P = np.column_stack([np.ones(len(K)), K])
+            for k in range(t):
+                variance[rows, k] = np.einsum("ij,ij->i", P @ self.covariance_[k], P)
+        return mean, np.maximum(variance, 0.0)
+
+
+class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectors):  # type: ignore[misc]
+    r"""Relevance vector regression.
+
+    .. math:: t = \sum_i w_i k(x_i, x) + b + \varepsilon, \qquad w_i \sim N(0, 1/\alpha_i), \quad
+              \varepsilon \sim N(0, 1/\beta)
+
+    Every precision and the noise maximise the evidence; most weights vanish. The kernel need not be
+    positive definite. Predictions come with their standard deviation.
+
+    Parameters
+    ----------
+    kernel : Kernel, name, scikit-learn kernel, callable or None
+        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+    fit_intercept : bool, default=True
+        Whether a constant is among the basis functions.
+    tol : float, default=1e-4
+        Stop when no action raises the log evidence by more.
+    max_iter : int, default=10000
+        Most actions (additions, re-estimations, deletions).
+    verbose : bool, default=False
+        Whether to print a line when done.
+    n_jobs : int, optional
+        Threads for kernel evaluations; default all cores.
+
+    Attributes
+    ----------
+    relevance_indices_ : int array of shape (n_relevance,)
+        The relevance vectors among the training samples.
+    noise_variance_ : float
+        1/β.
+    precisions_ : array of shape (n_relevance, 1)
+        α of the relevance vectors.
+    covariance_ : array of shape (1, n_relevance + 1, n_relevance + 1)
+        Posterior covariance of intercept and weights.
+    log_evidence_ : float
+        The logarithm of the evidence attained.
+    history_ : list of float
+        The logarithm of the evidence after every action; it never falls.
+    n_iter_ : int
+        Actions taken.
+    kernel_ : Kernel
+        The kernel in use.
+    support_ : int array of shape (n_relevance,)
+        The same as `relevance_indices_`.
+    support_samples_ : array of shape (n_relevance, p) or sequence; None for precomputed kernels
+        These samples.
+    coefficients_ : array of shape (n_relevance, 1)
+        Mean weights.
+    intercept_ : array of shape (1,)
+        Mean intercept.
+
+    References
+    ----------
+    M. Tipping, "Sparse Bayesian learning and the relevance vector machine", Journal of Machine
+    Learning Research 1, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> x = np.linspace(-10, 10, 100)[:, None]
+    >>> y = np.sinc(x / np.pi).ravel() + 0.1 * np.random.default_rng(0).normal(size=100)
+    >>> machine = gs.RelevanceVectorRegressor(gs.Gaussian(2.5)).fit(x, y)
+    >>> len(machine.relevance_indices_), round(machine.noise_variance_**0.5, 2)
+    (5, 0.09)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 10_000,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RelevanceVectorRegressor:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
+            Training samples.
+        y : array of shape (n,)
+            Values.
+        sample_weight : array of shape (n,), optional
+            Weights; weight 2 is the same as repeating a row.
+
+        Returns
+        -------
+        RelevanceVectorRegressor
+        """
+        self._check_parameters()
+        train = self._begin(X, y, sample_weight, classes=False)
+        # The constant is penalised like any weight, so it should be a small correction.
+        offset = float(np.average(train.y, weights=train.w)) if self.fit_intercept else 0.0
+        found = fit_gaussian_evidence(
+            self._basis(train),
+            train.y - offset,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+        )
+        self._report(found)
+        self.noise_variance_ = 1.0 / found.beta if np.ptp(train.y) else 0.0
+        self.history_ = found.history
+        self._store(train, [found], offset)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return the values of new samples.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+        return_std : bool, default=False
+            Whether to return their standard deviation too, noise included.
+
+        Returns
+        -------
+        array of shape (n,), or a pair of them
+        """
+        if not return_std:
+            return self._expand(X)[:, 0]
+        mean, variance = self._mean_and_variance(X)
+        return mean[:, 0], np.sqrt(variance[:, 0] + self.noise_variance_)
+
+
+class RelevanceVectorClassifier(KernelClassifier, _RelevanceVectors):
+    r"""Relevance vector classification.
+
+    .. math:: p(y = 1 | x) = \int \sigma(f)\, N(f; \mu(x), s^2(x))\, df
+              \approx \sigma\!\left(\mu / \sqrt{1 + \pi s^2 / 8}\right)
+
+    The weights have a Gaussian prior each, whose precision maximises the evidence in Laplace's
+    approximation; most weights vanish. The kernel need not be positive definite. Several classes go
+    one against the rest, and their probabilities are scaled to one.
+
+    Parameters
+    ----------
+    kernel : Kernel, name, scikit-learn kernel, callable or None
+        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+    fit_intercept : bool, default=True
+        Whether a constant is among the basis functions.
+    tol : float, default=1e-3
+        Stop when no action raises the log evidence by more.
+    max_iter : int, default=1000
+        Most Laplace approximations.
+    verbose : bool, default=False
+        Whether to print a line per machine when done.
+    n_jobs : int, optional
+        Threads for kernel evaluations; default all cores.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    relevance_indices_ : int array of shape (n_relevance,)
+        The relevance vectors of all machines among the training samples.
+    precisions_ : array of shape (n_relevance, n_machines)
+        α; infinite where a machine does not use a vector.
+    covariance_ : array of shape (n_machines, n_relevance + 1, n_relevance + 1)
+        Posterior covariance of intercept and weights.
+    log_evidence_ : float
+        The logarithm of the evidence attained, summed over machines.
+    n_iter_ : int
+        Laplace approximations of the longest run.
+    kernel_ : Kernel
+        The kernel in use.
+    support_ : int array of shape (n_relevance,)
+        The same as `relevance_indices_`.
+    support_samples_ : array of shape (n_relevance, p) or sequence; None for precomputed kernels
+        These samples.
+    coefficients_ : array of shape (n_relevance, n_machines)
+        Most probable weights; one machine for two classes, else one per class.
+    intercept_ : array of shape (n_machines,)
+        Most probable intercepts.
+
+    References
+    ----------
+    M. Tipping, A. Faul, "Fast marginal likelihood maximisation for sparse Bayesian models", AISTATS
+    2003.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> machine = gs.RelevanceVectorClassifier(gs.Gaussian(0.7)).fit(X, y)
+    >>> len(machine.relevance_indices_) < 15, machine.score(X, y) > 0.95
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RelevanceVectorClassifier:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
+            Training samples.
+        y : array of shape (n,)
+            Class labels.
+        sample_weight : array of shape (n,), optional
+            Weights; weight 2 is the same as repeating a row.
+
+        Returns
+        -------
+        RelevanceVectorClassifier
+        """
+        self._check_parameters()
+        train = self._begin(X, y, sample_weight, classes=True)
+        basis = self._basis(train)
+        machines = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
+        found = []
+        for c in machines:
+            solution = fit_bernoulli_evidence(
+                basis,
+                (train.y == c).astype(np.float64),
+                tol=float(self.tol),
+                max_iter=int(self.max_iter),
+            )
+            self._report(solution, f"class {self.classes_[c]!r}: ")
+            found.append(solution)
+        self._store(train, found)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the log odds of new samples under the posterior.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n,) for two classes, else (n, n_classes)
+        """
+        mean, variance = self._mean_and_variance(X)
+        F = mean / np.sqrt(1.0 + np.pi * variance / 8.0)
+        return F[:, 0] if F.shape[1] == 1 else F
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        F = self.decision_function(X)
+        if F.ndim == 1:
+            return np.column_stack([expit(-F), expit(F)])
+        # By logarithms, so that the probabilities of a far outlier still add up to one.
+        log_p = log_expit(F)
+        return np.asarray(np.exp(log_p - logsumexp(log_p, axis=1, keepdims=True)))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return logarithms of class probabilities.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
