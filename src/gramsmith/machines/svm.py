@@ -1,8 +1,8 @@
 """Support vector machines that keep their own expansion.
 
 scikit-learn's solver (LIBSVM) trains on the Gram matrix; what it finds is kept as plain arrays
-(support samples, dual coefficients, intercepts), and prediction is a kernel block times a matrix. So
-a machine can be written to a file, and its predictions rest on no private state of scikit-learn.
+(support samples, dual coefficients, intercepts), and prediction is a kernel block times a matrix.
+So a machine can be written to a file, and rests on no private state of scikit-learn.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class KernelSVC(KernelClassifier, SupportVectorMachine):
         return votes(F, len(self.classes_))
 
 
-class KernelSVR(RegressorMixin, SupportVectorMachine):  # type: ignore[misc]
+class KernelSVR(RegressorMixin, SupportVectorMachine):
     r"""Support vector regression with any kernel.
 
     .. math:: f(x) = \sum_i \beta_i k(x_i, x) + b, \qquad |\beta_i| \le C

@@ -351,7 +351,9 @@ class KernelMapDisplay:
             for k, name in enumerate(self.classes):
                 mine = self.colours == k
                 style = {"marker": markers[k % len(markers)], "color": COLOURS[k % len(COLOURS)]}
-                ax.scatter(x[mine], y[mine], s=14, alpha=0.7, lw=0, label=shorten(name, 18), **style)
+                ax.scatter(
+                    x[mine], y[mine], s=14, alpha=0.7, lw=0, label=shorten(name, 18), **style
+                )
             if len(self.classes) <= 10:
                 legend = ax.legend(
                     loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=4, frameon=False

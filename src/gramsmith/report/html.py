@@ -1,4 +1,4 @@
-"""The page: one HTML file without scripts, fonts or requests, the same bytes for the same contents."""
+"""The page: one HTML file without scripts or requests, the same bytes for the same contents."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gramsmith.report import displays
 from gramsmith.report.contents import Contents
 from gramsmith.report.frame import number, with_error
 
-# Drawn in this colour, a line or a letter takes the colour of the page: dark on light, light on dark.
+# What is drawn in this colour takes the colour of the page: dark on light, light on dark.
 INK = "#0b0c0d"
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "gramsmith",
     "text.parse_math": False,
@@ -33,25 +33,26 @@ STYLE = {
     "axes.facecolor": "none",
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
-    "figure.max_open_warning": 0,
+    "figure.constrained_layout.w_pad": 0.1,
+    "figure.constrained_layout.h_pad": 0.06,
 }
 
 CAPTIONS = {
     "ranking": (
         "Scores with their standard errors",
-        "Filled dots are cross-validated with the machine that is used, open diamonds are checked by "
-        "leave-one-out. Blue kernels cannot be told from the best.",
+        "Filled dots are cross-validated with the machine that is used, open diamonds are checked "
+        "by leave-one-out. Blue kernels cannot be told from the best.",
     ),
     "gram": (
         "The winner's Gram matrix",
-        "A sample of the rows, sorted by class or value. Bright blocks on the diagonal: the kernel finds "
-        "members of a class alike.",
+        "A sample of the rows, sorted by class or value. Bright blocks on the diagonal: the kernel "
+        "finds members of a class alike.",
     ),
     "weights": ("What the features contribute", ""),
     "map": (
         "The samples as the kernel sees them",
-        "The two leading kernel principal components of a sample. They show the coarse structure; the "
-        "machine uses all the others too.",
+        "The two leading kernel principal components of a sample. They show the coarse structure; "
+        "the machine uses all the others too.",
     ),
 }
 
@@ -92,7 +93,7 @@ def render(contents: Contents) -> str:
 
 
 def visible(text: Any) -> str:
-    """Return text with characters that steer the layout (such as right-to-left marks) made visible."""
+    """Return text with characters that steer the layout (right-to-left marks) spelled out."""
     return "".join(c if c.isprintable() or c in "\n\t" else f"\\u{ord(c):04x}" for c in str(text))
 
 
@@ -122,9 +123,12 @@ def _cell(record: dict[str, Any], name: str) -> tuple[str, str]:
 
 def _figures(contents: Contents) -> Iterator[dict[str, Any]]:
     if contents.records:
-        yield _figure("ranking", lambda: displays.KernelRankingDisplay.from_records(
-            contents.records, score=contents.score
-        ))
+        yield _figure(
+            "ranking",
+            lambda: displays.KernelRankingDisplay.from_records(
+                contents.records, score=contents.score
+            ),
+        )
     for k, path in enumerate(contents.paths[:3]):
         yield {
             "title": f"Bandwidth: {path.family}",

@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 GAUSSIAN_STEPS = range(-6, 6)  # powers of two of gamma around 1 / median squared distance
 LAPLACIAN_STEPS = range(-4, 4)
-MATERN_STEPS = range(-3, 4, 2)
+MATERN_STEPS = range(-3, 6, 2)
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[
     Returns
     -------
     list of Candidate
-        For vectors: linear, polynomials of degree 2 and 3, paths of Gaussians, Laplacians and Matérn
-        kernels around the median distance. For strings: spectrum, mismatch and weighted-degree
-        kernels, normalised.
+        For vectors: linear, polynomials of degree 2 and 3, paths of Gaussians, Laplacians and
+        Matérn kernels around the median distance. For strings: spectrum, mismatch and
+        weighted-degree kernels, normalised.
 
     Examples
     --------
@@ -145,9 +145,9 @@ def named_candidates(kernels: Any, views: tuple[Any, ...], random_state: Any = 0
     Parameters
     ----------
     kernels : "auto", kernel, list, or dict of name -> kernel
-        A kernel is what `as_kernel` takes, an (n, n) matrix, or a pair (kernel, {parameter: values})
-        that stands for a grid. "auto" in a list adds the default candidates. With several views, a
-        list of one kernel per view, or "auto" for the defaults on each.
+        A kernel is what `as_kernel` takes, an (n, n) matrix, or a pair (kernel, {parameter:
+        values}) that stands for a grid. "auto" in a list adds the default candidates. With several
+        views, a list of one kernel per view, or "auto" for the defaults on each.
     views : tuple
         The samples, one entry per view.
     random_state : int or RandomState
@@ -159,7 +159,9 @@ def named_candidates(kernels: Any, views: tuple[Any, ...], random_state: Any = 0
         With the matrices among the kernels appended.
     """
     if isinstance(kernels, str) and kernels == "auto":
-        found = [c for v, X in enumerate(views) for c in _defaults_of_view(X, v, views, random_state)]
+        found = [
+            c for v, X in enumerate(views) for c in _defaults_of_view(X, v, views, random_state)
+        ]
         return _distinct(found), views
     if isinstance(kernels, str) and kernels == "coded":
         # the second view holds the same columns with few-valued ones as indicators

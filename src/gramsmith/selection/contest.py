@@ -1,8 +1,8 @@
 """The contest: the short list, cross-validated with the machine that will be used.
 
 Every candidate's Gram matrix is computed once; folds and regularisers share it. A path of
-regularisers is tried coarsely first and then finely around each candidate's best, and candidates that
-are clearly beaten by then take no further part.
+regularisers is tried coarsely first and then finely around each candidate's best, and candidates
+that are clearly beaten by then take no further part.
 """
 
 from __future__ import annotations
@@ -173,7 +173,9 @@ def compete(
 
     found: list[Result | None] = []
     for i, F in enumerate(ordered_map(run, list(enumerate(starts)), workers)):
-        found.append(None if F is None else _result(machine, starts[i], F, judge, rows, tested, splits))
+        found.append(
+            None if F is None else _result(machine, starts[i], F, judge, rows, tested, splits)
+        )
     if all(result is None for result in found):
         return found
     left = [i for i in _contenders(found, judge) if in_time()]

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 Array = npt.NDArray[Any]
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TableEncoder(TransformerMixin, BaseEstimator):
     r"""Standardise numeric columns and encode categories as indicators.
 
     .. math:: x \mapsto (x - \mu) / \sigma, \qquad \text{category} \mapsto e_{\text{category}}
@@ -76,7 +76,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         columns = _frame_columns(X)
         if columns is None:
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
+            )
             check_finite_columns(X, getattr(self, "feature_names_in_", None))
             self.numeric_ = np.ones(X.shape[1], dtype=bool)
             self._fit_numbers(X)
@@ -171,7 +173,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 return self._encode(self._columns_of_array(X))
             with warnings.catch_warnings():
                 # Fitted on a data frame, given an array: columns are then taken by position.
-                warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+                warnings.filterwarnings(
+                    "ignore", "X does not have valid feature names", UserWarning
+                )
                 X = validate_data(
                     self,
                     X,
@@ -194,7 +198,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X = np.column_stack(numbers) if numbers else np.empty((n, 0))
         parts = [self._encode_numbers(X)]
         stops = np.cumsum(self.category_counts_)
-        texts = [item for item, numeric in zip(columns.items(), self.numeric_, strict=True) if not numeric]
+        texts = [
+            item
+            for item, numeric in zip(columns.items(), self.numeric_, strict=True)
+            if not numeric
+        ]
         for (name, column), stop, size in zip(texts, stops, self.category_counts_, strict=True):
             known = self.category_names_[stop - size : stop]
             found = _texts(name, column)
@@ -306,7 +314,8 @@ def check_finite_columns(X: Any, names: Any = None) -> None:
 
 def _missing(column: Any, row: int, what: str) -> ValueError:
     return ValueError(
-        f"Expected a value in every row, got {what} in column {column}, row {row}. Input X contains "
+        f"Expected a value in every row, got {what} in column {column}, row {row}. Input X "
+        f"contains "
         "NaN or infinity: drop these rows, or impute them with sklearn.impute.SimpleImputer."
     )
 

@@ -143,7 +143,9 @@ def read_target(
                 'Use task="classification".'
             ) from None
         if np.ptp(values) <= 1e-14 * max(float(np.abs(values).max()), 1e-300):
-            raise ValueError("Expected targets that vary, got a constant y. Nothing can be learned.")
+            raise ValueError(
+                "Expected targets that vary, got a constant y. Nothing can be learned."
+            )
         return Judge("regression", values, None, w, None, **options)
     if kind.startswith("continuous"):
         raise ValueError(

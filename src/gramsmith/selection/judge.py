@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
 from sklearn.utils.class_weight import compute_sample_weight
 
 Array = npt.NDArray[Any]
@@ -19,7 +26,7 @@ Array = npt.NDArray[Any]
 RANKING_SCORES = {"roc_auc", "average_precision"}
 
 
-class _Told(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Told(ClassifierMixin, BaseEstimator):
     """A classifier that repeats decision values it was told, for scikit-learn's scorers."""
 
     def __init__(self, classes: Any = None, threshold: float = 0.0) -> None:
@@ -39,7 +46,7 @@ class _Told(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return True
 
 
-class _ToldValues(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class _ToldValues(RegressorMixin, BaseEstimator):
     """A regressor that repeats the values it was told."""
 
     def predict(self, X: Any) -> Array:
@@ -119,10 +126,10 @@ class Judge:
         """The targets of least squares, shape (n, q): ±1, one column per class past two."""
         if self.task == "regression":
             return np.asarray(self.y, dtype=float)[:, None]
-        assert self.classes is not None
-        if len(self.classes) == 2:
+        C = 2 if self.classes is None else len(self.classes)
+        if C == 2:
             return np.where(self.y == 1, 1.0, -1.0)[:, None]
-        return np.where(self.y[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
+        return np.where(self.y[:, None] == np.arange(C), 1.0, -1.0)
 
     @cached_property
     def _scorer(self) -> Any:
@@ -142,7 +149,7 @@ class Judge:
         if self.task == "regression":
             return np.asarray((f - y) ** 2)
         wrong = (f > 0) != (y == 1) if f.ndim == 1 else f.argmax(axis=1) != y
-        return wrong.astype(float)
+        return np.asarray(wrong, dtype=float)
 
     def loss(self, f: Array, rows: Array, threshold: float = 0.0) -> float:
         """Return the loss of decision values: lower is better, whatever the score."""
@@ -170,8 +177,9 @@ class Judge:
         y = self.y[rows]
         groups = None if self.groups is None else self.groups[rows]
         if self.cv is not None and not isinstance(self.cv, int):
-            cv = check_cv(self.cv, y, classifier=self.task == "classification")
-            return [(np.asarray(a), np.asarray(b)) for a, b in cv.split(np.zeros(len(rows)), y, groups)]
+            given = check_cv(self.cv, y, classifier=self.task == "classification")
+            parts = given.split(np.zeros(len(rows)), y, groups)
+            return [(np.asarray(train), np.asarray(test)) for train, test in parts]
         folds = self.cv if isinstance(self.cv, int) else folds
         classify = self.task == "classification"
         cv: Any
@@ -189,7 +197,9 @@ class Judge:
             cv = StratifiedKFold(folds, shuffle=True, random_state=self.seed)
         else:
             cv = KFold(max(2, min(folds, len(rows))), shuffle=True, random_state=self.seed)
-        return list(cv.split(np.zeros(len(rows)), y, groups))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a class with fewer members than folds
+            return list(cv.split(np.zeros(len(rows)), y, groups))
 
     def sample(self, size: int, salt: int = 0) -> Array:
         """Return at most `size` rows, every class in proportion and none lost, in order."""

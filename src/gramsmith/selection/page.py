@@ -137,18 +137,23 @@ def _next_steps(ranking: Any, source: str | None) -> list[tuple[str, str]]:
             "model = ranking.best_estimator\nmodel.predict(X_new)",
         ),
         (
-            "Estimate what to expect on new data: the choice of the kernel is made anew in every fold.",
+            "Estimate what to expect on new data: the choice of the kernel is made anew in "
+            "every fold.",
             "from sklearn.model_selection import cross_val_score\n"
             "cross_val_score(gs.KernelSelector(), X, y, cv=5)",
         ),
-        ("Keep the model in a file that runs no code when it is loaded.", 'gs.save_model(model, "model.safetensors")'),
+        (
+            "Keep the model in a file that runs no code when it is loaded.",
+            'gs.save_model(model, "model.safetensors")',
+        ),
     ]
     if ranking.records[0]["tied"]:
         second = next(r["kernel"] for r in ranking.records[1:] if r["tied"])
         steps.insert(
             0,
             (
-                "The first places are tied. Prefer the simpler kernel, or read what separates them.",
+                "The first places are tied. Prefer the simpler kernel, or read what separates "
+                "them.",
                 f"print(ranking.explain({second!r}))",
             ),
         )

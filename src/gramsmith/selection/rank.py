@@ -20,6 +20,7 @@ from gramsmith.selection import search
 from gramsmith.selection.candidates import named_candidates
 from gramsmith.selection.encoding import TableEncoder
 from gramsmith.selection.inputs import Inputs, read_inputs
+from gramsmith.selection.landmark_fit import fit_on_landmarks
 from gramsmith.selection.ranking import KernelRanking
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.search import Search
@@ -50,25 +51,27 @@ def rank_kernels(
     """Rank kernels for a task, verify the best with the machine to be used, and fit the winner.
 
     All candidates are checked by ridge regression on landmarks with exact leave-one-out errors and
-    screened by the measures. The favourites of both enter a contest: cross-validation of support vector
-    machines (ridge regression for values) on shared Gram matrices. The winner is fitted on everything.
+    screened by the measures. The favourites of both enter a contest: cross-validation of support
+    vector machines (ridge regression for values) on shared Gram matrices. The winner is fitted on
+    everything.
 
     Parameters
     ----------
-    X : data frame, array or sparse matrix of shape (n, p), sequence of n strings, tuple of views, None
+    X : data frame, array or sparse matrix of shape (n, p), sequence of n strings, tuple of views,
+    None
         Numeric columns are standardised, categories become indicators. None if all kernels are
         matrices.
     y : array of shape (n,)
         Labels or values.
     kernels : "auto", kernel, list, or dict of name -> kernel
-        A kernel is what `as_kernel` takes, an (n, n) matrix, or a pair (kernel, {parameter: values}).
-        "auto": linear, polynomial, Gaussian, Laplacian, Matérn, learned feature weights; for strings
-        the string kernels.
+        A kernel is what `as_kernel` takes, an (n, n) matrix, or a pair (kernel, {parameter:
+        values}). "auto": linear, polynomial, Gaussian, Laplacian, Matérn, learned feature weights;
+        for strings the string kernels.
     task : {"auto", "classification", "regression"}
         Whole numbers are classes unless this says otherwise.
     scoring : str or callable, optional
-        A score of scikit-learn; default accuracy, or the squared error for values. Scores that ask for
-        it (such as "balanced_accuracy" and "f1") have the decision threshold chosen for them.
+        A score of scikit-learn; default accuracy, or the squared error for values. Scores that ask
+        for it (such as "balanced_accuracy" and "f1") have the decision threshold chosen for them.
     cv : int or splitter, optional
         Folds of the contest.
     groups : array of shape (n,), optional
@@ -220,7 +223,7 @@ def plan_ranking(
         machine = "support vector classifier" if exact else "kernel ridge classifier on landmarks"
     else:
         machine = "kernel ridge regression" if exact else "kernel ridge regression on landmarks"
-    held = 2 * n**2 if exact else 3 * n * LANDMARKS
+    held = 3 * n**2 if exact else 4 * LANDMARKS**2 + n * max(int(p), 1)
     unit = 1e-8 * rows * 300**2 * len(candidates) / 40
     return RankingPlan(
         n_samples=n,
@@ -234,7 +237,7 @@ def plan_ranking(
     )
 
 
-LANDMARKS = 600
+LANDMARKS = 800
 
 
 def as_seed(random_state: Any) -> int:
@@ -263,10 +266,10 @@ def _fit_winner(hunt: Search, inputs: Inputs, X: Any) -> Any:
     if not hasattr(view, "shape"):
         samples = np.empty(len(view), dtype=object)
         samples[:] = view
-    options = {} if judge.w is None else {"sample_weight": judge.w}
-    if isinstance(machine, KernelRidgeClassifier) and not np.all(judge.weights == 1.0):
-        options = {"sample_weight": judge.weights}
-    machine.fit(samples, judge.labels, **options)
+    if judge.n > search.EXACT_ROWS and not isinstance(candidate.kernel, Precomputed):
+        fit_on_landmarks(machine, candidate, hunt.samples, judge)
+    else:
+        machine.fit(samples, judge.labels, sample_weight=judge.w)
     result = hunt.results.get(best)
     if isinstance(machine, KernelRidgeClassifier) and result is not None and result.threshold:
         machine.intercept_ = machine.intercept_ - result.threshold
@@ -287,9 +290,12 @@ def _machine(hunt: Search, best: int) -> Any:
     kernel: Any = candidate.kernel
     if isinstance(kernel, Precomputed):
         kernel = "precomputed"
-    large = judge.n > search.EXACT_ROWS
-    if large:
-        options = {"solver": "nystroem", "n_landmarks": LANDMARKS, "random_state": judge.seed}
+    if judge.n > search.EXACT_ROWS and not isinstance(candidate.kernel, Precomputed):
+        options: dict[str, Any] = {
+            "solver": "nystroem",
+            "n_landmarks": LANDMARKS,
+            "random_state": judge.seed,
+        }
         if judge.task == "classification":
             return KernelRidgeClassifier(kernel, **options)
         return KernelRidgeRegressor(kernel, **options)

@@ -99,8 +99,8 @@ class KernelRanking:
     def records(self) -> list[dict[str, Any]]:
         """One flat dictionary per kernel, from best to worst.
 
-        Keys: rank, kernel, family, tied, verified, score, score_error, machine, parameter, loo_score,
-        loo_squared, the measures and their errors.
+        Keys: rank, kernel, family, tied, verified, score, score_error, machine, parameter,
+        loo_score, loo_squared, the measures and their errors.
         """
         hunt, rows = self._hunt, []
         for rank, i in enumerate(hunt.order, start=1):
@@ -156,7 +156,9 @@ class KernelRanking:
             mark = " =" if record["tied"] else ""
             score = with_error(record["score"], record["score_error"])
             measures = [number(record[m]) for m in names]
-            body.append([f"{record['rank']}{mark}", record["kernel"], score, record["verified"], *measures])
+            body.append(
+                [f"{record['rank']}{mark}", record["kernel"], score, record["verified"], *measures]
+            )
         return head, body
 
     def __repr__(self) -> str:

@@ -19,9 +19,9 @@ Array = npt.NDArray[Any]
 def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Array, str]:
     """Return the relevance of every feature, and what it means.
 
-    For learned weights: the share of the feature in the mean squared distance. Otherwise: the rise of
-    the centred alignment when the feature counts more, d CKA / d log weight, at the winner's width
-    (at the median distance for kernels without one).
+    For learned weights: the share of the feature in the mean squared distance. Otherwise: the rise
+    of the centred alignment when the feature counts more, d CKA / d log weight, at the winner's
+    width (at the median distance for kernels without one).
 
     Parameters
     ----------
@@ -37,16 +37,20 @@ def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Arr
     scale = getattr(candidate.kernel, "map", None)
     if isinstance(scale, LinearMap) and np.ndim(scale.S) == 1:
         share = np.asarray(scale.S, dtype=float) ** 2 * X.var(axis=0)
-        return share / max(float(share.sum()), 1e-300), "share of each feature in the learned distance"
-    width = getattr(candidate.kernel, "length_scale", None)
+        return share / max(
+            float(share.sum()), 1e-300
+        ), "share of each feature in the learned distance"
+    width: Any = getattr(candidate.kernel, "length_scale", None)
     if candidate.family.partition(",")[0] != "gaussian" or np.ndim(width):
         width = median_distances(X)[0] / np.sqrt(2.0)
-    kernel = Gaussian(np.full(X.shape[1], float(width)))  # type: ignore[arg-type]
+    kernel = Gaussian(np.full(X.shape[1], float(width)))
     G = Gram(kernel, X)
     moments = G.moments(target, keep=True)
     _, adjoint = get_measure("cka").value_and_adjoint(moments, target)
-    slope = np.asarray(G.pullback(adjoint, target, moments)[0].parameters["length_scale"], dtype=float)
-    return -slope * float(width), "rise of the centred alignment if the feature counted more"  # type: ignore[arg-type]
+    slope = np.asarray(
+        G.pullback(adjoint, target, moments)[0].parameters["length_scale"], dtype=float
+    )
+    return -slope * float(width), "rise of the centred alignment if the feature counted more"
 
 
 def kernel_map(K: Array) -> Array:

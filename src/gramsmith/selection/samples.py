@@ -21,8 +21,8 @@ class Samples:
     Parameters
     ----------
     views : tuple
-        One entry per view: array or sparse matrix of n rows, sequence of n objects, or a Gram matrix
-        for candidates that are precomputed.
+        One entry per view: array or sparse matrix of n rows, sequence of n objects, or a Gram
+        matrix for candidates that are precomputed.
     """
 
     def __init__(self, views: Sequence[Any]) -> None:
@@ -62,10 +62,13 @@ class Samples:
                 A, B = (first.kernel.check_input(take(X, index)) for index in (rows, columns))
                 # one with a kink asks for exact small distances, and that serves the others too
                 kernels = [candidates[i].kernel for i in members]
-                geometry = max((k.geometry for k in kernels), key=lambda g: getattr(g, "cusp", False))
+                geometry = max(
+                    (k.geometry for k in kernels), key=lambda g: getattr(g, "cusp", False)
+                )
                 frame = geometry.frame(B)
                 s = geometry.pair(
-                    geometry.embed(A, frame, 1.0, np.float64), geometry.embed(B, frame, 1.0, np.float64)
+                    geometry.embed(A, frame, 1.0, np.float64),
+                    geometry.embed(B, frame, 1.0, np.float64),
                 )
                 for i, kernel in zip(members, kernels, strict=True):
                     unit = float(kernel.scale) ** geometry.degree() if kernel.scales_inputs else 1.0

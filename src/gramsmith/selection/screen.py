@@ -52,7 +52,9 @@ class Screen:
     ) -> None:
         self.candidates = list(candidates)
         fold = np.empty(len(rows), dtype=int)
-        for number, (_, test) in enumerate(replace(judge, cv=None, groups=None).splits(rows, folds)):
+        for number, (_, test) in enumerate(
+            replace(judge, cv=None, groups=None).splits(rows, folds)
+        ):
             fold[test] = number
         order = np.argsort(fold, kind="stable")
         rows = rows[order]
@@ -63,7 +65,10 @@ class Screen:
         cut: dict[tuple[int, bool], Any] = {}
         views = []
         for c in self.candidates:
-            key = (c.view, hasattr(c.kernel, "children") and type(c.kernel).__name__ == "Precomputed")
+            key = (
+                c.view,
+                hasattr(c.kernel, "children") and type(c.kernel).__name__ == "Precomputed",
+            )
             if key not in cut:
                 cut[key] = samples.take(c, rows)
             views.append(cut[key])

@@ -30,6 +30,7 @@ Progress = Callable[[str, int, int, str], Any]
 SCREEN_ROWS = 1000  # the measures settle early
 CHECK_ROWS = 5000  # rows of the first check of all candidates
 CONTEST_ROWS = 1200  # rows on which machines compete
+SQUARED_WEIGHT = 0.4  # of the squared error beside the share of errors, among the tied
 EXACT_ROWS = 6000  # beyond this, machines rest on landmarks instead of all samples
 
 
@@ -146,7 +147,12 @@ class Search:
         candidate, A = learned
         rows = self.judge.sample(min(CHECK_ROWS, self.max_samples or self.judge.n))
         pair = check_candidates(
-            [source, candidate], self.samples, self.judge, rows=rows, workers=self.workers, keep=True
+            [source, candidate],
+            self.samples,
+            self.judge,
+            rows=rows,
+            workers=self.workers,
+            keep=True,
         )
         fresh = ~np.isin(rows, A)
         gap = pair[1].each[fresh] - pair[0].each[fresh]
@@ -197,7 +203,9 @@ class Search:
             results = self._enter("svc", contest.svc_path(judge), Ks, starts, rows, splits, keep)
         else:
             alphas = [self.checks[i].alpha * contest.COARSE_ALPHA for i in self.short]
-            results = self._enter("ridge", contest.ridge_path(judge), Ks, alphas, rows, splits, keep)
+            results = self._enter(
+                "ridge", contest.ridge_path(judge), Ks, alphas, rows, splits, keep
+            )
             results = self._try_svr(results, Ks, rows, splits)
         for i, result in zip(self.short, results, strict=True):
             if result is not None:
@@ -205,7 +213,7 @@ class Search:
         return self._discount_learned(found)
 
     def _discount_learned(self, found: dict[int, Result]) -> dict[int, Result]:
-        """Credit a learned kernel with what it gains on rows it was not learned from, less one error."""
+        """Credit a learned kernel with its gain on rows it was not learned from, less an error."""
         learned = [i for i in found if self.candidates[i].family == "learned"]
         others = [i for i in found if i not in learned]
         if not learned or not others:
@@ -283,22 +291,31 @@ class Search:
         return [found[k] for k in range(len(group))]
 
     def _rank(self) -> tuple[list[int], set[int]]:
-        """Return all candidates from best to worst, and those tied with the best."""
-        def key(i: int) -> tuple[int, float, float]:
-            result = self.results.get(i)
-            check = self.checks[i]
-            if result is None:
-                return 1, check.loss, check.squared
-            return 0, round(result.loss, 12), check.squared
+        """Return all candidates from best to worst, and those tied with the best.
 
+        Of those that the contest cannot tell from the least loss, the order also minds the squared
+        error of the check: it varies smoothly where counts of errors jump.
+        """
+
+        def key(i: int) -> tuple[int, float, float]:
+            result, check = self.results.get(i), self.checks[i]
+            if result is None:
+                return 2, check.loss, check.squared
+            if i not in tied:
+                return 1, result.loss, check.squared
+            return 0, result.loss + weight * check.squared, check.squared
+
+        tied: set[int] = set()
+        smooth = self.judge.task == "classification" and self.judge.plain
+        weight = SQUARED_WEIGHT if smooth else 0.0
+        if self.results:
+            least = min(self.results, key=lambda i: (self.results[i].loss, self.checks[i].squared))
+            best = self.results[least]
+            tied = {
+                i for i, r in self.results.items() if not contest.beaten(r, best, self.judge)
+            }
         order = sorted(range(len(self.candidates)), key=key)
-        best = self.results.get(order[0])
-        tied = {order[0]}
-        for i in order[1:]:
-            if best is not None and i in self.results:
-                if not contest.beaten(self.results[i], best, self.judge):
-                    tied.add(i)
-        return order, tied
+        return order, tied or {order[0]}
 
 
 def learn_diagonal(source: Candidate, X: Array, judge: Judge) -> tuple[Candidate, Array] | None:

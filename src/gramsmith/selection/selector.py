@@ -22,7 +22,7 @@ def _classifies(selector: Any) -> bool:
     return bool(selector.task != "regression")
 
 
-class _Selector(BaseEstimator):  # type: ignore[misc]
+class _Selector(BaseEstimator):
     """What the two selectors share."""
 
     kernels: Any
@@ -97,7 +97,7 @@ class _Selector(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class KernelSelector(ClassifierMixin, _Selector):  # type: ignore[misc]
+class KernelSelector(ClassifierMixin, _Selector):
     """Choose a kernel, verify it and fit the machine, as one estimator.
 
     The same as `rank_kernels`, inside `fit`: a test fold of `cross_val_score` has no part in the
@@ -201,7 +201,7 @@ class KernelSelector(ClassifierMixin, _Selector):  # type: ignore[misc]
             del self.classes_
         return self
 
-    @available_if(_classifies)
+    @available_if(_classifies)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Array:
         """Return the decision values of the winner.
 

@@ -111,7 +111,7 @@ def check_candidates(
 
 def _check(K: Array, chosen: Array, judge: Judge, rows: Array, keep: bool) -> Check:
     Y, w = judge.codes[rows], judge.weights[rows]
-    unit = w is None or bool(np.all(w == 1.0))
+    unit = bool(np.all(w == 1.0))
     K_mm = K[chosen]
     spread = max(float(np.mean(np.diagonal(K_mm)) - K_mm.mean()), 1e-12)
     alphas = ALPHAS * spread * float(w.sum())

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, TransformerMixin
 
 
-class TakeView(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TakeView(TransformerMixin, BaseEstimator):
     """Pass on one view of samples that come as a tuple of views.
 
     Parameters

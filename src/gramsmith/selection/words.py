@@ -146,10 +146,10 @@ class Words:
             return None
         if judge.task == "regression":
             return 0.0, "predicting the mean"
-        assert judge.classes is not None
         w = np.ones(judge.n) if judge.w is None else judge.w
         share = np.bincount(judge.y, weights=w) / w.sum()
-        return float(share.max()), f"always answering {str(judge.classes[share.argmax()])!r}"
+        usual = judge.labels[judge.y == share.argmax()][0]
+        return float(share.max()), f"always answering {str(usual)!r}"
 
     def _edge(self) -> str | None:
         hunt = self.hunt
@@ -159,13 +159,13 @@ class Words:
             return None
         if best.step == min(steps):
             return (
-                f"The winner is the widest {best.family} kernel that was tried: the task is close to "
-                "linear, and a linear kernel may do as well."
+                f"The winner is the widest {best.family} kernel that was tried: the task is "
+                "close to linear, and a linear kernel may do as well."
             )
         if best.step == max(steps):
             return (
-                f"The winner is the narrowest {best.family} kernel that was tried: it decides by the "
-                "nearest samples. More data, or fewer irrelevant features, would help."
+                f"The winner is the narrowest {best.family} kernel that was tried: it decides "
+                "by the nearest samples. More data, or fewer irrelevant features, would help."
             )
         return None
 
@@ -176,7 +176,8 @@ class Words:
         if name not in names:
             near = difflib.get_close_matches(name, names, 3) or names[:3]
             raise ValueError(
-                f"Expected a kernel of this ranking, got {name!r}. Perhaps {listed([repr(n) for n in near], 'or')}."
+                f"Expected a kernel of this ranking, got {name!r}. "
+                f"Perhaps {listed([repr(n) for n in near], 'or')}."
             )
         record = records[names.index(name)]
         candidate = next(c for c in self.hunt.candidates if c.name == name)

@@ -1,9 +1,9 @@
 """Ridge regression on Nystroem features: every regulariser, with exact leave-one-out residuals.
 
-With m landmarks Z the features of a sample are phi(x) = k(x, Z) R, where R R' = k(Z, Z)^-1. Two passes over blocks of
-rows are all: the first adds up Φ'WΦ, Φ'WY and the means, one eigendecomposition of an m x m matrix
-serves every α, the second turns leverages into leave-one-out residuals. Time O(n m²), memory O(m²)
-beside the blocks.
+With m landmarks Z the features of a sample are phi(x) = k(x, Z) R, where R R' = k(Z, Z)^-1. Two
+passes over blocks of rows are all: the first adds up Φ'WΦ, Φ'WY and the means, one
+eigendecomposition of an m x m matrix serves every α, the second turns leverages into leave-one-out
+residuals. Time O(n m²), memory O(m²) beside the blocks.
 """
 
 from __future__ import annotations

@@ -1,0 +1,92 @@
+"""The winner of a large set, fitted on all rows in two passes over blocks of them.
+
+`KernelRidgeClassifier` and `KernelRidgeRegressor` hold the kernel of all samples with the
+landmarks; past some ten thousand samples that is too much. Here only sums of m x m numbers are
+held, and the machine receives the coefficients, its plain fitted state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.judge import Judge
+from gramsmith.selection.samples import Samples
+from gramsmith.solvers.landmarks import landmark_path
+
+Array = npt.NDArray[Any]
+
+BLOCK = 8192  # rows in work at once
+ALPHAS = 10.0 ** np.arange(-9.0, 2.5, 0.5)  # per sample, in units of the variance of the features
+
+
+def fit_on_landmarks(machine: Any, candidate: Candidate, samples: Samples, judge: Judge) -> Any:
+    """Fit a ridge machine on all rows, in blocks, and return it.
+
+    Parameters
+    ----------
+    machine : KernelRidgeClassifier or KernelRidgeRegressor
+        With its kernel and its number of landmarks.
+    candidate : Candidate
+    samples : Samples
+    judge : Judge
+
+    Returns
+    -------
+    the machine
+    """
+    n, m = judge.n, min(int(machine.n_landmarks), judge.n)
+    chosen = np.sort(judge.sample(m, salt=7))[:m]
+    w = None if np.all(judge.weights == 1.0) else judge.weights
+    Y = judge.codes
+
+    def blocks() -> Iterator[tuple[slice, Array]]:
+        for start in range(0, n, BLOCK):
+            rows = np.arange(start, min(start + BLOCK, n))
+            _, K = next(iter(samples.blocks([candidate], rows, chosen)))
+            yield slice(start, start + len(rows)), K
+
+    _, K_mm = next(iter(samples.blocks([candidate], chosen, chosen)))
+    path = landmark_path(0.5 * (K_mm + K_mm.T), blocks, Y, w)
+    alphas = ALPHAS * path.spread * path.total
+    total = np.zeros(len(alphas))
+    for rows, K in blocks():
+        one = np.ones(len(K)) if w is None else w[rows]
+        R = path.loo_residuals(K, Y[rows], alphas, None if w is None else one)
+        total += np.einsum("arq,r->a", R * R, one)
+    best = int(np.argmin(total))
+    coefficients, intercept = path.solve(float(alphas[best]))
+    X = samples.views[candidate.view]
+    machine.fit(*_few(X, judge, chosen))  # sets what depends on the kind of samples alone
+    machine.support_ = chosen
+    machine.support_samples_ = _objects(samples.take(candidate, chosen))
+    machine.coefficients_ = np.ascontiguousarray(coefficients)
+    machine.intercept_ = np.atleast_1d(intercept)
+    machine.n_samples_fit_ = n
+    machine.alpha_ = float(alphas[best])
+    machine.alphas_ = alphas
+    machine.loo_errors_ = total / (path.total * Y.shape[1])
+    return machine
+
+
+def _few(X: Any, judge: Judge, chosen: Array) -> tuple[Any, Array]:
+    """Return a few rows of every class."""
+    if judge.classes is None:
+        rows = chosen[:50]
+    else:
+        first = [np.flatnonzero(judge.y == code)[:5] for code in range(len(judge.classes))]
+        rows = np.sort(np.concatenate(first))
+    part = X[rows] if hasattr(X, "shape") else _objects([X[i] for i in rows])
+    return part, judge.labels[rows]
+
+
+def _objects(samples: Any) -> Any:
+    if hasattr(samples, "shape"):
+        return samples
+    out = np.empty(len(samples), dtype=object)
+    out[:] = list(samples)
+    return out
