@@ -97,6 +97,8 @@ if TYPE_CHECKING:
     from gramsmith.machines import KernelPerceptron as KernelPerceptron
     from gramsmith.machines import KernelRidgeClassifier as KernelRidgeClassifier
     from gramsmith.machines import KernelRidgeRegressor as KernelRidgeRegressor
+    from gramsmith.machines import KernelSVC as KernelSVC
+    from gramsmith.machines import KernelSVR as KernelSVR
     from gramsmith.machines import ParzenClassifier as ParzenClassifier
     from gramsmith.machines import RelevanceVectorClassifier as RelevanceVectorClassifier
     from gramsmith.machines import RelevanceVectorRegressor as RelevanceVectorRegressor
@@ -180,6 +182,8 @@ _PUBLIC = {
     "KernelPerceptron": "gramsmith.machines",
     "KernelRidgeClassifier": "gramsmith.machines",
     "KernelRidgeRegressor": "gramsmith.machines",
+    "KernelSVC": "gramsmith.machines",
+    "KernelSVR": "gramsmith.machines",
     "L2SVC": "gramsmith.machines",
     "ParzenClassifier": "gramsmith.machines",
     "RelevanceVectorClassifier": "gramsmith.machines",
