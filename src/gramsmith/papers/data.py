@@ -86,7 +86,8 @@ class DataSet:
 
 def _ida(name: str, digest: str, shape: tuple[int, int]) -> Source:
     place = (
-        f"save X ({shape[0]} x {shape[1]}, float64), y (int8, +1/-1), train and test (uint16, one row "
+        f"save X ({shape[0]} x {shape[1]}, float64), y (int8, +1/-1), train and test "
+        "(uint16, one row "
         f"of row numbers per realisation) with numpy.savez_compressed as {name}/{name}.npz"
     )
     return Source({f"{name}/{name}.npz": digest}, IDA, place, shape)
@@ -124,7 +125,8 @@ SOURCES: dict[str, Source] = {
             "med/docs.txt.gz": "c547197392d1834108652c009f109786d79a4e48ccc798680726008ca43cded8",
             "med/rel.npz": "ce19b36fa5254f21332543a9eff7ba9cd030abaef17b459412d6f2787d933677",
         },
-        "the MED files of the SMART collections (https://ir.dcs.gla.ac.uk/resources/test_collections)",
+        "the MED files of the SMART collections "
+        "(https://ir.dcs.gla.ac.uk/resources/test_collections)",
         "write document i on line i of med/docs.txt.gz and save the 1033 x 30 matrix rel of "
         "relevance to the queries as med/rel.npz",
         (1033, 30),
@@ -223,7 +225,8 @@ class DataFolder:
     def _read(self, name: str, source: Source, file: str, expected: str) -> Any:
         if self.path is None:
             raise DataError(
-                f"Expected the data set {name}, got no data folder. Set GRAMSMITH_DATA or --data DIR. "
+                f"Expected the data set {name}, got no data folder. Set "
+                "GRAMSMITH_DATA or --data DIR. "
                 f"It is published in {source.published}; {source.place} inside that folder."
             )
         path = self.path / file
@@ -241,7 +244,8 @@ class DataFolder:
             ) from error
         if digest != expected:
             raise DataError(
-                f"Expected {path} with the content SHA-256 {expected[:16]}..., got {digest[:16]}.... "
+                f"Expected {path} with the content SHA-256 {expected[:16]}..., got "
+                f"{digest[:16]}.... "
                 "The file is damaged or another version; copy it again, or prepare it as the "
                 "documentation says."
             )
@@ -298,10 +302,9 @@ def _read_npz(path: Path) -> dict[str, Array]:
                 continue  # names of the splits: not needed
             if int(np.prod(shape)) * dtype.itemsize != len(body):
                 raise ValueError(f"expected {shape} of {dtype}, got {len(body)} bytes")
-            order = "F" if fortran else "C"
-            arrays[member.filename.removesuffix(".npy")] = np.frombuffer(body, dtype).reshape(
-                shape, order=order
-            )
+            A = np.frombuffer(body, dtype)
+            A = A.reshape(shape[::-1]).T if fortran else A.reshape(shape)
+            arrays[member.filename.removesuffix(".npy")] = A
     return arrays
 
 

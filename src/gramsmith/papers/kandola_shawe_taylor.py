@@ -103,7 +103,7 @@ def unit_diagonal(G: Blocks) -> Blocks:
 
 
 def inductive(K: Array, y: Array, I: Array, J: Array) -> Blocks:
-    """Return G of algorithm 1: eigenvectors of the training block, threshold 1e-9, unit diagonal."""
+    """Return G of algorithm 1, from the training block alone: threshold 1e-9, unit diagonal."""
     aligner = SpectralAligner("precomputed", threshold=1e-9, method="eigen", target="uneven")
     P = aligner.fit(K[np.ix_(I, I)], y[I]).transform(K[np.ix_(I, I)])
     Q = aligner.transform(K[np.ix_(J, I)])
@@ -122,8 +122,8 @@ def transductive(K: Array, y: Array, I: Array, J: Array, **options: Any) -> Bloc
 def every_direction(V: Array, t: Array, I: Array, J: Array) -> Blocks:
     """Return G of the printed rule with every eigenvector, those of the eigenvalue zero too.
 
-    They are an arbitrary basis, which the library leaves out; only with them do the .574 and .590 of
-    table 3 appear.
+    They are an arbitrary basis, which the library leaves out; only with them do the .574 and
+    .590 of table 3 appear.
     """
     part = V[I]
     alpha = (part.T @ t) ** 2 / np.sum(part**2, axis=0) ** 2
@@ -149,7 +149,9 @@ def score(G: Blocks, y: Array, I: Array, J: Array) -> tuple[float, ...]:
     )
 
 
-def summarise(table: str, row: str, printed: Any, values: Array, columns: Any, why: str) -> list[Record]:
+def summarise(
+    table: str, row: str, printed: Any, values: Array, columns: Any, why: str
+) -> list[Record]:
     """Compare means over splits; two deviations of a split, ours or theirs, are agreement."""
     records = []
     for k, column in enumerate(columns):
@@ -160,7 +162,9 @@ def summarise(table: str, row: str, printed: Any, values: Array, columns: Any, w
         digits = 2 if value > 1 else 3
         cell = f"{row}, {column}"
         records.append(
-            compare(table, cell, value, ours, tolerance=tolerance, digits=digits, note=note, why=why)
+            compare(
+                table, cell, value, ours, tolerance=tolerance, digits=digits, note=note, why=why
+            )
         )
     return records
 
@@ -236,7 +240,10 @@ def _figure(rows: dict[tuple[str, str], Array]) -> Figure:
                 Curve(f"{table}, printed", x, theirs, "bars"),
             ]
         panels.append(Panel(column, "", "", curves, names=names))
-    caption = "Means over ten splits. K is the kernel, G the refined one; the number is the percentage used for training."
+    caption = (
+        "Means over ten splits. K is the kernel, G the refined one; the number is the "
+        "percentage used for training."
+    )
     name = "kandola-shawe-taylor-tables-1-2"
     return Figure(name, "Tables 1 and 2: documents, before and after refinement", caption, panels)
 
@@ -255,8 +262,10 @@ def cross_validated_ridge(K: Array, t: Array, rng: np.random.Generator) -> float
 
 
 WHY_3 = (
-    "Errors below {floor:.2f} are impossible for a linear kernel: so much six inputs and a bias leave in "
-    "sample. Of G the printed alignments need the eigenvectors of the eigenvalue zero, a basis that is "
+    "Errors below {floor:.2f} are impossible for a linear kernel: so much six inputs "
+    "and a bias leave in "
+    "sample. Of G the printed alignments need the eigenvectors of the eigenvalue "
+    "zero, a basis that is "
     "arbitrary."
 )
 
@@ -280,7 +289,10 @@ def auto_mpg(run: Run) -> Findings:
                 value = cross_validated_ridge(G[0], t, np.random.default_rng(seed))
                 c = RidgePath(G[0], t, fit_intercept=False).solve(value).coef
                 error = float(np.mean((data.y[J] - data.y[I].mean() - c @ G[1]) ** 2))
-                aligned = (kta(M, data.y[rows_of], task="regression") for M, rows_of in ((G[0], I), (G[2], J)))
+                aligned = (
+                    kta(M, data.y[rows_of], task="regression")
+                    for M, rows_of in ((G[0], I), (G[2], J))
+                )
                 rows[name].append((*aligned, error))  # type: ignore[arg-type]
         for name, values in rows.items():
             columns = ("train alignment", "test alignment", "ridge error")
@@ -306,9 +318,11 @@ PAPER = Paper(
     "Refining kernels for regression and uneven classification problems",
     "J. Kandola, J. Shawe-Taylor",
     "2003",
-    "Table 2 reproduces in all 30 cells within two deviations of a split, by a recipe that the text "
-    "hides: relative term frequencies, G scaled to unit diagonal, and an \"SVC\" that is a weighted "
-    "Parzen window. A real SVC errs far less. The regression errors of the refined kernel in table 3 "
+    "Table 2 reproduces in all 30 cells within two deviations of a split, by a "
+    "recipe that the text "
+    'hides: relative term frequencies, G scaled to unit diagonal, and an "SVC" that is a weighted '
+    "Parzen window. A real SVC errs far less. The regression errors of the refined "
+    "kernel in table 3 "
     "are impossible for a linear kernel.",
     (
         Experiment(NAME, "formulas", "Theorems and algorithm 1", formulas),

@@ -29,7 +29,7 @@ def formulas(run: Run) -> Findings:
 
 
 def _alignment(K: Array, y: Array) -> float:
-    """y'Ky / (|y|² |K|): (2) with the right norm of yy'."""
+    """Return y'Ky / (|y|² |K|): (2) with the right norm of yy'."""
     return float(y @ K @ y / (y @ y * np.linalg.norm(K)))
 
 
@@ -52,7 +52,7 @@ def _projected(rng: np.random.Generator, trials: int) -> list[Record]:
         w = np.linalg.lstsq(X.T, y, rcond=None)[0]
         best = _alignment(np.outer(X.T @ w, X.T @ w), y)
         fit = X.T @ w
-        value = max(value, abs(best - fit @ y / (y @ y)))
+        value = max(value, float(abs(best - fit @ y / (y @ y))))
         order = max(order, _alignment(X.T @ X, y) - best)
         other = rng.standard_normal(p)
         order = max(order, _alignment(np.outer(X.T @ other, X.T @ other), y) - best)
@@ -61,14 +61,18 @@ def _projected(rng: np.random.Generator, trials: int) -> list[Record]:
             "Theorem 2",
             "alignment of the least-squares direction is the uncentred R²",
             value,
-            note='"minimizes w\'Xy" must read maximises |w\'Xy|; ‖w‖ ≤ 1 plays no part',
+            note="\"minimizes w'Xy\" must read maximises |w'Xy|; ‖w‖ ≤ 1 plays no part",
         ),
-        check("Theorem 3", "no direction and no whole kernel does better, worst violation", max(order, 0.0)),
+        check(
+            "Theorem 3",
+            "no direction and no whole kernel does better, worst violation",
+            max(order, 0.0),
+        ),
     ]
 
 
 def _trace(rng: np.random.Generator) -> Record:
-    """The proof of theorem 3 takes tr(K)² for |K|²."""
+    """Show that the proof of theorem 3 takes tr(K)² for |K|²."""
     X = rng.standard_normal((4, 10))
     W = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     C = X @ X.T
@@ -80,13 +84,14 @@ def _trace(rng: np.random.Generator) -> Record:
         "‖X'X‖² in an orthonormal basis, relative",
         abs(right - square) / square,
         printed=abs(printed - square) / square,
-        note="Σ_ij (w_i'XX'w_j)²; the printed (Σ_i w_i'XX'w_i)² is tr(K)². The theorem itself holds: "
+        note="Σ_ij (w_i'XX'w_j)²; the printed (Σ_i w_i'XX'w_i)² is tr(K)². The theorem "
+        "itself holds: "
         "y'Ky = (Py)'K(Py) ≤ λmax ‖Py‖² ≤ ‖K‖ ‖Py‖²",
     )
 
 
 def _ridge(rng: np.random.Generator, trials: int) -> list[Record]:
-    """The link between alignment and the ridge objective, for every lambda and not only zero."""
+    """Link alignment and the ridge objective, for every lambda and not only zero."""
     identity = upper = lower = 0.0
     for _ in range(trials):
         m = int(rng.integers(4, 12))
@@ -96,12 +101,12 @@ def _ridge(rng: np.random.Generator, trials: int) -> list[Record]:
         residual = y - K @ c
         objective = lam * c @ K @ c + residual @ residual
         closed = lam * y @ np.linalg.solve(K + lam * np.eye(m), y)
-        identity = max(identity, abs(objective - closed) / (y @ y))
+        identity = max(identity, float(abs(objective - closed) / (y @ y)))
         norm = np.linalg.norm(K)
         bound = y @ y * (1.0 - _alignment(K, y) * norm / (norm + lam))
-        upper = max(upper, (objective - bound) / (y @ y))
+        upper = max(upper, float((objective - bound) / (y @ y)))
         below = lam * (y @ y) ** 2 / (y @ K @ y + lam * y @ y)
-        lower = max(lower, (below - objective) / (y @ y))
+        lower = max(lower, float((below - objective) / (y @ y)))
     return [
         check("(4)", "minimum of the ridge objective is λ y'(K + λI)⁻¹y", identity),
         check(
@@ -150,11 +155,16 @@ def _parzen(rng: np.random.Generator, trials: int) -> Record:
         error = float(np.mean(y * (K @ y) <= 0))
         worst = max(worst, error - (1.0 - _alignment(K, y)))
     note = "the exact form of the Parzen argument: err ≤ 1 − y'Ky/(m λmax) ≤ 1 − A"
-    return check("Section 4", "training error of the Parzen window, worst violation", max(worst, 0.0), note=note)
+    return check(
+        "Section 4",
+        "training error of the Parzen window, worst violation",
+        max(worst, 0.0),
+        note=note,
+    )
 
 
 def _spectral(rng: np.random.Generator) -> list[Record]:
-    """Algorithm 1: optimal for orthonormal eigenvectors, consistent as a kernel, not transductively."""
+    """Check algorithm 1: optimal and consistent by induction, not by transduction."""
     X, y = rng.standard_normal((30, 4)), np.where(rng.random(30) < 0.5, 1.0, -1.0)
     K = Gaussian(2.0)(X)
     I, J = np.arange(20), np.arange(20, 30)
@@ -182,11 +192,19 @@ def _spectral(rng: np.random.Generator) -> list[Record]:
     L = np.linalg.cholesky(M + 1e-12 * np.eye(len(a)))
     exact = nnls(L.T, np.linalg.solve(L, a))[0]
     solved = _alignment((part * exact) @ part.T, y[I])
-    note = f"training alignment: K {_alignment(K[np.ix_(I, I)], y[I]):.3f}, rule {rule:.3f}, exact {solved:.3f}"
+    note = (
+        f"training alignment: K {_alignment(K[np.ix_(I, I)], y[I]):.3f}, rule {rule:.3f}, "
+        f"exact {solved:.3f}"
+    )
     return [
         check("Algorithm 1", "α = (v'y)² gives A = √Σ(v'y)⁴/‖y‖²", formula),
         check("Algorithm 1", "no other weights do better, worst of 200", max(worse, 0.0)),
-        check("Algorithm 1", "G(I,I), G(I,J), G(J,J) share one feature map", consistent, tolerance=1e-6),
+        check(
+            "Algorithm 1",
+            "G(I,I), G(I,J), G(J,J) share one feature map",
+            consistent,
+            tolerance=1e-6,
+        ),
         check(
             "Algorithm 1",
             "transductive: non-negative least squares beats the printed rule",
@@ -198,7 +216,7 @@ def _spectral(rng: np.random.Generator) -> list[Record]:
 
 
 def noise(run: Run) -> Findings:
-    """Sweep the noise of a regression, the paper's future work: does refining help when it is high?"""
+    """Sweep the noise of a regression, the paper's future work."""
     levels = (0.0, 1.0, 2.0, 4.0, 8.0)
     seeds = run.choose(20, 5)
     shape = (len(levels), seeds)
@@ -217,7 +235,9 @@ def noise(run: Run) -> Findings:
                 compare("Noise", f"{cell}, held-out alignment", None, float(held[name][i].mean()))
             )
             records.append(
-                compare("Noise", f"{cell}, ridge error", None, float(error[name][i].mean()), digits=2)
+                compare(
+                    "Noise", f"{cell}, ridge error", None, float(error[name][i].mean()), digits=2
+                )
             )
     curves = [
         [Curve(name, levels, values.mean(axis=1)) for name, values in kind.items()]

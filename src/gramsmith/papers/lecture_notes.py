@@ -46,7 +46,7 @@ def kernels(run: Run) -> Findings:
 
 
 def _quadratic(rng: np.random.Generator) -> Record:
-    """The map with sqrt(2) c x_i, against sqrt(2c) x_i."""
+    """Compare the map with sqrt(2) c x_i and the one with sqrt(2c) x_i."""
     c = 3.0
     X = rng.standard_normal((6, 3))
 
@@ -94,9 +94,14 @@ def _dimension() -> list[Record]:
     formula = [comb(d + p, p) for p in (1, 2, 3, 4)]
     listed = d * d + d + 1
     gap = float(np.abs(np.subtract(counts, formula)).max())
-    note = f"C(d+p, p) counts distinct monomials, {comb(5, 2)} for d = 3, p = 2; the listed map has {listed}"
+    note = (
+        f"C(d+p, p) counts distinct monomials, {comb(5, 2)} for d = 3, p = 2; the listed "
+        f"map has {listed}"
+    )
     return [
-        check("Section 2", "dimension C(d+p, p)", gap, printed=float(listed - comb(5, 2)), note=note)
+        check(
+            "Section 2", "dimension C(d+p, p)", gap, printed=float(listed - comb(5, 2)), note=note
+        )
     ]
 
 
@@ -105,11 +110,13 @@ def _linear(rng: np.random.Generator) -> Record:
     K = Linear()(X)
     right = float(np.abs(Polynomial(degree=1, gamma=1.0, coef0=0.0)(X) - K).max())
     wrong = float(np.abs(Polynomial(degree=1, gamma=1.0, coef0=1.0)(X) - K).max())
-    return check("Section 2", "linear kernel = polynomial, p = 1", right, printed=wrong, note="with c = 0")
+    return check(
+        "Section 2", "linear kernel = polynomial, p = 1", right, printed=wrong, note="with c = 0"
+    )
 
 
 def _first(X: Array) -> Array:
-    """Some real-valued function of a sample."""
+    """Return some real-valued function of every sample."""
     return np.asarray(np.sin(X[:, 0]) - X[:, 1])
 
 
@@ -118,12 +125,12 @@ def _closure(rng: np.random.Generator) -> list[Record]:
     B = np.cov(rng.standard_normal((3, 10)))
     made: dict[str, Kernel] = {
         "k₁ + k₂": Gaussian(1.0) + Linear(),
-        "a k₁": 0.5 * Gaussian(1.0),
+        "a k₁": Gaussian(1.0) * 0.5,
         "k₁ k₂": Gaussian(1.0) * Linear(),
         "f(x) f(z)": RankOne(_first),
         "k₃(φ(x), φ(z))": Gaussian(1.0) @ np.tanh,
         "q(k₁)": PolynomialOf(Linear(), [0.5, 0.0, 2.0]),
-        "exp(k₁)": Exp(0.3 * Linear()),
+        "exp(k₁)": Exp(Linear() * 0.3),
         "x'Bz": Bilinear(B),
     }
     X = rng.standard_normal((20, 3))
@@ -148,14 +155,15 @@ def _gaussian() -> list[Record]:
     series = check(
         "Section 2.3",
         "series of exp(2β x·z)",
-        abs(right - truth) + max(abs(a - (2 * b * t) ** k / factorial(k)) for k, a in enumerate(correct)),
+        abs(right - truth)
+        + max(abs(a - (2 * b * t) ** k / factorial(k)) for k, a in enumerate(correct)),
         printed=max(abs(a - (2 * b * t) ** k / factorial(k)) for k, a in enumerate(terms)),
         note="1 + 2βt + 2β²t² + (4/3)β³t³ + …, not β² and β³/3",
     )
     beta, x, z = 0.8, 0.3, 1.1
 
     def overlap(variance: float) -> float:
-        """The integral of the product of two feature functions, scaled to 1 at x = z."""
+        """Integrate the product of two feature functions, scaled to 1 at x = z."""
 
         def height(w: float, a: float) -> float:
             return float(np.exp(-((w - a) ** 2) / (2 * variance)))
@@ -188,12 +196,22 @@ def _kernel_distance(rng: np.random.Generator) -> Record:
 
 def _conditioning(rng: np.random.Generator) -> Record:
     X = rng.random((40, 2))
-    logs = {beta: float(np.log10(np.linalg.cond(Gaussian.from_gamma(beta)(X)))) for beta in (0.1, 1000.0)}
-    note = f"log₁₀ of the condition number: {logs[0.1]:.1f} at β = 0.1, {logs[1000.0]:.1f} at β = 1000; "
+    logs = {
+        beta: float(np.log10(np.linalg.cond(Gaussian.from_gamma(beta)(X))))
+        for beta in (0.1, 1000.0)
+    }
+    note = (
+        f"log₁₀ of the condition number: {logs[0.1]:.1f} at β = 0.1, {logs[1000.0]:.1f} "
+        "at β = 1000; "
+    )
     note += "β is an inverse squared bandwidth, and the points must be distinct"
     easier = logs[0.1] - logs[1000.0]
     return check(
-        "Section 2.3", '"separable for any β, easier if it\'s small"', max(-easier, 0.0), printed=easier, note=note
+        "Section 2.3",
+        '"separable for any β, easier if it\'s small"',
+        max(-easier, 0.0),
+        printed=easier,
+        note=note,
     )
 
 
@@ -207,10 +225,23 @@ def support_vectors(run: Run) -> Findings:
     counts = [int(SVC(C=100.0, gamma=b).fit(X, y).n_support_.sum()) for b in betas]
     rising = counts[-1] - min(counts)
     note = "support vectors of 200 for β = 1e-4 … 1e4: " + ", ".join(map(str, counts))
-    record = check("Section 2.3", '"β small: more support vectors"', 0.0 if rising > 0 else 1.0, printed=float(rising), note=note)
-    panel = Panel("C = 100, 200 points", "β", "support vectors", [Curve("", betas, counts)], logx=True)
-    caption = "Many for a small β, where the classes blur, and all of them for a large one, where every point stands alone."
-    figure = Figure("lecture-notes-support-vectors", "Support vectors by β", caption, [panel], columns=1)
+    record = check(
+        "Section 2.3",
+        '"β small: more support vectors"',
+        0.0 if rising > 0 else 1.0,
+        printed=float(rising),
+        note=note,
+    )
+    panel = Panel(
+        "C = 100, 200 points", "β", "support vectors", [Curve("", betas, counts)], logx=True
+    )
+    caption = (
+        "Many for a small β, where the classes blur, and all of them for a large one, "
+        "where every point stands alone."
+    )
+    figure = Figure(
+        "lecture-notes-support-vectors", "Support vectors by β", caption, [panel], columns=1
+    )
     return Findings([record], [figure])
 
 
@@ -252,7 +283,13 @@ def _strings(rng: np.random.Generator) -> list[Record]:
             lengths,
             note="0 for shorter strings; sorting costs O(k n log n) character operations",
         ),
-        compare("Section 2.4.2", "Spectrum(2) of aaaa and aaa", None, float(Spectrum(2)(["aaaa"], ["aaa"])[0, 0]), digits=0),
+        compare(
+            "Section 2.4.2",
+            "Spectrum(2) of aaaa and aaa",
+            None,
+            float(Spectrum(2)(["aaaa"], ["aaa"])[0, 0]),
+            digits=0,
+        ),
     ]
 
 
@@ -261,7 +298,8 @@ PAPER = Paper(
     "Kernels (6.867, section 4)",
     "lecture notes",
     "2012",
-    "Most formulas hold. Wrong as printed are the quadratic feature map, the series and the feature "
+    "Most formulas hold. Wrong as printed are the quadratic feature map, the series "
+    "and the feature "
     "function of the Gaussian, the perceptron's update, and two remarks about the bandwidth.",
     (
         Experiment(NAME, "kernels", "Sections 1 to 2.3", kernels),

@@ -15,9 +15,11 @@ from sklearn.svm import SVC
 
 from gramsmith.kernels import Gaussian, Linear
 from gramsmith.machines import (
+    ImportVectorClassifier,
     KernelLogisticRegression,
     KernelPerceptron,
     KernelRidgeRegressor,
+    RelevanceVectorRegressor,
 )
 from gramsmith.papers.experiment import Findings, Run
 from gramsmith.papers.record import Record, check, compare
@@ -38,7 +40,7 @@ def machines(run: Run) -> Findings:
 
 
 def _perceptron(rng: np.random.Generator) -> Record:
-    """The printed rule has y_i for y_j inside the sum, and so never looks at the other labels."""
+    """Run the printed rule, which has y_i for y_j in the sum and so ignores the other labels."""
     X, y = make_moons(80, noise=0.05, random_state=0)
     y = 2 * y - 1
     K = Gaussian(0.5)(X)
@@ -54,23 +56,33 @@ def _perceptron(rng: np.random.Generator) -> Record:
         if not wrong:
             break
     printed = float(np.mean(np.where(K @ (alpha * y) > 0, 1, -1) != y))
-    note = f"y_j inside the sum, not y_i; training error {100 * right:.0f} % after {machine.n_iter_} passes, "
+    note = (
+        f"y_j inside the sum, not y_i; training error {100 * right:.0f} % after "
+        f"{machine.n_iter_} passes, "
+    )
     note += f"as printed {100 * printed:.0f} %"
-    return check("Section 3.1", "dual perceptron, training error", right, printed=printed, note=note)
+    return check(
+        "Section 3.1", "dual perceptron, training error", right, printed=printed, note=note
+    )
 
 
 def _ridge(rng: np.random.Generator) -> Record:
-    """The dual solution predicts what the primal one does."""
+    """Compare the predictions of the dual and of the primal solution."""
     X, y, lam = rng.standard_normal((20, 4)), rng.standard_normal(20), 0.7
     Z = rng.standard_normal((5, 4))
     primal = Ridge(alpha=lam, fit_intercept=False).fit(X, y).predict(Z)
     dual = KernelRidgeRegressor(Linear(), alpha=lam, fit_intercept=False).fit(X, y).predict(Z)
     note = "(K + λI)α = Y and w'x = k(x)'α; the printed α(K + λI) and w'X have the sides exchanged"
-    return check("Section 3.2", "dual ridge regression = primal", float(np.abs(primal - dual).max()), note=note)
+    return check(
+        "Section 3.2",
+        "dual ridge regression = primal",
+        float(np.abs(primal - dual).max()),
+        note=note,
+    )
 
 
 def _penalty(rng: np.random.Generator) -> Record:
-    """An SVM is the criterion of section 4 with lambda = 1/(2C) and a bias that is not penalised."""
+    """Check that an SVM minimises section 4's criterion with lambda = 1/(2C) and a free bias."""
     X = rng.standard_normal((40, 2))
     y = np.where(X[:, 0] + 0.6 * rng.standard_normal(40) > 0, 1.0, -1.0)
     C = 2.0
@@ -87,12 +99,16 @@ def _penalty(rng: np.random.Generator) -> Record:
     moves = (1e-3 * rng.standard_normal((200, 41))).astype(float)
     lower = max(best - criterion(a + m[:40], float(machine.intercept_[0]) + m[40]) for m in moves)
     note = "λ = 1/(2C); add w₀ to the printed criterion: L(Y, w₀ + Kα)"
-    return check("Section 4.1", "the SVM minimises hinge loss + λ α'Kα", max(lower, 0.0), tolerance=1e-7, note=note)
+    return check(
+        "Section 4.1",
+        "the SVM minimises hinge loss + λ α'Kα",
+        max(lower, 0.0),
+        tolerance=1e-7,
+        note=note,
+    )
 
 
 def _import_vectors() -> list[Record]:
-    from gramsmith.machines import ImportVectorClassifier
-
     X, y = make_moons(120, noise=0.25, random_state=1)
     kernel = Gaussian(0.6)
     machine = ImportVectorClassifier(kernel, alpha=0.5).fit(X, y)
@@ -113,8 +129,6 @@ def _import_vectors() -> list[Record]:
 
 
 def _relevance_vectors(rng: np.random.Generator) -> tuple[list[Record], Figure]:
-    from gramsmith.machines import RelevanceVectorRegressor
-
     x = np.linspace(-10, 10, 50)
     truth = np.sinc(x / np.pi)
     y = truth + 0.1 * rng.standard_normal(50)
@@ -126,6 +140,7 @@ def _relevance_vectors(rng: np.random.Generator) -> tuple[list[Record], Figure]:
     records = [
         compare("Section 5.2", "relevance vectors, sinc, 50 points", None, len(chosen), digits=0),
         compare("Section 5.2", "error against the noise-free curve, noise 0.1", None, residual),
+        compare("Section 5.2", "noise found, noise 0.1", None, np.sqrt(machine.noise_variance_)),
     ]
     panel = Panel(
         "relevance vector regression of sin(x)/x",
@@ -139,13 +154,15 @@ def _relevance_vectors(rng: np.random.Generator) -> tuple[list[Record], Figure]:
             Curve("relevance vectors", x[chosen], y[chosen], "points"),
         ],
     )
-    caption = "A handful of kernels carries the curve; no parameter C was chosen, but the width was."
+    caption = (
+        "A handful of kernels carries the curve; no parameter C was chosen, but the width was."
+    )
     name = "lecture-notes-relevance-vectors"
     return records, Figure(name, "Relevance vectors", caption, [panel], columns=1)
 
 
 def _student() -> Record:
-    """A Gamma(a, b) prior on the precision makes the weight Student's t with 2a degrees."""
+    """Integrate a Gamma(a, b) prior on the precision: Student's t with 2a degrees."""
     a, b, w = 1.5, 0.8, 0.9
 
     def joint(alpha: float) -> float:
@@ -156,7 +173,10 @@ def _student() -> Record:
     marginal = quad(joint, 0, np.inf)[0]
     scale = np.sqrt(b / a)
     gap = abs(marginal - student.pdf(w, 2 * a, scale=scale))
-    note = "log|w| is the limit a, b → 0; not convex, so sparser than the Lasso and with several optima"
+    note = (
+        "log|w| is the limit a, b → 0; not convex, so sparser than the Lasso and with "
+        "several optima"
+    )
     return check("Section 5.2", "marginal of a weight is Student's t", gap, note=note)
 
 

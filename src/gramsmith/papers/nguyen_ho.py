@@ -48,7 +48,7 @@ FIGURE_3 = {30: 0.936, 180: 0.395}
 
 
 def kernels(p: int) -> dict[str, Kernel]:
-    """Return the four kernels with the defaults of LIBSVM for p features: gamma = 1/p, coef0 = 0."""
+    """Return the four kernels with LIBSVM's defaults for p features: gamma = 1/p, coef0 = 0."""
     return {
         "linear": Linear(),
         "polynomial": Polynomial(degree=3, gamma=1.0 / p, coef0=0.0),
@@ -67,9 +67,7 @@ def rank_kernels_by(values: Array, higher_is_better: bool) -> Array:
 
 def measure_set(data: DataSet) -> dict[str, Array]:
     """Return every measure of the four kernels."""
-    found = evaluate(
-        kernels(data.X.shape[1]), data.X, data.y, measures=[*MEASURES, *OURS], folds=0
-    )
+    found = evaluate(kernels(data.X.shape[1]), data.X, data.y, measures=[*MEASURES, *OURS], folds=0)
     return {name: found.values(name) for name in found.measures}
 
 
@@ -178,7 +176,9 @@ def _averages(ranks: dict[str, dict[str, dict[str, int]]]) -> list[Record]:
         label = f"{MEASURES[k]}, from the printed ranks"
         records += [
             compare("Table 1", f"mean, {label}", mean, printed[:, k].mean(), digits=2),
-            compare("Table 1", f"deviation, {label}", deviation, printed[:, k].std(ddof=1), digits=2),
+            compare(
+                "Table 1", f"deviation, {label}", deviation, printed[:, k].std(ddof=1), digits=2
+            ),
         ]
     for k, other in enumerate(MEASURES[:2]):
         paired = ttest_rel(printed[:, 2], printed[:, k]).pvalue
@@ -256,7 +256,9 @@ def figure_3(run: Run) -> Findings:
             cell = f"1 - KTA at {angle} degrees, {reading}"
             published = FIGURE_3.get(angle)
             if published is not None:
-                why = f"More than three deviations of a sample ({3 * sd:.3f}) away: the paper's data "
+                why = (
+                    f"More than three deviations of a sample ({3 * sd:.3f}) away: the paper's data "
+                )
                 why += "were not drawn like this."
                 ours = float(kta[:, j].mean())
                 found.records.append(
@@ -267,7 +269,9 @@ def figure_3(run: Run) -> Findings:
             found.records.append(check("Figure 3", cell, gap, tolerance=0.015))
         flat = float(np.ptp(bound.mean(axis=0)))
         found.records.append(
-            compare("Figure 3", f"FSMerr varies over the angles, {reading}", 0.0, flat, tolerance=0.03)
+            compare(
+                "Figure 3", f"FSMerr varies over the angles, {reading}", 0.0, flat, tolerance=0.03
+            )
         )
         curves = [
             Curve("1 − KTA", angles, kta.mean(axis=0)),
@@ -279,7 +283,9 @@ def figure_3(run: Run) -> Findings:
         panels.append(Panel(reading, "angle (degrees)", "", curves, ylim=(0.0, 1.0)))
     caption = "Two round clouds, turned about the origin: only KTA sees the angle."
     found.figures.append(
-        Figure("nguyen-ho-figure-3", "Figure 3: measures by the angle of the classes", caption, panels)
+        Figure(
+            "nguyen-ho-figure-3", "Figure 3: measures by the angle of the classes", caption, panels
+        )
     )
     return found
 
@@ -289,13 +295,17 @@ PAPER = Paper(
     "An efficient kernel matrix evaluation measure",
     "C. H. Nguyen, T. B. Ho",
     "2008",
-    "On all nine sets some kernel has exactly the printed ranks, so the measures are reproduced; which "
-    "kernel errs least depends on the classifier. LIBSVM's default C-SVC names the paper's kernel on "
+    "On all nine sets some kernel has exactly the printed ranks, so the measures are "
+    "reproduced; which "
+    "kernel errs least depends on the classifier. LIBSVM's default C-SVC names the "
+    "paper's kernel on "
     "about half of the sets, a nu-SVC with nu = 0.2 on most.",
     (
         Experiment(NAME, "formulas", "Formulas and theorems", formulas),
         Experiment(NAME, "figure-3", "Figure 3", figure_3),
         Experiment(NAME, "table-1", "Table 1 and figure 4", table_1, tuple(PUBLISHED)),
-        Experiment(NAME, "criteria", "FSM, minimax probability and Fisher", criteria, tuple(PUBLISHED)),
+        Experiment(
+            NAME, "criteria", "FSM, minimax probability and Fisher", criteria, tuple(PUBLISHED)
+        ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Nguyen & Ho (2008): their examples and theorems, and FSM beside minimax probability and Fisher."""
+"""Nguyen & Ho (2008): examples and theorems; FSM beside minimax probability and Fisher."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def _labels(positive: int, negative: int) -> Array:
 
 def _best_case() -> Record:
     worst = 0.0
-    for a, (p, n) in zip((-1.0, -0.3, 0.0, 0.5, 0.99), ((3, 5), (4, 4), (7, 2), (2, 6), (5, 5)), strict=True):
+    for a, (p, n) in zip(
+        (-1.0, -0.3, 0.0, 0.5, 0.99), ((3, 5), (4, 4), (7, 2), (2, 6), (5, 5)), strict=True
+    ):
         y = _labels(p, n)
         K = np.where(np.outer(y, y) > 0, 1.0, a)
         m = p + n
@@ -63,7 +65,9 @@ def _non_negative(rng: np.random.Generator) -> Record:
         F = rng.random((p + n, 4))
         y = _labels(p, n)
         worst = max(worst, kta(F @ F.T, y) - np.sqrt(p**2 + n**2) / (p + n))
-    return check("(10)", "bound of the alignment of a non-negative kernel, worst violation", max(worst, 0.0))
+    return check(
+        "(10)", "bound of the alignment of a non-negative kernel, worst violation", max(worst, 0.0)
+    )
 
 
 def _direct_form(rng: np.random.Generator) -> Record:
@@ -88,7 +92,9 @@ def _limits() -> Record:
     worst = fsm(blurred, y)
     error = abs(best) + (0.0 if np.isinf(worst) else 1.0)
     note = "the text exchanges them: FSM is 0 at best and infinite at worst"
-    return check("Section 3.4", "FSM of the best and the worst case", error, printed=np.inf, note=note)
+    return check(
+        "Section 3.4", "FSM of the best and the worst case", error, printed=np.inf, note=note
+    )
 
 
 def _invariance(rng: np.random.Generator) -> list[Record]:
@@ -96,9 +102,7 @@ def _invariance(rng: np.random.Generator) -> list[Record]:
     y = np.where(X[:, 0] + 0.5 * rng.standard_normal(40) > 0, 1, -1)
     Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     base = fsm(Gram(Linear(), X), y)
-    worst = max(
-        abs(fsm(Gram(Linear(), Z), y) - base) / base for Z in (X + 5.0, 3.0 * X, X @ Q)
-    )
+    worst = max(abs(fsm(Gram(Linear(), Z), y) - base) / base for Z in (X + 5.0, 3.0 * X, X @ Q))
     stretched = abs(fsm(Gram(Linear(), X * [1.0, 4.0, 0.3]), y) - base)
     moved = abs(kta(Gram(Linear(), X + 5.0), y) - kta(Gram(Linear(), X), y))
     return [
@@ -116,7 +120,7 @@ def _invariance(rng: np.random.Generator) -> list[Record]:
 
 
 def _error_bound(rng: np.random.Generator, trials: int) -> list[Record]:
-    """The hyperplane of the proof errs at most FSM²/(1 + FSM²), in each class."""
+    """Check that the hyperplane of the proof errs at most FSM²/(1 + FSM²) in each class."""
     worst, tight = -np.inf, 0.0
     for _ in range(trials):
         sizes = rng.integers(3, 12, size=2)
@@ -134,7 +138,9 @@ def _error_bound(rng: np.random.Generator, trials: int) -> list[Record]:
         worst = max(worst, error - bound)
         tight = max(tight, error / bound)
     note = f"tight: the error reaches {tight:.2f} of the bound"
-    return [check("Theorem 3", "training error beyond the bound, worst", max(worst, 0.0), note=note)]
+    return [
+        check("Theorem 3", "training error beyond the bound, worst", max(worst, 0.0), note=note)
+    ]
 
 
 def _csm_direct(rng: np.random.Generator) -> Record:
@@ -197,13 +203,24 @@ def criteria(run: Run) -> Findings:
         r = minimax_ratio(data.X, data.y)
         J = 1.0 / np.sqrt(fisher_criterion(data.X, data.y))
         rows[name] = (F, r, J)
-        note = f"FSM {F:.3f} ≥ minimax {r:.3f} ≥ Fisher {J:.3f}; error bounds {_bound(F):.3f}, {_bound(r):.3f}"
+        note = (
+            f"FSM {F:.3f} ≥ minimax {r:.3f} ≥ Fisher {J:.3f}; error bounds "
+            f"{_bound(F):.3f}, {_bound(r):.3f}"
+        )
         violation = max(r - F, J - r, 0.0)
         found.records.append(
-            check("Section 3.4", f"{name}: Fisher ≤ minimax ≤ FSM", violation, tolerance=1e-6, note=note)
+            check(
+                "Section 3.4",
+                f"{name}: Fisher ≤ minimax ≤ FSM",
+                violation,
+                tolerance=1e-6,
+                note=note,
+            )
         )
         cell = f"{name}: what FSM loses against the best direction"
-        found.records.append(compare("Section 3.4", cell, None, F / r, digits=2, note="FSM / minimax"))
+        found.records.append(
+            compare("Section 3.4", cell, None, F / r, digits=2, note="FSM / minimax")
+        )
     if rows:
         labels = ("FSM", "minimax probability, r", "Fisher, 1/√J")
         curves = [

@@ -53,7 +53,9 @@ def write_output(
     }
     write_file(folder / "records.csv", _csv(records).encode("utf-8"))
     plain = {"facts": facts, "records": [_jsonable(record.plain()) for record in records]}
-    write_file(folder / "records.json", json.dumps(plain, indent=1, ensure_ascii=False).encode("utf-8"))
+    write_file(
+        folder / "records.json", json.dumps(plain, indent=1, ensure_ascii=False).encode("utf-8")
+    )
     figures = folder / "figures"
     figures.mkdir(exist_ok=True)
     for _, findings in found:
@@ -76,8 +78,9 @@ def make_sections(
         tables: dict[str, list[Row]] = {}
         for findings in mine:
             for record in findings.records:
-                row = Row(record.cell, *record.texts(), record.verdict, record.note)
-                tables.setdefault(record.table, []).append(row)
+                title, cell = heading(record)
+                row = Row(cell, *record.texts(), record.verdict, record.note)
+                tables.setdefault(title, []).append(row)
         sections.append(
             Section(
                 paper.name,
@@ -89,6 +92,18 @@ def make_sections(
             )
         )
     return sections
+
+
+def heading(record: Record) -> tuple[str, str]:
+    """Return the table of the page a record belongs to, and its name there.
+
+    Formulas have a number each; on the page they share one table.
+    """
+    if record.verdict in ("holds", "corrected") and not record.table.startswith(
+        ("Table", "Figure")
+    ):
+        return "Formulas and remarks", f"{record.table}: {record.cell}"
+    return record.table, record.cell
 
 
 def write_file(path: Path, content: bytes) -> None:

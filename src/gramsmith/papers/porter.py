@@ -65,7 +65,9 @@ def _short(word: str) -> bool:
     return _is_consonant(word, i) and not _is_consonant(word, i - 1) and _is_consonant(word, i - 2)
 
 
-def _replace(word: str, suffixes: Iterable[tuple[str, str]], condition: Callable[[str], bool]) -> str:
+def _replace(
+    word: str, suffixes: Iterable[tuple[str, str]], condition: Callable[[str], bool]
+) -> str:
     for suffix, replacement in sorted(suffixes, key=lambda pair: -len(pair[0])):
         if word.endswith(suffix):
             stem = word[: len(word) - len(suffix)]

@@ -9,21 +9,17 @@ import numpy.typing as npt
 
 from gramsmith.evaluation import kta
 from gramsmith.gram import Gram
-from gramsmith.kernels import Gaussian, Kernel, LinearMap
+from gramsmith.kernels import Gaussian, Kernel
 from gramsmith.learning import TransformLearner
 from gramsmith.learning.criterion import make_objective
 from gramsmith.papers.experiment import Findings, Run
 from gramsmith.papers.generators import ringnorm, standardised, titanic, waveform
+from gramsmith.papers.pothin_richard_steps import C, mapped
 from gramsmith.papers.record import Record, check, compare
 from gramsmith.solvers import solve_l2svm
 from gramsmith.targets import make_target
 
 Array = npt.NDArray[Any]
-
-
-def mapped(S: Array) -> Kernel:
-    """Return exp(-|S'x - S'z|²)."""
-    return Gaussian.from_gamma(1.0) @ LinearMap(S)
 
 
 def formulas(run: Run) -> Findings:
@@ -43,7 +39,7 @@ def _gradient(X: Array, y: Array, S: Array) -> Array:
 
 
 def _bracket(X: Array, y: Array, S: Array) -> Array:
-    """The bracket of (18) times S, summed as printed."""
+    """Return the bracket of (18) times S, summed as printed."""
     K = mapped(S)(X)
     D = X[:, None] - X
     norm = np.linalg.norm(K)
@@ -71,7 +67,12 @@ def _full(X: Array, y: Array, S: Array) -> list[Record]:
     size = float(np.abs(numeric).max())
     note = "the bracket is n times the gradient: 1/‖K*‖ = 1/n went into the step"
     return [
-        check("(11)", "derivative of the alignment", float(np.abs(gradient - numeric).max()) / size, tolerance=1e-6),
+        check(
+            "(11)",
+            "derivative of the alignment",
+            float(np.abs(gradient - numeric).max()) / size,
+            tolerance=1e-6,
+        ),
         check(
             "(18)",
             "the update as a gradient",
@@ -106,13 +107,15 @@ def _diagonal(X: Array, y: Array) -> Record:
 
 
 def _rank(X: Array, y: Array) -> Record:
-    """A start of rank one stays of rank one: the update multiplies S from the left."""
+    """Check that a start of rank one stays of rank one: updates multiply S from the left."""
     S = np.outer([1.0, 0.5, -0.3], [0.4, 0.2, 0.1])
     for _ in range(30):
         S = S + 0.2 * _gradient(X, y, S)
     values = np.linalg.svd(S, compute_uv=False)
     note = '"initialize randomly" needs full rank: the rank of S never grows, S = 0 is stationary'
-    return check("Section 3.1", "rank of S during the ascent", float(values[1] / values[0]), note=note)
+    return check(
+        "Section 3.1", "rank of S during the ascent", float(values[1] / values[0]), note=note
+    )
 
 
 def _rotation(X: Array, y: Array, S: Array) -> Record:
@@ -122,7 +125,7 @@ def _rotation(X: Array, y: Array, S: Array) -> Record:
 
 
 def _too_large(run: Run) -> Record:
-    """The stopping rule also stops an ascent whose step is too large, far from the optimum."""
+    """Stop an ascent whose step is too large by the paper's rule, far from the optimum."""
     X, y = ringnorm(400, run.rng(5))
     X = standardised(X)
     options: dict[str, Any] = {"structure": "full", "measure": "kta", "early_stopping": False}
@@ -135,7 +138,10 @@ def _too_large(run: Run) -> Record:
         last, value = value, kta(mapped(S)(X), y)
         if value - last < 1e-6:
             break
-    note = f"eta = .01 stops at {value:.3f}, the optimum is {best:.3f}: backtrack, as TransformLearner does"
+    note = (
+        f"eta = .01 stops at {value:.3f}, the optimum is {best:.3f}: backtrack, as "
+        "TransformLearner does"
+    )
     return check(
         "Section 4",
         "what the stopping rule leaves when the step is too large",
@@ -147,7 +153,10 @@ def _too_large(run: Run) -> Record:
 
 
 def _printed_sizes() -> Record:
-    note = "thyroid has 215 rows, 140/75 in the collection; the printed errors are 34 and 30 of 1500 = 20 x 75"
+    note = (
+        "thyroid has 215 rows, 140/75 in the collection; the printed errors are 34 and "
+        "30 of 1500 = 20 x 75"
+    )
     return compare("Table 1", "thyroid, rows", 75 + 1500, 215, digits=0, why=note)
 
 
@@ -167,7 +176,9 @@ def generated(run: Run) -> Findings:
     order = run.rng(7).permutation(len(y))
     without, error = _machine(Gaussian(1.0), standardised(X)[order], y[order], 150)
     note = "150 random rows; on the published split sigma = 10 gives .1918"
-    records.append(compare("Table 2, generated", "titanic, without, alignment", None, without, note=note))
+    records.append(
+        compare("Table 2, generated", "titanic, without, alignment", None, without, note=note)
+    )
     records.append(compare("Table 2, generated", "titanic, without, error", None, error, digits=2))
     return Findings(records)
 
@@ -196,6 +207,6 @@ def _rows(name: str, X: Array, y: Array, n: int, printed: Any, spread: Any) -> l
 def _machine(kernel: Kernel, X: Array, y: Array, n: int) -> tuple[float, float]:
     """Return the alignment of the first n rows and the test error in percent on the others."""
     K = kernel(X[:n])
-    solution = solve_l2svm(K, y[:n].astype(float), 100.0)
+    solution = solve_l2svm(K, y[:n].astype(float), C)
     f = solution.coef @ kernel(X[:n], X[n:]) + solution.bias
     return kta(K, y[:n]), float(100.0 * np.mean(np.sign(f) != y[n:]))

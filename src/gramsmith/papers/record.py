@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, SupportsFloat
 
 VERDICTS = {
     "exact": "equal to the last printed digit",
@@ -63,15 +63,15 @@ class Record:
         whole = self.digits == 0
         return (
             self._text(self.published, self.digits),
-            self._text(self.ours, 0 if whole else self.digits + 1),
+            self._text(self.ours, 0 if whole else self.digits + 1 + (self.verdict == "timed")),
             "" if self.tolerance is None else f"{self.tolerance:.2g}",
         )
 
     def _text(self, value: float | None, digits: int) -> str:
         if value is None:
             return ""
-        if self.verdict in ("holds", "corrected") and value:
-            return f"{value:.1e}"
+        if self.verdict in ("holds", "corrected"):
+            return f"{value:.1e}" if value else "0"
         return f"{value:.{digits}f}" if math.isfinite(value) else str(value)
 
 
@@ -79,7 +79,7 @@ def compare(
     table: str,
     cell: str,
     published: float | None,
-    ours: float,
+    ours: SupportsFloat,
     *,
     tolerance: float | None = None,
     digits: int = 3,
@@ -113,10 +113,10 @@ def compare(
     >>> compare("Table 1", "u = 0", 0.090, 0.08996, digits=3).verdict
     'exact'
     """
-    ours = float(ours)
+    value = float(ours)
     if published is None:
-        return Record("", table, cell, None, ours, None, "new", note, digits)
-    gap = abs(ours - published)
+        return Record("", table, cell, None, value, None, "new", note, digits)
+    gap = abs(value - published)
     # A hair more than half a digit: .0005 itself may be printed either way.
     if gap <= 0.5000001 * 10.0**-digits:
         verdict = "exact"
@@ -125,16 +125,16 @@ def compare(
     else:
         verdict = "differs"
         note = " ".join(part for part in (note, why) if part)
-    return Record("", table, cell, float(published), ours, tolerance, verdict, note, digits)
+    return Record("", table, cell, float(published), value, tolerance, verdict, note, digits)
 
 
 def check(
     table: str,
     cell: str,
-    error: float,
+    error: SupportsFloat,
     *,
     tolerance: float = 1e-8,
-    printed: float | None = None,
+    printed: SupportsFloat | None = None,
     note: str = "",
 ) -> Record:
     """Return the record of a formula or theorem.

@@ -294,8 +294,10 @@ PAPER = Paper(
     "Z. Tan, Y. Feng, K. Xu, K. She, X. Song",
     "2012",
     "Both tables reproduce in every cell: the classifier that the paper does not name is kernel "
-    "interpolation, and the first columns of the tables are exchanged. The printed digits of figures 1 "
-    "to 5 are not public. The closed form (5) has the wrong sign, and the theorem that there are at "
+    "interpolation, and the first columns of the tables are exchanged. The printed "
+    "digits of figures 1 "
+    "to 5 are not public. The closed form (5) has the wrong sign, and the theorem "
+    "that there are at "
     "most two stationary points is false.",
     (
         Experiment(NAME, "formulas", "Formulas and theorems", formulas),

@@ -37,7 +37,9 @@ class Mixture:
         self.K1, self.K2 = (Gaussian(s)(X) for s in self.sigma)
         y, K1, K2 = self.y, self.K1, self.K2
         self.a, self.b = float(y @ K1 @ y), float(y @ K2 @ y)
-        self.c11, self.c12, self.c22 = (float(np.vdot(P, Q)) for P, Q in ((K1, K1), (K1, K2), (K2, K2)))
+        self.c11, self.c12, self.c22 = (
+            float(np.vdot(P, Q)) for P, Q in ((K1, K1), (K1, K2), (K2, K2))
+        )
 
     def kernel(self, u: float) -> Array:
         """Return u K1 + (1 - u) K2."""
@@ -103,7 +105,7 @@ def _closed_form(problems: list[Mixture]) -> Record:
 
 
 def _largest(problems: list[Mixture]) -> Record:
-    """The clipped numerators give the best u in [0, 1]."""
+    """Check that the clipped numerators give the best u in [0, 1]."""
     grid = np.linspace(0.0, 1.0, 51)
     worst = max(
         max(p.alignment(float(u)) for u in grid) - p.alignment(p.best_weight()) for p in problems
@@ -113,7 +115,7 @@ def _largest(problems: list[Mixture]) -> Record:
 
 
 def _scale(problems: list[Mixture]) -> Record:
-    """The form with sqrt(1 - u²) has the same optimum, at u = w1/|w|."""
+    """Check that the form with sqrt(1 - u²) has the same optimum, at u = w1/|w|."""
     worst = 0.0
     for p in problems[:40]:
         w = np.maximum(p.numerators(), 0.0)

@@ -74,7 +74,9 @@ def draw(figure: Figure, form: str = "svg", theme: str = "light") -> bytes:
         columns = min(figure.columns, len(figure.panels))
         rows = math.ceil(len(figure.panels) / columns)
         width = {1: 6.4, 2: 9.6, 3: 11.4}.get(columns, 11.4)
-        canvas = Canvas(figsize=(width, (4.0 if columns == 1 else 3.2) * rows), layout="constrained")
+        canvas = Canvas(
+            figsize=(width, (4.0 if columns == 1 else 3.2) * rows), layout="constrained"
+        )
         FigureCanvasAgg(canvas)
         axes = canvas.subplots(rows, columns, squeeze=False).ravel()
         for ax, panel in zip(axes, figure.panels, strict=False):
@@ -134,7 +136,9 @@ def _panel(canvas: Any, ax: Any, panel: Panel, look: Theme) -> None:
     if panel.names:
         ax.set_xticks(range(len(panel.names)))
         long = max(map(len, panel.names)) * len(panel.names) > 44
-        ax.set_xticklabels(panel.names, rotation=35 if long else 0, ha="right" if long else "center")
+        ax.set_xticklabels(
+            panel.names, rotation=35 if long else 0, ha="right" if long else "center"
+        )
         ax.grid(False, axis="x")
     ax.set_title(panel.title, loc="left", fontweight="bold")
     ax.set_xlabel(panel.xlabel)
@@ -178,6 +182,8 @@ def _shared_legend(canvas: Any, axes: Any, figure: Figure) -> None:
         handles, names = axes[0].get_legend_handles_labels()
         canvas.legend(handles, names, loc="outside lower center", ncols=min(len(names), 5))
         return
-    for ax, names in zip(axes, labels, strict=False):
+    for ax, panel, names in zip(axes, figure.panels, labels, strict=False):
         if names:
-            ax.legend()
+            colour = "#ffffff" if panel.surface is not None else None
+            crowded = any(len(np.atleast_1d(curve.x)) > 400 for curve in panel.curves)
+            ax.legend(labelcolor=colour, markerscale=3.0 if crowded else 1.0)

@@ -50,7 +50,7 @@ class Table:
     @property
     def open(self) -> bool:
         """Whether the page shows the rows at once."""
-        return len(self.rows) <= 60
+        return len(self.rows) <= 90
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,9 @@ def data_uri(content: bytes, kind: str) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
-def reproduction_page(sections: list[Section], verdicts: dict[str, str], facts: dict[str, str]) -> str:
+def reproduction_page(
+    sections: list[Section], verdicts: dict[str, str], facts: dict[str, str]
+) -> str:
     """Return the page as HTML.
 
     Parameters
@@ -109,10 +111,13 @@ def reproduction_page(sections: list[Section], verdicts: dict[str, str], facts: 
             "Expected jinja2 for the page, got none. Run: pip install 'gramsmith[plot]'"
         ) from error
     source = files("gramsmith.report").joinpath("templates", "reproduction.html").read_text("utf-8")
-    template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(source)
+    template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
+        source
+    )
     pictures: dict[str, dict[str, Any]] = {
         figure.name: {
-            theme: data_uri(draw(figure, "svg", theme), "image/svg+xml") for theme in ("light", "dark")
+            theme: data_uri(draw(figure, "svg", theme), "image/svg+xml")
+            for theme in ("light", "dark")
         }
         for section in sections
         for figure in section.figures
