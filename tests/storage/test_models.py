@@ -35,6 +35,8 @@ VECTOR_KERNELS = [
     gs.Polynomial(3, gamma=0.5, coef0=2.0),
     gs.Sigmoid(0.1, coef0=-1.0),
     gs.Tanimoto(),
+    gs.AllSubsets(),
+    gs.AllSubsets(weights=[0.5, 1.0, 1.5, 2.0]),
     gs.Bilinear(np.diag([1.0, 2.0, 3.0, 4.0])),
     gs.Constant(3.0),
     gs.Gaussian(0.7) + 2.0 * gs.Linear() * gs.Laplacian() + 1.0,

@@ -34,11 +34,8 @@ def estimators(module):
     }
 
 
-MACHINES = [
-    KernelSVC(gs.Gaussian(1.5)),
-    KernelSVR(gs.Gaussian(1.5)),
-    *(cls(kernel=gs.Gaussian(1.5)) for cls in estimators(machines).values()),
-]
+CLASSES = {KernelSVC, KernelSVR, *estimators(machines).values()}
+MACHINES = [cls(kernel=gs.Gaussian(1.5)) for cls in sorted(CLASSES, key=lambda cls: cls.__name__)]
 LEARNERS = [
     gs.TransformLearner(max_iter=3),
     gs.TransformLearner(structure="low_rank", rank=2, max_iter=3),
@@ -162,6 +159,15 @@ def test_pipelines_with_encoder(tmp_path):
     assert again.decision_function(frame).tobytes() == trained.decision_function(frame).tobytes()
     turned = frame[["c", "<script>", "a"]]
     assert again.predict(turned).tolist() == trained.predict(frame).tolist()
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_selectors(task, tmp_path):
+    y = BINARY if task == "classification" else VALUES
+    trained = gs.KernelSelector(task=task, random_state=0).fit(X, y)
+    again = kept(trained, tmp_path)
+    assert not hasattr(again, "ranking_")
+    assert_same_answers(trained, again, NEW)
 
 
 def test_unfitted_machines(tmp_path):

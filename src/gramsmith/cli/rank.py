@@ -267,7 +267,7 @@ def show_ranking(
         click.echo(printable(ranking.verdict))
     for remark in remarks:
         say(f"Note: {remark}")
-    if ranking.sampled and not quiet:
+    if ranking.sampled and ranking.sampled not in remarks and not quiet:
         say(ranking.sampled)
     if not ranking.converged:
         say("The winner's solver did not converge: take its numbers with caution (status 4).")

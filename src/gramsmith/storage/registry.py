@@ -191,6 +191,32 @@ _MACHINES = {
     ),
 }
 
+_RELEVANCE = {
+    "covariance_": "array t r r",
+    "precisions_": "loose s t",
+    "log_evidence_": "real",
+    "n_iter_": "whole",
+    "relevance_indices_": "index n s",
+    "history_": "value?",
+}
+_MACHINES |= {
+    **_machine(
+        "ImportVectorClassifier",
+        _CLASSES,
+        alpha_="number",
+        alphas_="array a",
+        path_deviances_="loose a",
+        path_sizes_="array a",
+        objective_="number",
+        history_="value",
+        n_iter_="whole",
+        jitter_="number",
+        import_indices_="index n s",
+    ),
+    **_machine("RelevanceVectorClassifier", {**_CLASSES, **_RELEVANCE}),
+    **_machine("RelevanceVectorRegressor", {**_EXPANSION, **_RELEVANCE}, noise_variance_="number"),
+}
+
 _LEARNED = {"kernel_": "kernel", "value_": "real", **_INPUTS}
 
 
@@ -206,7 +232,6 @@ _LEARNERS = {
         feature_importances_="array p",
         history_="value",
         n_iter_="whole",
-        _n_features_out="count q?",
     ),
     **_learner("KernelLearner", values_="loose *", history_="value", n_iter_="whole"),
     **_learner(
@@ -225,7 +250,6 @@ _LEARNERS = {
         weights_="array m",
         names_="list text",
         kernels_="list kernel",
-        _shared="flag?",
     ),
     **_learner(
         "SpectralAligner",
@@ -233,7 +257,6 @@ _LEARNERS = {
         threshold_="number",
         eigenvalues_="array q",
         alphas_="array q",
-        _n_features_out="count q?",
     ),
 }
 
