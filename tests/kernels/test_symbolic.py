@@ -49,3 +49,10 @@ def test_formula_shows_what_differs_from_the_default():
     assert gs.Subsequence(4, decay=0.25).formula() == "Subsequence(length=4, decay=0.25)"
     assert gs.Spectrum().formula() == "Spectrum()"
     assert "..." in gs.AllSubsets(weights=dict.fromkeys(range(100), 0.5)).formula()
+
+
+@pytest.mark.parametrize("learner", ["TransformLearner", "TwoGaussianLearner"])
+@pytest.mark.parametrize("X", [["ab", "ba"], [{"a"}, {"b"}], np.array(["ab", "ba"])])
+def test_learners_of_vectors_say_what_to_use_instead(learner, X):
+    with pytest.raises(TypeError, match=f"{learner}: expected columns of numbers.*KernelLearner"):
+        getattr(gs, learner)().fit(X, [0, 1])

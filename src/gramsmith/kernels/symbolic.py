@@ -83,6 +83,18 @@ def check_whole(owner: str, name: str, value: Any, least: int) -> None:
         )
 
 
+def refuse_symbols(owner: str, X: Any) -> None:
+    """Raise a TypeError if X holds strings or sets where columns of numbers are needed."""
+    listed = isinstance(X, list | tuple) or getattr(X, "ndim", 2) == 1
+    first = next(iter(X), None) if listed else None
+    if isinstance(first, str | bytes | set | frozenset):
+        raise TypeError(
+            f"{owner}: expected columns of numbers, got samples of type {type(first).__name__}, "
+            "which have no derivative by their inputs. Learn the parameters of a kernel of such "
+            "samples with KernelLearner, or mix several kernels with KernelCombination."
+        )
+
+
 # A column of features is multiplied densely where at least this share of its pairs is not zero.
 DENSE_SHARE = 0.02
 DENSE_BYTES = 1 << 26

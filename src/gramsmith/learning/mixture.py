@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum
+from gramsmith.kernels.symbolic import refuse_symbols
 from gramsmith.learning.bandwidth_profile import (
     Array,
     BandwidthProfile,
@@ -89,7 +90,8 @@ class TwoGaussianLearner(BaseEstimator):
 
     References
     ----------
-    Tan et al. (001); the sign of the share and the count of maxima are corrected here.
+    Z. Tan et al., "A method of learning the kernel using the alignment" (001); the sign of the
+    share and the number of maxima are corrected here.
 
     Examples
     --------
@@ -146,6 +148,7 @@ class TwoGaussianLearner(BaseEstimator):
         -------
         TwoGaussianLearner
         """
+        refuse_symbols("TwoGaussianLearner", X)
         X, y = validate_data(
             self, X, y, dtype=(np.float64, np.float32), multi_output=True, ensure_min_samples=2
         )

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramsmith.kernels import Composed, Gaussian, Kernel, LinearMap, as_kernel
+from gramsmith.kernels.symbolic import refuse_symbols
 from gramsmith.learning.ascent import SOLVERS, Ascent, Problem, Watch, maximise
 from gramsmith.learning.chart import Chart
 from gramsmith.learning.criterion import check_measure, make_objective
@@ -108,8 +109,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     References
     ----------
-    J.-B. Pothin, C. Richard, "Optimizing kernel alignment by data translation in feature space" and
-    companion work on linear transforms (000).
+    J.-B. Pothin, C. Richard, "Optimal feature representation for kernel machines using
+    kernel-target alignment criterion" (000).
 
     Examples
     --------
@@ -187,6 +188,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         -------
         TransformLearner
         """
+        refuse_symbols("TransformLearner", X)
         X, y = validate_data(
             self, X, y, dtype=(np.float64, np.float32), multi_output=True, ensure_min_samples=2
         )

@@ -70,5 +70,5 @@ def test_other_input_is_refused_by_name(X, error, message):
 def test_cap_also_ends_trees_without_end():
     tree = ["S"]
     tree.append(tree)
-    with pytest.raises(ValueError, match="at most 100 nodes.*tree 0"):
+    with pytest.raises(ValueError, match=r"at most 100 nodes.*tree 0"):
         as_trees([tree], 100)
