@@ -14,3 +14,5 @@ from gramsmith.machines.relevance_vector import (
 from gramsmith.machines.relevance_vector import RelevanceVectorRegressor as RelevanceVectorRegressor
 from gramsmith.machines.ridge import KernelRidgeClassifier as KernelRidgeClassifier
 from gramsmith.machines.ridge import KernelRidgeRegressor as KernelRidgeRegressor
+from gramsmith.machines.svm import KernelSVC as KernelSVC
+from gramsmith.machines.svm import KernelSVR as KernelSVR
