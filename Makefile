@@ -28,7 +28,6 @@ $(STAMP): pyproject.toml
 
 demo: $(STAMP)  ## rank kernels on the bundled data set and write a report
 	$(BIN)/gramsmith rank $(DEMO_DATA) --target $(DEMO_TARGET) -o $(DEMO_DIR) --force
-	@echo "Open $(DEMO_DIR)/report.html in a browser."
 
 test: $(STAMP)  ## the default test suite: laws, oracles, doctests of src, docs and README
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
