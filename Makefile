@@ -45,6 +45,7 @@ format: $(STAMP)  ## apply ruff's fixes and formatting
 	$(BIN)/ruff format .
 
 bench: $(STAMP)  ## speed and memory, printed as ratios to the alternatives
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m benchmarks
 
 bench-selection: $(STAMP)  ## quality and time of kernel selection against a grid search
