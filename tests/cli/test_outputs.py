@@ -3,9 +3,9 @@
 import json
 import os
 
-import click
 import pytest
 
+from gramsmith.cli.failure import Refused
 from gramsmith.cli.outputs import Journal, check_free, prepare_folder, write_json, write_text
 
 
@@ -17,11 +17,11 @@ def test_folders_are_made(tmp_path):
 
 def test_earlier_results_are_safe(tmp_path):
     (tmp_path / "report.html").write_text("precious")
-    with pytest.raises(click.UsageError, match=r"report.html.*--force"):
+    with pytest.raises(Refused, match=r"report.html.*--force"):
         prepare_folder(tmp_path, force=False, resume=False)
     prepare_folder(tmp_path, force=True, resume=False)
     (tmp_path / "progress.jsonl").write_text("")
-    with pytest.raises(click.UsageError, match="--resume"):
+    with pytest.raises(Refused, match="--resume"):
         prepare_folder(tmp_path, force=False, resume=False)
     assert (tmp_path / "report.html").read_text() == "precious"
 
@@ -33,24 +33,24 @@ def test_other_files_do_not_matter(tmp_path):
 
 def test_folders_that_cannot_be_written_to(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(click.UsageError, match="can be written to"):
+    with pytest.raises(Refused, match="can be written to"):
         prepare_folder(tmp_path / "file" / "below", force=True, resume=False)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to the superuser")
 def test_read_only_folder(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(click.UsageError, match="Permission denied"):
+    with pytest.raises(Refused, match="Permission denied"):
         prepare_folder(tmp_path, force=True, resume=False)
 
 
 def test_single_files(tmp_path):
     check_free(tmp_path / "new.csv", force=False)
     (tmp_path / "old.csv").write_text("")
-    with pytest.raises(click.UsageError, match="--force"):
+    with pytest.raises(Refused, match="--force"):
         check_free(tmp_path / "old.csv", force=False)
     check_free(tmp_path / "old.csv", force=True)
-    with pytest.raises(click.UsageError, match="folder"):
+    with pytest.raises(Refused, match="folder"):
         check_free(tmp_path / "none" / "new.csv", force=False)
 
 
@@ -99,10 +99,10 @@ def test_journal_keeps_pieces_over_a_crash(tmp_path):
 def test_journal_of_another_run_is_refused(tmp_path):
     path = tmp_path / "progress.jsonl"
     Journal(path, HEADER)
-    with pytest.raises(click.UsageError, match="differs in seed"):
+    with pytest.raises(Refused, match="differs in seed"):
         Journal(path, {**HEADER, "seed": 1}, resume=True)
     path.write_text("nonsense\n")
-    with pytest.raises(click.UsageError, match="unreadable"):
+    with pytest.raises(Refused, match="unreadable"):
         Journal(path, HEADER, resume=True)
 
 

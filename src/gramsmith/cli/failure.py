@@ -6,6 +6,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import click
+
+
+class Refused(click.ClickException):
+    """Raised when a well-formed command cannot be carried out; the message says what to change."""
+
+    exit_code = 2
+
 
 class BadData(ValueError):
     """Raised in place of a library's ValueError about the data that were passed to it."""

@@ -52,9 +52,17 @@ def outline(node: Any, name: str, indent: str) -> list[str]:
     if tag in ("list", "tuple") and isinstance(items, list) and any(_is_tree(v) for v in items):
         lines = [f"{label}"]
         for i, value in enumerate(items):
-            lines += outline(value, str(i), f"{indent}  ")
+            lines += outline(*_named(value, str(i)), f"{indent}  ")
         return lines
     return [f"{label}{brief(node)}"]
+
+
+def _named(node: Any, number: str) -> tuple[Any, str]:
+    """Return a node and its label: a (name, object) pair, as in a pipeline, has one of its own."""
+    items = node.get("items") if isinstance(node, dict) and node.get("$") == "tuple" else None
+    if isinstance(items, list) and len(items) == 2 and isinstance(items[0], str):
+        return items[1], items[0]
+    return node, number
 
 
 def _is_tree(node: Any) -> bool:
@@ -70,5 +78,7 @@ def brief(node: Any) -> str:
             count = len(node["items"]) if isinstance(node.get("items"), list) else "?"
             return f"{node['$']} of {count}"
         node = node.get("value", node)
+    if isinstance(node, list) and node and all(isinstance(v, dict) and "name" in v for v in node):
+        node = [value["name"] for value in node]
     text = repr(node)
     return text if len(text) <= 100 else f"{text[:97]}..."

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
-import click
-
 from gramsmith.cli.console import plain
+from gramsmith.cli.failure import Refused
 
 FILES = ("report.html", "ranking.csv", "ranking.json", "model.safetensors", "run.json")
 PROGRESS = "progress.jsonl"
@@ -25,14 +24,14 @@ def prepare_folder(folder: Path, *, force: bool, resume: bool) -> None:
         probe.touch(exist_ok=False)
         probe.unlink()
     except OSError as error:
-        raise click.UsageError(
+        raise Refused(
             f"Expected an output folder that can be written to, got {folder}: {error.strerror}. "
             "Name another one with -o."
         ) from error
     present = [name for name in (*FILES, PROGRESS) if os.path.lexists(folder / name)]
     if present and not force and not resume:
         hint = "--resume to go on with it, " if PROGRESS in present else ""
-        raise click.UsageError(
+        raise Refused(
             f"{folder} already holds {', '.join(present)}. Use {hint}--force to replace the "
             "files, or "
             "another folder."
@@ -42,9 +41,9 @@ def prepare_folder(folder: Path, *, force: bool, resume: bool) -> None:
 def check_free(path: Path, *, force: bool) -> None:
     """Refuse to replace a file unasked."""
     if os.path.lexists(path) and not force:
-        raise click.UsageError(f"{path} exists. Use --force to replace it, or name another file.")
+        raise Refused(f"{path} exists. Use --force to replace it, or name another file.")
     if not path.parent.is_dir():
-        raise click.UsageError(f"Expected a folder to write to, got {path.parent}. Make it first.")
+        raise Refused(f"Expected a folder to write to, got {path.parent}. Make it first.")
 
 
 def write_text(path: Path, write: Callable[[Any], object]) -> None:
@@ -57,7 +56,7 @@ def write_text(path: Path, write: Callable[[Any], object]) -> None:
             os.fsync(stream.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        raise click.UsageError(f"Could not write {path}: {error.strerror}.") from error
+        raise Refused(f"Could not write {path}: {error.strerror}.") from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -108,7 +107,7 @@ class Journal(MutableMapping[str, Any]):
             if isinstance(before, dict):
                 names = [k for k in header.keys() | before.keys() if header.get(k) != before.get(k)]
                 differing = f"it differs in {', '.join(sorted(names))}"
-            raise click.UsageError(
+            raise Refused(
                 f"--resume: {path} belongs to another run ({differing}). Use the same command and "
                 "data, or start afresh with --force."
             )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gramsmith.cli.console import say, show_json
-from gramsmith.cli.failure import about_the_data, collected_warnings
+from gramsmith.cli.failure import Refused, about_the_data, collected_warnings
 from gramsmith.cli.options import Reading, reading, take_reading
 from gramsmith.cli.outputs import check_free, write_text
 
@@ -45,7 +45,7 @@ def predict(
     about = inspect_model(model).about
     machine = load_model(model)
     if not hasattr(machine, "predict"):
-        raise click.UsageError(f"{model} holds {type(machine).__name__}, which predicts nothing.")
+        raise Refused(f"{model} holds {type(machine).__name__}, which predicts nothing.")
     table = read_new(file, how, about)
     table, rows = fill_new(table, how, about)
     with collected_warnings() as remarks, about_the_data(table.name):
@@ -140,7 +140,7 @@ def fill_new(table: Table, how: Reading, about: Mapping[str, Any]) -> tuple[Tabl
     fill = about.get("fill") or None
     policy = "impute" if fill and how.missing == "error" else how.missing
     if policy == "impute" and not fill and table.kind == "table":
-        raise click.UsageError(
+        raise Refused(
             "--missing impute: the model was trained without imputation and has no values to put "
             "in. "
             "Use --missing drop, or train with --missing impute."

@@ -11,7 +11,7 @@ import click
 
 from gramsmith import __version__
 from gramsmith.cli.console import Progress, printable, say, show_json, show_table
-from gramsmith.cli.failure import about_the_data, collected_warnings
+from gramsmith.cli.failure import Refused, about_the_data, collected_warnings
 from gramsmith.cli.options import Reading, learning, reading, take_reading
 from gramsmith.cli.outputs import PROGRESS, Journal, prepare_folder, write_json, write_text
 
@@ -235,7 +235,7 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
             page.unlink(missing_ok=True)
         write_json(folder / "run.json", run)
     except OSError as error:
-        raise click.UsageError(f"Could not write to {folder}: {error}.") from error
+        raise Refused(f"Could not write to {folder}: {error}.") from error
 
 
 def versions() -> dict[str, Any]:

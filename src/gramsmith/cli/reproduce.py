@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from gramsmith.cli.console import Progress, say, show_json, show_table
+from gramsmith.cli.failure import Refused
 
 
 @click.command()
@@ -58,7 +59,7 @@ def reproduce(
     try:
         papers.list_experiments(names)
     except ValueError as error:
-        raise click.UsageError(str(error)) from error
+        raise Refused(str(error)) from error
     with Progress(quiet) as progress:
 
         def advance(done: int, total: int, name: str) -> None:
@@ -69,7 +70,7 @@ def reproduce(
                 names, data=data, output=output, quick=quick, progress=advance
             )
         except ValueError as error:
-            raise click.UsageError(str(error)) from error
+            raise Refused(str(error)) from error
     show_records(records, as_json)
     if output is not None:
         say(f"Page: {output / 'reproduction.html'}")

@@ -24,7 +24,7 @@ def read_svmlight(path: Path, limits: Limits) -> tuple[Any, Array]:
             X, y = load_svmlight_file(stream, dtype=np.float64)
     except DataError:
         raise
-    except (ValueError, OverflowError, IndexError) as error:
+    except Exception as error:  # scikit-learn's parser names no line, so we look ourselves
         _explain(path, limits)
         raise DataError(
             f"{path.name}: expected svmlight rows, got: {short(str(error))}."
@@ -93,7 +93,9 @@ def read_npz(path: Path, target: str, limits: Limits) -> tuple[Array, Array | No
                 with archive.open(names[name]) as member:
                     data = member.read(limits.bytes + 1)
                 found[name] = parse_npy(data, f"{path.name}, array {name}", limits)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except DataError:
+        raise
+    except Exception as error:  # damaged archives fail wherever they are damaged
         raise DataError(f"{path.name}: expected an npz file, got: {error}.") from error
     return check_samples(found["X"], path.name, limits), check_labels(found.get(target), path.name)
 
@@ -129,7 +131,7 @@ def parse_npy(data: bytes, where: str, limits: Limits) -> Array:
         version = npy.read_magic(stream)
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
         shape, fortran, dtype = read(stream)
-    except (ValueError, KeyError, SyntaxError) as error:
+    except Exception as error:  # NumPy's parser of headers fails in many ways on forged ones
         raise DataError(f"{where}: expected an npy array, got: {short(str(error))}.") from error
     if dtype.hasobject or dtype.kind not in "fiubUS":
         raise DataError(

@@ -1,0 +1,115 @@
+"""Every reader against arbitrary bytes: a table, or DataError and nothing else."""
+
+import gzip
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gramsmith.storage.cleaning import fill_gaps, read_target
+from gramsmith.storage.streams import DataError, Limits
+from gramsmith.storage.tables import read_table
+
+LIMITS = Limits(rows=2000, columns=200, bytes=10**6)
+
+
+def outcome(path, data, **options):
+    path.write_bytes(data)
+    try:
+        table = read_table(path, limits=LIMITS, **options)
+        table, _, _ = fill_gaps(table, "drop")
+        if table.labels is not None:
+            read_target(table)
+    except DataError as error:
+        return str(error)
+    return table
+
+
+def seeds():
+    stream = io.BytesIO()
+    np.savez_compressed(stream, X=np.arange(12.0).reshape(4, 3), y=np.array([0, 1, 0, 1]))
+    matrix = io.BytesIO()
+    np.save(matrix, np.arange(12.0).reshape(4, 3))
+    rows = b'a,b,y\n1,"x,z",p\n2,,q\n3,w,p\n4,w,q\n5,x,q\n'
+    return {
+        "csv": rows,
+        "tsv": rows.replace(b",", b"\t"),
+        "csv.gz": gzip.compress(rows, mtime=0),
+        "svm": b"1 1:0.5 3:2\n-1 2:1 # note\n1 qid:3 1:4\n-1 1:1\n",
+        "npz": stream.getvalue(),
+        "npy": matrix.getvalue(),
+        "fasta": b">a one\nACGT\n>b\nGG\nTT\n",
+    }
+
+
+@pytest.mark.parametrize("kind", list(seeds()))
+def test_mutated_files(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    data = seeds()[kind]
+    path = tmp_path / f"t.{kind}"
+    target = "y" if kind[:3] in ("csv", "tsv", "npz") else None
+    assert not isinstance(outcome(path, data, target=target), str)
+    for _ in range(400):
+        mutated = bytearray(data)
+        for position in rng.integers(0, len(data), size=rng.integers(1, 4)):
+            mutated[position] = rng.integers(0, 256)
+        outcome(path, bytes(mutated[: rng.integers(1, len(data) + 1)]), target=target)
+        outcome(path, bytes(mutated), target=target)
+
+
+@pytest.mark.parametrize("kind", ["csv", "svm", "npz", "npy", "fasta", "csv.gz"])
+@given(data=st.binary(max_size=300))
+@settings(max_examples=100)
+def test_arbitrary_bytes(kind, tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / f"bytes.{kind}"
+    outcome(path, data)
+
+
+cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+
+
+@given(rows=st.lists(st.lists(cells, min_size=1, max_size=4), max_size=6))
+@settings(max_examples=200)
+def test_arbitrary_cells(tmp_path_factory, rows):
+    import csv
+
+    path = tmp_path_factory.getbasetemp() / "cells.csv"
+    stream = io.StringIO()
+    csv.writer(stream).writerows(rows)
+    found = outcome(path, stream.getvalue().encode())
+    if not isinstance(found, str):
+        assert found.n_rows <= len(rows)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from("pq")),
+        min_size=1,
+        max_size=8,
+    )
+)
+@settings(max_examples=100)
+def test_what_is_written_is_read(tmp_path_factory, rows):
+    path = tmp_path_factory.getbasetemp() / "written.csv"
+    path.write_text("a,y\n" + "".join(f"{value!r},{label}\n" for value, label in rows))
+    table = read_table(path, target="y")
+    assert table.columns["a"].tolist() == [value for value, _ in rows]
+    assert table.labels.tolist() == [label for _, label in rows]
+
+
+def test_mutated_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    from pyarrow import parquet
+
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"a": [1.0, 2.0, 3.0, 4.0], "y": list("pqpq")}), path)
+    data = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        mutated = bytearray(data)
+        mutated[rng.integers(0, len(data))] = rng.integers(0, 256)
+        outcome(path, bytes(mutated), target="y")
+    for length in range(0, len(data), 37):
+        assert isinstance(outcome(path, data[:length], target="y"), str)
