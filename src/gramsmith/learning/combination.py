@@ -230,7 +230,7 @@ class KernelCombination(BaseEstimator):
     def _keep(self, bank: Bank) -> None:
         self.kernels_ = bank.kernels
         if not bank.shared:
-            vars(self).pop("kernel_", None)  # of an earlier fit
+            self.__dict__.pop("kernel_", None)  # of an earlier fit
             return
         terms: list[Kernel] = [
             Scaled(kernel, float(weight))

@@ -84,7 +84,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     References
     ----------
-    J. Kandola, J. Shawe-Taylor (002), Algorithm 1.
+    J. Kandola, J. Shawe-Taylor, "Refining kernels for regression and uneven classification
+    problems" (002).
 
     Examples
     --------

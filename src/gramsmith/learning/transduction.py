@@ -63,7 +63,8 @@ def transductive_alignment(
 
     References
     ----------
-    J. Kandola, J. Shawe-Taylor (002).
+    J. Kandola, J. Shawe-Taylor, "Refining kernels for regression and uneven classification
+    problems" (002).
 
     Examples
     --------

@@ -1,0 +1,149 @@
+"""Learning a transform against scikit-learn's NCA, the radius-margin bound, and memory at scale."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+import gramsmith as gs
+from benchmarks.measuring import Row, at_least, at_most, best, extra_memory, show
+from gramsmith.learning.criterion import make_objective
+from gramsmith.targets import make_target
+
+P = 20
+MEMORY = 32  # MiB: two threads with four tiles of 512 x 512 doubles each, and no tile is kept
+
+# Pothin & Richard (000), Table 3: seconds per iteration, radius-margin and alignment.
+TABLE_3 = {
+    "ringnorm": (28.0, 3.0),
+    "thyroid": (0.35, 0.05),
+    "titanic": (0.25, 0.19),
+    "waveform": (26.0, 3.0),
+}
+
+SETUP = f"""
+    import numpy as np, gramsmith as gs
+    from gramsmith.learning.criterion import make_objective
+    from gramsmith.targets import make_target
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=({{n}}, {P})); y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(0.15 * {{S}})
+"""
+GRADIENT = """
+    objective = make_objective("cka", X, make_target(y), memory={memory})
+    objective.value_and_gradient(kernel)
+"""
+NCA = "NeighborhoodComponentsAnalysis(max_iter=1).fit(X, y)"
+STARTS = {"diagonal": f"np.ones({P})", "full": f"np.eye({P})"}
+
+
+def nca_iteration(X: np.ndarray, y: np.ndarray) -> float:
+    """Return the seconds of one value and gradient of NCA, the shortest of those of a fit."""
+
+    class Timed(NeighborhoodComponentsAnalysis):  # type: ignore[misc]
+        seconds: list[float] = []  # noqa: RUF012
+
+        def _loss_grad_lbfgs(self, *arguments: object) -> object:
+            start = time.perf_counter()
+            result = super()._loss_grad_lbfgs(*arguments)
+            Timed.seconds.append(time.perf_counter() - start)
+            return result
+
+    Timed(max_iter=3).fit(X, y)
+    return min(Timed.seconds)
+
+
+def against_nca(n: int = 5000) -> list[Row]:
+    """Compare value and gradient per iteration, and the memory of it, on the same samples."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, P))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    target = make_target(y)
+    theirs = nca_iteration(X, y)
+    large = extra_memory(SETUP.format(n=n, S=STARTS["full"]), NCA)
+    rows = [
+        Row(f"NCA, n = {n}: value and gradient", f"{theirs:.3g} s", "", None),
+        Row(f"NCA, n = {n}: extra memory", f"{large:.0f} MiB", "", None),
+    ]
+    for name, S in (("diagonal", np.ones(P)), ("full", np.eye(P))):
+        kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(0.15 * S)
+        for dtype in (np.float64, np.float32):
+            objective = make_objective("cka", X, target, memory=MEMORY, dtype=dtype)
+            seconds = best(lambda o=objective, k=kernel: o.value_and_gradient(k), 7)
+            label = f"CKA, {name} S, {np.dtype(dtype).name}"
+            rows.append(at_least(f"{label}: time, NCA / ours", theirs / seconds, 10.0))
+        code = GRADIENT.format(memory=MEMORY)
+        small = extra_memory(SETUP.format(n=n, S=STARTS[name]), code)
+        rows.append(at_least(f"CKA, {name} S: memory, NCA / ours", large / max(small, 1.0), 10.0))
+    return rows
+
+
+def at_scale() -> list[Row]:
+    """Measure the extra memory of a gradient at n = 50 000 and of ALIGNF at n = 20 000."""
+    gradient = extra_memory(SETUP.format(n=50_000, S=STARTS["full"]), GRADIENT.format(memory=256))
+    combine = """
+        kernels = [gs.Gaussian(8.0 * 2.0 ** (-j / 2)) for j in range(20)]
+        found = gs.KernelCombination(kernels, memory=384).fit(X, y)
+        assert found.weights_.min() >= 0
+    """
+    weights = extra_memory(SETUP.format(n=20_000, S=STARTS["full"]), combine)
+    return [
+        at_most("gradient of CKA by a full S, n = 50000: extra memory", gradient, 500.0, " MiB"),
+        at_most("ALIGNF of 20 Gaussians, n = 20000: extra memory", weights, 500.0, " MiB"),
+    ]
+
+
+def data_folder() -> Path | None:
+    """Return the folder of public data sets: GRAMSMITH_DATA, or the one beside the checkout."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("GRAMSMITH_DATA", beside))
+    return folder if folder.is_dir() else None
+
+
+def against_the_bound(iterations: int = 20) -> list[Row]:
+    """Compare iterations of the radius-margin bound and of the alignment, as in Table 3 of 000."""
+    folder = data_folder()
+    if folder is None:
+        return [Row("needs the data folder: set GRAMSMITH_DATA", "-", "", None)]
+    rows = []
+    for name, (bound, alignment) in TABLE_3.items():
+        z = np.load(folder / name / f"{name}.npz")
+        X, y = z["X"][z["train"][0]], z["y"][z["train"][0]].astype(int)
+        seconds = {}
+        for measure in ("radius_margin", "kta"):
+            learner = gs.TransformLearner(
+                structure="full",
+                measure=measure,
+                early_stopping=False,
+                init=np.eye(X.shape[1]) / np.sqrt(2.0),
+                callback=lambda info: info["iteration"] >= iterations,
+            )
+            start = time.perf_counter()
+            learner.fit(X, y)
+            seconds[measure] = (time.perf_counter() - start) / max(learner.n_iter_, 1)
+        ratio = seconds["radius_margin"] / seconds["kta"]
+        rows.append(
+            Row(
+                f"{name}: radius-margin / alignment",
+                f"{ratio:.1f} x",
+                f"paper {bound / alignment:.1f} x",
+                None,
+            )
+        )
+    return rows
+
+
+def main() -> None:
+    """Print all tables."""
+    show("Learning a transform: against scikit-learn's NCA", against_nca())
+    show("Learning: memory at scale", at_scale())
+    show("Learning: an iteration of the radius-margin bound", against_the_bound())
+
+
+if __name__ == "__main__":
+    main()
