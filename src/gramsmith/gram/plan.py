@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 MIB = 1 << 20
 
 # Rows of a block: a tile of either type is about as large as the cache one core has to itself.
-ROWS = {np.dtype(np.float64): 512, np.dtype(np.float32): 640}
+ROWS = {np.dtype(np.float64): 512, np.dtype(np.float32): 768}
 
 
 @dataclass(frozen=True)

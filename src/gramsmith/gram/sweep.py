@@ -127,10 +127,8 @@ def _inner(A: Array, B: Array, wi: Array, wj: Array, weighted: bool) -> float:
     """Return Σ w_i w_j A_ij B_ij."""
     if weighted:
         return float(wi @ np.einsum("ij,ij,j->i", A, B, wj))
-    # One float32 dot product over a whole tile loses digits; over a row it does not.
-    if A.dtype == np.float32:
-        return float(np.einsum("ij,ij->i", A, B).sum(dtype=np.float64))
-    return float(np.dot(A.ravel(), B.ravel()))
+    # Row by row: one float32 dot product over a whole tile would lose digits.
+    return float(np.vecdot(A, B).sum(dtype=np.float64))
 
 
 def _times(B: Array, V: Array) -> Array:
