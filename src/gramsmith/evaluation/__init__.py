@@ -1,5 +1,7 @@
 """The verbs: measures of a matrix or a Gram, and of many kernels in one pass."""
 
+from gramsmith.evaluation.bounds import fsm_error_bound as fsm_error_bound
+from gramsmith.evaluation.bounds import parzen_error_bound as parzen_error_bound
 from gramsmith.evaluation.evaluate import evaluate as evaluate
 from gramsmith.evaluation.path import bandwidth_path as bandwidth_path
 from gramsmith.evaluation.path import median_distance as median_distance
@@ -10,10 +12,8 @@ from gramsmith.evaluation.verbs import alignment as alignment
 from gramsmith.evaluation.verbs import cka as cka
 from gramsmith.evaluation.verbs import csm as csm
 from gramsmith.evaluation.verbs import fsm as fsm
-from gramsmith.evaluation.verbs import fsm_error_bound as fsm_error_bound
 from gramsmith.evaluation.verbs import hsic as hsic
 from gramsmith.evaluation.verbs import kta as kta
 from gramsmith.evaluation.verbs import measure_value as measure_value
 from gramsmith.evaluation.verbs import mmd as mmd
-from gramsmith.evaluation.verbs import parzen_error_bound as parzen_error_bound
 from gramsmith.evaluation.verbs import polarity as polarity

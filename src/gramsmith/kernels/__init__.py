@@ -6,15 +6,15 @@ A kernel of vectors is two formulas on top of a geometry (`radial`, `inner`); `a
 """
 
 from gramsmith.kernels.adapt import as_kernel as as_kernel
-from gramsmith.kernels.algebra import Composed as Composed
-from gramsmith.kernels.algebra import Exp as Exp
-from gramsmith.kernels.algebra import PolynomialOf as PolynomialOf
-from gramsmith.kernels.algebra import Power as Power
 from gramsmith.kernels.algebra import Product as Product
-from gramsmith.kernels.algebra import Scaled as Scaled
 from gramsmith.kernels.algebra import Sum as Sum
 from gramsmith.kernels.base import Kernel as Kernel
 from gramsmith.kernels.base import NotDifferentiable as NotDifferentiable
+from gramsmith.kernels.composed import Composed as Composed
+from gramsmith.kernels.functions import Exp as Exp
+from gramsmith.kernels.functions import PolynomialOf as PolynomialOf
+from gramsmith.kernels.functions import Power as Power
+from gramsmith.kernels.functions import Scaled as Scaled
 from gramsmith.kernels.inner import Bilinear as Bilinear
 from gramsmith.kernels.inner import Constant as Constant
 from gramsmith.kernels.inner import Linear as Linear

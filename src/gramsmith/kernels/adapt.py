@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.gaussian_process import kernels as gp
 
-from gramsmith.kernels.algebra import Power, Product, Sum
+from gramsmith.kernels.algebra import Product, Sum
 from gramsmith.kernels.base import Array, Kernel
 from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.functions import Power
 from gramsmith.kernels.inner import Constant, Linear, Polynomial, Sigmoid
 from gramsmith.kernels.normalized import Normalized
 from gramsmith.kernels.precomputed import Precomputed

@@ -26,6 +26,7 @@ from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 from sklearn.utils.validation import check_array
 
 from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.finite import check_finite
 
 Array = npt.NDArray[Any]
 Gradient = dict[str, Any]
@@ -47,6 +48,7 @@ class Kernel(BaseEstimator, SklearnKernel):
 
     positive: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
+    precedence: ClassVar[int] = 3  # of the formula: 1 a sum, 2 a product, 3 a single name
     ranges: ClassVar[dict[str, tuple[float, float]]] = {}  # of positive parameters, if not BOUNDS
 
     # scikit-learn's Kernel compares by value, which makes `kernel == "precomputed"` and hashing
@@ -338,7 +340,7 @@ class Kernel(BaseEstimator, SklearnKernel):
         return result
 
     def __pow__(self, exponent: Any) -> Kernel:
-        result: Kernel = _algebra().Power(self, exponent)
+        result: Kernel = _algebra().power(self, exponent)
         return result
 
     def __matmul__(self, map: Any) -> Kernel:
@@ -366,27 +368,10 @@ class Kernel(BaseEstimator, SklearnKernel):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def check_finite(X: Any) -> None:
-    """Raise a ValueError that names the first column of X with a NaN or infinite value."""
-    values = X.data if sp.issparse(X) else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(values, dtype=np.float64)):
-            return
-    bad = ~np.isfinite(values)
-    if not bad.any():
-        return
-    if sp.issparse(X):
-        row, column = (
-            int(v[0]) for v in (c[~np.isfinite(X.tocoo().data)] for c in X.tocoo().coords)
-        )
-    else:
-        row, column = (int(v) for v in np.argwhere(bad)[0])
-    value = "NaN" if np.isnan(X[row, column]) else "infinity"
-    raise ValueError(
-        f"Expected finite numbers, got {value} in column {column} (first in row {row}). "
-        "Input X contains NaN or infinity; drop or impute these values first, "
-        "for example with sklearn.impute.SimpleImputer."
-    )
+def bracketed(kernel: Kernel, precedence: int) -> str:
+    """Return the formula of a kernel, in brackets where it binds less than its surroundings."""
+    formula = kernel.formula()
+    return f"({formula})" if kernel.precedence < precedence else formula
 
 
 def _algebra() -> Any:

@@ -86,3 +86,8 @@ def add_named(total: dict[str, Any], part: dict[str, Any], prefix: str = "") -> 
         key = prefix + name
         total[key] = total[key] + value if key in total else value
     return total
+
+
+def prefixed(prefix: str, own: dict[str, Any]) -> dict[str, Any]:
+    """Return parameter derivatives under the nested names of the kernel that holds them."""
+    return {f"{prefix}__{name}": value for name, value in own.items()}

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, check_finite
+from gramsmith.kernels.base import Array, Gradient, Kernel
 from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.finite import check_finite
 
 
 class Precomputed(Kernel):

@@ -1,0 +1,116 @@
+"""Kernels of mapped samples."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from gramsmith.kernels.base import Array, Gradient, Kernel, bracketed
+from gramsmith.kernels.embedding import Embedding, prefixed
+from gramsmith.kernels.geometry import column_centre
+from gramsmith.kernels.maps import SampleMap
+
+
+class Composed(Kernel):
+    """The kernel of mapped samples k(phi(x), phi(z)), written ``k @ map``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    map : SampleMap
+        `LinearMap`, or `FunctionMap` for any function or fitted transformer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> (gs.Linear() @ gs.LinearMap(np.array([[2.0]])))([[1.0]], [[3.0]])
+    array([[12.]])
+    """
+
+    precedence: ClassVar[int] = 2
+
+    def __init__(self, kernel: Kernel, map: SampleMap) -> None:
+        self.kernel = kernel
+        self.map = map
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return bool(self.map.requires_vector_input)
+
+    @property
+    def requires_nonnegative_input(self) -> bool:
+        return False
+
+    @property
+    def differentiable(self) -> bool:
+        return self.kernel.differentiable and type(self.map).vjp is not SampleMap.vjp
+
+    def is_stationary(self) -> bool:
+        return self.map.linear and self.kernel.is_stationary()
+
+    def _parametrised(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "map": _MapParameters(self.map)}
+
+    def frame(self, *Xs: Any) -> Any:
+        # Centring before a linear map keeps the digits that the map of far-away data would lose.
+        dense = self.is_stationary() and not sp.issparse(Xs[0])
+        centre = column_centre(Xs) if dense else None
+        return centre, self.kernel.frame(*(self._phi(X, centre) for X in Xs))
+
+    def _phi(self, X: Any, centre: Array | None) -> Any:
+        return self.map(X if centre is None else X - centre)
+
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        centre, inner = frame or (None, None)
+        return self.kernel.embed(self._phi(X, centre), inner, dtype)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        return self.kernel.tile(a, b)
+
+    def diagonal(self, a: Embedding) -> Array:
+        return self.kernel.diagonal(a)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        da, db, own = self.kernel.tile_vjp(a, b, W, K)
+        return da, db, prefixed("kernel", own)
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        da, own = self.kernel.diagonal_vjp(a, w)
+        return da, prefixed("kernel", own)
+
+    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
+        centre, inner = frame
+        moved = X if centre is None else X - centre
+        dphi, own = self.kernel.embed_vjp(self.map(moved), inner, E, dE)
+        if dphi is None:
+            return None, prefixed("kernel", own)
+        dX, outer = self.map.vjp(moved, dphi)
+        return dX, {**prefixed("kernel", own), **prefixed("map", outer)}
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        return prefixed("kernel", self.kernel.tile_jacobian(a, b))
+
+    def features(self, X: Any, frame: Any = None) -> Any:
+        centre, inner = frame or (None, None)
+        return self.kernel.features(self._phi(X, centre), inner)
+
+    def formula(self) -> str:
+        inner = bracketed(self.kernel, 3)
+        name = type(self.map).__name__
+        shape = f"{np.shape(self.map.S)}" if hasattr(self.map, "S") else "(...)"
+        return f"{inner} @ {name}{shape}"
+
+
+class _MapParameters:
+    """The parameters of a map, named like those of a kernel."""
+
+    def __init__(self, map: SampleMap) -> None:
+        self.map = map
+
+    def parameter_names(self, *, kinds: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self.map.free) if "free" in kinds else ()

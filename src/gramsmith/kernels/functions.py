@@ -1,0 +1,217 @@
+"""Scalar functions of a kernel: multiples, powers, polynomials, exponentials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gramsmith.kernels.base import Array, Gradient, Kernel, bracketed
+from gramsmith.kernels.embedding import Embedding, prefixed
+
+
+class FunctionOf(Kernel):
+    """A scalar function of another kernel, entry by entry: `value`, `slope`, `partials`."""
+
+    kernel: Kernel
+
+    def value(self, t: Array) -> Array:
+        """Return the function of the inner kernel's values t."""
+        raise self._no_derivative()
+
+    def slope(self, t: Array) -> Array:
+        """Return its derivative."""
+        raise self._no_derivative()
+
+    def partials(self, t: Array) -> Gradient:
+        """Return its derivative by each own parameter, of shape t.shape or (size, *t.shape)."""
+        return {}
+
+    def check_input(self, X: Any) -> Any:
+        return self.kernel.check_input(X)
+
+    def frame(self, *Xs: Any) -> Any:
+        return self.kernel.frame(*Xs)
+
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        return self.kernel.embed(X, frame, dtype)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        return self.value(self.kernel.tile(a, b))
+
+    def diagonal(self, a: Embedding) -> Array:
+        return self.value(self.kernel.diagonal(a))
+
+    def _own(self, W: Array, t: Array) -> Gradient:
+        axes = tuple(range(-t.ndim, 0))
+        return {name: np.sum(W * part, axis=axes) for name, part in self.partials(t).items()}
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        t = self.kernel.tile(a, b)
+        da, db, inner = self.kernel.tile_vjp(a, b, W * self.slope(t), t)
+        return da, db, {**self._own(W, t), **prefixed("kernel", inner)}
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        t = self.kernel.diagonal(a)
+        da, inner = self.kernel.diagonal_vjp(a, w * self.slope(t))
+        return da, {**self._own(w, t), **prefixed("kernel", inner)}
+
+    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
+        dX, inner = self.kernel.embed_vjp(X, frame, E, dE)
+        return dX, prefixed("kernel", inner)
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        t = self.kernel.tile(a, b)
+        slope = self.slope(t)[..., None]
+        inner = {name: J * slope for name, J in self.kernel.tile_jacobian(a, b).items()}
+        own = {}
+        for name, part in self.partials(t).items():
+            own[name] = np.moveaxis(part, 0, -1) if part.ndim > t.ndim else part[..., None]
+        return {**own, **prefixed("kernel", inner)}
+
+
+class Scaled(FunctionOf):
+    """The multiple scale * k(x, z), written ``2.0 * k``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    scale : float
+        Positive.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> (2.0 * gs.Linear())([[1.0]], [[3.0]])
+    array([[6.]])
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ("scale",)
+    precedence: ClassVar[int] = 2
+
+    def __init__(self, kernel: Kernel, scale: float = 1.0) -> None:
+        self.kernel = kernel
+        self.scale = scale
+
+    def value(self, t: Array) -> Array:
+        return t * self.scale
+
+    def slope(self, t: Array) -> Array:
+        return np.full_like(t, self.scale)
+
+    def partials(self, t: Array) -> Gradient:
+        return {"scale": t}
+
+    def features(self, X: Any, frame: Any = None) -> Any:
+        U = self.kernel.features(X, frame)
+        return None if U is None else U * np.sqrt(self.scale)
+
+    def formula(self) -> str:
+        return f"{self.scale:.4g} * {bracketed(self.kernel, 2)}"
+
+
+class Power(FunctionOf):
+    """The power k(x, z) ** exponent, written ``k ** 3``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    exponent : int
+        At least 1; other powers of a kernel need not be kernels.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> (gs.Linear() ** 3)([[2.0]], [[1.0]])
+    array([[8.]])
+    """
+
+    def __init__(self, kernel: Kernel, exponent: Any = 2) -> None:
+        self.kernel = kernel
+        self.exponent = exponent
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if not isinstance(self.exponent, Integral) or self.exponent < 1:
+            raise ValueError(
+                f"Expected a whole exponent >= 1, got {self.exponent!r}; other powers of a kernel "
+                "need not be kernels. Use 2 or 3."
+            )
+
+    def value(self, t: Array) -> Array:
+        return np.asarray(t ** int(self.exponent))
+
+    def slope(self, t: Array) -> Array:
+        return np.asarray(self.exponent * t ** (int(self.exponent) - 1))
+
+    def formula(self) -> str:
+        return f"({self.kernel.formula()}) ** {self.exponent}"
+
+
+class PolynomialOf(FunctionOf):
+    r"""A polynomial of a kernel, :math:`\sum_i c_i\, k(x, z)^i` with :math:`c_i \ge 0`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    coefficients : sequence of float
+        c_0, c_1, ...; not negative.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.PolynomialOf(gs.Linear(), [1.0, 0.0, 2.0])([[3.0]], [[1.0]])
+    array([[19.]])
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ("coefficients",)
+
+    def __init__(self, kernel: Kernel, coefficients: Sequence[float] | Array) -> None:
+        self.kernel = kernel
+        self.coefficients = coefficients
+
+    def check_parameters(self) -> None:
+        c = np.asarray(self.coefficients, dtype=float)
+        if c.ndim != 1 or not len(c) or not np.all(np.isfinite(c)) or c.min() < 0 or c.max() == 0:
+            raise ValueError(
+                f"Expected coefficients >= 0, not all zero, got {self.coefficients!r}; a negative "
+                "coefficient need not give a kernel. Leave powers out with 0."
+            )
+        self.kernel.check_parameters()
+
+    def value(self, t: Array) -> Array:
+        return np.asarray(np.polynomial.polynomial.polyval(t, np.asarray(self.coefficients, float)))
+
+    def slope(self, t: Array) -> Array:
+        derived = np.polynomial.polynomial.polyder(np.asarray(self.coefficients, dtype=float))
+        return np.asarray(np.polynomial.polynomial.polyval(t, derived))
+
+    def partials(self, t: Array) -> Gradient:
+        return {"coefficients": np.stack([t**i for i in range(len(self.coefficients))])}
+
+
+class Exp(FunctionOf):
+    """The exponential exp(k(x, z)).
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Exp(gs.Linear())([[1.0]], [[1.0]]).round(6)
+    array([[2.718282]])
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def value(self, t: Array) -> Array:
+        return np.asarray(np.exp(t))
+
+    slope = value
