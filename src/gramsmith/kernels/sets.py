@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from gramsmith.kernels.base import Array, check_finite
+from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.finite import check_finite
 from gramsmith.kernels.symbolic import SymbolicKernel, counted, product, squares
 
 ADVICE = (
