@@ -6,8 +6,8 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.gramsmith-installed
 JOBS   ?= 2
 
-DEMO_DATA   ?= src/gramsmith/data/ionosphere.csv
-DEMO_TARGET ?= signal
+DEMO_DATA   ?= src/gramsmith/data/breast_cancer.csv
+DEMO_TARGET ?= diagnosis
 DEMO_DIR    ?= demo-run
 
 .PHONY: help install demo test test-slow lint format bench bench-selection docs build clean
