@@ -202,3 +202,45 @@ def test_ranked_model_predicts(command, table, tmp_path):
     from gramsmith.storage.tables import read_table
 
     assert direct.predict(read_table(new).inputs()).tolist() == answers(done.out)
+
+
+def test_svmlight_rows_with_fewer_columns(command, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    labels = np.where(X[:, 0] > 0, 1, -1)
+    rows = [f"{t} 1:{a} 2:{b} 3:{c}" for t, (a, b, c) in zip(labels, X, strict=True)]
+    (tmp_path / "train.svm").write_text("\n".join(rows))
+    folder = tmp_path / "run"
+    assert command("rank", tmp_path / "train.svm", "-o", folder).status == 0
+    (tmp_path / "new.svm").write_text("0 1:2\n0 1:-2 2:0\n")
+    done = command("predict", folder / "model.safetensors", tmp_path / "new.svm")
+    assert done.status == 0, done.err
+    assert answers(done.out) == ["1", "-1"]
+    (tmp_path / "wide.svm").write_text("0 9:2\n")
+    done = command("predict", folder / "model.safetensors", tmp_path / "wide.svm")
+    assert done.status == 3
+    assert "expected 3 columns as in training, got 9" in done.err
+
+
+def test_sequences(command, tmp_path):
+    rng = np.random.default_rng(0)
+    strings = ["".join(rng.choice(list("AC" if i % 2 else "GT"), size=12)) for i in range(140)]
+    fasta = "".join(f">s{i}\n{s}\n" for i, s in enumerate(strings))
+    (tmp_path / "s.fasta").write_text(fasta)
+    labels = "".join(f"s{i},{'odd' if i % 2 else 'even'}\n" for i in range(140))
+    (tmp_path / "l.csv").write_text(f"id,label\n{labels}")
+    folder = tmp_path / "run"
+    done = command("rank", tmp_path / "s.fasta", "--labels", tmp_path / "l.csv", "-o", folder)
+    assert done.status == 0, done.err
+    done = command("predict", folder / "model.safetensors", tmp_path / "s.fasta")
+    assert done.status == 0, done.err
+    assert answers(done.out) == ["odd" if i % 2 else "even" for i in range(140)]
+    rows = "".join(f"{s},{i % 2}\n" for i, s in enumerate(strings))
+    (tmp_path / "s.csv").write_text(f"seq,y\n{rows}")
+    again = tmp_path / "again"
+    done = command("rank", tmp_path / "s.csv", "-t", "y", "-o", again)
+    assert done.status == 0, done.err
+    (tmp_path / "new.csv").write_text("seq\nACACACAC\n")
+    done = command("predict", again / "model.safetensors", tmp_path / "new.csv")
+    assert done.status == 0, done.err
+    assert answers(done.out) == ["1"]

@@ -51,7 +51,7 @@ def test_mutated_files(kind, tmp_path):
     path = tmp_path / f"t.{kind}"
     target = "y" if kind[:3] in ("csv", "tsv", "npz") else None
     assert not isinstance(outcome(path, data, target=target), str)
-    for _ in range(400):
+    for _ in range(150):
         mutated = bytearray(data)
         for position in rng.integers(0, len(data), size=rng.integers(1, 4)):
             mutated[position] = rng.integers(0, 256)
@@ -107,7 +107,7 @@ def test_mutated_parquet(tmp_path):
     parquet.write_table(pa.table({"a": [1.0, 2.0, 3.0, 4.0], "y": list("pqpq")}), path)
     data = path.read_bytes()
     rng = np.random.default_rng(0)
-    for _ in range(300):
+    for _ in range(150):
         mutated = bytearray(data)
         mutated[rng.integers(0, len(data))] = rng.integers(0, 256)
         outcome(path, bytes(mutated), target="y")

@@ -77,7 +77,8 @@ def run(prog_name: str = "gramsmith", args: list[str] | None = None) -> int:
         say("Interrupted.")
         return INTERRUPTED
     except MemoryError as error:
-        say(f"Error: {str(error) or 'the memory of this machine does not suffice: use --sample.'}")
+        say(f"Error: {str(error) or 'the memory of this machine does not suffice.'}")
+        say("The options are --memory, --jobs and --sample.")
         return MEMORY
     except BrokenPipeError:
         # the reader of our output has left (| head); nothing is wrong, and nothing more to say

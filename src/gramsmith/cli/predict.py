@@ -80,6 +80,8 @@ def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
             f"{table.name}: the model was trained on {kind} data, got {table.kind} data. "
             "Use a file like the training file."
         )
+    if table.kind == "matrix":
+        return replace(table, samples=match_matrix(table.samples, about, table.name))
     if table.kind != "table" or not known:
         return table
     wanted = [c["name"] for c in known]
@@ -102,6 +104,29 @@ def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
                 f"training data, got {'texts' if texts else 'numbers'}."
             )
     return replace(table, columns={name: table.columns[name] for name in wanted})
+
+
+def match_matrix(X: Any, about: Mapping[str, Any], where: str) -> Any:
+    """Return a matrix as wide, and as dense, as the one the model was trained on.
+
+    A sparse format names no columns, so that rows whose last entries are zero look narrower.
+    """
+    import numpy as np
+    import scipy.sparse as sp
+
+    from gramsmith.storage.streams import DataError
+
+    width = about.get("width", X.shape[1])
+    if not isinstance(width, int) or X.shape[1] > width:
+        raise DataError(f"{where}: expected {width} columns as in training, got {X.shape[1]}.")
+    if sp.issparse(X):
+        X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+        return X if about.get("sparse", True) else X.toarray()
+    if X.shape[1] < width and about.get("format") == "svmlight":
+        X = np.hstack([X, np.zeros((X.shape[0], width - X.shape[1]))])
+    if X.shape[1] < width:
+        raise DataError(f"{where}: expected {width} columns as in training, got {X.shape[1]}.")
+    return sp.csr_array(X) if about.get("sparse") else X
 
 
 def known_columns(about: Mapping[str, Any]) -> list[dict[str, str]]:

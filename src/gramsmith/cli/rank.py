@@ -101,6 +101,7 @@ def load(
     """Return the table without gaps, its target, the groups, and what a model must remember."""
     from gramsmith.storage.cleaning import fill_gaps, read_target
     from gramsmith.storage.streams import DataError, digest
+    from gramsmith.storage.tables import guess_format
 
     table = how.read(file, target=options["target"])
     if table.labels is None:
@@ -131,15 +132,18 @@ def load(
     goal = read_target(table, options["task"])
     about = {
         "source": table.name,
+        "format": how.format or guess_format(Path(file)),
         "data_sha256": digest(Path(file)),
         "kind": table.kind,
+        "width": table.n_columns,
+        "sparse": bool(getattr(table.samples, "nnz", None) is not None),
         "task": goal.task,
         "target": table.target,
         "columns": [
             {"name": name, "kind": "text" if column.dtype == object else "number"}
             for name, column in table.columns.items()
         ],
-        "strings": how.strings,
+        "strings": table.strings,
         "ignored": [*how.drop, *([options["groups"]] if options.get("groups") else [])],
         "fill": fill,
         "rows": table.n_rows,

@@ -42,6 +42,8 @@ class Table:
         The target: floats, or texts as objects.
     target : str, optional
         Name of the target.
+    strings : str, optional
+        The column that the samples were, if they are strings from a table.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Table:
     samples: Any = None
     labels: Array | None = None
     target: str | None = None
+    strings: str | None = None
 
     @property
     def n_rows(self) -> int:
@@ -226,7 +229,8 @@ def _select(
     if strings is None and len(inputs) == 1 and wordy:
         strings = wordy[0]
     if strings is not None:
-        return Table(where, samples=inputs[strings].tolist(), labels=labels, target=target)
+        samples = inputs[strings].tolist()
+        return Table(where, samples=samples, labels=labels, target=target, strings=strings)
     for name in wordy:
         count = len({cell for cell in inputs[name] if cell is not None})
         raise DataError(

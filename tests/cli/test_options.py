@@ -1,0 +1,36 @@
+"""Options about reading, as a record."""
+
+import click
+import pytest
+
+from gramsmith.cli.options import Reading, take_reading
+
+OPTIONS = {
+    **{"format": None, "delimiter": None, "no_header": False, "drop": (), "categorical": ()},
+    **{"strings": None, "labels": None, "missing": "error"},
+    **{"max_rows": None, "max_cols": None, "max_bytes": None},
+}
+
+
+def test_options_are_taken_out():
+    options = {**OPTIONS, "seed": 3}
+    assert take_reading(options) == Reading(**OPTIONS)
+    assert options == {"seed": 3}
+
+
+@pytest.mark.parametrize("spelling", ["\\t", "tab", "\t"])
+def test_tabs_may_be_spelled(tmp_path, spelling):
+    (tmp_path / "t.csv").write_text("a\tb\n1\t2\n")
+    how = Reading(**{**OPTIONS, "delimiter": spelling})
+    assert list(how.read(str(tmp_path / "t.csv")).columns) == ["a", "b"]
+
+
+def test_delimiters_are_one_character(tmp_path):
+    with pytest.raises(click.UsageError, match="one character"):
+        Reading(**{**OPTIONS, "delimiter": "::"}).read(str(tmp_path / "t.csv"))
+
+
+def test_caps_reach_the_reader(tmp_path):
+    (tmp_path / "t.csv").write_text("a\n1\n2\n")
+    with pytest.raises(ValueError, match="--max-rows"):
+        Reading(**{**OPTIONS, "max_rows": 1}).read(str(tmp_path / "t.csv"))
