@@ -9,8 +9,8 @@ import numpy as np
 from gramsmith.kernels import Kernel
 
 REMEDY = {
-    "the identity": 'Every sample resembles itself only: use measure="cka" or "fsm_loo" instead of '
-    '"fsm" or "kta", or early_stopping=True.',
+    "the identity": "Every sample resembles itself only: use a measure without the diagonal "
+    '("cka_debiased", "fsm_loo"), or more samples.',
     "constant": "All samples resemble each other, and what is left is linear or quadratic: "
     'use measure="cka" instead of "csm", or kernel="linear" if that is meant.',
 }
@@ -27,9 +27,9 @@ def degenerate(kernel: Kernel, X: Any, rows: int = 300) -> str | None:
     rows : int
         How many samples to look at, spread over X.
     """
-    if not kernel.is_stationary() or len(X) < 3:
+    if not kernel.is_stationary() or X.shape[0] < 3:
         return None
-    K = kernel(X[np.linspace(0, len(X) - 1, min(rows, len(X))).astype(int)])
+    K = kernel(X[np.linspace(0, X.shape[0] - 1, min(rows, X.shape[0])).astype(int)])
     n = len(K)
     between = float(K.sum() - np.trace(K)) / (n * (n - 1)) / float(np.trace(K) / n)
     if between < 1e-3:

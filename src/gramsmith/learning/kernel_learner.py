@@ -16,6 +16,7 @@ from gramsmith.kernels import Kernel, as_kernel
 from gramsmith.learning.ascent import SOLVERS, Ascent, Problem, Watch, maximise
 from gramsmith.learning.chart import Chart, make_chart
 from gramsmith.learning.criterion import check_measure, make_objective
+from gramsmith.learning.degenerate import REMEDY, degenerate
 from gramsmith.learning.objective import Array
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
@@ -189,6 +190,12 @@ class KernelLearner(BaseEstimator):
         self.n_iter_ = found.n_iter
         warn_unless_converged(found, "KernelLearner")
         self._warn_limits(chart, found.theta)
+        if kernel.requires_vector_input and (extreme := degenerate(kernel, X)):
+            warnings.warn(
+                f"KernelLearner: the kernel is nearly {extreme}. {REMEDY[extreme]}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     # ---- how ----------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def penalty_path(
     penalties : array of shape (m,), optional
         Default: twelve, spaced by a factor of two, up to where most features are out.
     learner : TransformLearner, optional
-        Its options are used; default ``TransformLearner()``.
+        Its options are used; default ``TransformLearner(random_state=0)``.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def penalty_path(
     array([0, 1])
     """
     X, y = check_X_y(X, y, dtype=(np.float64, np.float32), multi_output=True)
-    base = clone(learner) if learner is not None else TransformLearner()
+    base = clone(learner) if learner is not None else TransformLearner(random_state=0)
     base.set_params(structure="diagonal", early_stopping=False, batch_size=None)
     target = make_target(y, base.target, task=base.task)
     rng = check_random_state(base.random_state)
@@ -102,10 +102,8 @@ def penalty_path(
         if start.any():
             step = clone(base).set_params(l1=float(penalty), init=start)
             with warnings.catch_warnings():
-                # A penalty that removes every feature is the end of the path, no surprise.
-                warnings.filterwarnings(
-                    "ignore", "TransformLearner: the penalty", ConvergenceWarning
-                )
+                # A penalty that removes every feature, or shrinks all, is the end of the path.
+                warnings.filterwarnings("ignore", ".*(the penalty|degenerate)", ConvergenceWarning)
                 step.fit(X[learn], y[learn])
             start, value = np.diag(step.components_).copy(), step.value_
             score = watch.value(step.kernel_) if start.any() else np.nan
