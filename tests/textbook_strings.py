@@ -94,7 +94,7 @@ def weighted_degree(s, t, degree, shift=0):
     total = 0.0
     for d in range(1, degree + 1):
         beta = 2 * (degree - d + 1) / (degree * (degree + 1))
-        for l in range(shift + 1):  # noqa: E741
+        for l in range(shift + 1):
             for i in range(max(len(s), len(t))):
                 for x, z in ((s, t), (t, s)):
                     fits = i + l + d <= len(x) and i + d <= len(z)
