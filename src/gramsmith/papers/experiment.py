@@ -90,6 +90,7 @@ class Paper:
     ----------
     name : str
     title, authors, year : str
+        The year may be empty.
     summary : str
         What was found, in a few sentences.
     experiments : tuple of Experiment

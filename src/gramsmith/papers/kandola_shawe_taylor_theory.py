@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
 from sklearn.datasets import make_friedman1
 
 from gramsmith.evaluation import cka, kta, mmd
-from gramsmith.kernels import Gaussian
+from gramsmith.kernels import Gaussian, Kernel
+from gramsmith.learning import SpectralAligner, transductive_alignment
+from gramsmith.machines import KernelRidgeRegressor
 from gramsmith.papers.experiment import Findings, Run
 from gramsmith.papers.record import Record, check, compare
 from gramsmith.report.figure import Curve, Figure, Panel
@@ -185,13 +186,10 @@ def _spectral(rng: np.random.Generator) -> list[Record]:
         ]
     )
     consistent = float(np.abs(psi.T @ psi - G).max() / np.abs(G).max())
-    W = np.linalg.eigh(K)[1][:, -12:]
-    part = W[I]
-    rule = _alignment((part * ((part.T @ y[I]) ** 2 / np.sum(part**2, axis=0) ** 2)) @ part.T, y[I])
-    M, a = (part.T @ part) ** 2, (part.T @ y[I]) ** 2
-    L = np.linalg.cholesky(M + 1e-12 * np.eye(len(a)))
-    exact = nnls(L.T, np.linalg.solve(L, a))[0]
-    solved = _alignment((part * exact) @ part.T, y[I])
+    rule, solved = (
+        _alignment(transductive_alignment(K, y[I], I, rule, n_components=12)[np.ix_(I, I)], y[I])
+        for rule in ("diagonal", "exact")
+    )
     note = (
         f"training alignment: K {_alignment(K[np.ix_(I, I)], y[I]):.3f}, rule {rule:.3f}, "
         f"exact {solved:.3f}"
@@ -258,23 +256,15 @@ def noise(run: Run) -> Findings:
 
 def refine(X: Array, y: Array, train: int) -> dict[str, tuple[float, float]]:
     """Return held-out alignment and ridge error of K and of G at two relative thresholds."""
-    K = Gaussian(1.0)(X)
-    I, J = np.arange(train), np.arange(train, len(y))
-    t = y[I] - y[I].mean()
-    D, V = np.linalg.eigh(K[np.ix_(I, I)])
-    found = {"K": (K[np.ix_(I, I)], K[np.ix_(I, J)], K[np.ix_(J, J)])}
+    X_train, t, X_test, y_test = X[:train], y[:train], X[train:], y[train:]
+    kernels: dict[str, Kernel] = {"K": Gaussian(1.0)}
     for threshold in (1e-1, 1e-3):
-        kept = D > threshold * D[-1]
-        d, v = D[kept], V[:, kept]
-        alpha = (v.T @ t) ** 2
-        B = v.T @ K[np.ix_(I, J)]
+        aligner = SpectralAligner(Gaussian(1.0), threshold=threshold, task="regression")
         name = f"G, threshold {threshold:.0e}".replace("e-0", "e-")
-        found[name] = ((v * alpha) @ v.T, (v * (alpha / d)) @ B, (B.T * (alpha / d**2)) @ B)
+        kernels[name] = aligner.fit(X_train, t).kernel_
     results = {}
-    for name, (train_block, cross, test_block) in found.items():
-        path = RidgePath(train_block, y[I])
-        alpha = path.minimise(np.geomspace(1e-6, 1e2, 17) * np.mean(np.diag(train_block)))[0]
-        solution = path.solve(alpha)
-        mse = float(np.mean((y[J] - solution.intercept - solution.coef @ cross) ** 2))
-        results[name] = (kta(test_block, y[J], task="regression"), mse)
+    for name, kernel in kernels.items():
+        machine = KernelRidgeRegressor(kernel).fit(X_train, t)
+        mse = float(np.mean((y_test - machine.predict(X_test)) ** 2))
+        results[name] = (kta(kernel(X_test), y_test, task="regression"), mse)
     return results

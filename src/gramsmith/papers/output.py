@@ -85,7 +85,7 @@ def make_sections(
             Section(
                 paper.name,
                 paper.title,
-                f"{paper.authors} ({paper.year})",
+                f"{paper.authors} ({paper.year})" if paper.year else paper.authors,
                 paper.summary,
                 [Table(title, rows) for title, rows in tables.items()],
                 [figure for findings in mine for figure in findings.figures],

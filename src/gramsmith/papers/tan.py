@@ -241,8 +241,8 @@ def _slices(
     ]
     name = f"tan-figures-9-14-{label.replace(' ', '')}"
     caption = (
-        "The alignment peaks near sigma = 800, the recognition rate stays high long after: "
-        "consistent, but not the same."
+        "The alignment peaks near sigma = 750, the recognition rate near 1300 and it falls slowly: "
+        "related, but not the same."
     )
     return Figure(name, f"Figures 9 to 14, {label}", caption, panels)
 
@@ -292,7 +292,7 @@ PAPER = Paper(
     NAME,
     "A method of learning the kernel using the alignment",
     "Z. Tan, Y. Feng, K. Xu, K. She, X. Song",
-    "2012",
+    "",
     "Both tables reproduce in every cell: the classifier that the paper does not name is kernel "
     "interpolation, and the first columns of the tables are exchanged. The printed "
     "digits of figures 1 "

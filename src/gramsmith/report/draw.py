@@ -168,6 +168,7 @@ def _curve(ax: Any, curve: Curve, look: Theme, k: int, on_surface: bool) -> None
             linewidth=0.5,
             label=label,
             zorder=3,
+            clip_on=not on_surface,  # the best mixture may lie on the edge
             rasterized=many,
         )
     else:
