@@ -185,6 +185,14 @@ def test_interrupted_and_resumed(command, table, tmp_path, monkeypatch):
     assert (folder / "ranking.json").read_text() == (fresh / "ranking.json").read_text()
 
 
+def test_unknown_scores_offer_the_nearest(command, table):
+    done = command("rank", table, "-t", "y", "--scoring", "acuracy")
+    assert done.status == 2
+    assert "accuracy" in done.err
+    done = command("rank", table, "-t", "y", "--jobs", 0)
+    assert done.status == 2
+
+
 def test_resume_needs_a_folder(command, table):
     assert command("rank", table, "-t", "y", "--resume").status == 2
 

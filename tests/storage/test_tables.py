@@ -130,6 +130,13 @@ def test_fasta_with_labels(tmp_path):
         read_table(tmp_path / "s.fasta", labels=tmp_path / "few.csv")
 
 
+def test_labels_belong_to_files_without(people, tmp_path):
+    with pytest.raises(DataError, match=r"--labels goes with FASTA"):
+        read_table(people, target="label", labels=people)
+    with pytest.raises(DataError, match="folder"):
+        read_table(tmp_path)
+
+
 def test_label_files(tmp_path):
     (tmp_path / "l.csv").write_text("id,label\na,1\na,2\n")
     with pytest.raises(DataError, match="every identifier once"):

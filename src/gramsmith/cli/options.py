@@ -75,7 +75,9 @@ learning = _all(
         help="Seed of every random choice.",
     ),
     click.option("--sample", type=click.IntRange(10), metavar="N", help="Use at most N rows."),
-    click.option("--jobs", type=int, metavar="N", help="Threads; default one per core."),
+    click.option(
+        "--jobs", type=click.IntRange(1), metavar="N", help="Threads; default one per core."
+    ),
     click.option("--memory", type=click.FloatRange(1), metavar="MIB", help="Memory budget in MiB."),
 )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gramsmith.storage.cleaning import Target
     from gramsmith.storage.tables import Table
 
-NOT_CONVERGED = 4
+NOT_CONVERGED, INTERRUPTED = 4, 130
 SHOWN = 15
 
 
@@ -59,6 +59,7 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
     dry_run, force, resume = (options.pop(name) for name in ("dry_run", "force", "resume"))
     if resume and (output is None or force):
         raise click.UsageError("--resume goes on in the folder of -o, and not with --force.")
+    check_scoring(options["scoring"])
     if output is not None and not dry_run:
         prepare_folder(output, force=force, resume=resume)
     started = time.time()
@@ -76,13 +77,8 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
     try:
         ranking, remarks = work(table, goal, arguments, journal, quiet)
     except KeyboardInterrupt:
-        kept = f"{len(journal)} finished pieces of work are kept"
-        if output is not None:
-            say(
-                f"Interrupted: {kept} in {output / PROGRESS}. Go on with the same command and "
-                "--resume."
-            )
-        raise
+        say("Interrupted." if output is None else interruption(output, journal))
+        return INTERRUPTED
     if output is not None:
         about |= {"verdict": ranking.verdict, "gramsmith": "rank"}
         record = {
@@ -93,6 +89,26 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
         journal.close()
     show_ranking(ranking, remarks, output, as_json, quiet)
     return 0 if ranking.converged else NOT_CONVERGED
+
+
+def check_scoring(name: str | None) -> None:
+    """Refuse scores that scikit-learn does not have, with the nearest that it has."""
+    from difflib import get_close_matches
+
+    from sklearn.metrics import get_scorer_names
+
+    names = get_scorer_names()
+    if name is not None and name not in names:
+        near = ", ".join(get_close_matches(name, names, cutoff=0.5)) or "accuracy, f1, r2"
+        raise click.UsageError(f"scikit-learn has no score {name!r}. Among others it has {near}.")
+
+
+def interruption(folder: Path, journal: Journal) -> str:
+    """Return what to say when the user has pressed Ctrl-C."""
+    return (
+        f"Interrupted: {len(journal)} finished pieces of work are kept in {folder / PROGRESS}. "
+        "Go on with the same command and --resume."
+    )
 
 
 def load(

@@ -151,7 +151,14 @@ def read_table(
     (array([1., 2.]), ['red', 'blue'], ['no', 'yes'])
     """
     path, limits = Path(path), limits or Limits()
+    if path.is_dir():
+        raise DataError(f"Expected a file, got the folder {path}. Name a file inside it.")
     kind = format or guess_format(path)
+    if labels is not None and kind not in ("fasta", "npy"):
+        raise DataError(
+            f"{path.name}: --labels goes with FASTA and npy files; in a {kind} file the labels are "
+            "part of the file. Name them with --target."
+        )
     if kind in ("csv", "tsv", "parquet"):
         if kind == "parquet":
             columns = read_parquet(path, limits, texts=[*categorical, *_listed(strings)])
