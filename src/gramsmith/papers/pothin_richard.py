@@ -269,9 +269,7 @@ def _figure_1(split: Split, run: Run) -> Figure:
         ascent = fixed_steps("kta", split, start, ETA["ringnorm"], run.choose(700, 250))
         curves.append(Curve(f"sigma = {sigma:g}", np.arange(len(ascent.values)), ascent.values))
     panel = Panel("S from I/(2σ²), the printed start", "iteration", "alignment", curves)
-    caption = (
-        "All starts in this window climb to the same alignment; only the time to get there differs."
-    )
+    caption = "All starts in this window climb towards the same alignment; only the time to get there differs."
     return Figure(
         "pothin-richard-figure-1",
         "Figure 1: alignment by sigma, ringnorm",
@@ -304,9 +302,9 @@ def _figure_2(split: Split, ascent: Ascent, run: Run) -> Figure:
         ),
     ]
     caption = (
-        "The error is lowest where the held-out alignment peaks, after some forty steps, and then more "
-        "than doubles while the training alignment creeps to its optimum: the paper stops early, "
-        "but not early enough."
+        "The error is lowest where the held-out alignment peaks, after some forty steps, and then "
+        "more than doubles while the training alignment creeps to its optimum: the paper stops "
+        "early, but not early enough."
     )
     return Figure(
         "pothin-richard-figure-2",
