@@ -122,7 +122,7 @@ def _isolated(experiment: Experiment, run: Run) -> Findings:
         with one_blas_thread():
             findings = experiment.function(run)
     except DataError as error:
-        findings = Findings([absent(experiment.title, "", str(error))])
+        findings = Findings([absent(experiment.title, ", ".join(experiment.sets), str(error))])
     except Exception as error:
         note = f"{type(error).__name__}: {error}"
         findings = Findings([absent(experiment.title, "", note, "failed")])
