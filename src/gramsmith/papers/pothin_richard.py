@@ -269,7 +269,7 @@ def _figure_1(split: Split, run: Run) -> Figure:
         ascent = fixed_steps("kta", split, start, ETA["ringnorm"], run.choose(700, 250))
         curves.append(Curve(f"sigma = {sigma:g}", np.arange(len(ascent.values)), ascent.values))
     panel = Panel("S from I/(2σ²), the printed start", "iteration", "alignment", curves)
-    caption = "All starts in this window climb towards the same alignment; only the time it takes differs."
+    caption = "All these starts climb towards the same alignment; only the time differs."
     return Figure(
         "pothin-richard-figure-1",
         "Figure 1: alignment by sigma, ringnorm",
