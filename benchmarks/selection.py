@@ -87,7 +87,7 @@ def grid(task):
 
 
 def error(task, machine, X, y):
-    """Return the test error in percent: wrong answers, or the root mean square over the deviation."""
+    """Return the test error in percent: wrong answers, or root mean square over deviation."""
     found = machine.predict(X)
     if task == "classification":
         return 100.0 * float(np.mean(found != y))
@@ -118,10 +118,8 @@ def run(task, sets, folder):
         seconds = np.array([r[1] for r in results])
         n = len(load(folder, name, numbers[0])[1])
         e, s = errors.mean(axis=0), seconds.mean(axis=0)
-        print(
-            f"{name:<16} {n:>5}  {e[0]:8.2f} {e[1]:8.2f}   {s[0]:8.2f} {s[1]:8.2f}  {s[0] / s[1]:5.3f}"
-        )
-        sys.stdout.flush()
+        shown = f"{e[0]:8.2f} {e[1]:8.2f}   {s[0]:8.2f} {s[1]:8.2f}  {s[0] / s[1]:5.3f}"
+        print(f"{name:<16} {n:>5}  {shown}", flush=True)
         all_errors.append(errors)
         all_seconds.append(seconds)
     return np.vstack(all_errors), np.vstack(all_seconds)

@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 # (training block, its rows, test block, regularisers) -> predictions (a, test rows[, classes])
 Path = Callable[[Array, Array, Array, Array], Array]
 
-COARSE_C = 2.0 ** np.array([-3.0, 0.0, 3.0, 6.0])
+COARSE_C = 2.0 ** np.array([-2.0, 1.0, 4.0])
 FINE = 2.0**1.5  # neighbours of the best, on both sides
 COARSE_ALPHA = 10.0 ** np.array([-1.0, 0.0, 1.0])
 
@@ -181,12 +181,22 @@ def compete(
     left = [i for i in _contenders(found, judge) if in_time()]
     if not len(starts) or len(starts[0]) < 2:
         return found
-    tasks = [(i, np.array([found[i].parameter / FINE, found[i].parameter * FINE])) for i in left]  # type: ignore[union-attr]
+    tasks = [(i, _finer(found[i], starts[i])) for i in left]  # type: ignore[arg-type]
     for (i, values), F in zip(tasks, ordered_map(run, tasks, workers), strict=True):
         if F is not None:
             finer = _result(machine, values, F, judge, rows, tested, splits)
             found[i] = _better(found[i], finer)  # type: ignore[arg-type]
     return found
+
+
+def _finer(result: Result, coarse: Array) -> Array:
+    """Return the neighbours of the best regulariser; beyond the end of the path, a step further."""
+    low, high = result.parameter / FINE, result.parameter * FINE
+    if result.parameter == coarse[-1]:
+        return np.array([low, high, high * FINE])
+    if result.parameter == coarse[0]:
+        return np.array([low / FINE, low, high])
+    return np.array([low, high])
 
 
 def _contenders(found: Sequence[Result | None], judge: Judge) -> list[int]:

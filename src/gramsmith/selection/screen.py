@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from gramsmith.evaluation.advice import about_kernel, about_target
 from gramsmith.evaluation.result import Advice, Cell, Evaluation, jackknife
 from gramsmith.gram import Gram
 from gramsmith.measures import Measure, Undefined, get_measure
+from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.moments import Moments
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.judge import Judge
@@ -122,7 +124,10 @@ class Screen:
 
 def _value(measure: Measure, moments: Moments, goal: Target) -> float | None:
     try:
-        value = measure.value(moments, goal)
+        with warnings.catch_warnings():
+            # a constant kernel is mentioned in the advice, once and by name
+            warnings.simplefilter("ignore", ConstantKernelWarning)
+            value = measure.value(moments, goal)
     except Undefined:
         return None
     return float(value) if np.isfinite(value) else None

@@ -175,26 +175,25 @@ class Search:
 
     def _short_list(self) -> list[int]:
         """Return the candidates worth a contest: favourites of the measures and of the check."""
-        n = self.judge.n
         squared = np.array([check.squared for check in self.checks])
         loss = np.array([check.loss for check in self.checks])
-        leaders = 3 if n <= 2000 else 2
         by_square = np.argsort(squared, kind="stable")
         by_loss = np.lexsort((squared, loss))
-        best = by_loss[0]
+        chosen = [int(i) for i in (*by_square[:2], *by_loss[:2])]
         # whoever is beaten beyond doubt by all the data has no business in the contest
+        best = by_loss[0]
         allowance = loss[best] + 2.0 * self.checks[best].error
-        chosen = [int(i) for i in (*by_square[:leaders], *by_loss[:leaders])]
-        for name in self.favourites.values():
-            i = next(k for k, c in enumerate(self.candidates) if c.name == name)
-            if loss[i] <= allowance:
-                chosen.append(i)
-        return list(dict.fromkeys(chosen))[: 8 if n <= 2000 else 5]
+        place = {c.name: i for i, c in enumerate(self.candidates)}
+        liked = sorted({place[name] for name in self.favourites.values()}, key=lambda i: squared[i])
+        chosen += [i for i in liked if loss[i] <= allowance and i not in chosen][:2]
+        # a third leader where favourites and leaders are the same
+        chosen += [int(by_square[2])] if len(by_square) > 2 and len(set(chosen)) < 4 else []
+        return list(dict.fromkeys(chosen))
 
     def _compete(self, limit: int) -> dict[int, Result]:
         judge, found = self.judge, {}
         rows = judge.sample(min(CONTEST_ROWS, limit), salt=3)
-        folds = 5 if len(rows) <= 800 else 3
+        folds = 5 if len(rows) <= 600 else 3
         splits = judge.splits(rows, folds)
         Ks = self._grams(self.short, rows)
         keep = [self._recall(f"contest/{self.candidates[i].name}") for i in self.short]
@@ -311,9 +310,7 @@ class Search:
         if self.results:
             least = min(self.results, key=lambda i: (self.results[i].loss, self.checks[i].squared))
             best = self.results[least]
-            tied = {
-                i for i, r in self.results.items() if not contest.beaten(r, best, self.judge)
-            }
+            tied = {i for i, r in self.results.items() if not contest.beaten(r, best, self.judge)}
         order = sorted(range(len(self.candidates)), key=key)
         return order, tied or {order[0]}
 

@@ -1,0 +1,100 @@
+"""Candidates: by default, by name, as grids, as matrices, by view."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import gramsmith as gs
+from gramsmith.selection.candidates import (
+    coded_candidates,
+    default_candidates,
+    median_distances,
+    named_candidates,
+)
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(30, 4))
+
+
+def test_gaussian_path_doubles_gamma(X):
+    widths = [c.kernel.length_scale for c in default_candidates(X) if c.family == "gaussian"]
+    np.testing.assert_allclose(np.array(widths[:-1]) ** 2, 2.0 * np.array(widths[1:]) ** 2)
+
+
+def test_path_surrounds_the_median_distance(X):
+    widths = [c.kernel.length_scale for c in default_candidates(X) if c.family == "gaussian"]
+    assert min(widths) < median_distances(X)[0] < max(widths)
+
+
+def test_names_are_distinct(X):
+    names = [c.name for c in default_candidates(X)]
+    assert len(set(names)) == len(names)
+
+
+def test_sparse_has_no_city_block(X):
+    families = {c.family for c in default_candidates(sp.csr_array(X))}
+    assert "laplacian" not in families
+    assert "gaussian" in families
+
+
+def test_strings_get_string_kernels():
+    found = default_candidates(["abab", "bbaa", "abba"])
+    assert {"spectrum", "weighted degree"} <= {c.family for c in found}
+    assert all(np.isfinite(c.kernel(["abab", "bbaa"])).all() for c in found)
+
+
+def test_objects_without_kernels_are_refused():
+    with pytest.raises(TypeError, match="sample of type dict"):
+        default_candidates([{}, {}])
+
+
+def test_grid_and_names(X):
+    kernels = {"poly": (gs.Polynomial(), {"degree": [2, 3], "coef0": [0.0, 1.0]}), "lin": "linear"}
+    found, _ = named_candidates(kernels, (X,))
+    assert len(found) == 5
+    assert found[-1].name == "lin"
+    assert {c.family for c in found[:4]} == {"poly"}
+
+
+def test_auto_in_a_list_adds_the_defaults(X):
+    found, _ = named_candidates(["auto", gs.Constant(1.0) + gs.Linear()], (X,))
+    assert len(found) == len(default_candidates(X)) + 1
+
+
+def test_matrix_becomes_a_view(X):
+    found, views = named_candidates({"mine": X @ X.T, "rbf": "rbf"}, (X,))
+    assert isinstance(found[0].kernel, gs.Precomputed)
+    assert views[found[0].view].shape == (30, 30)
+
+
+def test_matrix_of_the_wrong_size_is_refused(X):
+    with pytest.raises(ValueError, match="matrix of 30 samples"):
+        named_candidates([np.eye(7)], (X,))
+
+
+def test_one_kernel_per_view(X):
+    found, _ = named_candidates(["linear", "rbf"], (X, X[:, :1]))
+    assert [c.view for c in found] == [0, 1]
+    with pytest.raises(ValueError, match="one kernel per view"):
+        named_candidates(["linear"], (X, X))
+
+
+def test_empty_list_is_refused(X):
+    with pytest.raises(ValueError, match="at least one kernel"):
+        named_candidates([], (X,))
+
+
+def test_coded_candidates_are_marked(X):
+    assert all(c.name.endswith(", categories") for c in coded_candidates(X, 1))
+
+
+def test_user_kernel_is_not_shared(X):
+    kernel = gs.Gaussian(2.0)
+    found, _ = named_candidates([kernel], (X,))
+    assert found[0].kernel is not kernel
+
+
+def test_identical_rows_have_a_distance():
+    assert median_distances(np.ones((5, 2))) == (1.0, 1.0)

@@ -1,0 +1,95 @@
+"""Judge: losses, folds, thresholds, samples."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import TimeSeriesSplit
+
+from gramsmith.selection.judge import Judge
+
+BINARY = np.array([0, 1] * 20)
+
+
+def test_plain_loss_is_the_share_of_errors():
+    judge = Judge("classification", BINARY, np.array(["a", "b"]))
+    f = np.where(BINARY == 1, 1.0, -1.0)
+    f[:4] *= -1
+    assert judge.loss(f, np.arange(40)) == pytest.approx(0.1)
+
+
+def test_named_score_is_scikit_learns(rng):
+    y = (rng.random(40) < 0.2).astype(int)
+    judge = Judge("classification", y, np.array(["a", "b"]), scoring="balanced_accuracy")
+    f = rng.normal(size=40)
+    assert judge.loss(f, np.arange(40)) == pytest.approx(-balanced_accuracy_score(y, f > 0))
+
+
+def test_threshold_is_tuned_where_the_score_asks(rng):
+    y = (rng.random(400) < 0.1).astype(int)
+    judge = Judge("classification", y, np.array([0, 1]), scoring="balanced_accuracy")
+    f = y + rng.normal(size=400) - 1.5  # a machine that hardly ever says 1
+    assert judge.tunes_threshold
+    cut = judge.best_threshold(f, np.arange(400))
+    assert judge.loss(f, np.arange(400), cut) < judge.loss(f, np.arange(400)) - 0.05
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy", "roc_auc"])
+def test_other_scores_keep_the_threshold(scoring):
+    assert not Judge("classification", BINARY, np.array([0, 1]), scoring=scoring).tunes_threshold
+
+
+def test_groups_stay_together():
+    groups = np.repeat(np.arange(8), 5)
+    judge = Judge("classification", BINARY, np.array([0, 1]), groups=groups)
+    assert not judge.exchangeable
+    for train, test in judge.splits(np.arange(40), 4):
+        assert not set(groups[train]) & set(groups[test])
+
+
+def test_one_group_is_refused():
+    judge = Judge("classification", BINARY, np.array([0, 1]), groups=np.zeros(40))
+    with pytest.raises(ValueError, match="two groups"):
+        judge.splits(np.arange(40), 4)
+
+
+def test_splitter_of_the_user():
+    judge = Judge("regression", np.arange(20.0), cv=TimeSeriesSplit(3))
+    splits = judge.splits(np.arange(20), 5)
+    assert len(splits) == 3
+    assert all(train.max() < test.min() for train, test in splits)
+
+
+def test_rare_class_limits_the_folds():
+    y = np.array([0] * 20 + [1] * 3)
+    assert len(Judge("classification", y, np.array([0, 1])).splits(np.arange(23), 5)) == 3
+
+
+def test_sample_keeps_every_class(rng):
+    y = np.array([0] * 990 + [1] * 10)
+    rows = Judge("classification", y, np.array([0, 1])).sample(100)
+    assert set(y[rows]) == {0, 1}
+    assert abs(len(rows) - 100) <= 2
+    assert (np.diff(rows) > 0).all()
+
+
+def test_class_weight_multiplies_sample_weight():
+    judge = Judge(
+        "classification",
+        np.array([0, 0, 1]),
+        np.array(["a", "b"]),
+        np.array([1.0, 2.0, 3.0]),
+        {"b": 5.0},
+    )
+    assert judge.weights.tolist() == [1.0, 2.0, 15.0]
+
+
+def test_regression_loss():
+    judge = Judge("regression", np.array([0.0, 2.0]))
+    assert judge.loss(np.array([1.0, 2.0]), np.arange(2)) == 0.5
+    r2 = Judge("regression", np.array([0.0, 2.0]), scoring="neg_median_absolute_error")
+    assert r2.loss(np.array([1.0, 2.0]), np.arange(2)) == 0.5
+
+
+def test_three_classes_have_a_column_each():
+    judge = Judge("classification", np.array([0, 1, 2]), np.array(list("abc")))
+    assert judge.codes.tolist() == [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]

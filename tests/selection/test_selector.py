@@ -1,0 +1,92 @@
+"""KernelSelector: scikit-learn's contract, honest nesting, both tasks."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramsmith as gs
+
+FEW = ["linear", "rbf"]
+WEIGHTS = "folds and samples of the selection are drawn over rows, repeated or not"
+
+
+def expected(selector):
+    found = {
+        "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
+        "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
+    }
+    if selector.task == "auto":
+        found["check_classifiers_regression_target"] = "real targets are a regression task"
+    return found
+
+
+SELECTORS = [
+    gs.KernelSelector(FEW, n_jobs=1),
+    gs.KernelSelector(FEW, task="regression", n_jobs=1),
+]
+
+
+@parametrize_with_checks(SELECTORS, expected_failed_checks=expected)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def test_selection_inside_fit_is_unbiased(rng):
+    # random labels: whatever is chosen must score at chance on fresh folds
+    X, y = rng.normal(size=(120, 5)), rng.integers(0, 2, 120)
+    scores = cross_val_score(gs.KernelSelector(FEW), X, y, cv=4)
+    assert abs(scores.mean() - 0.5) < 0.17
+
+
+def test_in_a_pipeline(circle):
+    X, y = circle
+    model = make_pipeline(StandardScaler(), gs.KernelSelector(FEW)).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert model[-1].best_kernel_ is model[-1].ranking_.best_kernel
+
+
+def test_real_targets_are_values(wave):
+    X, y = wave
+    selector = gs.KernelSelector(FEW).fit(X, y)
+    assert selector.score(X, y) > 0.5
+    assert not hasattr(selector, "classes_")
+
+
+def test_kind_follows_the_task():
+    assert is_classifier(gs.KernelSelector())
+    assert is_regressor(gs.KernelSelector(task="regression"))
+    assert not hasattr(gs.KernelSelector(task="regression"), "decision_function")
+
+
+def test_frames_by_name(circle):
+    X, y = circle
+    selector = gs.KernelSelector(FEW).fit(X, y)
+    assert selector.feature_names_in_.tolist() == ["first", "second", "noise"]
+    f = selector.decision_function(X)
+    assert (selector.decision_function(X[["noise", "second", "first"]]) == f).all()
+
+
+def test_strings():
+    X = ["abab", "baba", "abba", "bbab", "cdcd", "dcdc", "cddc", "ddcd"] * 3
+    y = (["ab"] * 4 + ["cd"] * 4) * 3
+    assert gs.KernelSelector().fit(X, y).predict(["abb", "cdd"]).tolist() == ["ab", "cd"]
+
+
+def test_clone_forgets(circle):
+    fitted = gs.KernelSelector(FEW).fit(*circle)
+    assert not hasattr(clone(fitted), "ranking_")
+
+
+def test_groups_reach_the_folds(rng):
+    X = rng.normal(size=(60, 2))
+    selector = gs.KernelSelector(FEW).fit(X, X[:, 0] > 0, groups=np.arange(60) // 5)
+    assert not selector.ranking_._hunt.judge.exchangeable
+
+
+def test_missing_target_is_named(rng):
+    with pytest.raises(ValueError, match="requires y"):
+        gs.KernelSelector().fit(rng.normal(size=(5, 2)), None)

@@ -1,0 +1,75 @@
+"""The check: leave-one-out on landmarks finds the right bandwidth; groups stay together."""
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+from gramsmith.selection.candidates import Candidate, default_candidates
+from gramsmith.selection.judge import Judge
+from gramsmith.selection.samples import Samples
+from gramsmith.selection.verify import check_candidates, count_landmarks
+from gramsmith.solvers import RidgePath
+
+
+@pytest.fixture
+def checkerboard(rng):
+    X = rng.uniform(-2, 2, size=(300, 2))
+    return X, (np.floor(X).sum(axis=1) % 2).astype(int)
+
+
+def test_prefers_the_kernel_that_can(checkerboard):
+    X, y = checkerboard
+    candidates = default_candidates(X)
+    checks = check_candidates(
+        candidates, Samples((X,)), Judge("classification", y, np.array([0, 1]))
+    )
+    loss = {c.name: check.loss for c, check in zip(candidates, checks, strict=True)}
+    assert min(loss, key=loss.get).startswith(("Gaussian", "Laplacian", "Matérn"))
+    assert loss["linear"] > 0.35
+
+
+def test_all_landmarks_give_exact_leave_one_out(rng):
+    X = rng.normal(size=(50, 2))
+    y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=50)
+    kernel = gs.Gaussian(1.0)
+    [check] = check_candidates(
+        [Candidate("g", kernel, "g")], Samples((X,)), Judge("regression", y), landmarks=50
+    )
+    alpha = check.alpha * check.spread * 50
+    exact = RidgePath(kernel(X), y).loo_errors([alpha])[0]
+    assert check.squared == pytest.approx(exact, rel=1e-5)
+
+
+def test_workers_change_nothing(checkerboard):
+    X, y = checkerboard
+    judge = Judge("classification", y, np.array([0, 1]))
+    one, two = (
+        check_candidates(default_candidates(X)[:6], Samples((X,)), judge, workers=w) for w in (1, 2)
+    )
+    assert [c.plain() for c in one] == [c.plain() for c in two]
+
+
+def test_groups_are_not_leaked(rng):
+    # twins with equal labels at random: leave-one-out would be perfect, grouped folds are not
+    X = np.repeat(rng.normal(size=(60, 3)), 2, axis=0)
+    y = np.repeat(rng.integers(0, 2, 60), 2)
+    narrow = [Candidate("g", gs.Gaussian(0.05), "g")]
+    leaky = Judge("classification", y, np.array([0, 1]))
+    fair = Judge("classification", y, np.array([0, 1]), groups=np.repeat(np.arange(60), 2))
+    assert check_candidates(narrow, Samples((X,)), leaky)[0].loss < 0.1
+    assert check_candidates(narrow, Samples((X,)), fair)[0].loss > 0.3
+
+
+def test_errors_of_every_sample(checkerboard):
+    X, y = checkerboard
+    judge = Judge("classification", y, np.array([0, 1]))
+    [check] = check_candidates(default_candidates(X)[:1], Samples((X,)), judge, keep=True)
+    assert check.each.shape == check.wrong.shape == (300,)
+    assert check.each.mean() == pytest.approx(check.squared)
+
+
+def test_number_of_landmarks_grows_slowly():
+    counts = [count_landmarks(n) for n in (50, 400, 3000, 10**6)]
+    assert counts[0] == 50
+    assert counts == sorted(counts)
+    assert counts[-1] == 800

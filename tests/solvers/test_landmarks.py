@@ -1,0 +1,59 @@
+"""Ridge on landmarks: with all samples as landmarks it is kernel ridge regression."""
+
+import numpy as np
+import pytest
+
+from gramsmith.solvers import RidgePath
+from gramsmith.solvers.landmarks import inverse_root, landmark_path
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.normal(size=(40, 3))
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    return np.exp(-D / 4), np.sin(X[:, 0])[:, None] + 0.1 * rng.normal(size=(40, 1))
+
+
+def whole(K):
+    return lambda: [(slice(0, 15), K[:15]), (slice(15, 40), K[15:])]
+
+
+def test_all_landmarks_are_kernel_ridge(problem):
+    K, y = problem
+    path = landmark_path(K, whole(K), y)
+    exact = RidgePath(K, y[:, 0])
+    coef, intercept = path.solve(0.3)
+    known = exact.solve(0.3)
+    np.testing.assert_allclose(K @ coef[:, 0] + intercept, K @ known.coef + known.intercept, atol=1e-6)
+
+
+def test_leave_one_out_is_exact(problem):
+    K, y = problem
+    m = np.arange(0, 40, 4)
+    path = landmark_path(K[np.ix_(m, m)], whole(K[:, m]), y)
+    found = path.loo_residuals(K[:, m], y, np.array([0.1, 1.0]))
+    for i in (0, 7, 39):
+        keep = np.arange(40) != i
+        part = landmark_path(K[np.ix_(m, m)], lambda k=keep: [(slice(None), K[k][:, m])], y[keep])
+        for a, alpha in enumerate((0.1, 1.0)):
+            coef, intercept = part.solve(alpha)
+            np.testing.assert_allclose(found[a, i], y[i] - K[i, m] @ coef - intercept, atol=1e-6)
+
+
+def test_weights_are_repetitions(problem):
+    K, y = problem
+    m = np.arange(0, 40, 5)
+    w = np.ones(40)
+    w[:3] = 2.0
+    twice = np.r_[np.arange(40), np.arange(3)]
+    weighted = landmark_path(K[np.ix_(m, m)], lambda: [(slice(None), K[:, m])], y, w)
+    repeated = landmark_path(K[np.ix_(m, m)], lambda: [(slice(None), K[twice][:, m])], y[twice])
+    for a, b in zip(weighted.solve(0.5), repeated.solve(0.5), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-8)
+
+
+def test_inverse_root_of_singular_and_indefinite():
+    R = inverse_root(np.ones((3, 3)))
+    np.testing.assert_allclose(np.ones((1, 3)) @ R @ R.T @ np.ones((3, 1)), 1.0, atol=1e-6)
+    R = inverse_root(np.diag([1.0, -1.0]))
+    assert np.isfinite(R).all()
