@@ -42,43 +42,48 @@ NCA = "NeighborhoodComponentsAnalysis(max_iter=1).fit(X, y)"
 STARTS = {"diagonal": f"np.ones({P})", "full": f"np.eye({P})"}
 
 
-def nca_iteration(X: np.ndarray, y: np.ndarray) -> float:
-    """Return the seconds of one value and gradient of NCA, the shortest of those of a fit."""
+class TimedNCA(NeighborhoodComponentsAnalysis):  # type: ignore[misc]
+    """NCA that notes how long each value and gradient takes."""
 
-    class Timed(NeighborhoodComponentsAnalysis):  # type: ignore[misc]
-        seconds: list[float] = []  # noqa: RUF012
+    def _loss_grad_lbfgs(self, *arguments: object) -> object:
+        start = time.perf_counter()
+        result = super()._loss_grad_lbfgs(*arguments)
+        SECONDS.append(time.perf_counter() - start)
+        return result
 
-        def _loss_grad_lbfgs(self, *arguments: object) -> object:
-            start = time.perf_counter()
-            result = super()._loss_grad_lbfgs(*arguments)
-            Timed.seconds.append(time.perf_counter() - start)
-            return result
 
-    Timed(max_iter=3).fit(X, y)
-    return min(Timed.seconds)
+SECONDS: list[float] = []
 
 
 def against_nca(n: int = 5000) -> list[Row]:
-    """Compare value and gradient per iteration, and the memory of it, on the same samples."""
+    """Compare value and gradient per iteration, and the memory of it, on the same samples.
+
+    `TransformLearner` uses float32 tiles at this size; the figures of float64 stand beside them.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, P))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    target = make_target(y)
-    theirs = nca_iteration(X, y)
+    ours: dict[tuple[str, str], float] = {}
+    for _ in range(3):  # in turns, so that a disturbance of the machine meets both
+        TimedNCA(max_iter=1).fit(X, y)
+        for name, S in (("diagonal", np.ones(P)), ("full", np.eye(P))):
+            kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(0.15 * S)
+            for dtype in ("float32", "float64"):
+                objective = make_objective("cka", X, make_target(y), memory=MEMORY, dtype=dtype)
+                seconds = best(lambda o=objective, k=kernel: o.value_and_gradient(k), 4)
+                ours[name, dtype] = min(seconds, ours.get((name, dtype), np.inf))
+    theirs = min(SECONDS)
     large = extra_memory(SETUP.format(n=n, S=STARTS["full"]), NCA)
     rows = [
         Row(f"NCA, n = {n}: value and gradient", f"{theirs:.3g} s", "", None),
         Row(f"NCA, n = {n}: extra memory", f"{large:.0f} MiB", "", None),
     ]
-    for name, S in (("diagonal", np.ones(P)), ("full", np.eye(P))):
-        kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(0.15 * S)
-        for dtype in (np.float64, np.float32):
-            objective = make_objective("cka", X, target, memory=MEMORY, dtype=dtype)
-            seconds = best(lambda o=objective, k=kernel: o.value_and_gradient(k), 7)
-            label = f"CKA, {name} S, {np.dtype(dtype).name}"
-            rows.append(at_least(f"{label}: time, NCA / ours", theirs / seconds, 10.0))
-        code = GRADIENT.format(memory=MEMORY)
-        small = extra_memory(SETUP.format(n=n, S=STARTS[name]), code)
+    for name in STARTS:
+        ratio = theirs / ours[name, "float32"]
+        rows.append(at_least(f"CKA, {name} S: time, NCA / ours", ratio, 10.0))
+        ratio = theirs / ours[name, "float64"]
+        rows.append(Row(f"CKA, {name} S, float64 tiles: NCA / ours", f"{ratio:.3g} x", "", None))
+        small = extra_memory(SETUP.format(n=n, S=STARTS[name]), GRADIENT.format(memory=MEMORY))
         rows.append(at_least(f"CKA, {name} S: memory, NCA / ours", large / max(small, 1.0), 10.0))
     return rows
 
