@@ -1,7 +1,8 @@
 """What all machines share: samples, weights, the kernel, and the expansion they end as.
 
-Every machine is, once fitted, a kernel expansion F(x) = Σ_s k(x, x_s) coefficients_s + intercept over
-some of its training samples. The fitted state is plain: arrays, numbers, strings and the kernel.
+Every machine is, once fitted, a kernel expansion F(x) = Σ_s k(x, x_s) coefficients_s + intercept
+over some of its training samples. The fitted state is plain: arrays, numbers, strings and the
+kernel.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ class Training:
         return np.ones(self.n) if self.w is None else self.w
 
 
-class KernelMachine(BaseEstimator):  # type: ignore[misc]
+class KernelMachine(BaseEstimator):
     """Base class of all machines.
 
-    Subclasses take `kernel` as their first parameter, call `_begin` at the head of `fit`, and `_keep`
-    at its end.
+    Subclasses take `kernel` as their first parameter, call `_begin` at the head of `fit`, and
+    `_keep` at its end.
     """
 
     kernel: Any
@@ -130,8 +131,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             )
         if n < 2:
             raise ValueError(
-                f"{type(self).__name__}: expected at least 2 samples, got 1 sample (n_samples = 1). "
-                "Add training samples."
+                f"{type(self).__name__}: expected at least 2 samples, got 1 sample "
+                "(n_samples = 1). Add training samples."
             )
         self.n_samples_fit_ = n
         w = None if sample_weight is None else check_weights(sample_weight, n)
@@ -255,7 +256,10 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             elif self._is_pairwise():
                 yield rows, np.asarray(X[rows], dtype=np.float64)[:, self.support_]
             else:
-                yield rows, self.kernel_(_alike(X[rows], self.support_samples_), self.support_samples_)
+                yield (
+                    rows,
+                    self.kernel_(_alike(X[rows], self.support_samples_), self.support_samples_),
+                )
 
     def _expand(self, X: Any) -> Array:
         """Return Σ_s k(x, x_s) coefficients_s + intercept, shape (n, outputs)."""
@@ -266,7 +270,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         return out
 
 
-class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
+class KernelClassifier(ClassifierMixin, KernelMachine):
     """Base class of the classifiers: decision values, and the class of the largest."""
 
     classes_: Array
@@ -319,8 +323,8 @@ def check_number(who: Any, name: str, *, low: float = 0.0, equal: bool = False) 
     number = isinstance(value, int | float | np.integer | np.floating) and np.isfinite(value)
     if not number or value < low or (value == low and not equal):
         raise ValueError(
-            f"{type(who).__name__}: expected {name} {'>=' if equal else '>'} {low:g}, got {value!r}. "
-            f"Use a number such as {name}={low + 1:g}."
+            f"{type(who).__name__}: expected {name} {'>=' if equal else '>'} {low:g}, got "
+            f"{value!r}. Use a number such as {name}={low + 1:g}."
         )
 
 
@@ -365,7 +369,8 @@ def _as_samples(X: Any) -> Array:
             raise ValueError("Expected a sequence of samples, got a scalar. Pass a list.")
     elif isinstance(X, str) or not hasattr(X, "__len__"):
         raise ValueError(
-            f"Expected a sequence of samples, got {type(X).__name__}. Wrap single samples in a list."
+            f"Expected a sequence of samples, got {type(X).__name__}. "
+            "Wrap single samples in a list."
         )
     if not (X.shape[0] if hasattr(X, "shape") else len(X)):
         raise ValueError("Expected at least one sample, got 0 sample(s). Pass some samples.")

@@ -144,8 +144,8 @@ def _boundary(
 def _untie(t: float, upper: Array, lower: Array, noise: float) -> float:
     """Move the threshold off training values that lie on it, to the side that favours them.
 
-    A class without spread has its mean, and so all of its values, on the threshold. The bound counts
-    ties as errors of both classes, so it stays valid.
+    A class without spread has its mean, and so all of its values, on the threshold. The bound
+    counts ties as errors of both classes, so it stays valid.
     """
     values = np.concatenate([upper, lower])
     if np.min(np.abs(values - t)) > noise:

@@ -55,7 +55,9 @@ def _axes(K: Array, codes: Array, w: Array, alpha: float, C: int) -> _Axes:
     # C means span at most C - 1 directions; the rest is rounding.
     keep = np.argsort(-values)[: C - 1]
     keep = keep[values[keep] > 1e-12 * max(values.max(), np.finfo(float).tiny)]
-    return _Axes(A @ (prior[:, None] * V[:, keep] / np.sqrt(values[keep])), values[keep], factor.jitter)
+    return _Axes(
+        A @ (prior[:, None] * V[:, keep] / np.sqrt(values[keep])), values[keep], factor.jitter
+    )
 
 
 def fisher_criterion(K: Array, y: Any, alpha: float = 1e-3) -> float:
@@ -88,28 +90,26 @@ def fisher_criterion(K: Array, y: Any, alpha: float = 1e-3) -> float:
     K = np.asarray(K, dtype=np.float64)
     if len(classes) < 2 or K.shape != (len(codes), len(codes)) or not alpha > 0:
         raise ValueError(
-            f"Expected a Gram matrix of n samples, n labels of two or more classes and alpha > 0, got "
-            f"shapes {K.shape} and {codes.shape}, {len(classes)} class(es) and alpha={alpha!r}."
+            f"Expected a Gram matrix of n samples, n labels of two or more classes and alpha > 0, "
+            f"got shapes {K.shape} and {codes.shape}, {len(classes)} class(es) and alpha={alpha!r}."
         )
     return float(_axes(K, codes, np.ones(len(K)), alpha, len(classes)).criteria.sum())
 
 
-class KernelFisherDiscriminant(  # type: ignore[misc]
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClassifier
-):
+class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClassifier):
     r"""Kernel Fisher discriminant analysis.
 
     .. math:: \max_w \frac{w'S_b\,w}{w'(S_w + \mu I)\,w}, \qquad \mu = \alpha\,\mathrm{tr}\,S_t
 
-    in feature space, with S_b, S_w and S_t the covariances between, within and regardless of classes.
-    New samples are classified by the Gaussian with the common covariance S_w + μI, which gives
-    probabilities, and can be drawn on the axes.
+    in feature space, with S_b, S_w and S_t the covariances between, within and regardless of
+    classes. New samples are classified by the Gaussian with the common covariance S_w + μI, which
+    gives probabilities, and can be drawn on the axes.
 
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative eigenvalues
-        of a kernel that is not positive definite are set to zero, with a warning.
+        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
+        eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     alpha : float, default=1e-3
         Regulariser, in units of the total variance in feature space.
     n_jobs : int, optional
@@ -142,8 +142,8 @@ class KernelFisherDiscriminant(  # type: ignore[misc]
 
     References
     ----------
-    S. Mika et al., "Fisher discriminant analysis with kernels", Neural Networks for Signal Processing
-    1999.
+    S. Mika et al., "Fisher discriminant analysis with kernels", Neural Networks for Signal
+    Processing 1999.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class KernelFisherDiscriminant(  # type: ignore[misc]
     >>> X, y = load_iris(return_X_y=True)
     >>> machine = gs.KernelFisherDiscriminant(gs.Gaussian(2.0)).fit(X, y)
     >>> machine.transform(X).shape, round(machine.score(X, y), 2)
-    ((150, 2), 0.98)
+    ((150, 2), 0.99)
     """
 
     def __init__(

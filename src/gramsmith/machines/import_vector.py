@@ -92,9 +92,10 @@ class ImportVectorClassifier(KernelClassifier):
     .. math:: \min_{S, a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'K_{SS}\,a, \qquad
               f = b + K_{:S}\,a
 
-    with the logistic (several classes: multinomial) loss. Samples enter S one at a time, each time the
-    one with which a Newton step lowers the objective most, until that gains next to nothing. The
-    result has the probabilities of kernel logistic regression and the sparsity of an SVM or better.
+    with the logistic (several classes: multinomial) loss. Samples enter S one at a time, each time
+    the one with which a Newton step lowers the objective most, until that gains next to nothing.
+    The result has the probabilities of kernel logistic regression and the sparsity of an SVM or
+    better.
 
     Parameters
     ----------
@@ -111,7 +112,8 @@ class ImportVectorClassifier(KernelClassifier):
     max_points : int, optional
         Most import points; default all.
     max_candidates : int, optional
-        Draw this many samples as candidates, which bounds memory by n x max_candidates; default all.
+        Draw this many samples as candidates, which bounds memory by n x max_candidates; default
+        all.
     max_iter : int, default=100
         Most Newton steps per fit.
     random_state : int, RandomState or None
@@ -226,7 +228,10 @@ class ImportVectorClassifier(KernelClassifier):
         best = int(np.argmin(deviances))
         self.path_deviances_ = np.array(deviances)
         self.path_sizes_ = np.array([len(stage.chosen) for stage in stages])
-        self._finish(train, pool, stages[best], float(self.alphas_[best]))
+        alpha = float(self.alphas_[best])
+        # The points of larger regularisers came along the path; alone, this one needs fewer.
+        stage = stages[best] if best == 0 else self._grow(problem, alpha, [])
+        self._finish(train, pool, stage, alpha)
         return self
 
     def _check_parameters(self) -> Array:

@@ -22,16 +22,16 @@ class L2SVC(KernelClassifier):
     .. math:: \|w\|^2 = \max_{a \ge 0,\ y'a = 0} 2\,1'a - (a*y)'(K + I/C)(a*y), \qquad
               f(x) = \sum_i a_i y_i k(x_i, x) + b
 
-    Training adds I/C to the kernel, prediction does not. With the radius R of the smallest ball around
-    the samples, R²|w|² bounds the number of leave-one-out errors. Several classes are decided by one
-    machine per pair.
+    Training adds I/C to the kernel, prediction does not. With the radius R of the smallest ball
+    around the samples, R²|w|² bounds the number of leave-one-out errors. Several classes are
+    decided by one machine per pair.
 
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative eigenvalues
-        of a kernel that is not positive definite are set to zero, with a warning; then every training
-        sample stays in the expansion.
+        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
+        eigenvalues of a kernel that is not positive definite are set to zero, with a warning; then
+        every training sample stays in the expansion.
     C : float, default=1.0
         Penalty of the squared slacks.
     radius : bool, default=True
@@ -120,7 +120,7 @@ class L2SVC(KernelClassifier):
         coefficients, biases = np.zeros((train.n, len(pairs))), np.zeros(len(pairs))
         norms, radii = np.zeros(len(pairs)), np.zeros(len(pairs))
         self.n_iter_, self.jitter_ = 0, 0.0
-        options = {"max_iter": int(self.max_iter)}
+        steps = int(self.max_iter)
         for k, (a, b) in enumerate(pairs):
             # A positive value means class a, but with two classes the second, as everywhere.
             first, second = (b, a) if classes == 2 else (a, b)
@@ -128,18 +128,18 @@ class L2SVC(KernelClassifier):
             part = K if len(rows) == train.n else K[np.ix_(rows, rows)]
             w = None if train.w is None else train.w[rows]
             sign = np.where(train.y[rows] == first, 1.0, -1.0)
-            found = solve_l2svm(part, sign, float(self.C), sample_weight=w, **options)
+            found = solve_l2svm(part, sign, float(self.C), sample_weight=w, max_iter=steps)
             warn_unless_converged(found, f"L2SVC (classes {second} and {first})")
-            solved = [found]
             coefficients[rows, k] = np.where(found.a > 1e-8 * found.a.max(), found.coef, 0.0)
             biases[k], norms[k] = found.bias, found.w2
+            self.n_iter_ = max(self.n_iter_, found.n_iter)
+            self.jitter_ = max(self.jitter_, found.jitter)
             if self.radius:
-                ball = solve_ball(part, float(self.C), sample_weight=w, **options)
+                ball = solve_ball(part, float(self.C), sample_weight=w, max_iter=steps)
                 warn_unless_converged(ball, "L2SVC (enclosing ball)")
                 radii[k] = ball.r2
-                solved.append(ball)
-            self.n_iter_ = max(self.n_iter_, *(s.n_iter for s in solved))
-            self.jitter_ = max(self.jitter_, *(s.jitter for s in solved))
+                self.n_iter_ = max(self.n_iter_, ball.n_iter)
+                self.jitter_ = max(self.jitter_, ball.jitter)
         self.squared_norms_, self.margins_ = norms, 1.0 / np.sqrt(norms)
         if self.radius:
             self.squared_radii_, self.radius_margin_bounds_ = radii, radii * norms

@@ -32,15 +32,16 @@ class KernelLogisticRegression(KernelClassifier):
 
     .. math:: \min_{a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'Ka, \qquad f = Ka + b
 
-    with the logistic loss, multinomial for several classes, by Newton's method. Its probabilities are
-    calibrated by construction: they minimise a proper score. Other losses give other machines of the
-    same family (least squares, L2-SVM, SVM); with several classes they go one against the rest.
+    with the logistic loss, multinomial for several classes, by Newton's method. Its probabilities
+    are calibrated by construction: they minimise a proper score. Other losses give other machines
+    of the same family (least squares, L2-SVM, SVM); with several classes they go one against the
+    rest.
 
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative eigenvalues
-        of a kernel that is not positive definite are set to zero, with a warning.
+        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
+        eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     alpha : float, default=1.0
         Regulariser; one over C of an SVM.
     loss : {"logistic", "squared", "squared_hinge", "hinge"}, default="logistic"
@@ -80,7 +81,7 @@ class KernelLogisticRegression(KernelClassifier):
     >>> machine = gs.KernelLogisticRegression(gs.Gaussian(1.0), alpha=0.1).fit(X, y)
     >>> machine.predict_proba([[1.5], [3.0]]).round(2)
     array([[0.5 , 0.5 ],
-           [0.08, 0.92]])
+           [0.11, 0.89]])
     """
 
     def __init__(
@@ -153,7 +154,7 @@ class KernelLogisticRegression(KernelClassifier):
         self._keep(train, kept(np.hstack(A)), np.concatenate(b))
         return self
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities; only with the logistic loss.
 
@@ -169,7 +170,7 @@ class KernelLogisticRegression(KernelClassifier):
         f = self.decision_function(X)
         return make_loss("logistic" if f.ndim == 1 else "multinomial").probability(f)
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
         """Return logarithms of class probabilities; only with the logistic loss.
 

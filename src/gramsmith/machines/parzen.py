@@ -20,9 +20,9 @@ class ParzenClassifier(KernelClassifier):
     .. math:: f(x) = \sum_i v_i y_i k(x_i, x) - t, \qquad
               v_i = 1 \text{ (even)} \quad\text{or}\quad 1 / n_{y_i} \text{ (uneven)}
 
-    The plain rule, t = 0, is only as good as the balance of the classes and the offset of the kernel:
-    on rare classes it may call every sample positive. Here the threshold is chosen on leave-one-out
-    values, which cost one pass over the Gram matrix that is never held.
+    The plain rule, t = 0, is only as good as the balance of the classes and the offset of the
+    kernel: on rare classes it may call every sample positive. Here the threshold is chosen on
+    leave-one-out values, which cost one pass over the Gram matrix that is never held.
 
     Parameters
     ----------

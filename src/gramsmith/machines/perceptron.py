@@ -20,8 +20,8 @@ def _has_samples(machine: Any) -> bool:
     if not machine._is_pairwise():
         return True
     raise AttributeError(
-        "Expected samples for partial_fit, got a precomputed kernel, whose matrix would have to grow. "
-        "Use fit, or pass the kernel itself."
+        "Expected samples for partial_fit, got a precomputed kernel, whose matrix would have to "
+        "grow. Use fit, or pass the kernel itself."
     )
 
 
@@ -30,10 +30,10 @@ class KernelPerceptron(KernelClassifier):
 
     .. math:: \text{if } y_i \sum_j a_j y_j k(x_j, x_i) \le 0: \quad a_i \leftarrow a_i + 1
 
-    sample after sample, until a whole pass makes no mistake. With several classes a mistake moves the
-    true class up and the one predicted down. There is no bias; add ``gs.Constant(1.0)`` to the kernel
-    for one. The averaged perceptron predicts with the mean of all coefficients on the way, and is the
-    better choice where the classes overlap.
+    sample after sample, until a whole pass makes no mistake. With several classes a mistake moves
+    the true class up and the one predicted down. There is no bias; add ``gs.Constant(1.0)`` to the
+    kernel for one. The averaged perceptron predicts with the mean of all coefficients on the way,
+    and is the better choice where the classes overlap.
 
     Parameters
     ----------
@@ -119,12 +119,12 @@ class KernelPerceptron(KernelClassifier):
         rng = check_random_state(self.random_state)
         state = _State(train.n, len(self.classes_))
         order = np.arange(train.n)
-        for self.n_iter_ in range(1, int(self.max_iter) + 1):
+        self.n_iter_, self.mistakes_ = 0, 1
+        while self.mistakes_ and self.n_iter_ < self.max_iter:
             if self.shuffle:
                 rng.shuffle(order)
             self.mistakes_ = state.run(K, K @ state.A, train.y, order)
-            if not self.mistakes_:
-                break
+            self.n_iter_ += 1
         self.steps_ = state.step
         used = np.flatnonzero(np.any(state.A != 0, axis=1) | np.any(state.moment != 0, axis=1))
         self._keep(train, np.zeros((len(used), state.A.shape[1])), 0.0, used)
@@ -132,7 +132,7 @@ class KernelPerceptron(KernelClassifier):
         self._warn()
         return self
 
-    @available_if(_has_samples)
+    @available_if(_has_samples)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> KernelPerceptron:
         """Make one pass over more samples.
 
@@ -156,15 +156,17 @@ class KernelPerceptron(KernelClassifier):
             self._first(X, labels, classes)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
-                f"KernelPerceptron: expected the classes of the first call, {self.classes_.tolist()}, "
-                f"got {np.unique(classes).tolist()}. Leave classes out, or start again with fit."
+                f"KernelPerceptron: expected the classes of the first call, "
+                f"{self.classes_.tolist()}, got {np.unique(classes).tolist()}. "
+                "Leave classes out, or start again with fit."
             )
         codes = np.searchsorted(self.classes_, labels)
         strange = ~np.isin(labels, self.classes_)
         if strange.any():
             raise ValueError(
-                f"KernelPerceptron: expected labels out of {self.classes_.tolist()}, got the new class "
-                f"{labels[strange][0]!r}. Name all classes in the first call of partial_fit."
+                f"KernelPerceptron: expected labels out of {self.classes_.tolist()}, got the new "
+                f"class {labels[strange].tolist()[0]!r}. Name all classes in the first call of "
+                "partial_fit."
             )
         self._pass(X, codes)
         return self
@@ -224,7 +226,7 @@ class KernelPerceptron(KernelClassifier):
 
     def _warn(self) -> None:
         if self.mistakes_:
-            advice = "Raise max_iter, choose a narrower kernel, or take average=True for classes that overlap."
+            advice = "Raise max_iter, narrow the kernel, or take average=True if classes overlap."
             done = Outcome(status="max_iter", advice=advice, n_iter=self.n_iter_)
             warn_unless_converged(done, f"KernelPerceptron ({self.mistakes_} mistakes in a pass)")
 
@@ -258,7 +260,7 @@ class _State:
                 mistakes += 1
                 self.A[i] += change
                 self.moment[i] += self.step * change
-                F += np.outer(K[:, i], change)
+                F += np.outer(K[i], change)
             self.step += 1
         return mistakes
 

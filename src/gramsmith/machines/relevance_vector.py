@@ -51,7 +51,7 @@ class _RelevanceVectors(KernelMachine):
             )
 
     def _store(self, train: Training, found: list[EvidenceSolution], offset: float = 0.0) -> None:
-        """Keep the union of the relevance vectors; the intercept is coordinate 0 of the posterior."""
+        """Keep the union of the relevance vectors; the posterior has the intercept first."""
         shift = 1 if self.fit_intercept else 0
         index = np.unique(np.concatenate([f.active[f.active >= shift] - shift for f in found]))
         index = index.astype(np.intp)
@@ -85,7 +85,7 @@ class _RelevanceVectors(KernelMachine):
         return mean, np.maximum(variance, 0.0)
 
 
-class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectors):  # type: ignore[misc]
+class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectors):
     r"""Relevance vector regression.
 
     .. math:: t = \sum_i w_i k(x_i, x) + b + \varepsilon, \qquad w_i \sim N(0, 1/\alpha_i), \quad
@@ -149,7 +149,7 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectors):  # type: igno
     >>> y = np.sinc(x / np.pi).ravel() + 0.1 * np.random.default_rng(0).normal(size=100)
     >>> machine = gs.RelevanceVectorRegressor(gs.Gaussian(2.5)).fit(x, y)
     >>> len(machine.relevance_indices_), round(machine.noise_variance_**0.5, 2)
-    (5, 0.09)
+    (6, 0.09)
     """
 
     def __init__(

@@ -111,9 +111,9 @@ def clip_negative(K: Array) -> tuple[Array, Callable[[Array], Array]]:
         values, U = np.linalg.eigh(K)
     if values[0] < -1e-9 * np.abs(values).max():
         warnings.warn(
-            f"Expected a positive semidefinite Gram matrix, got eigenvalue {values[0]:.3g} (largest "
-            f"{values[-1]:.3g}). Negative eigenvalues are set to zero; use gramsmith.nearest_psd to "
-            "choose another correction.",
+            f"Expected a positive semidefinite Gram matrix, got eigenvalue {values[0]:.3g} "
+            f"(largest {values[-1]:.3g}). Negative eigenvalues are set to zero; use "
+            "gramsmith.nearest_psd to choose another correction.",
             UserWarning,
             stacklevel=3,
         )

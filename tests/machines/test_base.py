@@ -1,0 +1,453 @@
+"""What all machines share: scikit-learn's checks, strings, precomputed matrices, bad input."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import config_context
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramsmith as gs
+from gramsmith.kernels import Kernel
+from gramsmith.machines import base
+from machine_zoo import (
+    CLASSIFIERS,
+    MACHINES,
+    PROBABILISTIC,
+    REGRESSORS,
+    WEIGHTED,
+    expected_failures,
+    kernels,
+    points,
+    strings,
+)
+
+pytestmark = pytest.mark.filterwarnings(
+    # A perceptron meets its pass limit wherever the classes overlap.
+    "ignore:KernelPerceptron:sklearn.exceptions.ConvergenceWarning"
+)
+name = pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m.__name__)
+classifier = pytest.mark.parametrize("machine", CLASSIFIERS, ids=lambda m: m.__name__)
+regressor = pytest.mark.parametrize("machine", REGRESSORS, ids=lambda m: m.__name__)
+
+
+# Warnings that a machine gives on purpose: integer Gram matrices of the checks are not positive
+# semidefinite, and twenty random points are no fit for every solver.
+@pytest.mark.filterwarnings("ignore:Expected a positive semidefinite Gram matrix:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:.*less than two unique classes:UserWarning")
+@parametrize_with_checks(
+    [machine(kernel=kernel) for machine in MACHINES for kernel in kernels()],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def targets(machine, codes):
+    return codes if is_classifier(machine()) else codes + np.sin(np.arange(len(codes)))
+
+
+# ---- precomputed ----------------------------------------------------------------------------
+
+
+@name
+@pytest.mark.parametrize("classes", [2, 3])
+def test_precomputed_is_the_kernel_itself(machine, classes):
+    X, codes = points(45, classes=classes)
+    y, kernel, new = targets(machine, codes), gs.Gaussian(1.5), X[:7] + 0.1
+    direct = machine(kernel=kernel).fit(X, y)
+    for given in ("precomputed", gs.Precomputed()):
+        matrix = machine(kernel=given).fit(kernel(X), y)
+        method = "decision_function" if is_classifier(direct) else "predict"
+        a, b = getattr(direct, method)(new), getattr(matrix, method)(kernel(new, X))
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+        np.testing.assert_array_equal(direct.support_, matrix.support_)
+        assert matrix.support_samples_ is None
+        assert matrix.__sklearn_tags__().input_tags.pairwise
+
+
+@name
+def test_precomputed_blocks_of_the_wrong_size(machine):
+    X, codes = points(20)
+    K, y = gs.Gaussian()(X), targets(machine, codes)
+    with pytest.raises(ValueError, match="square"):
+        machine(kernel="precomputed").fit(K[:, :10], y)
+    skew = K.copy()
+    skew[0, 1] += 1.0
+    with pytest.raises(ValueError, match="symmetric"):
+        machine(kernel="precomputed").fit(skew, y)
+    fitted = machine(kernel="precomputed").fit(K, y)
+    with pytest.raises(ValueError, match="20"):
+        fitted.predict(K[:5, :10])
+
+
+@classifier
+def test_precomputed_is_sliced_in_cross_validation(machine):
+    X, y = points(60)
+    K = gs.Gaussian(2.0)(X)
+    a = cross_val_score(machine(kernel="precomputed"), K, y, cv=3)
+    b = cross_val_score(machine(kernel=gs.Gaussian(2.0)), X, y, cv=3)
+    np.testing.assert_allclose(a, b)
+
+
+# ---- strings: the mirror of the checks above, which skip them ---------------------------------
+
+
+def string_machine(machine, **parameters):
+    return machine(kernel=gs.Normalized(gs.Spectrum(3)), **parameters)
+
+
+def string_targets(machine, labels):
+    if is_classifier(machine()):
+        return labels
+    return np.array([float(label[-1]) for label in labels]) + 0.1 * np.sin(np.arange(len(labels)))
+
+
+@name
+@pytest.mark.parametrize("classes", [2, 3])
+def test_strings_are_learned(machine, classes):
+    texts, labels = strings(60, classes=classes)
+    new, new_labels = strings(30, seed=1, classes=classes)
+    y, y_new = string_targets(machine, labels), string_targets(machine, new_labels)
+    fitted = string_machine(machine).fit(texts, y)
+    assert fitted.score(new, y_new) > 0.8
+    assert not hasattr(fitted, "n_features_in_")
+    tags = fitted.__sklearn_tags__().input_tags
+    assert tags.string
+    assert not tags.two_d_array
+
+
+@name
+def test_strings_in_any_container(machine):
+    texts, labels = strings(24)
+    y = string_targets(machine, labels)
+    reference = string_machine(machine).fit(texts, y).predict(texts)
+    containers = (tuple, lambda t: np.array(t, dtype=object), np.array)
+    for container in containers:
+        again = string_machine(machine).fit(container(texts), y).predict(container(texts))
+        np.testing.assert_array_equal(again, reference)
+
+
+@name
+def test_strings_one_by_one_or_together(machine):
+    texts, labels = strings(30)
+    fitted = string_machine(machine).fit(texts, string_targets(machine, labels))
+    method = "decision_function" if is_classifier(fitted) else "predict"
+    together = getattr(fitted, method)(texts)
+    single = np.concatenate([getattr(fitted, method)([text]) for text in texts])
+    np.testing.assert_allclose(single, together, atol=1e-10)
+    order = np.random.default_rng(0).permutation(30)
+    np.testing.assert_allclose(
+        getattr(fitted, method)([texts[i] for i in order]), together[order], atol=1e-10
+    )
+
+
+@name
+def test_strings_clone_pickle_and_refit(machine):
+    texts, labels = strings(24)
+    y = string_targets(machine, labels)
+    fitted = string_machine(machine).fit(texts, y)
+    before = fitted.predict(texts)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(texts), before)
+    np.testing.assert_array_equal(clone(fitted).fit(texts, y).predict(texts), before)
+    np.testing.assert_array_equal(fitted.fit(texts, y).predict(texts), before)
+    with pytest.raises(NotFittedError):
+        clone(fitted).predict(texts)
+
+
+@pytest.mark.parametrize("machine", WEIGHTED, ids=lambda m: m.__name__)
+def test_string_weights_are_repetition(machine, rng):
+    texts, labels = strings(20)
+    y, w = string_targets(machine, labels), rng.integers(0, 3, size=20)
+    w[:2] = 1
+    rows = np.repeat(np.arange(20), w)
+    weighted = string_machine(machine).fit(texts, y, sample_weight=w)
+    repeated = string_machine(machine).fit([texts[i] for i in rows], y[rows])
+    method = "decision_function" if is_classifier(weighted) else "predict"
+    np.testing.assert_allclose(
+        getattr(weighted, method)(texts), getattr(repeated, method)(texts), rtol=1e-5, atol=1e-6
+    )
+    assert set(weighted.support_) <= set(np.flatnonzero(w))
+
+
+@name
+def test_strings_bad_input(machine):
+    texts, labels = strings(10)
+    y = string_targets(machine, labels)
+    with pytest.raises(ValueError, match="inconsistent"):
+        string_machine(machine).fit(texts, y[:-1])
+    with pytest.raises(ValueError, match="Wrap"):
+        string_machine(machine).fit("ACGT", y)
+    with pytest.raises(ValueError, match="0 sample"):
+        string_machine(machine).fit([], [])
+    with pytest.raises(ValueError, match="y"):
+        string_machine(machine).fit(texts, None)
+    fitted = string_machine(machine).fit(texts, y)
+    with pytest.raises(ValueError, match="0 sample"):
+        fitted.predict([])
+
+
+@classifier
+def test_strings_are_searched(machine):
+    texts, labels = strings(30)
+    search = GridSearchCV(string_machine(machine), {"kernel__kernel__k": [2, 3]}, cv=2)
+    assert search.fit(texts, labels).best_score_ > 0.7
+
+
+# ---- the kernel -----------------------------------------------------------------------------
+
+
+@name
+def test_the_users_kernel_is_not_touched(machine):
+    X, codes = points(30)
+    kernel = gs.Gaussian(1.5)
+    fitted = machine(kernel=kernel).fit(X, targets(machine, codes))
+    assert fitted.kernel is kernel
+    assert fitted.kernel_ is not kernel
+    assert fitted.kernel_.get_params() == kernel.get_params()
+
+
+def test_default_kernel_follows_the_weighted_spread(rng):
+    X, y = points(30)
+    w = rng.integers(1, 4, size=30)
+    weighted = gs.KernelRidgeClassifier().fit(X, y, sample_weight=w)
+    repeated = gs.KernelRidgeClassifier().fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert weighted.kernel_.length_scale == pytest.approx(repeated.kernel_.length_scale)
+    plain = gs.KernelRidgeClassifier().fit(X, y)
+    assert plain.kernel_.length_scale == pytest.approx(np.sqrt(3 * X.var() / 2))
+    sparse = gs.KernelRidgeClassifier().fit(sp.csr_array(X), y, sample_weight=w)
+    assert sparse.kernel_.length_scale == pytest.approx(weighted.kernel_.length_scale)
+
+
+@name
+def test_unknown_kernel(machine):
+    X, codes = points(20)
+    with pytest.raises(ValueError, match="Names are"):
+        machine(kernel="gauss").fit(X, targets(machine, codes))
+    with pytest.raises(TypeError, match="Expected a kernel"):
+        machine(kernel=3.0).fit(X, targets(machine, codes))
+
+
+@name
+def test_callable_kernel(machine):
+    X, codes = points(30)
+    y = targets(machine, codes)
+
+    def product(A, B):
+        return (A @ B.T + 1.0) ** 2
+
+    ours, theirs = machine(kernel=gs.Polynomial(2)), machine(kernel=product)
+    np.testing.assert_allclose(
+        ours.fit(X, y).predict(X), theirs.fit(X, y).predict(X), rtol=1e-6, atol=1e-8
+    )
+
+
+@name
+def test_sparse_and_dense_mix(machine):
+    X, codes = points(30)
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    y, S = targets(machine, codes), sp.csr_array(X)
+    dense, sparse = machine(gs.Gaussian(1.5)).fit(X, y), machine(gs.Gaussian(1.5)).fit(S, y)
+    for fitted in (dense, sparse):
+        np.testing.assert_allclose(fitted.predict(X), dense.predict(X), atol=1e-8)
+        np.testing.assert_allclose(fitted.predict(S), dense.predict(X), atol=1e-8)
+
+
+# ---- state ----------------------------------------------------------------------------------
+
+
+@name
+def test_fitted_state_is_plain(machine):
+    X, codes = points(30, classes=3)
+    fitted = machine(kernel=gs.Gaussian()).fit(X, targets(machine, codes))
+    state = {key: value for key, value in vars(fitted).items() if key not in fitted.get_params()}
+    plain = (np.ndarray, int, float, str, bool, list, Kernel, type(None), np.integer, np.floating)
+    for key, value in state.items():
+        assert key.endswith("_"), key
+        assert isinstance(value, plain), (key, type(value))
+        if isinstance(value, list):
+            assert all(isinstance(item, int | float | str) for item in value), key
+
+
+@name
+def test_compress_changes_no_prediction(machine):
+    X, codes = points(60)
+    fitted = machine(kernel=gs.Gaussian(1.5)).fit(X, targets(machine, codes))
+    before = fitted.predict(X)
+    assert fitted.compress() is fitted
+    np.testing.assert_array_equal(fitted.predict(X), before)
+    assert len(fitted.support_) == len(fitted.support_samples_) == len(fitted.coefficients_)
+    assert np.any(fitted.coefficients_ != 0, axis=1).all()
+
+
+SPARSE = (
+    gs.KernelPerceptron,
+    gs.ImportVectorClassifier,
+    gs.RelevanceVectorClassifier,
+    gs.RelevanceVectorRegressor,
+    gs.L2SVC,
+)
+
+
+@pytest.mark.parametrize("machine", SPARSE, ids=lambda m: m.__name__)
+def test_sparse_machines_keep_their_support_only(machine):
+    X, codes = points(80, classes=2)
+    X = X + 2.0 * np.eye(3)[codes]
+    y = targets(machine, codes)
+    fitted = machine(kernel=gs.Gaussian(3.0)).fit(X, y)
+    assert len(fitted.support_) < 40
+    np.testing.assert_array_equal(fitted.support_samples_, X[fitted.support_])
+
+
+def test_prediction_runs_in_blocks(monkeypatch):
+    X, y = points(60)
+    fitted = gs.KernelRidgeClassifier(gs.Gaussian()).fit(X, y)
+    seen = []
+    original = Kernel.__call__
+
+    def watch(self, A, B=None, eval_gradient=False):
+        seen.append(len(A))
+        return original(self, A, B, eval_gradient)
+
+    whole = fitted.decision_function(X)
+    monkeypatch.setattr(Kernel, "__call__", watch)
+    with config_context(working_memory=1):
+        many = np.tile(X, (100, 1))
+        np.testing.assert_allclose(fitted.decision_function(many), np.tile(whole, 100), atol=1e-10)
+    assert max(seen) * 60 * 8 < 2**20
+    assert sum(seen) == 6000
+
+
+# ---- targets and weights ---------------------------------------------------------------------
+
+
+@classifier
+def test_labels_of_any_type(machine):
+    X, codes = points(60)
+    reference = machine(kernel=gs.Gaussian(1.5)).fit(X, codes).predict(X)
+    for labels in (
+        np.array(["no", "yes"])[codes],
+        codes.astype(bool),
+        codes.astype(np.uint8),
+        codes * 2.0 - 1.0,
+        np.array(["no", "yes"], dtype=object)[codes],
+    ):
+        fitted = machine(kernel=gs.Gaussian(1.5)).fit(X, labels)
+        np.testing.assert_array_equal(fitted.predict(X), np.unique(labels)[reference])
+        assert fitted.classes_.dtype == labels.dtype
+
+
+@classifier
+def test_one_class_is_named(machine):
+    X, _ = points(20)
+    with pytest.raises(ValueError, match="one class only: 'only'"):
+        machine().fit(X, np.array(["only"] * 20))
+
+
+@classifier
+def test_values_are_no_classes(machine):
+    X, _ = points(20)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        machine().fit(X, np.linspace(0, 1, 20))
+
+
+@regressor
+def test_constant_targets(machine):
+    X, _ = points(20)
+    fitted = machine(kernel=gs.Gaussian()).fit(X, np.full(20, 3.5))
+    np.testing.assert_allclose(fitted.predict(X + 10), 3.5, atol=1e-8)
+    assert is_regressor(fitted)
+
+
+@name
+def test_duplicate_rows_are_solved(machine):
+    X, codes = points(20)
+    X, y = np.repeat(X, 3, axis=0), np.repeat(targets(machine, codes), 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = machine(kernel=gs.Linear()).fit(X, y)
+    assert np.isfinite(fitted.coefficients_).all()
+    predicted = fitted.predict(X)
+    np.testing.assert_array_equal(predicted[0::3], predicted[1::3])
+
+
+@pytest.mark.parametrize("machine", WEIGHTED, ids=lambda m: m.__name__)
+def test_bad_weights(machine):
+    X, codes = points(20)
+    y = targets(machine, codes)
+    for w in (np.zeros(20), -np.ones(20), np.full(20, np.nan), np.ones(7)):
+        with pytest.raises(ValueError, match="sample_weight"):
+            machine().fit(X, y, sample_weight=w)
+
+
+def test_class_without_weight_is_missed():
+    X, y = points(20)
+    with pytest.raises(ValueError, match="positive weight"):
+        gs.L2SVC().fit(X, y, sample_weight=(y == 0).astype(float))
+
+
+@pytest.mark.parametrize("machine", PROBABILISTIC, ids=lambda m: m.__name__)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities(machine, classes):
+    X, y = points(90, classes=classes)
+    fitted = machine(kernel=gs.Gaussian(1.5)).fit(X, y)
+    new = np.vstack([X, 100 * np.ones((1, 3))])
+    p = fitted.predict_proba(new)
+    assert p.shape == (91, classes)
+    assert (p >= 0).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(fitted.classes_[p.argmax(axis=1)], fitted.predict(new))
+    np.testing.assert_allclose(np.exp(fitted.predict_log_proba(new)), p, atol=1e-12)
+
+
+@name
+def test_wrong_number_of_features(machine):
+    X, codes = points(20)
+    fitted = machine(kernel=gs.Gaussian()).fit(X, targets(machine, codes))
+    with pytest.raises(ValueError, match="3 features"):
+        fitted.predict(X[:, :2])
+
+
+def test_a_gram_matrix_that_cannot_fit_is_refused(monkeypatch):
+    X, y = points(30)
+    monkeypatch.setattr(base, "_physical_memory", lambda: 1000.0)
+    with pytest.raises(MemoryError, match=r"30 samples.*nystroem"):
+        gs.KernelRidgeClassifier(gs.Gaussian(), solver="eigen").fit(X, y)
+    with pytest.raises(MemoryError, match="max_candidates"):
+        gs.ImportVectorClassifier(gs.Gaussian()).fit(X, y)
+
+
+INDEFINITE = (
+    gs.KernelRidgeClassifier,
+    gs.KernelRidgeRegressor,
+    gs.KernelLogisticRegression,
+    gs.KernelFisherDiscriminant,
+    gs.L2SVC,
+    gs.ImportVectorClassifier,
+)
+
+
+@pytest.mark.parametrize("machine", INDEFINITE, ids=lambda m: m.__name__)
+def test_indefinite_kernels_are_said(machine):
+    X, codes = points(60)
+    kernel = gs.Sigmoid(0.5, -1.0)
+    assert np.linalg.eigvalsh(kernel(X))[0] < -0.1
+    with pytest.warns(UserWarning, match=r"eigenvalue -.* set to zero"):
+        fitted = machine(kernel=kernel).fit(X, targets(machine, codes))
+    assert np.isfinite(fitted.predict(X).astype(float)).all()
+
+
+@pytest.mark.parametrize(
+    "machine", [m for m in MACHINES if m not in INDEFINITE], ids=lambda m: m.__name__
+)
+def test_other_machines_take_indefinite_kernels(machine):
+    X, codes = points(60)
+    fitted = machine(kernel=gs.Sigmoid(0.5, -1.0)).fit(X, targets(machine, codes))
+    assert np.isfinite(fitted.predict(X).astype(float)).all()

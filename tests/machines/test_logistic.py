@@ -1,0 +1,90 @@
+"""Kernel logistic regression against quasi-Newton, Laplace's mode and scikit-learn."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+import gramsmith as gs
+import textbook_learning as textbook
+from machine_zoo import points
+
+
+def test_against_bfgs():
+    X, y = points(50)
+    K = gs.Gaussian(1.5)(X)
+    a, b, value = textbook.fit_logistic(K, 2 * y - 1, 0.2)
+    machine = gs.KernelLogisticRegression("precomputed", alpha=0.2).fit(K, y)
+    assert machine.objective_ == pytest.approx(value, abs=1e-5)
+    np.testing.assert_allclose(machine.predict_proba(K)[:, 1], expit(K @ a + b), atol=1e-4)
+
+
+def test_linear_kernel_is_logistic_regression():
+    X, y = points(80, classes=3)
+    ours = gs.KernelLogisticRegression(gs.Linear(), alpha=0.5).fit(X, y)
+    theirs = LogisticRegression(C=2.0, tol=1e-10, max_iter=10_000).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-4)
+
+
+def test_mode_of_a_gaussian_process():
+    X, y = points(50)
+    gp = GaussianProcessClassifier(RBF(1.5), optimizer=None).fit(X, y)
+    ours = gs.KernelLogisticRegression(gs.Gaussian(1.5), fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(expit(ours.decision_function(X)), gp.base_estimator_.pi_, atol=1e-5)
+
+
+def test_probabilities_are_calibrated(rng):
+    x = rng.uniform(-3, 3, size=(2000, 1))
+    p = expit(3 * np.sin(x[:, 0]))
+    y = (rng.random(2000) < p).astype(int)
+    machine = gs.KernelLogisticRegression(gs.Gaussian(1.0), alpha=0.1).fit(x[:600], y[:600])
+    found = machine.predict_proba(x[600:])[:, 1]
+    bins = np.digitize(found, np.linspace(0, 1, 6))
+    for b in np.unique(bins):
+        if np.sum(bins == b) > 100:
+            assert abs(found[bins == b].mean() - p[600:][bins == b].mean()) < 0.06
+
+
+def test_other_losses_are_other_machines():
+    X, y = points(60)
+    K = gs.Gaussian(1.5)(X)
+    options = {"kernel": "precomputed", "alpha": 0.5}
+    hinge = gs.KernelLogisticRegression(loss="hinge", max_iter=500, **options).fit(K, y)
+    svc = SVC(kernel="precomputed", C=2.0).fit(K, y)
+    np.testing.assert_allclose(hinge.decision_function(K), svc.decision_function(K), atol=0.1)
+    squared = gs.KernelLogisticRegression(loss="squared_hinge", **options).fit(K, y)
+    l2 = gs.L2SVC("precomputed", C=2.0).fit(K, y)
+    np.testing.assert_allclose(squared.decision_function(K), l2.decision_function(K), atol=1e-4)
+    least = gs.KernelLogisticRegression(loss="squared", **options).fit(K, y)
+    ridge = gs.KernelRidgeClassifier("precomputed", alpha=0.5).fit(K, y)
+    np.testing.assert_allclose(least.decision_function(K), ridge.decision_function(K), atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "hinge"])
+def test_other_losses_take_several_classes(loss):
+    X, y = points(90, classes=3)
+    machine = gs.KernelLogisticRegression(gs.Gaussian(1.5), loss=loss, alpha=0.1, max_iter=500)
+    assert machine.fit(X, y).score(X, y) > 0.7
+    assert machine.decision_function(X).shape == (90, 3)
+    assert not hasattr(machine, "predict_proba")
+    with pytest.raises(AttributeError, match="predict_proba"):
+        machine.predict_proba(X)
+
+
+def test_limit_of_steps_warns():
+    X, y = points(40)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        gs.KernelLogisticRegression(gs.Gaussian(), alpha=1e-4, max_iter=2).fit(X, y)
+
+
+def test_bad_parameters():
+    X, y = points(12)
+    for alpha in (0.0, -1.0, np.inf):
+        with pytest.raises(ValueError, match="alpha > 0"):
+            gs.KernelLogisticRegression(alpha=alpha).fit(X, y)
+    with pytest.raises(ValueError, match="loss"):
+        gs.KernelLogisticRegression(loss="log").fit(X, y)

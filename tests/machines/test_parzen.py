@@ -1,0 +1,130 @@
+"""Parzen windows: the formula, thresholds by brute force, the guaranteed bounds."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import balanced_accuracy_score, f1_score
+
+import gramsmith as gs
+import textbook_measures as measures
+from machine_zoo import points
+
+
+def sample(seed, n=30):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    y = np.where(X[:, 0] + rng.normal(size=n) > 0.7, 1, -1)
+    y[:4] = 1, -1, 1, -1
+    return X, y, np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1))
+
+
+def test_the_formula(seed):
+    _, y, K = sample(seed)
+    even = gs.ParzenClassifier("precomputed", weights="even", threshold=0.0).fit(K, y)
+    np.testing.assert_array_equal(even.predict(K), np.where(K @ y > 0, 1, -1))
+    t = np.where(y > 0, 1 / np.sum(y > 0), -1 / np.sum(y < 0))
+    uneven = gs.ParzenClassifier("precomputed", threshold=0.25).fit(K, y)
+    np.testing.assert_allclose(uneven.decision_function(K), K @ t - 0.25)
+
+
+def left_out(K, y, weights):
+    """Leave-one-out values by leaving one out."""
+    values = []
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        z = y[rest]
+        sizes = [np.sum(z > 0), np.sum(z < 0)] if weights == "uneven" else [len(z)] * 2
+        a = K[i, rest] @ (z > 0) / max(sizes[0], 1) - K[i, rest] @ (z < 0) / max(sizes[1], 1)
+        values.append(a)
+    return np.array(values)
+
+
+SCORES = {
+    "error": lambda y, p: np.mean(y == p),
+    "balanced_error": balanced_accuracy_score,
+    "f1": lambda y, p: f1_score(y, p, average="macro"),
+}
+
+
+@pytest.mark.parametrize("weights", ["even", "uneven"])
+@pytest.mark.parametrize("criterion", SCORES)
+def test_threshold_is_the_best_of_all(seed, weights, criterion):
+    _, y, K = sample(seed, n=40)
+    machine = gs.ParzenClassifier("precomputed", weights=weights, criterion=criterion).fit(K, y)
+    values = left_out(K, y, weights)
+    cuts = np.concatenate([[values.min() - 1], np.sort(values) + 1e-9])
+    best = max(SCORES[criterion](y, np.where(values > c, 1, -1)) for c in cuts)
+    mine = SCORES[criterion](y, np.where(values > machine.thresholds_[1], 1, -1))
+    assert mine == pytest.approx(best)
+    assert machine.loo_score_ == pytest.approx(best if criterion == "f1" else 1 - best)
+
+
+def test_prior_predicts_classes_as_often_as_they_are(seed):
+    _, y, K = sample(seed, n=60)
+    machine = gs.ParzenClassifier("precomputed", threshold="prior").fit(K, y)
+    values = left_out(K, y, "uneven")
+    assert np.sum(values > machine.thresholds_[1]) == np.sum(y > 0)
+
+
+def test_threshold_rescues_a_rare_class(rng):
+    # An offset of the kernel and uneven classes: the plain rule calls everything positive.
+    X = np.vstack([rng.normal(size=(190, 2)), rng.normal(size=(10, 2)) + 2.5])
+    y = np.repeat([0, 1], [190, 10])
+    K = gs.Gaussian(1.0)(X) + 5.0 * np.eye(200)[:, :1] @ np.ones((1, 200))
+    K = 0.5 * (K + K.T)
+    K = gs.Gaussian(1.0)(X) * np.where(y == 1, 3.0, 1.0) * np.where(y == 1, 3.0, 1.0)[:, None]
+    plain = gs.ParzenClassifier("precomputed", threshold=0.0).fit(K, y)
+    tuned = gs.ParzenClassifier("precomputed", criterion="f1").fit(K, y)
+    truth = lambda m: f1_score(y, m.predict(K), average="macro")  # noqa: E731
+    assert truth(tuned) > truth(plain) + 0.1
+
+
+@pytest.mark.parametrize("criterion", SCORES)
+@pytest.mark.parametrize("threshold", ["loo", "prior"])
+def test_several_classes(criterion, threshold):
+    X, y = points(150, classes=3)
+    machine = gs.ParzenClassifier(gs.Gaussian(1.0), criterion=criterion, threshold=threshold)
+    assert machine.fit(X, y).score(X, y) > 0.7
+    assert machine.decision_function(X).shape == (150, 3)
+    plain = gs.ParzenClassifier(gs.Gaussian(1.0), criterion=criterion, threshold=0.0).fit(X, y)
+    if threshold == "loo":
+        sign = 1 if criterion == "f1" else -1
+        assert sign * machine.loo_score_ >= sign * plain.loo_score_
+
+
+def test_lonely_member_of_a_class():
+    X, y = np.array([[0.0], [0.1], [0.2], [5.0]]), [0, 0, 0, 1]
+    machine = gs.ParzenClassifier(gs.Gaussian(1.0)).fit(X, y)
+    assert np.isfinite(machine.decision_function(X)).all()
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.2, 1.0, 4.0]))
+def test_training_error_never_exceeds_the_bounds(seed, power):
+    _, y, K = sample(seed)
+    K = K**power
+    even = gs.ParzenClassifier("precomputed", weights="even", threshold=0.0).fit(K, y)
+    wrong = y * even.decision_function(K) <= 0
+    bound = 1 - y @ K @ y / (len(y) * np.linalg.eigvalsh(K)[-1])
+    assert wrong.mean() <= bound + 1e-12
+    assert bound <= 1 - measures.kta(K, y) + 1e-12
+    uneven = gs.ParzenClassifier("precomputed", threshold=0.0).fit(K, y)
+    wrong = y * uneven.decision_function(K) <= 0
+    plus, minus = np.sum(y > 0), np.sum(y < 0)
+    weighed = (minus * wrong[y > 0].mean() + plus * wrong[y < 0].mean()) / len(y)
+    t = np.where(y > 0, 1 / plus, -1 / minus)
+    assert weighed <= 1 - t @ K @ t / (t @ t * np.linalg.norm(K)) + 1e-12
+
+
+def test_bad_parameters():
+    X, y = points(12, classes=3)
+    with pytest.raises(ValueError, match="one of uneven, even"):
+        gs.ParzenClassifier(weights="odd").fit(X, y)
+    with pytest.raises(ValueError, match="one of loo, prior"):
+        gs.ParzenClassifier(threshold="best").fit(X, y)
+    with pytest.raises(ValueError, match="finite"):
+        gs.ParzenClassifier(threshold=np.nan).fit(X, y)
+    with pytest.raises(ValueError, match="more than two classes"):
+        gs.ParzenClassifier(threshold=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="criterion"):
+        gs.ParzenClassifier(criterion="auc").fit(X, y)

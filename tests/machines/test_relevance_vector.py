@@ -1,0 +1,163 @@
+"""Relevance vector machines: sparse, right about the noise, honest about uncertainty."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+import gramsmith as gs
+import textbook_learning as textbook
+from machine_zoo import points
+
+
+def sinc(seed, n=100):
+    x = np.linspace(-10, 10, n)[:, None]
+    return x, np.sinc(x / np.pi).ravel() + 0.1 * np.random.default_rng(seed).normal(size=n)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sinc(seed):
+    x, y = sinc(seed)
+    machine = gs.RelevanceVectorRegressor(gs.Gaussian(2.5)).fit(x, y)
+    assert len(machine.relevance_indices_) < 12
+    assert np.sqrt(machine.noise_variance_) == pytest.approx(0.1, rel=0.2)
+    assert np.diff(machine.history_).min() > 0
+    truth = np.sinc(x / np.pi).ravel()
+    assert np.sqrt(np.mean((machine.predict(x) - truth) ** 2)) < 0.05
+
+
+def test_evidence_is_that_of_the_model():
+    x, y = sinc(0)
+    machine = gs.RelevanceVectorRegressor(gs.Gaussian(2.5), fit_intercept=False).fit(x, y)
+    alpha = np.full(100, np.inf)
+    alpha[machine.relevance_indices_] = machine.precisions_[:, 0]
+    slow = textbook.rvm_log_evidence(gs.Gaussian(2.5)(x), y, alpha, 1 / machine.noise_variance_)
+    assert machine.log_evidence_ == pytest.approx(slow, abs=1e-5)
+
+
+def test_predictive_deviation():
+    x, y = sinc(1)
+    machine = gs.RelevanceVectorRegressor(gs.Gaussian(2.5)).fit(x, y)
+    mean, std = machine.predict(x, return_std=True)
+    np.testing.assert_allclose(mean, machine.predict(x))
+    # Bayesian linear regression on the chosen columns, by the dense formulas.
+    index, beta = machine.relevance_indices_, 1 / machine.noise_variance_
+    Phi = gs.Gaussian(2.5)(x, x[index])
+    assert machine.covariance_.shape == (1, len(index) + 1, len(index) + 1)
+    S = machine.covariance_[0]
+    P = np.column_stack([np.ones(100), Phi])
+    np.testing.assert_allclose(std**2, 1 / beta + np.einsum("ij,jk,ik->i", P, S, P))
+    if not S[0].any():
+        H = beta * Phi.T @ Phi + np.diag(machine.precisions_[:, 0])
+        np.testing.assert_allclose(S[1:, 1:], np.linalg.inv(H), rtol=1e-4)
+    inside = np.abs(y - mean) < 2 * std
+    assert 0.88 < inside.mean() <= 1.0
+
+
+def test_far_targets_and_scales_change_nothing():
+    x, y = sinc(2)
+    machine = gs.RelevanceVectorRegressor(gs.Gaussian(2.5)).fit(x, y)
+    moved = gs.RelevanceVectorRegressor(gs.Gaussian(2.5)).fit(x, 1e3 * y + 1e6)
+    np.testing.assert_array_equal(machine.relevance_indices_, moved.relevance_indices_)
+    np.testing.assert_allclose(moved.predict(x), 1e3 * machine.predict(x) + 1e6, rtol=1e-6)
+
+
+def test_targets_without_noise():
+    x = np.linspace(-3, 3, 50)[:, None]
+    machine = gs.RelevanceVectorRegressor(gs.Gaussian(1.0)).fit(x, np.sin(x).ravel())
+    np.testing.assert_allclose(machine.predict(x), np.sin(x).ravel(), atol=5e-3)
+    assert machine.noise_variance_ < 1e-5
+
+
+def test_classes_and_their_probabilities(rng):
+    x = rng.uniform(-3, 3, size=(1500, 1))
+    p = expit(3 * np.sin(x[:, 0]))
+    y = (rng.random(1500) < p).astype(int)
+    machine = gs.RelevanceVectorClassifier(gs.Gaussian(1.0)).fit(x[:400], y[:400])
+    assert len(machine.relevance_indices_) < 12
+    found = machine.predict_proba(x[400:])[:, 1]
+    assert np.mean(np.abs(found - p[400:])) < 0.06
+
+
+def test_uncertainty_moderates_probabilities():
+    X, y = points(80)
+    machine = gs.RelevanceVectorClassifier(gs.Gaussian(1.5)).fit(X, y)
+    raw = machine._expand(X)[:, 0]
+    moderated = machine.decision_function(X)
+    np.testing.assert_array_equal(np.sign(raw), np.sign(moderated))
+    assert np.all(np.abs(moderated) <= np.abs(raw))
+
+
+def test_classifier_is_the_mode_on_its_columns():
+    X, y = points(80)
+    machine = gs.RelevanceVectorClassifier(gs.Gaussian(1.5), fit_intercept=False).fit(X, y)
+    Phi = gs.Gaussian(1.5)(X, machine.support_samples_)
+    w, alpha = machine.coefficients_[:, 0], machine.precisions_[:, 0]
+    np.testing.assert_allclose(Phi.T @ (y - expit(Phi @ w)), alpha * w, atol=1e-3)
+
+
+def test_separable_classes_are_handled():
+    X = np.vstack([np.full((30, 2), -5.0), np.full((30, 2), 5.0)])
+    X = X + np.random.default_rng(0).normal(size=X.shape)
+    y = np.repeat([0, 1], 30)
+    machine = gs.RelevanceVectorClassifier(gs.Gaussian(3.0)).fit(X, y)
+    assert machine.score(X, y) == 1.0
+    assert np.isfinite(machine.predict_proba(X)).all()
+    assert len(machine.relevance_indices_) <= 5
+
+
+def test_labels_without_pattern_give_the_prior(rng):
+    X, y = rng.normal(size=(100, 2)), np.repeat([0, 1], [30, 70])
+    machine = gs.RelevanceVectorClassifier(gs.Gaussian(0.3)).fit(X, rng.permutation(y))
+    far = machine.predict_proba(np.full((1, 2), 50.0))[0]
+    assert far.sum() == pytest.approx(1.0)
+    assert 0.3 < far[1] < 0.9
+
+
+def test_several_classes_share_their_vectors():
+    X, y = points(150, classes=3)
+    machine = gs.RelevanceVectorClassifier(gs.Gaussian(1.5)).fit(X, y)
+    s = len(machine.relevance_indices_)
+    assert machine.coefficients_.shape == (s, 3)
+    assert machine.covariance_.shape == (3, s + 1, s + 1)
+    assert machine.score(X, y) > 0.7
+
+
+def test_progress_is_printed(capsys):
+    x, y = sinc(0)
+    gs.RelevanceVectorRegressor(gs.Gaussian(2.5), verbose=True).fit(x, y)
+    assert "basis functions, log evidence" in capsys.readouterr().out
+
+
+def test_limits_warn():
+    x, y = sinc(0)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        gs.RelevanceVectorRegressor(gs.Gaussian(2.5), max_iter=3).fit(x, y)
+    X, labels = points(60)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        gs.RelevanceVectorClassifier(gs.Gaussian(1.5), max_iter=1).fit(X, labels)
+
+
+@pytest.mark.parametrize(
+    "machine", [gs.RelevanceVectorRegressor, gs.RelevanceVectorClassifier], ids=lambda m: m.__name__
+)
+def test_bad_parameters(machine):
+    X, y = points(12)
+    with pytest.raises(ValueError, match="tol > 0"):
+        machine(tol=0.0).fit(X, y)
+    with pytest.raises(ValueError, match="max_iter >= 1"):
+        machine(max_iter=0).fit(X, y)
+
+
+def test_banana_with_a_few_vectors(data_dir):
+    """Within one point of a tuned SVC on the first split, with at most 25 relevance vectors."""
+    z = np.load(data_dir / "more" / "ida-banana" / "ida-banana.npz")
+    X, y = z["X"][z["train"][0]], z["y"][z["train"][0]]
+    new, truth = z["X"][z["test"][0]], z["y"][z["test"][0]]
+    grid = {"C": [0.1, 1, 10, 100], "gamma": [0.25, 0.5, 1, 2, 4]}
+    svc = GridSearchCV(SVC(), grid, cv=5).fit(X, y)
+    machine = gs.RelevanceVectorClassifier(gs.Gaussian(0.5)).fit(X, y)
+    assert len(machine.relevance_indices_) <= 25
+    assert machine.score(new, truth) >= svc.score(new, truth) - 0.01

@@ -1,0 +1,128 @@
+"""Ridge machines against scikit-learn, against leaving one out, and as interpolation."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.kernel_ridge import KernelRidge
+
+import gramsmith as gs
+import textbook_learning as textbook
+from gramsmith.papers import tan
+from machine_zoo import points
+
+
+def curve(rng, n=60):
+    x = np.sort(rng.uniform(-3, 3, size=n))[:, None]
+    return x, np.sin(x[:, 0]) + 0.1 * rng.normal(size=n)
+
+
+def test_against_kernel_ridge(rng):
+    X, y = curve(rng)
+    Y = np.column_stack([y, y**2])
+    ours = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.3, fit_intercept=False).fit(X, Y)
+    theirs = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.3).fit(X, Y)
+    np.testing.assert_allclose(ours.coefficients_, theirs.dual_coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.predict(X + 0.1), theirs.predict(X + 0.1), atol=1e-9)
+
+
+def test_against_a_gaussian_process(rng):
+    X, y = curve(rng)
+    theirs = GaussianProcessRegressor(RBF(1.0), alpha=0.2, optimizer=None).fit(X, y)
+    ours = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.2, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X + 0.1), theirs.predict(X + 0.1), atol=1e-8)
+
+
+def test_choice_among_regularisers(rng):
+    X, y = curve(rng, n=25)
+    K, alphas = gs.Gaussian(1.0)(X), np.logspace(-4, 1, 6)
+    machine = gs.KernelRidgeRegressor("precomputed", alphas=alphas).fit(K, y)
+    slow = [np.mean(textbook.ridge_leave_one_out(K, y, a, intercept=True) ** 2) for a in alphas]
+    np.testing.assert_allclose(machine.loo_errors_, slow, rtol=1e-6)
+    assert machine.alpha_ == alphas[np.argmin(slow)]
+
+
+def test_continuous_choice_is_at_least_as_good(rng):
+    X, y = curve(rng)
+    free = gs.KernelRidgeRegressor(gs.Gaussian(1.0)).fit(X, y)
+    assert free.alphas_.min() < free.alpha_ < free.alphas_.max()
+    again = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alphas=[free.alpha_]).fit(X, y)
+    assert again.loo_errors_[0] <= free.loo_errors_.min() * (1 + 1e-4)
+
+
+def test_classification_error_of_leave_one_out():
+    X, y = points(30, classes=3)
+    K, alphas = gs.Gaussian(1.0)(X), np.logspace(-3, 1, 5)
+    machine = gs.KernelRidgeClassifier("precomputed", alphas=alphas, criterion="error").fit(K, y)
+    Y = 2.0 * np.eye(3)[y] - 1.0
+    for alpha, found in zip(alphas, machine.loo_errors_, strict=True):
+        left = np.column_stack(
+            [Y[:, c] - textbook.ridge_leave_one_out(K, Y[:, c], alpha, True) for c in range(3)]
+        )
+        assert found == pytest.approx(np.mean(left.argmax(axis=1) != y), abs=1e-6)
+
+
+def test_two_classes_are_least_squares():
+    X, y = points(40)
+    K = gs.Gaussian(1.0)(X)
+    machine = gs.KernelRidgeClassifier("precomputed", alpha=0.5).fit(K, y)
+    coef, bias = textbook.ridge(K, 2.0 * y - 1.0, 0.5, intercept=True)
+    np.testing.assert_allclose(machine.decision_function(K), K @ coef + bias, atol=1e-9)
+
+
+def test_zero_interpolates(rng):
+    X, y = rng.normal(size=(30, 4)), rng.normal(size=30)
+    machine = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.0).fit(X, y)
+    np.testing.assert_allclose(machine.predict(X), y, atol=1e-8)
+    assert machine.alpha_ == machine.jitter_ == 0.0
+
+
+def test_equal_rows_interpolate_their_mean_with_stated_jitter(rng):
+    X, y = rng.normal(size=(10, 2)), rng.normal(size=20)
+    machine = gs.KernelRidgeRegressor(gs.Laplacian(1.0), alpha=0.0, fit_intercept=False)
+    machine.fit(np.vstack([X, X]), y)
+    assert machine.jitter_ > 0
+    np.testing.assert_allclose(machine.predict(X), 0.5 * (y[:10] + y[10:]), atol=1e-6)
+
+
+def test_shapes_of_targets(rng):
+    X, y = curve(rng)
+    for Y in (y, y[:, None], np.column_stack([y, y])):
+        assert gs.KernelRidgeRegressor(gs.Gaussian()).fit(X, Y).predict(X).shape == Y.shape
+
+
+def test_digits_of_paper_001(data_dir):
+    """Kernel interpolation gives Table 2 of Tan et al. (001): recognition of USPS 8 against 9."""
+    z = np.load(data_dir / "usps" / "usps.npz")
+    eight, nine = (z["X"][z["y"] == d].astype(float) for d in (8, 9))
+    X, new = np.vstack([eight[:100], nine[:100]]), np.vstack([eight[100:], nine[100:]])
+    y, truth = np.repeat([1, -1], 100), np.repeat([1, -1], 1000)
+    narrow, narrow_new = gs.Gaussian(tan.SIGMA1)(X), gs.Gaussian(tan.SIGMA1)(new, X)
+    table = np.array([row.split() for row in tan.TABLE_2.split("\n") if row], dtype=float)
+    for k, sigma in enumerate(tan.SIGMAS[1:]):
+        wide, wide_new = gs.Gaussian(float(sigma))(X), gs.Gaussian(float(sigma))(new, X)
+        for u, printed in zip(tan.U, table[:, k], strict=True):
+            machine = gs.KernelRidgeClassifier("precomputed", alpha=0.0, fit_intercept=False)
+            machine.fit(u * narrow + (1 - u) * wide, y)
+            found = machine.score(u * narrow_new + (1 - u) * wide_new, truth)
+            assert found == pytest.approx(printed, abs=6e-4), (u, sigma)
+
+
+@pytest.mark.parametrize("machine", [gs.KernelRidgeRegressor, gs.KernelRidgeClassifier])
+def test_bad_parameters(machine):
+    X, y = points(12)
+    with pytest.raises(ValueError, match="alpha >= 0"):
+        machine(alpha=-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="one of loo"):
+        machine(alpha="cv").fit(X, y)
+    with pytest.raises(ValueError, match="numbers >= 0"):
+        machine(alphas=[1.0, -1.0]).fit(X, y)
+    with pytest.raises(ValueError, match="numbers >= 0"):
+        machine(alphas=[]).fit(X, y)
+    with pytest.raises(ValueError, match="solver"):
+        machine(solver="svd").fit(X, y)
+    with pytest.raises(ValueError, match="n_landmarks"):
+        machine(n_landmarks=0).fit(X, y)
+    if machine is gs.KernelRidgeClassifier:
+        with pytest.raises(ValueError, match="criterion"):
+            machine(criterion="auc").fit(X, y)
