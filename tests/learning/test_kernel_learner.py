@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -99,6 +101,19 @@ def test_interrupt_between_starts_keeps_the_best():
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         learner.fit(golden.X, golden.y)
     assert learner.value_ == pytest.approx(tb.cka(learner.kernel_(golden.X), golden.y))
+
+
+def test_strings_and_parameters_with_a_range():
+    """The decay may not exceed one; the search steps back from there."""
+    words = ["abab", "baba", "aabb", "bbaa", "abba", "aaab", "bbba", "babb"]
+    start = gs.Normalized(gs.Subsequence(2, decay=0.9))
+    learner = KernelLearner(start, measure="polarity", bounds={"kernel__decay": (0.05, 5.0)})
+    y = [word.count("a") > 2 for word in words]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        learner.fit(words, y)
+    assert 0.0 < learner.kernel_.kernel.decay <= 1.0
+    assert learner.value_ >= learner.history_["value"][0]
 
 
 def test_kernels_without_a_gradient_are_named():

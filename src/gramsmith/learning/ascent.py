@@ -63,11 +63,10 @@ class Problem:
         self.chart.write(self.kernel, theta)
         try:
             value, gradient = self.objective.value_and_gradient(self.kernel)
-        except (ValueError, np.linalg.LinAlgError) as error:
-            # An overflow far from the start ends a step, not the search.
+        except (ValueError, np.linalg.LinAlgError):
+            # Where the start had a value, an overflow or a parameter beyond its range ends a step,
+            # not the search.
             if self._last is None:
-                raise
-            if "overflow" not in str(error) and not isinstance(error, np.linalg.LinAlgError):
                 raise
             value, gradient = np.nan, {}
         slope = self.objective.sign * self.chart.pull(self.kernel, gradient)
