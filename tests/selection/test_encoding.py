@@ -61,7 +61,7 @@ class TestFrames:
 
 def test_numbers_that_became_text_are_refused():
     encoder = TableEncoder().fit(pd.DataFrame({"a": [1.0, 2.0]}))
-    with pytest.raises(ValueError, match="column 'a'.*'two' in row 1"):
+    with pytest.raises(ValueError, match=r"column 'a'.*'two' in row 1"):
         encoder.transform(pd.DataFrame({"a": ["1", "two"]}))
 
 

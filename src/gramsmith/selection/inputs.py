@@ -139,7 +139,7 @@ def read_target(
             values = np.asarray(y, dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(
-                f"Expected numbers for regression, got labels such as {y[0]!r}. "
+                f"Expected numbers for regression, got labels such as {str(y[0])!r}. "
                 'Use task="classification".'
             ) from None
         if np.ptp(values) <= 1e-14 * max(float(np.abs(values).max()), 1e-300):

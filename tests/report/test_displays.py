@@ -1,0 +1,106 @@
+"""Displays: data kept, labels as text, axes the caller's if given."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import gramsmith as gs
+from gramsmith.report.contents import BandwidthPath, Contents
+from gramsmith.report.displays import (
+    BandwidthDisplay,
+    FeatureWeightsDisplay,
+    GramDisplay,
+    KernelMapDisplay,
+    KernelRankingDisplay,
+    shorten,
+)
+
+HOSTILE = r"$\frac{a}{b}$ <b>"
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    plt.close("all")
+
+
+def rows(names):
+    return [
+        {
+            "kernel": n,
+            "score": 0.9,
+            "score_error": 0.1,
+            "tied": False,
+            "verified": "cross-validation",
+        }
+        for n in names
+    ]
+
+
+def displays():
+    path = BandwidthPath(
+        "gaussian", np.arange(4.0), {"cka": np.arange(4.0), "fsm": np.full(4, np.nan)}, np.ones(4)
+    )
+    return [
+        KernelRankingDisplay.from_records(rows([HOSTILE, "b"])),
+        BandwidthDisplay(path),
+        GramDisplay.from_matrix(np.eye(4), [HOSTILE, "b", HOSTILE, "b"]),
+        FeatureWeightsDisplay([(HOSTILE, 1.0), ("b", -0.5)]),
+        KernelMapDisplay(np.zeros((3, 2)), np.array([0, 1, 0]), [HOSTILE, "b"]),
+        KernelMapDisplay(np.zeros((3, 2)), np.array([0.5, 1.0, 2.0])),
+    ]
+
+
+@pytest.mark.parametrize(
+    "display", displays(), ids=["ranking", "path", "gram", "weights", "map", "values"]
+)
+def test_draws_on_given_axes_and_labels_are_text(display):
+    _, ax = plt.subplots()
+    assert display.plot(ax=ax).ax_ is ax
+    display.figure_.canvas.draw()  # mathematics in a label would fail here
+
+
+def test_ranking_display_keeps_labels():
+    display = KernelRankingDisplay.from_records(rows([HOSTILE, "b"])).plot()
+    assert HOSTILE in [t.get_text() for t in display.ax_.get_yticklabels()]
+
+
+def test_bandwidth_curves_are_scaled():
+    path = BandwidthPath("gaussian", np.arange(3.0), {"cka": np.array([5.0, 7.0, 6.0])}, np.ones(3))
+    display = BandwidthDisplay(path).plot()
+    assert display.ax_.lines[0].get_ydata().tolist() == [0.0, 1.0, 0.5]
+
+
+def test_bandwidth_display_of_an_evaluation(rng):
+    X = rng.normal(size=(40, 2))
+    found = gs.bandwidth_path(X, X[:, 0] > 0, ["cka"], n_bandwidths=5)
+    display = BandwidthDisplay.from_evaluation(found).plot()
+    assert display.loss_ax_ is None
+    assert len(display.ax_.lines) == 1
+
+
+def test_gram_display_sorts_by_label():
+    K = np.arange(16.0).reshape(4, 4)
+    display = GramDisplay.from_matrix(K, ["b", "a", "b", "a"])
+    assert display.K[0, 0] == K[1, 1]
+    assert display.blocks == [("a", 2), ("b", 2)]
+
+
+def test_feature_display_of_an_estimator():
+    class Fitted:
+        feature_importances_ = np.array([0.1, 0.9])
+
+    assert FeatureWeightsDisplay.from_estimator(Fitted()).weights[0] == ("x1", 0.9)
+
+
+def test_displays_of_contents():
+    contents = Contents(
+        "t", "v", [], "accuracy", "error rate", gram=np.eye(2), weights=[("a", 1.0)]
+    )
+    assert GramDisplay.from_contents(contents).K.shape == (2, 2)
+    assert FeatureWeightsDisplay.from_contents(contents).weights == [("a", 1.0)]
+
+
+def test_long_and_steering_labels_are_tamed():
+    assert len(shorten("x" * 100)) <= 34
+    assert "\u202e" not in shorten("a\u202eb")

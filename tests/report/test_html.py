@@ -1,0 +1,107 @@
+"""The page: self-contained, no scripts, every label escaped, the same bytes again."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gramsmith as gs
+from gramsmith.report.contents import Contents
+from gramsmith.report.html import draw, render, visible
+
+SCRIPT = "<script>alert(1)</script>"
+IMAGE = '"><img src=x onerror=alert(1)>'
+MATHS = "$\\frac{a}{b}$ \u202edesrever"
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes, self.words = set(), [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(90, 3)), columns=[SCRIPT, IMAGE, MATHS])
+    y = np.where(X[SCRIPT] * X[IMAGE] > 0, "</style>" + SCRIPT, IMAGE)
+    ranking = gs.rank_kernels(X, y, kernels={SCRIPT: "rbf", IMAGE: "linear", MATHS: "laplacian"})
+    folder = tmp_path_factory.mktemp("page")
+    for name in ("one.html", "two.html"):
+        ranking.write_html(folder / name, title=SCRIPT, source=f"../{IMAGE}.csv")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def text(page):
+    return (page / "one.html").read_text("utf-8")
+
+
+def test_the_same_bytes_again(page):
+    assert (page / "one.html").read_bytes() == (page / "two.html").read_bytes()
+
+
+def test_under_a_megabyte(page):
+    assert (page / "one.html").stat().st_size < 1_000_000
+
+
+def test_no_script_no_request(text):
+    parser = Tags()
+    parser.feed(text)
+    assert not parser.tags & {"script", "iframe", "object", "embed", "link", "form", "a", "img"}
+    for tag, name, value in parser.attributes:
+        assert not name.startswith("on"), (tag, name)
+        if name in ("src", "href", "xlink:href"):
+            assert value.startswith(("data:image/png;base64,", "#")), (tag, name, value[:40])
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+
+
+def test_strict_policy(text):
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text).group(1)
+    assert policy.startswith("default-src 'none'")
+    assert "script" not in policy
+
+
+def test_hostile_names_are_shown_as_text(text):
+    parser = Tags()
+    parser.feed(text)
+    words = "".join(parser.words)
+    assert SCRIPT in words
+    assert IMAGE in words
+    assert "$\\frac{a}{b}$" in words
+    assert "\u202e" not in text
+
+
+def test_page_has_its_parts(text):
+    for part in ("wins with accuracy", "Ranking", "Gram matrix", "features", "What to do next"):
+        assert part in text
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+    assert "width=device-width" in text
+
+
+def test_pictures_follow_the_page_colour():
+    from gramsmith.report.displays import FeatureWeightsDisplay
+
+    svg = str(draw(lambda: FeatureWeightsDisplay([("a", 1.0)])))
+    assert svg.startswith("<svg")
+    assert "currentColor" in svg
+    assert "<metadata" not in svg
+
+
+def test_empty_contents_make_a_page():
+    assert "<h1>t</h1>" in render(Contents("t", "nothing to see", [], "accuracy", "error rate"))
+
+
+def test_steering_characters_are_spelled_out():
+    assert visible("a\u202eb\x00") == "a\\u202eb\\u0000"

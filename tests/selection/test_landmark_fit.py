@@ -1,0 +1,34 @@
+"""Fitting on landmarks in blocks equals fitting at once."""
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+from gramsmith.selection import landmark_fit
+from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.judge import Judge
+from gramsmith.selection.samples import Samples
+
+
+@pytest.mark.parametrize("block", [1000, 37])
+def test_blocks_change_nothing(rng, monkeypatch, block):
+    monkeypatch.setattr(landmark_fit, "BLOCK", block)
+    X = rng.normal(size=(150, 2))
+    y = np.sin(X[:, 0]) + 0.2 * rng.normal(size=150)
+    candidate = Candidate("g", gs.Gaussian(1.0), "g")
+    machine = gs.KernelRidgeRegressor(candidate.kernel, solver="nystroem", n_landmarks=150)
+    landmark_fit.fit_on_landmarks(machine, candidate, Samples((X,)), Judge("regression", y))
+    exact = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=machine.alpha_).fit(X, y)
+    np.testing.assert_allclose(machine.predict(X), exact.predict(X), atol=1e-4)
+    assert machine.n_samples_fit_ == 150
+    assert machine.loo_errors_.min() < np.var(y)
+
+
+def test_strings_on_landmarks():
+    X = ["abab", "baba", "abba", "cdcd", "dcdc", "cddc"] * 5
+    y = np.array([0, 0, 0, 1, 1, 1] * 5)
+    candidate = Candidate("s", gs.Normalized(gs.Spectrum(2)), "s")
+    judge = Judge("classification", y, np.array(["ab", "cd"]))
+    machine = gs.KernelRidgeClassifier(candidate.kernel, solver="nystroem", n_landmarks=10)
+    landmark_fit.fit_on_landmarks(machine, candidate, Samples((X,)), judge)
+    assert machine.predict(["ababab", "cdcd"]).tolist() == ["ab", "cd"]

@@ -1,0 +1,40 @@
+"""Feature weights and the kernel map."""
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.relevance import feature_weights, kernel_map
+from gramsmith.targets import make_target
+
+
+def test_learned_weights_are_shares(rng):
+    X = rng.normal(size=(40, 2))
+    kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.array([2.0, 0.0]))
+    weights, meaning = feature_weights(
+        Candidate("l", kernel, "learned"), X, make_target(X[:, 0] > 0)
+    )
+    assert weights.tolist() == [1.0, 0.0]
+    assert "learned" in meaning
+
+
+def test_slope_is_that_of_the_alignment(rng):
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] > 0
+    weights, _ = feature_weights(Candidate("g", gs.Gaussian(1.5), "gaussian"), X, make_target(y))
+
+    def cka(logs):
+        return gs.cka(gs.Gaussian(1.5 / np.exp(logs))(X), y)
+
+    h = 1e-5
+    numeric = [(cka(h * e) - cka(-h * e)) / (2 * h) for e in np.eye(2)]
+    assert weights == pytest.approx(numeric, rel=1e-4)
+
+
+def test_map_of_a_linear_kernel_is_pca(rng):
+    X = rng.normal(size=(30, 2)) * [3.0, 1.0]
+    points = kernel_map(X @ X.T)
+    Xc = X - X.mean(axis=0)
+    np.testing.assert_allclose(points @ points.T, Xc @ Xc.T, atol=1e-6)
+    assert points[np.abs(points[:, 0]).argmax(), 0] > 0

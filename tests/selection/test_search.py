@@ -1,0 +1,77 @@
+"""The search: learned weights are credited honestly, the short list is a union, ties are kept."""
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+from gramsmith.selection.candidates import default_candidates
+from gramsmith.selection.judge import Judge
+from gramsmith.selection.samples import Samples
+from gramsmith.selection.search import Search, learn_diagonal, result_from_plain, result_to_plain
+
+
+def hunt(X, y, **options):
+    judge = Judge("classification", y, np.unique(y))
+    return Search(default_candidates(X), Samples((X,)), judge, n_jobs=1, **options).run()
+
+
+def test_irrelevant_features_make_learning_win(rng):
+    X = rng.normal(size=(300, 12))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    found = hunt(X, y)
+    assert found.candidates[found.order[0]].family == "learned"
+
+
+def test_learning_is_not_credited_with_memory(rng):
+    # labels are noise: what was learned on some rows must not shine on them
+    X, y = rng.normal(size=(150, 10)), rng.integers(0, 2, 150)
+    found = hunt(X, y)
+    learned = [i for i, c in enumerate(found.candidates) if c.family == "learned"]
+    for i in learned:
+        assert found.checks[i].loss > 0.3
+        if i in found.results:
+            assert found.results[i].loss > 0.3
+
+
+def test_short_list_holds_leaders_and_is_short(rng):
+    X = rng.normal(size=(120, 3))
+    found = hunt(X, (X[:, 0] > 0).astype(int), learn=False)
+    squared = [c.squared for c in found.checks]
+    assert int(np.argmin(squared)) in found.short
+    assert 2 <= len(found.short) <= 7
+    assert len(set(found.short)) == len(found.short)
+
+
+def test_order_holds_everyone_once(rng):
+    X = rng.normal(size=(80, 2))
+    found = hunt(X, (X[:, 0] > 0).astype(int), learn=False)
+    assert sorted(found.order) == list(range(len(found.candidates)))
+    assert found.order[0] in found.tied
+
+
+def test_learned_rows_are_a_part(rng):
+    X = rng.normal(size=(100, 4))
+    y = (X[:, 0] > 0).astype(int)
+    source = next(c for c in default_candidates(X) if c.family == "gaussian" and c.step == 0)
+    candidate, rows = learn_diagonal(source, X, Judge("classification", y, np.array([0, 1])))
+    assert 50 <= len(rows) <= 70
+    S = np.asarray(candidate.kernel.map.S)
+    assert S[0] == S.max()
+
+
+def test_plain_results_come_back(ranking):
+    result = next(iter(ranking._hunt.results.values()))
+    again = result_from_plain(result_to_plain(result))
+    assert again.loss == result.loss
+    assert (again.held_out == result.held_out).all()
+    assert again.path == result.path
+
+
+def test_progress_is_optional(rng):
+    X = rng.normal(size=(40, 2))
+    with pytest.raises(RuntimeError, match="stop"):
+        gs.rank_kernels(X, X[:, 0] > 0, ["rbf"], progress=_stop)
+
+
+def _stop(*news):
+    raise RuntimeError("stop")
