@@ -3,12 +3,17 @@
 import os
 from pathlib import Path
 
-import numpy as np
-import pytest
-from hypothesis import settings
-
+# Several processes test at once: BLAS threads that wait for each other by spinning would take ten
+# times as long. Must be said before NumPy is loaded.
+for _library in ("OPENBLAS", "MKL", "OMP"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 # Tests never open a window.
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
 
 # The default run is repeatable; HYPOTHESIS_PROFILE=explore looks for new counter-examples.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
@@ -26,6 +31,13 @@ def seed():
 def rng(seed):
     """A fresh generator per test, so that no test depends on the order of the others."""
     return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def blas_of_two():
+    """BLAS with two threads, for tests that look at its limits."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -165,8 +165,9 @@ def blas_threads():
     return [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
 
 
-def test_threads_are_given_back_when_two_sweeps_overlap():
+def test_threads_are_given_back_when_two_sweeps_overlap(blas_of_two):
     before = blas_threads()
+    assert set(before) == {2}
     X = np.random.default_rng(0).normal(size=(1500, 5))
     y = np.arange(1500) % 2
     inside, failures = [], []
@@ -191,7 +192,7 @@ def test_threads_are_given_back_when_two_sweeps_overlap():
     assert {n for now in inside for n in now} == {1}
 
 
-def test_threads_are_given_back_after_an_error():
+def test_threads_are_given_back_after_an_error(blas_of_two):
     before = blas_threads()
 
     def fail(item):
@@ -202,7 +203,7 @@ def test_threads_are_given_back_after_an_error():
     assert blas_threads() == before
 
 
-def test_progress_and_interruption(X):
+def test_progress_and_interruption(X, blas_of_two):
     seen = []
     gs.cka(Gram(gs.Gaussian(), X, progress=lambda done, total: seen.append((done, total))), X[:, 0])
     assert seen[-1][0] == seen[-1][1] == len(seen)
