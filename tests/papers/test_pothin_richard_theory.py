@@ -1,12 +1,10 @@
 """The gradients of the paper and their corrections; generated data within their spread."""
 
-from gramsmith.papers.data import DataFolder
-from gramsmith.papers.experiment import Run
-from gramsmith.papers.pothin_richard_theory import formulas, generated
+from gramsmith.papers import reproduce
 
 
 def test_formulas():
-    records = formulas(Run(DataFolder(), quick=True)).records
+    records = reproduce("pothin-richard/formulas", quick=True)
     verdicts = {record.table: record.verdict for record in records}
     assert verdicts == {
         "(12)": "corrected",
@@ -21,7 +19,7 @@ def test_formulas():
 
 
 def test_generated_data_agree_within_other_draws():
-    records = generated(Run(DataFolder(), quick=True)).records
+    records = reproduce("pothin-richard/generated", quick=True)
     assert {record.verdict for record in records if record.published is not None} <= {
         "exact",
         "within tolerance",

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.papers import tan
-from gramsmith.papers.data import DataFolder
-from gramsmith.papers.experiment import Run
+from gramsmith.papers import reproduce, tan
 
 
 @pytest.fixture
@@ -41,7 +39,7 @@ def test_printed_tables_are_complete():
 
 
 def test_every_cell_of_both_tables(data_dir):
-    records = tan.tables(Run(DataFolder(data_dir), quick=True)).records
+    records = reproduce("tan/tables", data=data_dir, quick=True)
     assert len(records) == 200
     assert {record.verdict for record in records} == {"exact", "within tolerance", "new"}
     loose = [record for record in records if record.verdict == "within tolerance"]
