@@ -281,7 +281,7 @@ class FeatureWeightsDisplay:
     """
 
     weights: list[tuple[str, float]]
-    meaning: str = "weight"
+    meaning: str = "relevance"
 
     @classmethod
     def from_contents(cls, contents: Contents) -> FeatureWeightsDisplay:
@@ -305,7 +305,7 @@ class FeatureWeightsDisplay:
         _ticks(ax.yaxis, place, [shorten(name, 24) for name, _ in self.weights])
         ax.tick_params(axis="y", length=0)
         ax.axvline(0.0, color="#8a8a8a", lw=0.8)
-        ax.set_xlabel(self.meaning)
+        ax.set_xlabel("relevance")
         _bare(ax)
         ax.spines["left"].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
