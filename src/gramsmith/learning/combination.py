@@ -15,6 +15,7 @@ from gramsmith.gram import Gram
 from gramsmith.kernels import Kernel, Scaled, Sum
 from gramsmith.learning.mixture import PROJECTIONS
 from gramsmith.learning.objective import Array
+from gramsmith.learning.progress import Callback, sweep_progress
 from gramsmith.learning.views import Bank, is_views, make_bank
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.solvers import solve_nonnegative
@@ -54,6 +55,10 @@ class KernelCombination(BaseEstimator):
         Threads, see `Gram`.
     dtype : {"float64", "float32"}, optional
         Type of the tiles, see `Gram`.
+    callback : callable, optional
+        Called during the sweep with a dict of "done" and "total" tiles.
+    verbose : int, default=0
+        Print the progress of the sweep.
 
     Attributes
     ----------
@@ -98,6 +103,8 @@ class KernelCombination(BaseEstimator):
         memory: float | None = None,
         n_jobs: int | None = None,
         dtype: Any = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
     ) -> None:
         self.kernels = kernels
         self.method = method
@@ -108,6 +115,8 @@ class KernelCombination(BaseEstimator):
         self.memory = memory
         self.n_jobs = n_jobs
         self.dtype = dtype
+        self.callback = callback
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> KernelCombination:
         """Learn the weights.
@@ -131,7 +140,12 @@ class KernelCombination(BaseEstimator):
         bank = make_bank(self.kernels, X)
         target = make_target(y, self.target, task=self.task)
         gram = Gram(
-            bank.kernels, bank.views, memory=self.memory, n_jobs=self.n_jobs, dtype=self.dtype
+            bank.kernels,
+            bank.views,
+            memory=self.memory,
+            n_jobs=self.n_jobs,
+            dtype=self.dtype,
+            progress=sweep_progress("KernelCombination", self.callback, self.verbose),
         )
         moments = gram.moments(target, cross=True)
         projection = PROJECTIONS[self.measure]

@@ -17,6 +17,7 @@ from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, Kernel, Linear, as_kernel
 from gramsmith.learning.held_out import check_fraction, hold_out, take_rows
 from gramsmith.learning.objective import Array
+from gramsmith.learning.progress import Callback, sweep_progress
 from gramsmith.learning.spectral_map import SpectralMap
 from gramsmith.solvers import pivoted_cholesky
 from gramsmith.targets import Target, make_target
@@ -64,6 +65,10 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Threads, see `Gram`.
     random_state : int, RandomState or None, default=None
         Seeds the held-out split.
+    callback : callable, optional
+        Called during sweeps with a dict of "done" and "total" tiles, or columns of the factor.
+    verbose : int, default=0
+        Print the progress.
 
     Attributes
     ----------
@@ -113,6 +118,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         memory: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.threshold = threshold
@@ -125,6 +132,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> SpectralAligner:
         """Learn the weights of the directions.
@@ -217,7 +226,10 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self, kernel: Kernel, X: Any, target: Target, threshold: float
     ) -> tuple[Array, Array, Array | None, Array]:
         """Return eigenvalues, coefficients of psi, the rows of X they refer to, and weights."""
-        gram = Gram(kernel, X, memory=self.memory, n_jobs=self.n_jobs, dtype=np.float64)
+        tell = sweep_progress("SpectralAligner", self.callback, self.verbose)
+        gram = Gram(
+            kernel, X, memory=self.memory, n_jobs=self.n_jobs, dtype=np.float64, progress=tell
+        )
         dense = self.method == "eigen" or (self.method == "auto" and gram.n <= DENSE)
         if dense:
             values, V = _eigenvectors(gram, self.n_components)
@@ -225,10 +237,19 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             values, V = values[keep], V[:, keep]
             alphas = _weights(V, target)
             return values, V * (np.sqrt(alphas) / values), None, alphas
+        rank, seen = min(self.max_rank, gram.n), 0
+
+        def column(j: int) -> Array:
+            nonlocal seen
+            seen += 1
+            if tell is not None:
+                tell(seen, rank)
+            return gram.block(slice(None), np.array([j]))[:, 0]
+
         factor = pivoted_cholesky(
-            lambda j: gram.block(slice(None), np.array([j]))[:, 0],
+            column,
             gram.diagonal(),
-            min(self.max_rank, gram.n),
+            rank,
             tol=min(threshold, 1e-3) * 1e-2,
         )
         left = factor.error / float(gram.diagonal().sum())
