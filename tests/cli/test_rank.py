@@ -256,3 +256,28 @@ def test_ctrl_c_in_a_real_process(tmp_path):
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_a_large_table_stays_small_in_memory(tmp_path):
+    """100 000 rows of 20 columns: under 2 GB, what was sampled is said, the verdict holds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 20))
+    y = np.where(X[:, :5].sum(axis=1) + rng.normal(size=len(X)) > 0, "in", "out")
+    verdicts = []
+    for rows in (100_000, 20_000):
+        path = tmp_path / f"{rows}.csv"
+        lines = [",".join([*(f"{v:.5f}" for v in x), t]) for x, t in zip(X[:rows], y, strict=False)]
+        path.write_text("\n".join([",".join([*(f"x{i}" for i in range(20)), "y"]), *lines]))
+        script = (
+            "import resource, sys\nfrom gramsmith.cli import run\n"
+            f"status = run(args=['rank', {str(path)!r}, '-t', 'y', '--json'])\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)\n"
+            "sys.exit(status)"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert int(done.stderr.split()[-1]) * 1024 < 2e9
+        assert f"Of {rows:,} rows, samples were used" in done.stderr
+        verdicts.append(json.loads(done.stdout)["ranking"][0]["family"])
+    assert verdicts[0] == verdicts[1]
