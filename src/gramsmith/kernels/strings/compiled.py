@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-LANES = 16
+LANES = 64
 _LOCK = Lock()
 
 
@@ -69,26 +69,28 @@ def subsequences(
 ) -> None:
     """Write the gap-weighted subsequence kernel of each pair, or its derivative by the decay.
 
-    LANES pairs advance together, one per vector lane. With M[i, j] = 1 where symbols match,
+    Up to LANES pairs advance together, one per vector lane. With M[i, j] = 1 where symbols match,
     S_q = λ² M D_{q-1} (shifted by one cell) ends a subsequence of q symbols at (i, j), and
     D_q = S_q + λ D_q(i-1, j) + λ D_q(i, j-1) - λ² D_q(i-1, j-1) carries it on over gaps;
     the kernel is the sum of S_length.
     """
+    batches = -(-len(I) // LANES)
+    width = -(-len(I) // max(1, batches))  # batches of nearly equal size leave few lanes idle
     longest_a = longest_b = 0
     for p in range(len(I)):
         longest_a = max(longest_a, starts_a[I[p] + 1] - starts_a[I[p]])
         longest_b = max(longest_b, starts_b[J[p] + 1] - starts_b[J[p]])
-    S = np.empty((longest_a, LANES), dtype=np.int32)
-    T = np.empty((longest_b, LANES), dtype=np.int32)
-    M = np.empty((longest_b, LANES))
-    D = np.empty((length, longest_b + 1, LANES))
-    dD = np.empty((length if slope else 0, longest_b + 1, LANES))
-    F = np.empty(LANES)
-    dF = np.empty(LANES)
-    total = np.empty(LANES)
+    S = np.empty((longest_a, width), dtype=np.int32)
+    T = np.empty((longest_b, width), dtype=np.int32)
+    M = np.empty((longest_b, width))
+    D = np.empty((length, longest_b + 1, width))
+    dD = np.empty((length if slope else 0, longest_b + 1, width))
+    F = np.empty(width)
+    dF = np.empty(width)
+    total = np.empty(width)
     square, twice = decay * decay, 2.0 * decay
-    for first in range(0, len(I), LANES):
-        lanes = min(LANES, len(I) - first)
+    for first in range(0, len(I), max(1, width)):
+        lanes = min(width, len(I) - first)
         m = n = 0
         for c in range(lanes):
             m = max(m, starts_a[I[first + c] + 1] - starts_a[I[first + c]])
@@ -110,7 +112,7 @@ def subsequences(
         total[:] = 0.0
         for i in range(m):
             for j in range(n):
-                for c in range(LANES):
+                for c in range(width):
                     M[j, c] = 1.0 if S[i, c] == T[j, c] else 0.0
             # Downwards in q: level q reads level q - 1 as the row above left it.
             for q in range(length, 0, -1):
@@ -118,22 +120,22 @@ def subsequences(
                 dF[:] = 0.0
                 if q == length and not slope:
                     for j in range(n):
-                        for c in range(LANES):
+                        for c in range(width):
                             total[c] += M[j, c] * D[q - 1, j, c]
                 elif q == length:
                     for j in range(n):
-                        for c in range(LANES):
+                        for c in range(width):
                             total[c] += M[j, c] * (
                                 twice * D[q - 1, j, c] + square * dD[q - 1, j, c]
                             )
                 elif not slope:
                     for j in range(n):
-                        for c in range(LANES):
+                        for c in range(width):
                             F[c] = square * M[j, c] * D[q - 1, j, c] + decay * F[c]
                             D[q, j + 1, c] = F[c] + decay * D[q, j + 1, c]
                 else:
                     for j in range(n):
-                        for c in range(LANES):
+                        for c in range(width):
                             dF[c] = (
                                 M[j, c] * (twice * D[q - 1, j, c] + square * dD[q - 1, j, c])
                                 + F[c]
