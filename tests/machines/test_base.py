@@ -23,6 +23,7 @@ from machine_zoo import (
     WEIGHTED,
     expected_failures,
     kernels,
+    plain_kernels,
     points,
     strings,
 )
@@ -36,16 +37,37 @@ classifier = pytest.mark.parametrize("machine", CLASSIFIERS, ids=lambda m: m.__n
 regressor = pytest.mark.parametrize("machine", REGRESSORS, ids=lambda m: m.__name__)
 
 
-# Warnings that a machine gives on purpose: integer Gram matrices of the checks are not positive
-# semidefinite, and twenty random points are no fit for every solver.
-@pytest.mark.filterwarnings("ignore:Expected a positive semidefinite Gram matrix:UserWarning")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:.*less than two unique classes:UserWarning")
-@parametrize_with_checks(
-    [machine(kernel=kernel) for machine in MACHINES for kernel in kernels()],
-    expected_failed_checks=expected_failures,
-)
+def scikit_learn_checks(kernels):
+    return parametrize_with_checks(
+        [machine(kernel=kernel) for machine in MACHINES for kernel in kernels],
+        expected_failed_checks=expected_failures,
+    )
+
+
+def on_purpose(test):
+    """Let pass what machines say on purpose.
+
+    The integer Gram matrices of the checks are not positive semidefinite, and twenty random points
+    are no fit for every solver.
+    """
+    for message in (
+        "ignore:Expected a positive semidefinite Gram matrix:UserWarning",
+        "ignore::sklearn.exceptions.ConvergenceWarning",
+    ):
+        test = pytest.mark.filterwarnings(message)(test)
+    return test
+
+
+@on_purpose
+@scikit_learn_checks(kernels())
 def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@on_purpose
+@scikit_learn_checks(plain_kernels())
+def test_scikit_learn_with_single_kernels(estimator, check):
     check(estimator)
 
 
