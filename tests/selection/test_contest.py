@@ -87,3 +87,17 @@ def test_support_vector_regression_resists_outliers(rng):
     [ridge] = contest.compete("ridge", contest.ridge_path(judge), [K], [np.array([0.01])], *args)
     miss = [np.median(np.abs(r.held_out - X[r.tested, 0])) for r in (svr, ridge)]
     assert miss[0] < 0.5 * miss[1]
+
+
+def test_class_missing_from_a_training_fold(rng):
+    X = rng.normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(int)
+    y[7] = 2  # alone: in one fold it is only tested
+    judge = Judge("classification", y, np.array(list("abc")))
+    rows = np.arange(40)
+    path = contest.svc_path(judge)
+    [result] = contest.compete(
+        "svc", path, [X @ X.T], [np.array([1.0])], judge, rows, judge.splits(rows, 4)
+    )
+    assert result.held_out.shape == (40, 3)
+    assert result.loss < 0.3

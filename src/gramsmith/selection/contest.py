@@ -68,13 +68,29 @@ def svc_path(judge: Judge) -> Path:
 
     def run(K: Array, rows: Array, K_test: Array, Cs: Array) -> Array:
         y, w = judge.y[rows], judge.weights[rows]
+        classes = 2 if judge.classes is None else len(judge.classes)
+        seen = np.unique(y[w > 0])
         out = []
         for C in Cs:
-            machine = SVC(C=C, kernel="precomputed", max_iter=20000 + 20 * len(rows))
-            out.append(_quietly(machine, K, y, w).decision_function(K_test))
+            if len(seen) < 2:
+                f = np.full((len(K_test), 1), 1.0)
+            else:
+                machine = SVC(C=C, kernel="precomputed", max_iter=20000 + 20 * len(rows))
+                f = _quietly(machine, K, y, w).decision_function(K_test)
+            out.append(_all_classes(f, seen, classes))
         return np.stack(out)
 
     return run
+
+
+def _all_classes(f: Array, seen: Array, classes: int) -> Array:
+    """Return decision values for all classes where a training fold has seen some of them only."""
+    if len(seen) == classes:
+        return f
+    columns = np.column_stack([-f, f]) if f.ndim == 1 else f
+    full = np.full((len(columns), classes), float(columns.min(initial=0.0)) - 1.0)
+    full[:, seen] = columns
+    return full if classes > 2 else np.asarray(full[:, 1] - full[:, 0])
 
 
 def svr_path(judge: Judge, scale: float) -> Path:

@@ -243,4 +243,6 @@ class KernelSelector(ClassifierMixin, _Selector):
 
 
 def _as_column(y: Any) -> Any:
-    return column_or_1d(y, warn=True) if np.ndim(y) == 2 else y
+    if not hasattr(y, "shape"):
+        return np.asarray(y)
+    return column_or_1d(y, warn=True) if len(y.shape) == 2 else y
