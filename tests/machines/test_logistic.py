@@ -88,3 +88,9 @@ def test_bad_parameters():
             gs.KernelLogisticRegression(alpha=alpha).fit(X, y)
     with pytest.raises(ValueError, match="loss"):
         gs.KernelLogisticRegression(loss="log").fit(X, y)
+
+
+def test_progress_is_printed(capsys):
+    X, y = points(30)
+    gs.KernelLogisticRegression(gs.Gaussian(), verbose=True).fit(X, y)
+    assert "[KernelLogisticRegression] step 1: objective" in capsys.readouterr().out

@@ -146,3 +146,9 @@ def test_compressed_machine_predicts_the_same():
     machine = gs.KernelPerceptron(gs.Gaussian(1.0)).fit(X, y)
     before = machine.decision_function(X)
     np.testing.assert_allclose(machine.compress().decision_function(X), before)
+
+
+def test_progress_is_printed(capsys):
+    X, y = separable(60)
+    gs.KernelPerceptron(gs.Gaussian(1.0), verbose=True).fit(X, y)
+    assert "[KernelPerceptron] pass 1:" in capsys.readouterr().out

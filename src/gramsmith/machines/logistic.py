@@ -52,6 +52,8 @@ class KernelLogisticRegression(KernelClassifier):
         Stop when a Newton step promises to lower the objective by less than this share.
     max_iter : int, default=100
         Most Newton steps.
+    verbose : bool, default=False
+        Whether to print the objective after every Newton step.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
 
@@ -93,6 +95,7 @@ class KernelLogisticRegression(KernelClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-8,
         max_iter: int = 100,
+        verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -101,6 +104,7 @@ class KernelLogisticRegression(KernelClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelLogisticRegression:
@@ -146,6 +150,9 @@ class KernelLogisticRegression(KernelClassifier):
                 max_iter=int(self.max_iter),
                 tol=float(self.tol),
             )
+            if self.verbose:
+                for k, value in enumerate(found.history):
+                    print(f"[KernelLogisticRegression] step {k}: objective {value:.8g}")
             warn_unless_converged(found, "KernelLogisticRegression")
             A.append(found.a.reshape(train.n, -1))
             b.append(np.atleast_1d(found.b))

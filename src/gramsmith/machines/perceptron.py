@@ -47,6 +47,8 @@ class KernelPerceptron(KernelClassifier):
         Whether each pass takes the samples in another order.
     random_state : int, RandomState or None
         For the order.
+    verbose : bool, default=False
+        Whether to print a line per pass.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
 
@@ -90,6 +92,7 @@ class KernelPerceptron(KernelClassifier):
         average: bool = False,
         shuffle: bool = False,
         random_state: Any = None,
+        verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -97,6 +100,7 @@ class KernelPerceptron(KernelClassifier):
         self.average = average
         self.shuffle = shuffle
         self.random_state = random_state
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> KernelPerceptron:
@@ -125,6 +129,8 @@ class KernelPerceptron(KernelClassifier):
                 rng.shuffle(order)
             self.mistakes_ = state.run(K, K @ state.A, train.y, order)
             self.n_iter_ += 1
+            if self.verbose:
+                print(f"[KernelPerceptron] pass {self.n_iter_}: {self.mistakes_} mistakes")
         self.steps_ = state.step
         used = np.flatnonzero(np.any(state.A != 0, axis=1) | np.any(state.moment != 0, axis=1))
         self._keep(train, np.zeros((len(used), state.A.shape[1])), 0.0, used)

@@ -172,24 +172,30 @@ class RidgePath:
         jitter = np.where(short, self.floor, 0.0)
         return 1.0 / (self.eigenvalues[:, None] + (alphas + jitter)), jitter
 
-    def _dual(self, D: Array, alpha: float, kept: Array | slice = slice(None)) -> tuple[Array, Any]:
-        """Return c̃ and the intercept for one column D = 1/(Λ + α)."""
-        b = np.zeros(self.t.shape[1])
-        g, rest = self.t, self.t_rest
-        if self.v is not None:
-            inverse, total = self._inverse_of_ones(D, alpha)
-            b = (inverse @ (self.root[:, None] * self.y)) / total
-            g = g - self.v[:, None] * b
-            rest = None if rest is None or self.v_rest is None else rest - self.v_rest[:, None] * b
-        c = self.U[:, kept] @ (D[:, None] * g)[kept]
-        return (c if rest is None else c + rest / alpha), b
+    def _dual(
+        self, D: Array, alphas: Array, kept: Array | slice = slice(None)
+    ) -> tuple[Array, Array, Array]:
+        """Return c̃ (n, m, q) and the intercepts (m, q) for columns D = 1/(Λ + α).
 
-    def _inverse_of_ones(self, D: Array, alpha: float) -> tuple[Array, float]:
-        """Return (K̃ + αI)^-1 ũ and its inner product with ũ."""
-        inverse = self.U @ (D * self.v)
-        if self.v_rest is not None:
-            inverse = inverse + self.v_rest / alpha
-        return inverse, float(inverse @ self.root)
+        The third array, (n, m), is what the border takes from the diagonal of (K̃ + αI)^-1.
+        """
+        m, q = len(alphas), self.t.shape[1]
+        g, rest = self.t[:, None, :], self.t_rest
+        b, border = np.zeros((m, q)), np.zeros((1, m))
+        rest = None if rest is None else rest[:, None, :]
+        if self.v is not None:
+            inverse = self.U @ (D * self.v[:, None])  # (K̃ + αI)^-1 ũ
+            if self.v_rest is not None:
+                inverse += self.v_rest[:, None] / alphas
+            total = self.root @ inverse
+            b = inverse.T @ (self.root[:, None] * self.y) / total[:, None]
+            border = inverse**2 / total
+            g = g - self.v[:, None, None] * b
+            if rest is not None and self.v_rest is not None:
+                rest = rest - self.v_rest[:, None, None] * b
+        g = np.broadcast_to(D[:, :, None] * g, (len(D), m, q))[kept]
+        c = (self.U[:, kept] @ g.reshape(len(g), m * q)).reshape(-1, m, q)
+        return (c if rest is None else c + rest / alphas[:, None]), b, border
 
     def solve(self, alpha: float) -> RidgeSolution:
         """Return the coefficients at one regulariser.
@@ -207,8 +213,8 @@ class RidgePath:
         # Without the clipped directions in c, k(x)'c is the prediction of the clipped kernel. Those
         # of a singular K carry y / jitter: of no effect on Kc but through rounding.
         kept = self.eigenvalues > self.floor if jitter[0] else self.kept
-        c, b = self._dual(D[:, 0], alpha + float(jitter[0]), kept)
-        c = self.root[:, None] * c
+        c, b, _ = self._dual(D, alpha + jitter, kept)
+        c, b = self.root[:, None] * c[:, 0], b[0]
         return RidgeSolution(
             alpha=float(alpha),
             coef=c[:, 0] if self.vector else c,
@@ -237,20 +243,20 @@ class RidgePath:
         D, jitter = self._inverse(alphas)
         if self._U2 is None:
             self._U2 = self.U * self.U
-        G = self._U2 @ D  # the diagonal of (K̃ + αI)^-1, one column per α
-        one = np.minimum(1.0, 1.0 / self.weight)
+        one = np.minimum(1.0, 1.0 / self.weight)[:, None]
         out = np.empty((len(alphas), *self.y.shape))
-        for k, alpha in enumerate(alphas + jitter):
-            c, _ = self._dual(D[:, k], alpha)
+        step = max(1, 256 // self.y.shape[1])  # bounds the memory when there are many outputs
+        for start in range(0, len(alphas), step):
+            part = slice(start, start + step)
+            alpha = (alphas + jitter)[part]
+            c, _, border = self._dual(D[:, part], alpha)
+            G = self._U2 @ D[:, part] - border  # the diagonal of A^-1
             if self.deficient:
-                G[:, k] += (1.0 - self._U2.sum(axis=1)) / alpha
-            if self.v is not None:
-                inverse, total = self._inverse_of_ones(D[:, k], alpha)
-                G[:, k] -= inverse**2 / total
+                G += (1.0 - self._U2.sum(axis=1))[:, None] / alpha
             # Residual r = αc̃/√w and leverage h = 1 - αG give r/(1 - h·one); α cancels for one = 1.
             with np.errstate(divide="ignore", invalid="ignore"):
-                whole = np.where(one < 1.0, G[:, k] * one + (1.0 - one) / alpha, G[:, k])
-            out[k] = c / (self.root * whole)[:, None]
+                whole = np.where(one < 1.0, G * one + (1.0 - one) / alpha, G)
+            out[part] = (c / (self.root[:, None] * whole)[:, :, None]).transpose(1, 0, 2)
         return out[:, :, 0] if self.vector else out
 
     def loo_errors(self, alphas: Any) -> Array:
