@@ -58,8 +58,8 @@ def _parameters(cls: type) -> dict[str, bool]:
     return {p.name: p.default is not p.empty for p in named}
 
 
-def _kernels(module: str, *names: str) -> dict[str, Entry]:
-    return {name: Entry(f"gramsmith.kernels{module}", name) for name in names}
+def _kernels(*names: str) -> dict[str, Entry]:
+    return {name: Entry("gramsmith.kernels", name) for name in names}
 
 
 def _sklearn_kernels(*names: str) -> dict[str, Entry]:
@@ -71,25 +71,17 @@ def _estimator(module: str, name: str, *transient: str, **fitted: str) -> dict[s
 
 
 _KERNELS = {
+    **_kernels("Gaussian", "Laplacian", "Matern", "RationalQuadratic", "Periodic", "Chi2"),
     **_kernels(
-        ".radial", "Gaussian", "Laplacian", "Matern", "RationalQuadratic", "Periodic", "Chi2"
+        "Linear", "Polynomial", "Sigmoid", "Tanimoto", "Bilinear", "Constant", "Precomputed"
     ),
-    **_kernels(".inner", "Linear", "Polynomial", "Sigmoid", "Tanimoto", "Bilinear", "Constant"),
-    **_kernels(".algebra", "Sum", "Product", "Scaled", "Power", "PolynomialOf", "Exp", "Composed"),
-    **_kernels(".normalized", "Normalized", "GaussianOf"),
-    **_kernels(".precomputed", "Precomputed"),
-    **_kernels(".maps", "LinearMap"),
-    **_kernels(".adapt", "FromSklearn"),
-    **_kernels("", "AllSubsets", "Subtree"),
-    **_kernels(".strings.spectrum", "Spectrum"),
-    **_kernels(".strings.substrings", "AllSubstrings"),
-    **_kernels(".strings.mismatch", "Mismatch"),
-    **_kernels(".strings.subsequence", "Subsequence"),
-    **_kernels(".strings.weighted_degree", "WeightedDegree"),
-    # Callables cannot be kept: these load nothing, but a refusal can name the argument.
-    **_kernels(".maps", "FunctionMap"),
-    **_kernels(".inner", "RankOne"),
-    **_kernels(".adapt", "FromCallable"),
+    **_kernels("Sum", "Product", "Scaled", "Power", "PolynomialOf", "Exp", "Composed", "LinearMap"),
+    **_kernels("Normalized", "GaussianOf", "AllSubsets", "Subtree", "Spectrum", "AllSubstrings"),
+    **_kernels("Mismatch", "Subsequence", "WeightedDegree"),
+    "FromSklearn": Entry("gramsmith.kernels.adapt", "FromSklearn"),
+    # These hold functions, which no file has: they are listed so that a refusal names the argument.
+    **_kernels("FunctionMap", "RankOne"),
+    "FromCallable": Entry("gramsmith.kernels.adapt", "FromCallable"),
     **_sklearn_kernels("RBF", "Matern", "RationalQuadratic", "ExpSineSquared", "DotProduct"),
     **_sklearn_kernels("ConstantKernel", "WhiteKernel", "PairwiseKernel"),
     **_sklearn_kernels("Sum", "Product", "Exponentiation"),
