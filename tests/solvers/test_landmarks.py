@@ -24,7 +24,9 @@ def test_all_landmarks_are_kernel_ridge(problem):
     exact = RidgePath(K, y[:, 0])
     coef, intercept = path.solve(0.3)
     known = exact.solve(0.3)
-    np.testing.assert_allclose(K @ coef[:, 0] + intercept, K @ known.coef + known.intercept, atol=1e-6)
+    np.testing.assert_allclose(
+        K @ coef[:, 0] + intercept, K @ known.coef + known.intercept, atol=1e-6
+    )
 
 
 def test_leave_one_out_is_exact(problem):
