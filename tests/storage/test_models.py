@@ -152,6 +152,27 @@ def test_scalers_and_pipelines(scaler, tmp_path):
     assert [name for name, _ in again.steps] == [name for name, _ in pipeline.steps]
 
 
+def test_caches_of_pipelines_are_refused(tmp_path):
+    # joblib's cache is a folder of pickles, which fit would load
+    import forgery
+
+    pipeline = make_pipeline(StandardScaler(), memory=str(tmp_path))
+    with pytest.raises(NotStorable, match=r"Pipeline.memory.*set_params\(memory="):
+        check_storable(pipeline)
+    path = tmp_path / "m"
+    gs.save_model(make_pipeline(StandardScaler()), path)
+    header, manifest, body = forgery.parts(path.read_bytes())
+    manifest["model"]["params"]["memory"] = "/tmp/elsewhere"
+    path.write_bytes(forgery.assemble(header, manifest, body))
+    with pytest.raises(gs.ModelFormatError, match=r"Pipeline.memory"):
+        gs.load_model(path)
+    manifest["model"]["params"]["memory"] = None
+    manifest["model"]["params"]["steps"] = {"$": "list", "items": ["a"]}
+    path.write_bytes(forgery.assemble(header, manifest, body))
+    with pytest.raises(gs.ModelFormatError, match=r"Pipeline.steps"):
+        gs.load_model(path)
+
+
 def test_unfitted_models_return_unfitted(tmp_path):
     again = kept(make_pipeline(StandardScaler(with_mean=False)), tmp_path)
     assert not hasattr(again[0], "scale_")

@@ -200,6 +200,9 @@ class Decoder:
                 f"{short(absent)}. The file is damaged or of another version."
             )
         params = {k: self.decode(v, f"{where}.{k}", depth + 1) for k, v in given.items()}
+        for key, specification in entry.params.items():
+            if key in params:
+                check(params[key], specification, {}, f"{where}.{key}")
         model = entry.load()(**params)
         sizes: Sizes = {}
         for key, specification in entry.fitted.items():

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from gramsmith.storage.container import DEPTH_LIMIT, SPELLING, Array, short
 from gramsmith.storage.registry import Entry, entry_of
+from gramsmith.storage.shapes import meets
 
 Node = Any
 
@@ -120,6 +121,13 @@ class Encoder:
     def _object(self, value: Any, where: str, depth: int) -> Node:
         name, entry = self._registered(value, where)
         params = {k: getattr(value, k) for k in entry.parameters()}
+        for key, specification in entry.params.items():
+            if not meets(params[key], specification):
+                raise NotStorable(
+                    f"{where}.{key}: a file can keep {specification} here, got "
+                    f"{short(params[key])}. "
+                    f"Use set_params({key}=...) first."
+                )
         fitted = {k: v for k, v in attributes(value).items() if k not in params}
         fitted = {k: v for k, v in fitted.items() if k not in entry.transient}
         unknown = sorted(fitted.keys() - entry.fitted.keys())

@@ -30,12 +30,15 @@ class Entry:
         Fitted attribute -> specification.
     transient : frozenset of str
         Attributes that explain a fit and are not kept.
+    params : mapping of str to str
+        Constructor arguments that may not be just anything, with their specification.
     """
 
     module: str
     name: str
     fitted: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     transient: frozenset[str] = frozenset()
+    params: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def load(self) -> type:
         """Import the class; both names are constants of this module."""
@@ -90,7 +93,12 @@ _KERNELS = {
 _INPUTS = {"n_features_in_": "count p?", "feature_names_in_": "labels p?"}
 
 _TRANSFORMERS = {
-    **_estimator("sklearn.pipeline", "Pipeline"),
+    # a cache folder holds pickles, which fit would load: a file must not be able to name one
+    "Pipeline": Entry(
+        "sklearn.pipeline",
+        "Pipeline",
+        params=MappingProxyType({"steps": "steps", "memory": "none"}),
+    ),
     **_estimator(
         "sklearn.preprocessing",
         "StandardScaler",

@@ -13,6 +13,7 @@ the object, or ``*`` for any size.
 ``number``             a finite number (``real``: NaN and infinities allowed)
 ``whole``              a whole number; ``flag``, ``text`` and ``none`` likewise
 ``kernel``             a kernel; ``model`` an estimator; ``list x`` a list of those
+``steps``              the steps of a pipeline: pairs of a name and an estimator
 ``value``              anything
 =====================  =========================================================================
 
@@ -53,6 +54,15 @@ def check(value: Any, specification: str, sizes: Sizes, where: str) -> None:
         f"{where}: expected {specification.removesuffix('?')}{f' with {known}' if known else ''}, "
         f"got {describe(value)}. The file is damaged or forged."
     )
+
+
+def meets(value: Any, specification: str) -> bool:
+    """Return whether a value meets one alternative of a specification."""
+    try:
+        check(value, specification, {}, "")
+    except ModelFormatError:
+        return False
+    return True
 
 
 def describe(value: Any) -> str:
@@ -100,8 +110,14 @@ _PLAIN: dict[str, Callable[[Any], bool]] = {
     "none": lambda v: v is None,
     "kernel": lambda v: isinstance(v, Kernel),
     "model": lambda v: isinstance(v, BaseEstimator),
+    "steps": lambda v: isinstance(v, list) and all(map(_is_step, v)),
     "value": lambda v: True,
 }
+
+
+def _is_step(value: Any) -> bool:
+    named = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
+    return named and (isinstance(value[1], BaseEstimator) or value[1] in (None, "passthrough"))
 
 
 def finite(value: Any) -> bool:
