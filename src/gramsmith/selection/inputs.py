@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
+from gramsmith.kernels import Kernel
 from gramsmith.selection.encoding import TableEncoder
 from gramsmith.selection.judge import Judge
 from gramsmith.targets import _as_labels, check_weights
@@ -76,7 +77,7 @@ def read_inputs(
             # all kernels are matrices: the row numbers stand for the samples
             view = np.arange(judge.n, dtype=float)[:, None]
         check_consistent_length(view, judge.y)
-        if is_table(view):
+        if is_table(view) and not (isinstance(view, list) and _compare_objects(kernels)):
             encoder = TableEncoder().fit(view)
             views.append(encoder.transform(view))
             encoders.append(encoder)
@@ -89,7 +90,8 @@ def read_inputs(
                     encoders.append(coded)
                     sources.append(source)
         else:
-            views.append(view if hasattr(view, "shape") else list(view))
+            # a column of a data frame is read by place, whatever its index says
+            views.append(view if isinstance(view, np.ndarray) else list(view))
             encoders.append(None)
             sources.append(source)
     return Inputs(tuple(views), tuple(encoders), tuple(sources), several, judge)
@@ -100,8 +102,18 @@ def is_table(X: Any) -> bool:
     if hasattr(X, "columns") or sp.issparse(X):
         return True
     if hasattr(X, "shape"):
-        return not (X.dtype.kind in "UTO" and X.ndim == 1)
+        symbols = getattr(X.dtype, "kind", "O") in "UTOS" and len(X.shape) == 1
+        return not symbols or bool(hasattr(X.dtype, "is_numeric") and X.dtype.is_numeric())
     return not (isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (str, bytes)))
+
+
+def _compare_objects(kernels: Any) -> bool:
+    """Return whether all kernels a user named compare sets, token lists or trees."""
+    if isinstance(kernels, (str, Kernel)):
+        kernels = [kernels]
+    named = kernels.values() if isinstance(kernels, dict) else kernels
+    found = [kernel[0] if isinstance(kernel, tuple) else kernel for kernel in named]
+    return all(isinstance(k, Kernel) and not k.requires_vector_input for k in found)
 
 
 def read_target(
