@@ -35,7 +35,7 @@ def test_compare(published, ours, options, verdict):
 
 def test_the_reason_is_given_only_where_numbers_differ():
     assert compare("t", "c", 1.0, 1.0, note="n", why="w").note == "n"
-    assert compare("t", "c", 1.0, 2.0, note="n", why="w").note == "n w"
+    assert compare("t", "c", 1.0, 2.0, note="n", why="w").note == "n. w"
 
 
 def test_a_nan_is_no_agreement():

@@ -124,7 +124,7 @@ def compare(
         verdict = "within tolerance"
     else:
         verdict = "differs"
-        note = " ".join(part for part in (note, why) if part)
+        note = ". ".join(part for part in (note, why) if part)
     return Record("", table, cell, float(published), value, tolerance, verdict, note, digits)
 
 
