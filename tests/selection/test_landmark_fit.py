@@ -32,3 +32,14 @@ def test_strings_on_landmarks():
     machine = gs.KernelRidgeClassifier(candidate.kernel, solver="nystroem", n_landmarks=10)
     landmark_fit.fit_on_landmarks(machine, candidate, Samples((X,)), judge)
     assert machine.predict(["ababab", "cdcd"]).tolist() == ["ab", "cd"]
+
+
+def test_known_regulariser_needs_no_choice(rng):
+    X = rng.normal(size=(60, 2))
+    y = np.sin(X[:, 0]) + 0.2 * rng.normal(size=60)
+    candidate = Candidate("g", gs.Gaussian(1.0), "g")
+    machine = gs.KernelRidgeRegressor(candidate.kernel, alpha=0.3)
+    landmark_fit.fit_at_once(machine, candidate, Samples((X,)), Judge("regression", y))
+    exact = gs.KernelRidgeRegressor(candidate.kernel, alpha=0.3).fit(X, y)
+    np.testing.assert_allclose(machine.predict(X), exact.predict(X), atol=1e-8)
+    assert machine.n_samples_fit_ == 60

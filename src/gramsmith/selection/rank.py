@@ -20,7 +20,7 @@ from gramsmith.selection import search
 from gramsmith.selection.candidates import named_candidates
 from gramsmith.selection.encoding import TableEncoder
 from gramsmith.selection.inputs import Inputs, read_inputs
-from gramsmith.selection.landmark_fit import fit_on_landmarks
+from gramsmith.selection.landmark_fit import fit_at_once, fit_on_landmarks
 from gramsmith.selection.ranking import KernelRanking
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.search import Search
@@ -57,8 +57,7 @@ def rank_kernels(
 
     Parameters
     ----------
-    X : data frame, array or sparse matrix of shape (n, p), sequence of n strings, tuple of views,
-    None
+    X : data frame, array or sparse matrix of shape (n, p), strings, tuple of views, or None
         Numeric columns are standardised, categories become indicators. None if all kernels are
         matrices.
     y : array of shape (n,)
@@ -268,6 +267,8 @@ def _fit_winner(hunt: Search, inputs: Inputs, X: Any) -> Any:
         samples[:] = view
     if judge.n > search.EXACT_ROWS and not isinstance(candidate.kernel, Precomputed):
         fit_on_landmarks(machine, candidate, hunt.samples, judge)
+    elif isinstance(machine, KernelRidgeRegressor) and judge.n > 1000 and judge.weights.all():
+        fit_at_once(machine, candidate, hunt.samples, judge)
     else:
         machine.fit(samples, judge.labels, sample_weight=judge.w)
     result = hunt.results.get(best)

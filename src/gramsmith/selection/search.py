@@ -30,7 +30,7 @@ Progress = Callable[[str, int, int, str], Any]
 SCREEN_ROWS = 1000  # the measures settle early
 CHECK_ROWS = 5000  # rows of the first check of all candidates
 CONTEST_ROWS = 1200  # rows on which machines compete
-SQUARED_WEIGHT = 0.4  # of the squared error beside the share of errors, among the tied
+SQUARED_WEIGHT = 0.1  # of the squared error beside the share of errors, among the tied
 EXACT_ROWS = 6000  # beyond this, machines rest on landmarks instead of all samples
 
 
@@ -254,15 +254,15 @@ class Search:
     def _try_svr(
         self, results: list[Result | None], Ks: list[Array], rows: Array, splits: Any
     ) -> list[Result | None]:
-        """Let support vector regression, which minds outliers less, try the two best kernels."""
+        """Let support vector regression, which minds outliers less, try the best kernel."""
         order = sorted(
             (k for k, r in enumerate(results) if r is not None),
             key=lambda k: results[k].loss,  # type: ignore[union-attr]
-        )[:2]
+        )[:1]
         if not order or not self.in_time():
             return results
         scale = float(np.std(self.judge.y)) or 1.0
-        starts = [2.0 ** np.array([0.0, 3.0, 6.0])] * len(order)
+        starts = [2.0 ** np.array([1.0, 4.0])] * len(order)
         path = contest.svr_path(self.judge, scale)
         others = contest.compete(
             "svr",

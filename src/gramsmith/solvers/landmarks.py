@@ -113,7 +113,7 @@ def landmark_path(K_mm: Array, blocks: Blocks, Y: Array, w: Array | None = None)
     >>> K = np.exp(-(np.subtract.outer(x, x[::10]) ** 2))
     >>> path = landmark_path(K[::10], lambda: [(slice(None), K)], np.sin(x)[:, None])
     >>> coef, intercept = path.solve(1e-8)
-    >>> bool(np.abs(K @ coef[:, 0] + intercept - np.sin(x)).max() < 1e-3)
+    >>> bool(np.abs(K @ coef[:, 0] + intercept - np.sin(x)).max() < 0.05)
     True
     """
     root = inverse_root(K_mm)
