@@ -138,14 +138,16 @@ def summary(title, errors, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", default=os.environ.get("GRAMSMITH_DATA", "../shared/data"))
+    parser.add_argument("--data", default=os.environ.get("GRAMSMITH_DATA", ""))
     parser.add_argument("--realisations", type=int, default=5)
     parser.add_argument("--large", type=int, default=2, help="samples of each large set")
     parser.add_argument("--splits", type=int, default=3, help="splits of each regression set")
     options = parser.parse_args()
     folder = Path(options.data)
-    if not folder.is_dir():
-        print(f"The data folder {folder} is absent: set GRAMSMITH_DATA or use --data.")
+    if not options.data or not folder.is_dir():
+        print(
+            f"Expected the folder of data sets, got {options.data!r}: set GRAMSMITH_DATA or --data."
+        )
         return 2
     gs.KernelSelector().fit(np.arange(20.0)[:, None], [0, 1] * 10)  # imports are not what is timed
     small = [(name, ida, range(options.realisations)) for name in IDA]
