@@ -108,3 +108,16 @@ def test_bad_input():
         solve_l2svm(np.eye(2), [1, 1], C=1)
     with pytest.raises(ValueError, match="C > 0"):
         solve_ball(np.eye(2), C=-1)
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0, 1e5])
+def test_far_from_the_origin(rng, offset):
+    X = rng.normal(size=(80, 2))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    near = radius_margin(X @ X.T, y, 1.0)
+    far = X + offset
+    moved = radius_margin(far @ far.T, y, 1.0)
+    assert moved.converged
+    assert moved.ball.r2 == pytest.approx(near.ball.r2, rel=1e-4)
+    assert moved.margin.w2 == pytest.approx(near.margin.w2, rel=1e-4)
+    assert moved.ball.b.sum() == pytest.approx(1.0)

@@ -17,7 +17,7 @@ Reference: O. Chapelle, "Training a support vector machine in the primal", Neura
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -93,33 +93,47 @@ def solve_cone(
     """
     if active is None or not active.any():
         active = _cold_start(K, t, s, r, total, max_iter)
-    n_iter, jitter, status = 1, 0.0, "max_iter"
-    at, jitter = _newton(K, t, r, total, active, jitter)
-    scale = float(np.max(np.abs(t)))
+    # Only c that add up to `total` matter, so the origin of feature space is free: the mean of the
+    # samples keeps large common parts of K from swallowing the digits that decide.
+    r_mean = K.mean(axis=1)
+    grand = float(r_mean.mean())
+    K = K - r_mean[:, None] - r_mean + grand
+    t = t - total * r_mean
+    found = _iterate(K, t, s, r, total, active, max_iter)
+    return replace(found, b=found.b - float(r_mean @ found.c) + grand * total)
+
+
+def _iterate(
+    K: Array, t: Array, s: Array, r: Array, total: float, active: Array, max_iter: int
+) -> ConeSolution:
+    n_iter, status = 1, "max_iter"
+    at, jitter = _newton(K, t, r, total, active, 0.0)
+    tiny = 1e-13 * float(np.max(np.abs(t)))
+    wanted = s * at.z > tiny
+    if np.array_equal(wanted, active):
+        status = "converged"
     best, idle = np.inf, 0
-    while n_iter < max_iter:
-        wanted = s * at.z > 1e-13 * scale
-        if np.array_equal(wanted, active):
-            status = "converged"
-            break
+    while status == "max_iter" and n_iter < max_iter:
         if not wanted.any():
             # No residual at all: the offset alone decides; the largest residual gives a direction.
             wanted = s * at.z >= np.max(s * at.z)
         n_iter += 1
-        goal, jitter = _newton(K, t, r, total, wanted, jitter)
-        step = _line_search(at, goal, t, s, r, total)
-        at = _between(at, goal, step)
-        active = wanted if step == 1.0 else np.zeros_like(wanted)
+        active = wanted
+        goal, jitter = _newton(K, t, r, total, active, jitter)
+        if np.array_equal(s * goal.z > tiny, active):
+            at, status = goal, "converged"  # the optimality conditions hold
+            break
+        at = _between(at, goal, _line_search(at, goal, t, s, r, total))
+        wanted = s * at.z > tiny
         value = _value(at, t, s, r, total)
         idle = 0 if value < best - 1e-14 * abs(best) else idle + 1
         best = min(best, value)
         if idle >= 5:
             # Rounding shuffles points whose residual is zero: the last full step is as good as any.
-            at, active = goal, wanted
+            at = goal
             worst = np.max(np.where(active, -s * at.c * r, s * at.z), initial=0.0)
-            status = "converged" if worst <= 1e-7 * scale else "stalled"
-            break
-    c = np.where(active & (s * at.c > 0), at.c, 0.0)
+            status = "converged" if worst <= 1e6 * tiny else "stalled"
+    c = np.where(s * at.c > 0, at.c, 0.0)
     advice = {"max_iter": f"Raise max_iter above {max_iter} or lower C.", "stalled": "Lower C."}
     return ConeSolution(
         c=c,
