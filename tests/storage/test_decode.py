@@ -272,3 +272,18 @@ def test_deep_nesting_is_refused(target):
         target.write_bytes(forgery.assemble(header, text, body))
         with pytest.raises(gs.ModelFormatError):
             gs.load_model(target)
+
+
+@pytest.mark.parametrize(
+    ("items", "reason"),
+    [([1, 1], "repeated ones"), ([{"$": "list", "items": []}], "unhashable"), (3, "list")],
+)
+def test_sets_hold_distinct_hashable_items(items, reason, target):
+    model = gs.KernelRidgeClassifier(kernel=gs.AllSubsets())
+    gs.save_model(model.fit([{1}, {2}, {1, 2}, {3}], [0, 1, 0, 1]), target)
+    header, manifest, body = forgery.parts(target.read_bytes())
+    samples = manifest["model"]["fitted"]["support_samples_"]["items"]
+    samples[0]["items"] = items
+    target.write_bytes(forgery.assemble(header, manifest, body))
+    with pytest.raises(gs.ModelFormatError, match=reason):
+        gs.load_model(target)

@@ -158,6 +158,16 @@ class Decoder:
     def _tuple(self, node: Node, where: str, depth: int) -> tuple[Any, ...]:
         return tuple(self._items(node, where, depth))
 
+    def _set(self, node: Node, where: str, depth: int) -> set[Any] | frozenset[Any]:
+        items = self._items(node, where, depth)
+        try:
+            found = frozenset(items)
+        except TypeError as error:
+            raise ModelFormatError(f"{where}: expected items of a set, got: {error}.") from error
+        if len(found) < len(items):
+            raise ModelFormatError(f"{where}: expected distinct items of a set, got repeated ones.")
+        return set(found) if node["$"] == "set" else found
+
     def _dict(self, node: Node, where: str, depth: int) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
         pairs = node["items"]
@@ -225,6 +235,8 @@ _TAGS: dict[str, tuple[tuple[str, ...], Reader]] = {
     "sparse": (("array", "shape", "data", "indices", "indptr"), Decoder._sparse),
     "list": (("items",), Decoder._list),
     "tuple": (("items",), Decoder._tuple),
+    "set": (("items",), Decoder._set),
+    "frozenset": (("items",), Decoder._set),
     "dict": (("items",), Decoder._dict),
     "bytes": (("hex",), Decoder._bytes),
     "object": (("class", "params", "fitted"), Decoder._object),

@@ -7,7 +7,7 @@
 ``{"$": "array"}``          a numeric array: tensor, type, shape, memory order
 ``{"$": "objects"}``        an array of texts or mixed labels, item by item
 ``{"$": "sparse"}``         a CSR matrix: three arrays and a shape
-``{"$": "list"}``           likewise tuple, dict, bytes
+``{"$": "list"}``           likewise tuple, set, dict, bytes
 ``{"$": "object"}``         a class of the registry: parameters and fitted attributes
 ==========================  ====================================================================
 """
@@ -61,6 +61,11 @@ class Encoder:
             return self._sparse(value, where, depth)
         if type(value) in (list, tuple):
             items = [self.encode(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
+            return {"$": type(value).__name__, "items": items}
+        if type(value) in (set, frozenset):
+            items = [
+                self.encode(v, f"an item of {where}", depth + 1) for v in sorted(value, key=repr)
+            ]
             return {"$": type(value).__name__, "items": items}
         if type(value) is dict:
             return {

@@ -112,13 +112,16 @@ def test_learning_stops_at_the_end_of_the_range(rng):
         lambda x: x + "\0\ud800é",
         list,
         lambda x: ("S", ("L", *x[:3]), x[3]),
+        lambda x: set(x[8:14]),
+        lambda x: frozenset(enumerate(x)),
     ],
-    ids=["text", "bytes", "odd characters", "tokens", "trees"],
+    ids=["text", "bytes", "odd characters", "tokens", "trees", "sets", "sets of pairs"],
 )
 def test_models_of_strings_are_kept(sites, make, tmp_path):
     X, y = sites
     X = [make(x) for x in X]
-    kernel = gs.Subtree(0.5) if isinstance(X[0], tuple) else gs.Spectrum((1, 2), presence=True)
+    kernels = {tuple: gs.Subtree(0.5), set: gs.AllSubsets(), frozenset: gs.AllSubsets()}
+    kernel = kernels.get(type(X[0]), gs.Spectrum((1, 2), presence=True))
     model = gs.KernelRidgeClassifier(kernel=gs.Normalized(kernel)).fit(X, y)
     gs.save_model(model, tmp_path / "model.safetensors")
     again = gs.load_model(tmp_path / "model.safetensors")
