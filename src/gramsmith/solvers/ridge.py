@@ -213,8 +213,7 @@ class RidgePath:
         # Without the clipped directions in c, k(x)'c is the prediction of the clipped kernel. Those
         # of a singular K carry y / jitter: of no effect on Kc but through rounding.
         kept = self.eigenvalues > self.floor if jitter[0] else self.kept
-        kept = slice(None) if kept.all() else kept
-        c, b, _ = self._dual(D, alpha + jitter, kept)
+        c, b, _ = self._dual(D, alpha + jitter, slice(None) if kept.all() else kept)
         c, b = self.root[:, None] * c[:, 0], b[0]
         return RidgeSolution(
             alpha=float(alpha),
