@@ -30,6 +30,7 @@ Progress = Callable[[str, int, int, str], Any]
 SCREEN_ROWS = 1000  # the measures settle early
 CHECK_ROWS = 5000  # rows of the first check of all candidates
 CONTEST_ROWS = 1200  # rows on which machines compete
+DOUBT = 2.0  # errors by which learned kernels, picked from many, must prove their gain
 SQUARED_WEIGHT = 0.1  # of the squared error beside the share of errors, among the tied
 EXACT_ROWS = 6000  # beyond this, machines rest on landmarks instead of all samples
 
@@ -141,37 +142,42 @@ class Search:
         X = self.samples.views[source.view]
         if not isinstance(X, np.ndarray) or not 2 <= X.shape[1] <= 300:
             return
-        learned = learn_diagonal(source, X, self.judge)
+        # wide kernels hide interactions: the second climb starts near the median distance
+        path = [self.candidates[i] for i in gaussians if self.candidates[i].view == source.view]
+        middle = min(path, key=lambda c: abs((c.step or 0.0) - 1.0))
+        learned = learn_diagonal(source, middle, X, self.judge)
         if learned is None:
             return
-        candidate, A = learned
+        found, self.learned_rows = learned
         rows = self.judge.sample(min(CHECK_ROWS, self.max_samples or self.judge.n))
-        pair = check_candidates(
-            [source, candidate],
+        first, *others = check_candidates(
+            [source, *found],
             self.samples,
             self.judge,
             rows=rows,
             workers=self.workers,
             keep=True,
         )
-        fresh = ~np.isin(rows, A)
-        gap = pair[1].each[fresh] - pair[0].each[fresh]
-        error = float(gap.std() / np.sqrt(max(len(gap), 1)))
-        self.candidates = [*self.candidates, candidate]
-        # what it gains on fresh rows is what it is credited with on all of them
-        shift = float(gap.mean()) + error
+        fresh = ~np.isin(rows, self.learned_rows)
         old = self.checks[best]
-        both = judge_gap(pair, fresh)
-        self.checks.append(
-            replace(
-                pair[1],
-                squared=old.squared + shift,
-                loss=old.loss + both,
-                each=np.empty(0),
-                wrong=np.empty(0),
+        credited = []
+        for check in others:
+            # what it gains on fresh rows, less the doubt, is its credit on all of them
+            gap = check.each[fresh] - first.each[fresh]
+            error = float(gap.std() / np.sqrt(max(len(gap), 1)))
+            loss = float(check.wrong[fresh].mean() - first.wrong[fresh].mean())
+            credited.append(
+                replace(
+                    check,
+                    squared=old.squared + float(gap.mean()) + DOUBT * error,
+                    loss=max(old.loss + loss, 0.0),
+                    each=np.empty(0),
+                    wrong=np.empty(0),
+                )
             )
-        )
-        self.learned_rows = A
+        kept = sorted(range(len(found)), key=lambda k: credited[k].squared)[:2]
+        self.candidates = [*self.candidates, *(found[k] for k in kept)]
+        self.checks += [credited[k] for k in kept]
 
     def _short_list(self) -> list[int]:
         """Return the candidates worth a contest: favourites of the measures and of the check."""
@@ -212,7 +218,7 @@ class Search:
         return self._discount_learned(found)
 
     def _discount_learned(self, found: dict[int, Result]) -> dict[int, Result]:
-        """Credit a learned kernel with its gain on rows it was not learned from, less an error."""
+        """Credit a learned kernel with its gain on rows it was not learned from, less doubt."""
         learned = [i for i in found if self.candidates[i].family == "learned"]
         others = [i for i in found if i not in learned]
         if not learned or not others:
@@ -225,7 +231,7 @@ class Search:
             )
             gap = own - other
             error = float(gap.std() / np.sqrt(max(len(gap), 1)))
-            loss = found[best].loss + float(gap.mean()) + error
+            loss = found[best].loss + float(gap.mean()) + DOUBT * error
             found[i] = replace(found[i], loss=max(loss, 0.0))
         return found
 
@@ -315,11 +321,39 @@ class Search:
         return order, tied or {order[0]}
 
 
-def learn_diagonal(source: Candidate, X: Array, judge: Judge) -> tuple[Candidate, Array] | None:
-    """Return a Gaussian whose feature weights were learned, and the rows they were learned from."""
-    A = judge.sample(min(max(judge.n * 3 // 5, 30), 600), salt=4)
-    start = np.full(X.shape[1], 1.0 / (np.sqrt(2.0) * float(source.kernel.length_scale)))
-    y = judge.y[A]
+def learn_diagonal(
+    source: Candidate, middle: Candidate, X: Array, judge: Judge
+) -> tuple[list[Candidate], Array] | None:
+    """Return Gaussians whose feature weights were learned, and the rows they were learned from.
+
+    The alignment finds the features that matter, but it has several optima, likes wide kernels and
+    favours the strongest feature. So it is climbed from two widths, and the weights are tried as
+    learned, softened (their square roots) and equal for those above a tenth of the mean, at three
+    widths each.
+    """
+    size = 1000 if judge.n <= CHECK_ROWS else 2000
+    A = judge.sample(min(max(judge.n * 3 // 5, 30), size), salt=4)
+    spread = X.var(axis=0)
+    found = []
+    for start, first in (("", source), (" (second climb)", middle)):
+        S = _climb(X[A], judge.y[A], 1.0 / (np.sqrt(2.0) * first.kernel.length_scale), judge)
+        if S is None:
+            continue
+        share = S**2 * spread
+        chosen = share > 0.1 * share.sum() / len(share)
+        kinds = {"learned": S, "softened": np.sqrt(S), "selected": chosen.astype(float)}
+        for word, shape in kinds.items():
+            weights = shape * np.sqrt(share.sum() / float(shape**2 @ spread))
+            for factor in (1.0, 2.0, 4.0):
+                kernel = Gaussian.from_gamma(1.0) @ LinearMap(weights * factor)
+                times = "" if factor == 1.0 else f", {factor:g} times narrower"
+                name = f"Gaussian, {word} feature weights{times}{start}"
+                found.append(Candidate(name, kernel, "learned", None, source.view))
+    return (found, A) if found else None
+
+
+def _climb(X: Array, y: Array, start: float, judge: Judge) -> Array | None:
+    """Return feature weights that raise the alignment, or None where there are none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # stopping early is the intention
         try:
@@ -327,22 +361,15 @@ def learn_diagonal(source: Candidate, X: Array, judge: Judge) -> tuple[Candidate
                 structure="diagonal",
                 measure="cka",
                 max_iter=12,
-                init=start,
+                init=np.full(X.shape[1], float(start)),
                 task=judge.task,
                 random_state=judge.seed,
-            ).fit(X[A], y)
+            ).fit(X, y)
         except ValueError:
             return None
-    S = np.abs(np.diagonal(learner.components_)) if learner.components_.ndim == 2 else None
-    if S is None or not np.isfinite(S).all() or not S.any():
-        return None
-    kernel = Gaussian.from_gamma(1.0) @ LinearMap(np.ascontiguousarray(S))
-    return Candidate("Gaussian, learned feature weights", kernel, "learned", None, source.view), A
-
-
-def judge_gap(pair: list[Check], fresh: Array) -> float:
-    """Return the difference of the losses of two checks on some rows."""
-    return float(np.mean(pair[1].wrong[fresh]) - np.mean(pair[0].wrong[fresh]))
+    S = np.abs(np.diagonal(learner.components_))
+    usable = np.isfinite(S).all() and float(S**2 @ X.var(axis=0)) > 0
+    return np.ascontiguousarray(S) if usable else None
 
 
 def result_to_plain(result: Result) -> dict[str, Any]:
