@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import gramsmith as gs
-from benchmarks.measuring import Row, at_least, at_most, compare, show
+from benchmarks.measuring import Row, at_least, at_most, show
 
 
 def timed(fit: Callable[[], Any], repeats: int) -> tuple[float, Any]:
@@ -40,23 +40,24 @@ def error(machine: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def ridge() -> list[Row]:
-    """Choose among 30 regularisers at n = 2 000."""
+    """Choose among 30 regularisers at n = 2 000, with 200 features and the default width."""
     rng = np.random.default_rng(0)
-    X, new = rng.normal(size=(2000, 10)), rng.normal(size=(2000, 10))
+    X, new = rng.normal(size=(2000, 200)), rng.normal(size=(2000, 200))
 
     def truth(X: np.ndarray) -> np.ndarray:
-        return np.asarray(np.sin(X[:, 0]) + X[:, 1] * X[:, 2])
+        return np.asarray(X[:, :20].sum(axis=1) + 0.5 * X[:, 0] * X[:, 1])
 
-    y = truth(X) + 0.1 * rng.normal(size=2000)
+    y = truth(X) + rng.normal(size=2000)
     alphas = np.logspace(-4, 2, 30)
-    kernel = gs.Gaussian.from_gamma(0.1)
-    ours = gs.KernelRidgeRegressor(kernel, alphas=alphas)
-    search = GridSearchCV(KernelRidge(kernel="rbf", gamma=0.1), {"alpha": alphas}, cv=5)
-    seconds = compare(lambda: ours.fit(X, y), lambda: search.fit(X, y), repeats=2)
-    errors = [float(np.mean((m.predict(new) - truth(new)) ** 2)) for m in (ours, search)]
+    search = GridSearchCV(KernelRidge(kernel="rbf"), {"alpha": alphas}, cv=5)
+    ours, machine = timed(lambda: gs.KernelRidgeRegressor("rbf", alphas=alphas).fit(X, y), 5)
+    theirs, search = timed(lambda: search.fit(X, y), 2)
+    errors = [float(np.mean((m.predict(new) - truth(new)) ** 2)) for m in (machine, search)]
     return [
-        at_least("leave-one-out v GridSearchCV(KernelRidge), 5 folds", seconds[1] / seconds[0], 20),
-        at_most("its test error v theirs", errors[0] / errors[1], 1.05),
+        Row("leave-one-out, seconds", f"{ours:.2f} s", "", None),
+        Row("GridSearchCV(KernelRidge), 5 folds, seconds", f"{theirs:.2f} s", "", None),
+        at_least("how many times faster", theirs / ours, 20),
+        at_most("test error v theirs", errors[0] / errors[1], 1.05),
     ]
 
 
