@@ -20,6 +20,7 @@ from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
 from gramsmith.measures import Measure, Undefined, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
+from gramsmith.measures.base import Sums
 from gramsmith.moments import Moments
 from gramsmith.targets import Target, make_target
 
@@ -106,15 +107,16 @@ def evaluate(
     parts = [moments.without(f) for f in range(int(fold[-1]) + 1)] if fold is not None else []
     targets = [goal.take(index) for _, index in parts]
     for k, name in enumerate(named):
-        own = [part.of(k) for part, _ in parts]
+        whole = Sums(moments.of(k), goal)
+        own = [Sums(part.of(k), t) for (part, _), t in zip(parts, targets, strict=True)]
         for measure in chosen:
-            cell, remark = _cell(measure, moments.of(k), goal, name)
+            cell, remark = _cell(measure, whole, name)
             if cell.value is not None and parts:
-                values = [_value(measure, part, t) for part, t in zip(own, targets, strict=True)]
+                values = [_value(measure, part) for part in own]
                 known = np.array([np.nan if v is None else v for v in values])
                 cell = replace(cell, error=jackknife(known), folds=known)
             if cell.value is not None and held is not None:
-                cell = replace(cell, held_out=_value(measure, held[0].of(k), held[1]))
+                cell = replace(cell, held_out=_value(measure, Sums(held[0].of(k), held[1])))
             if cell.value is not None and shuffled:
                 cell = replace(cell, p_value=_p_value(measure, k, cell.value, shuffled))
             cells[name, measure.name] = cell
@@ -224,25 +226,25 @@ def _check_length(view: Any, goal: Target) -> None:
         )
 
 
-def _cell(measure: Measure, moments: Moments, goal: Target, name: str) -> tuple[Cell, list[Advice]]:
+def _cell(measure: Measure, sums: Sums, name: str) -> tuple[Cell, list[Advice]]:
     try:
-        return Cell(_quietly(measure, moments, goal)), []
+        return Cell(_quietly(measure, sums)), []
     except Undefined as reason:
         return Cell(None), [Advice("undefined", f"{measure.name}: {reason}", name, measure.name)]
 
 
-def _value(measure: Measure, moments: Moments, goal: Target) -> float | None:
+def _value(measure: Measure, sums: Sums) -> float | None:
     try:
-        return _quietly(measure, moments, goal)
+        return _quietly(measure, sums)
     except Undefined:
         return None
 
 
-def _quietly(measure: Measure, moments: Moments, goal: Target) -> float:
+def _quietly(measure: Measure, sums: Sums) -> float:
     """Return the value; that a kernel is constant is said in the advice, not by a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantKernelWarning)
-        return measure.value(moments, goal)
+        return measure.value_of(sums)
 
 
 def _held_out(
@@ -271,6 +273,6 @@ def _permuted(G: Gram, goal: Target, count: int, rng: Any) -> list[tuple[Moments
 def _p_value(
     measure: Measure, k: int, value: float, shuffled: list[tuple[Moments, Target]]
 ) -> float:
-    values = [_quietly(measure, moments.of(k), t) for moments, t in shuffled]
+    values = [_quietly(measure, Sums(moments.of(k), t)) for moments, t in shuffled]
     as_good = sum(measure.sign * v >= measure.sign * value for v in values)
     return (1.0 + as_good) / (1.0 + len(shuffled))

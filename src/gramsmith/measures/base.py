@@ -184,6 +184,11 @@ class Measure:
         """Return the value for moments of one kernel."""
         return self.scalar(moments, target, False).value
 
+    def value_of(self, sums: Sums) -> float:
+        """Return the value from sums that several measures share."""
+        self.check(sums.target)
+        return self.formula(sums).value
+
     def value_and_adjoint(self, moments: Moments, target: Target) -> tuple[float, Adjoint]:
         """Return the value and its derivative for moments of one kernel."""
         result = self.scalar(moments, target, True)
