@@ -100,7 +100,7 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectors):
         Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
     fit_intercept : bool, default=True
         Whether a constant is among the basis functions.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Stop when no action raises the log evidence by more.
     max_iter : int, default=10000
         Most actions (additions, re-estimations, deletions).
@@ -149,7 +149,7 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectors):
     >>> y = np.sinc(x / np.pi).ravel() + 0.1 * np.random.default_rng(0).normal(size=100)
     >>> machine = gs.RelevanceVectorRegressor(gs.Gaussian(2.5)).fit(x, y)
     >>> len(machine.relevance_indices_), round(machine.noise_variance_**0.5, 2)
-    (6, 0.09)
+    (5, 0.09)
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectors):
         kernel: Any = None,
         *,
         fit_intercept: bool = True,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 10_000,
         verbose: bool = False,
         n_jobs: int | None = None,

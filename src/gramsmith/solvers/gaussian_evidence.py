@@ -23,7 +23,7 @@ def fit_gaussian_evidence(
     t: Array,
     *,
     sample_weight: Array | None = None,
-    tol: float = 1e-4,
+    tol: float = 1e-3,
     max_iter: int = 10_000,
     refresh: int = 5,
 ) -> EvidenceSolution:
@@ -39,7 +39,7 @@ def fit_gaussian_evidence(
         Targets, centred.
     sample_weight : array of shape (n,), optional
         Positive weights; weight 2 is the same as repeating a row.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Stop when no action raises the log evidence by more, nor the noise.
     max_iter : int, default=10000
         Limit of actions.
