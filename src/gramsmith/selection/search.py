@@ -30,6 +30,7 @@ Progress = Callable[[str, int, int, str], Any]
 SCREEN_ROWS = 1000  # the measures settle early
 CHECK_ROWS = 5000  # rows of the first check of all candidates
 CONTEST_ROWS = 1200  # rows on which machines compete
+LEARN_TWICE = 2000  # rows from which a second climb is worth its time
 DOUBT = 2.0  # errors by which learned kernels, picked from many, must prove their gain
 SQUARED_WEIGHT = 0.1  # of the squared error beside the share of errors, among the tied
 EXACT_ROWS = 6000  # beyond this, machines rest on landmarks instead of all samples
@@ -327,15 +328,17 @@ def learn_diagonal(
     """Return Gaussians whose feature weights were learned, and the rows they were learned from.
 
     The alignment finds the features that matter, but it has several optima, likes wide kernels and
-    favours the strongest feature. So it is climbed from two widths, and the weights are tried as
-    learned, softened (their square roots) and equal for those above a tenth of the mean, at three
-    widths each.
+    favours the strongest feature. So the weights are tried as learned, softened (square roots)
+    and equal for those above a tenth of the mean, at several widths each; where samples are many,
+    from a second climb too.
     """
     size = 1000 if judge.n <= CHECK_ROWS else 2000
     A = judge.sample(min(max(judge.n * 3 // 5, 30), size), salt=4)
     spread = X.var(axis=0)
     found = []
-    for start, first in (("", source), (" (second climb)", middle)):
+    large = judge.n > LEARN_TWICE
+    starts = [("", source), (" (second climb)", middle)] if large else [("", source)]
+    for start, first in starts:
         S = _climb(X[A], judge.y[A], 1.0 / (np.sqrt(2.0) * first.kernel.length_scale), judge)
         if S is None:
             continue
@@ -344,7 +347,7 @@ def learn_diagonal(
         kinds = {"learned": S, "softened": np.sqrt(S), "selected": chosen.astype(float)}
         for word, shape in kinds.items():
             weights = shape * np.sqrt(share.sum() / float(shape**2 @ spread))
-            for factor in (1.0, 2.0, 4.0):
+            for factor in (1.0, 2.0, 4.0) if large else (1.0, 2.0):
                 kernel = Gaussian.from_gamma(1.0) @ LinearMap(weights * factor)
                 times = "" if factor == 1.0 else f", {factor:g} times narrower"
                 name = f"Gaussian, {word} feature weights{times}{start}"
