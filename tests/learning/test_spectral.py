@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 import golden
@@ -154,3 +156,34 @@ def test_twenty_thousand_samples_without_the_matrix(rng):
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         SpectralAligner(**options).fit(golden.X, golden.y)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"method": "cholesky", "threshold": 0.01, "max_rank": 60},
+        {"threshold": "auto", "random_state": 0},
+    ],
+    ids=["eigen", "cholesky", "auto"],
+)
+@pytest.mark.parametrize("least", [0, 1])
+def test_a_matrix_gives_what_its_kernel_gives(options, least, parity):
+    X, y = parity
+    X, y, new = X[:80], y[:80], X[80:100]
+    if "random_state" in options:
+        least = 1  # rows of weight zero take part in the draw from a matrix
+    w = np.maximum(np.arange(80) % 3, least)
+    direct = SpectralAligner(KERNEL, **options).fit(X, y, sample_weight=w)
+    matrix = SpectralAligner("precomputed", **options).fit(KERNEL(X), y, sample_weight=w)
+    assert matrix.threshold_ == direct.threshold_
+    assert matrix.value_ == pytest.approx(direct.value_, rel=1e-9)
+    np.testing.assert_allclose(matrix.transform(KERNEL(new, X)), direct.transform(new), atol=1e-7)
+
+
+def test_matrices_are_sliced_on_both_axes(parity):
+    X, y = parity
+    model = make_pipeline(SpectralAligner("precomputed"), SVC(kernel="linear"))
+    direct = make_pipeline(SpectralAligner(KERNEL), SVC(kernel="linear"))
+    by_matrix = cross_val_score(model, KERNEL(X), y, cv=3)
+    np.testing.assert_allclose(by_matrix, cross_val_score(direct, X, y, cv=3))

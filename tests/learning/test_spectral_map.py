@@ -1,4 +1,5 @@
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 
 import golden
@@ -26,3 +27,13 @@ def test_aligned_kernels_clone():
     np.testing.assert_array_equal(clone(kernel)(golden.X), kernel(golden.X))
     assert not kernel.differentiable
     assert not SpectralMap(gs.Spectrum(2), ["ab"], np.eye(1)).requires_vector_input
+
+
+def test_dense_and_sparse_rows_go_together(rng):
+    X = rng.normal(size=(12, 4)) * (rng.random((12, 4)) < 0.5)
+    coef = rng.normal(size=(8, 3))
+    dense = SpectralMap(gs.Gaussian(1.0), X[:8], coef)
+    sparse = SpectralMap(gs.Gaussian(1.0), sp.csr_array(X[:8]), coef)
+    for rows in (X, sp.csr_array(X)):
+        np.testing.assert_allclose(dense(rows), dense(X), atol=1e-12)
+        np.testing.assert_allclose(sparse(rows), dense(X), atol=1e-12)

@@ -55,6 +55,17 @@ def test_rank_of_repeated_rows():
     assert factor.converged
 
 
+def test_weights_are_repetition_of_rows(rng):
+    K, w = gram(rng, n=30), rng.integers(1, 4, size=30)
+    i = np.repeat(np.arange(30), w)
+    R = K[np.ix_(i, i)]
+    weighted = pivoted_cholesky(lambda j: K[:, j], K.diagonal(), tol=1e-2, weights=w)
+    repeated = pivoted_cholesky(lambda j: R[:, j], R.diagonal(), tol=1e-2)
+    assert weighted.rank == repeated.rank < 30
+    assert weighted.pivots.tolist() == i[repeated.pivots].tolist()
+    np.testing.assert_allclose(np.repeat(weighted.L, w, axis=0), repeated.L, atol=1e-12)
+
+
 def test_zero_matrix_has_rank_zero():
     factor = pivoted_cholesky(lambda j: np.zeros(4), np.zeros(4))
     assert factor.rank == 0

@@ -118,7 +118,7 @@ class KernelCombination(BaseEstimator):
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> KernelCombination:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelCombination:
         """Learn the weights.
 
         Parameters
@@ -127,6 +127,8 @@ class KernelCombination(BaseEstimator):
             A tuple (or a list of matrices or Grams) holds one view per kernel.
         y : array of shape (n,) or (n, q)
             Labels or values.
+        sample_weight : array of shape (n,), optional
+            Weights; weight 2 is the same as repeating a row.
 
         Returns
         -------
@@ -137,8 +139,9 @@ class KernelCombination(BaseEstimator):
             X, y = validate_data(
                 self, X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True
             )
-        bank = make_bank(self.kernels, X)
-        target = make_target(y, self.target, task=self.task)
+        # Weights of zero count for nothing in every sum, so that no row of a matrix need go.
+        target = make_target(y, self.target, task=self.task, sample_weight=sample_weight)
+        bank = make_bank(self.kernels, X, None if sample_weight is None else target.w)
         gram = Gram(
             bank.kernels,
             bank.views,

@@ -7,6 +7,7 @@ from typing import Any
 from gramsmith.learning.criteria import KernelFisher, MarginalLikelihood, RidgeLeaveOneOut
 from gramsmith.learning.objective import DenseObjective, MeasureObjective, Objective
 from gramsmith.learning.radius_margin import RadiusMarginCriterion
+from gramsmith.learning.weights import refuse_weights
 from gramsmith.measures import MEASURES
 from gramsmith.targets import Target
 
@@ -39,6 +40,7 @@ def make_objective(
         A measure, or one of `CRITERIA`.
     X : samples
     target : Target
+        Its weights must be one for `CRITERIA`.
     C : float
         Of the L2-SVM behind "radius_margin".
     memory, n_jobs, dtype
@@ -46,6 +48,7 @@ def make_objective(
     """
     if name in MEASURES:
         return MeasureObjective(MEASURES[name], X, target, memory, n_jobs, dtype)
+    refuse_weights(name, target.w)
     criterion: Any
     if name == "radius_margin":
         criterion = RadiusMarginCriterion(target, C)

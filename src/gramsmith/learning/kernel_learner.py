@@ -12,12 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from gramsmith.kernels import Kernel, as_kernel
+from gramsmith.kernels import Kernel
 from gramsmith.learning.ascent import SOLVERS, Ascent, Problem, Watch, maximise
 from gramsmith.learning.chart import Chart, make_chart
 from gramsmith.learning.criterion import check_measure, make_objective
 from gramsmith.learning.degenerate import REMEDY, degenerate
 from gramsmith.learning.objective import Array
+from gramsmith.learning.weights import default_kernel, weigh
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
 
@@ -134,7 +135,7 @@ class KernelLearner(BaseEstimator):
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> KernelLearner:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelLearner:
         """Learn the parameters.
 
         Parameters
@@ -142,6 +143,9 @@ class KernelLearner(BaseEstimator):
         X : array of shape (n, p), or sequence of n objects
         y : array of shape (n,) or (n, q)
             Labels or values.
+        sample_weight : array of shape (n,), optional
+            Weights; weight 2 is the same as repeating a row. Only for measures: criteria that
+            need a solve take none.
 
         Returns
         -------
@@ -162,12 +166,13 @@ class KernelLearner(BaseEstimator):
                 multi_output=True,
                 ensure_min_samples=2,
             )
-        kernel = clone(as_kernel(self.kernel, X))
+        X, y, w = weigh(X, y, sample_weight)
+        kernel = clone(default_kernel(self.kernel, X, w))
         if not kernel.differentiable:
             raise kernel._no_derivative()
         kernel.check_parameters()
         chart = make_chart(kernel, self.parameters, self.bounds)
-        target = make_target(y, self.target, task=self.task)
+        target = make_target(y, self.target, task=self.task, sample_weight=w)
         problem = Problem(
             kernel,
             chart,

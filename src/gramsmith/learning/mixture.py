@@ -20,6 +20,7 @@ from gramsmith.learning.bandwidth_profile import (
     bandwidth_range,
 )
 from gramsmith.learning.bandwidth_search import Search, search_bandwidth
+from gramsmith.learning.weights import weigh
 from gramsmith.targets import Target, make_target
 
 PROJECTIONS = {"kta": "plain", "cka": "centred", "cka_debiased": "debiased"}
@@ -135,7 +136,7 @@ class TwoGaussianLearner(BaseEstimator):
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> TwoGaussianLearner:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TwoGaussianLearner:
         """Learn the mixture.
 
         Parameters
@@ -143,6 +144,8 @@ class TwoGaussianLearner(BaseEstimator):
         X : array of shape (n, p)
         y : array of shape (n,) or (n, q)
             Labels or values.
+        sample_weight : array of shape (n,), optional
+            Weights; weight 2 is the same as repeating a row.
 
         Returns
         -------
@@ -153,7 +156,8 @@ class TwoGaussianLearner(BaseEstimator):
             self, X, y, dtype=(np.float64, np.float32), multi_output=True, ensure_min_samples=2
         )
         self._check()
-        target = make_target(y, self.target, task=self.task)
+        X, y, w = weigh(X, y, sample_weight)
+        target = make_target(y, self.target, task=self.task, sample_weight=w)
         low, high = bandwidth_range(X)
         self._rows: list[dict[str, float]] = []
         self.n_iter_ = 0

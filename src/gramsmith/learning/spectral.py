@@ -14,13 +14,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramsmith.gram import Gram
-from gramsmith.kernels import Composed, Kernel, Linear, as_kernel
+from gramsmith.kernels import Composed, Kernel, Linear, Precomputed
 from gramsmith.learning.held_out import check_fraction, hold_out, take_rows
 from gramsmith.learning.objective import Array
 from gramsmith.learning.progress import Callback, sweep_progress
 from gramsmith.learning.spectral_map import SpectralMap
+from gramsmith.learning.start import signs
+from gramsmith.learning.weights import default_kernel, weigh
 from gramsmith.solvers import pivoted_cholesky
-from gramsmith.targets import Target, make_target
+from gramsmith.targets import Target, check_weights, make_target
 
 METHODS = ("auto", "eigen", "cholesky")
 THRESHOLDS = tuple(10.0**-k for k in range(1, 8))
@@ -135,14 +137,17 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> SpectralAligner:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralAligner:
         """Learn the weights of the directions.
 
         Parameters
         ----------
-        X : array of shape (n, p), or sequence of n objects
+        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
         y : array of shape (n,) or (n, q)
             Labels or values.
+        sample_weight : array of shape (n,), optional
+            Weights; weight 2 is the same as repeating a row. Rows, not repetitions, are held out
+            for threshold="auto".
 
         Returns
         -------
@@ -153,8 +158,12 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             X, y = validate_data(
                 self, X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True
             )
-        kernel = clone(as_kernel(self.kernel, X))
-        target = make_target(y, self.target, task=self.task)
+        if self._is_pairwise():  # rows of a matrix stay, with a weight of zero
+            w = None if sample_weight is None else check_weights(sample_weight, len(X))
+        else:
+            X, y, w = weigh(X, y, sample_weight)
+        kernel = clone(default_kernel(self.kernel, X, w))
+        target = make_target(y, self.target, task=self.task, sample_weight=w)
         self.held_out_: Array | None = None
         self.threshold_ = self._choose(kernel, X, target)
         values, coef, rows, alphas = self._solve(kernel, X, target, self.threshold_)
@@ -170,7 +179,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Parameters
         ----------
-        X : array of shape (n, p), or sequence of n objects
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
 
         Returns
         -------
@@ -188,6 +197,10 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return len(self.alphas_)
 
     # ---- how ----------------------------------------------------------------------------------
+
+    def _is_pairwise(self) -> bool:
+        named = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return named or isinstance(self.kernel, Precomputed)
 
     def _check(self) -> None:
         if self.method not in METHODS:
@@ -211,10 +224,12 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if split is None:
             return 1e-3
         learn, held = split
-        part, goal = take_rows(X, learn), target.take(learn)
+        part, new, goal = take_rows(X, learn), take_rows(X, held), target.take(learn)
+        if self._is_pairwise():  # columns of a matrix are the samples to learn from
+            part, new = part[:, learn], new[:, learn]
         values, coef, rows, _ = self._solve(kernel, part, goal, THRESHOLDS[-1])
         samples = part if rows is None else take_rows(part, rows)
-        Psi = SpectralMap(kernel, samples, coef)(take_rows(X, held))
+        Psi = SpectralMap(kernel, samples, coef)(new)
         scores = []
         for threshold in THRESHOLDS:
             U = Psi[:, values > threshold * values[0]]
@@ -232,11 +247,11 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         )
         dense = self.method == "eigen" or (self.method == "auto" and gram.n <= DENSE)
         if dense:
-            values, V = _eigenvectors(gram, self.n_components)
+            values, V = _eigenvectors(gram, self.n_components, target.w)
             keep = values > max(threshold, 1e-13) * values[0]
             values, V = values[keep], V[:, keep]
             alphas = _weights(V, target)
-            return values, V * (np.sqrt(alphas) / values), None, alphas
+            return values, target.w[:, None] * V * (np.sqrt(alphas) / values), None, alphas
         rank, seen = min(self.max_rank, gram.n), 0
 
         def column(j: int) -> Array:
@@ -248,11 +263,12 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         factor = pivoted_cholesky(
             column,
-            gram.diagonal(),
+            gram.diagonal() * (target.w > 0),  # what counts for nothing is no pivot
             rank,
             tol=min(threshold, 1e-3) * 1e-2,
+            weights=target.w,
         )
-        left = factor.error / float(gram.diagonal().sum())
+        left = float(target.w @ factor.residual) / float(target.w @ gram.diagonal())
         if not factor.converged and left > max(threshold, 1e-3):
             warnings.warn(
                 f"SpectralAligner: {left:.2g} of the kernel's trace is beyond the first "
@@ -260,47 +276,65 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        values, U = eigh(factor.L.T @ factor.L)
+        values, U = eigh((factor.L * target.w[:, None]).T @ factor.L)
         values, U = values[::-1], U[:, ::-1]
         count = len(values) if self.n_components is None else self.n_components
         keep = (values > max(threshold, 1e-13) * values[0]) & (np.arange(len(values)) < count)
         values, U = values[keep], U[:, keep]
         V = factor.L @ (U / np.sqrt(values))
+        sign = signs(V * (target.w > 0)[:, None])
+        U, V = U * sign, V * sign
         alphas = _weights(V, target)
         # L = K(:, pivots) T with T = L_pp^-T, so v(x) = k(x, pivots) T u / sqrt(lambda)
         T = solve_triangular(factor.L[factor.pivots], U, trans="T", lower=True)
-        return values, T * np.sqrt(alphas / values), factor.pivots, alphas
+        coef = T * np.sqrt(alphas / values)
+        if not self._is_pairwise():
+            return values, coef, factor.pivots, alphas
+        # New rows of a matrix have a column for every sample, pivot or not.
+        full = np.zeros((gram.n, len(values)))
+        full[factor.pivots] = coef
+        return values, full, None, alphas
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_pairwise()
+        tags.input_tags.sparse = not self._is_pairwise()
         return tags
 
 
-def _eigenvectors(gram: Gram, count: int | None) -> tuple[Array, Array]:
-    """Return eigenvalues, descending, and eigenvectors: all, or the first `count` by Lanczos."""
-    n = gram.n
+def _eigenvectors(gram: Gram, count: int | None, w: Array) -> tuple[Array, Array]:
+    """Return eigenvalues, descending, and eigenvectors: all, or the first `count` by Lanczos.
+
+    Those of K with every sample repeated w times, one row per sample: from W^½ K W^½ u = λ u follow
+    v = W^-½ u with V'WV = I.
+    """
+    n, root = gram.n, np.sqrt(w)
     if count is not None and count < n // 4 and n > 200:
-        operator = LinearOperator((n, n), matvec=lambda v: gram @ v.ravel(), dtype=np.float64)
+
+        def product(v: Array) -> Array:
+            return root * (gram @ (root * v.ravel()))
+
+        operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
         # A fixed first vector, so that the result does not depend on chance.
         values, V = eigsh(operator, k=int(count), which="LA", v0=np.ones(n) + np.arange(n) / n)
     else:
-        values, V = np.linalg.eigh(gram.toarray())
+        values, V = np.linalg.eigh(root[:, None] * gram.toarray() * root)
         values, V = (values, V) if count is None else (values[-int(count) :], V[:, -int(count) :])
-    values, V = values[::-1], V[:, ::-1]
+    values = values[::-1]
+    V = V[:, ::-1] / np.where(root > 0, root, 1.0)[:, None]
     if values[0] <= 0:
         raise ValueError(
             f"Expected a kernel matrix with a positive eigenvalue, got {values[0]:.3g} at most. "
             "Use a positive definite kernel."
         )
-    return values, V
+    return values, V * signs(V)
 
 
 def _weights(V: Array, target: Target) -> Array:
     """Return v_n' T v_n for the columns of V, not below 0."""
-    B = target.V.T @ V
+    B = target.wV.T @ V
     return np.asarray(np.maximum(np.einsum("in,ij,jn->n", B, target.M, B), 0.0))
 
 
@@ -311,8 +345,8 @@ def _spectral_alignment(alphas: Array, target: Target) -> float:
 
 def _feature_alignment(U: Array, target: Target) -> float:
     """Return the alignment of UU' with the target."""
-    size = float(np.linalg.norm(U.T @ U))
-    B = U.T @ target.V
+    size = float(np.linalg.norm((target.w[:, None] * U).T @ U))
+    B = U.T @ target.wV
     return (
         float(np.einsum("ni,ij,nj->", B, target.M, B) / (size * target.norm(target.M)))
         if size

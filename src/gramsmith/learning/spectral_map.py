@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from gramsmith.kernels import Kernel
 from gramsmith.kernels.base import Array
@@ -46,6 +47,13 @@ class SpectralMap(SampleMap):
         m = self.coef.shape[0]
         step = max(1, (1 << 22) // max(m, 1))
         parts = [
-            self.kernel(X[i : i + step], self.samples) @ self.coef for i in range(0, count, step)
+            self.kernel(self._alike(X[i : i + step]), self.samples) @ self.coef
+            for i in range(0, count, step)
         ]
         return np.vstack(parts) if parts else np.empty((0, self.coef.shape[1]))
+
+    def _alike(self, block: Any) -> Any:
+        """Return a block of rows, sparse if the samples are and dense if they are not."""
+        if sp.issparse(self.samples) == sp.issparse(block):
+            return block
+        return block.toarray() if sp.issparse(block) else sp.csr_array(block)

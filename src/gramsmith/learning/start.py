@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.learning.weights import column_moments
+
 Array = npt.NDArray[Any]
 
 STRUCTURES = ("diagonal", "full", "low_rank")
@@ -29,7 +31,15 @@ def check_structure(structure: str, rank: int | None, p: int) -> int:
     return int(rank)
 
 
-def make_start(X: Array, structure: str, q: int, init: Any, scale: float | None, rng: Any) -> Array:
+def make_start(
+    X: Any,
+    structure: str,
+    q: int,
+    init: Any,
+    scale: float | None,
+    rng: Any,
+    w: Array | None = None,
+) -> Array:
     """Return the first S: shape (p,) for a diagonal map, else (p, q).
 
     The rank of S never grows and a weight of zero stays zero, because every derivative has S as a
@@ -45,6 +55,8 @@ def make_start(X: Array, structure: str, q: int, init: Any, scale: float | None,
     scale : float or None
         Weight of every feature; default one over the root mean squared distance of two samples.
     rng : numpy.random.RandomState
+    w : array of shape (n,), optional
+        Weights.
     """
     p = X.shape[1]
     if init is not None:
@@ -59,27 +71,38 @@ def make_start(X: Array, structure: str, q: int, init: Any, scale: float | None,
                 "derivative has S as a factor. Use, for example, the identity."
             )
         return np.abs(S) if structure == "diagonal" else S
+    mean, variance = column_moments(X, w)
     if scale is None:
-        spread = float(2.0 * X.var(axis=0, dtype=np.float64).sum())
+        spread = float(2.0 * variance.sum())
         scale = 1.0 / np.sqrt(spread) if np.isfinite(spread) and spread > 0 else 1.0
     if structure == "diagonal":
         return np.full(p, scale)
     if structure == "full":
         return np.asarray(scale * np.eye(p))
     # The directions of largest variance, turned a little so that no direction is out of reach.
-    covariance = np.cov(X, rowvar=False, dtype=np.float64).reshape(p, p)
-    _, directions = np.linalg.eigh(covariance)
-    S = directions[:, ::-1][:, :q] + 0.1 / np.sqrt(p) * rng.standard_normal((p, q))
+    centred = np.asarray(X, dtype=np.float64) - mean
+    _, directions = np.linalg.eigh((centred if w is None else centred * w[:, None]).T @ centred)
+    first = directions[:, ::-1][:, :q]
+    S = first * signs(first) + 0.1 / np.sqrt(p) * rng.standard_normal((p, q))
     return np.asarray(scale * np.sqrt(p / q) * S)
 
 
-def reach(S: Array, X: Array, diagonal: bool) -> Array:
+def signs(V: Array) -> Array:
+    """Return ±1 per column, so that the largest entry of every column of V * signs is positive.
+
+    An eigenvector has no sign of its own; without a rule, rounding would choose it.
+    """
+    top = np.abs(V).argmax(axis=0)
+    return np.where(V[top, np.arange(len(top))] < 0, -1.0, 1.0)
+
+
+def reach(S: Array, X: Any, diagonal: bool, w: Array | None = None) -> Array:
     """Return bounds on the entries of S, shape (S.size, 2).
 
     Separable data can drive weights to infinity; 1000 times the start, relative to the spread of
     the feature, is where that ends.
     """
-    spread = X.std(axis=0, dtype=np.float64)
+    spread = np.sqrt(column_moments(X, w)[1])
     top = spread.max(initial=0.0) or 1.0
     relative = np.where(spread > 0, top / np.where(spread > 0, spread, 1.0), 1.0)
     high = REACH * np.abs(S).max() * relative

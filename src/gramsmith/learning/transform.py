@@ -24,6 +24,7 @@ from gramsmith.learning.minibatch import climb_batches
 from gramsmith.learning.objective import Array, Objective
 from gramsmith.learning.penalty import Penalty
 from gramsmith.learning.start import check_structure, make_start, reach
+from gramsmith.learning.weights import column_moments, weigh
 from gramsmith.measures import MEASURES
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import Target, make_target
@@ -178,7 +179,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> TransformLearner:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TransformLearner:
         """Learn the map.
 
         Parameters
@@ -186,6 +187,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         X : array of shape (n, p)
         y : array of shape (n,) or (n, q)
             Labels or values.
+        sample_weight : array of shape (n,), optional
+            Weights; weight 2 is the same as repeating a row. Rows, not repetitions, are held
+            out and drawn into batches. "radius_margin" takes no weights.
 
         Returns
         -------
@@ -197,15 +201,18 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         )
         q = self._check(X.shape[1])
         rng = check_random_state(self.random_state)
-        target = make_target(y, self.target, task=self.task)
+        X, y, w = weigh(X, y, sample_weight)
+        target = make_target(y, self.target, task=self.task, sample_weight=w)
         base = Gaussian.from_gamma(1.0) if self.kernel is None else clone(as_kernel(self.kernel, X))
-        S = make_start(X, self.structure, q, self.init, None if self.kernel is None else 1.0, rng)
+        S = make_start(
+            X, self.structure, q, self.init, None if self.kernel is None else 1.0, rng, w
+        )
         kernel = Composed(base, LinearMap(S))
         if not base.differentiable or not base.requires_vector_input:
             raise base._no_derivative()
         kernel.check_parameters()
         diagonal = S.ndim == 1
-        chart = Chart(("map__S",), (S.shape,), (False,), reach(S, X, diagonal))
+        chart = Chart(("map__S",), (S.shape,), (False,), reach(S, X, diagonal, w))
         penalty = Penalty(S.shape, self.l1, self.l2, 1e-4 * float(np.abs(S).max()))
         split = self._split(target, rng)
         learn = np.arange(len(X)) if split is None else split[0]
@@ -218,7 +225,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         )
         found = self._climb(kernel, chart, penalty, X, target, learn, watch, rng)
         S = found.theta.reshape(S.shape)
-        self._set(X, base, S, found)
+        self._set(X, w, base, S, found)
         self._report(found, chart, X)
         return self
 
@@ -328,11 +335,11 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             tol=self.tol,
         )
 
-    def _set(self, X: Array, base: Kernel, S: Array, found: Ascent) -> None:
+    def _set(self, X: Array, w: Array | None, base: Kernel, S: Array, found: Ascent) -> None:
         self.kernel_ = Composed(base, LinearMap(S))
         self.components_ = np.diag(S) if S.ndim == 1 else np.ascontiguousarray(S.T)
         size = np.einsum("kj,kj->j", self.components_, self.components_)
-        share = size * X.var(axis=0, dtype=np.float64)
+        share = size * column_moments(X, w)[1]
         self.feature_importances_ = share / share.sum() if share.sum() > 0 else share
         self.value_ = found.value
         self.history_ = found.history

@@ -9,7 +9,8 @@ from typing import Any
 from sklearn.base import clone
 
 from gramsmith.gram import Gram
-from gramsmith.kernels import Gaussian, Kernel, Precomputed, as_kernel, check_kernel_matrix
+from gramsmith.kernels import Gaussian, Kernel, Precomputed, check_kernel_matrix
+from gramsmith.learning.weights import Array, default_kernel
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def is_views(X: Any, kernels: Any) -> bool:
     return all(isinstance(v, Gram) or (hasattr(v, "shape") and len(v.shape) == 2) for v in X)
 
 
-def make_bank(kernels: Sequence[Any] | None, X: Any) -> Bank:
+def make_bank(kernels: Sequence[Any] | None, X: Any, w: Array | None = None) -> Bank:
     """Return the bank of a list of kernels on X, or of the matrices and Grams that X holds.
 
     Parameters
@@ -49,14 +50,16 @@ def make_bank(kernels: Sequence[Any] | None, X: Any) -> Bank:
     kernels : list of kernels, or of (name, kernel) pairs, or None
         None takes thirteen Gaussians, each half as wide (in squared width) as the one before.
     X : samples for all kernels, or one view per kernel
+    w : array of shape (n,), optional
+        Weights, which count for the widths.
     """
     if kernels is not None and not len(kernels):
         raise ValueError("Expected at least one kernel, got an empty list. Add a kernel.")
     if not is_views(X, kernels):
         if kernels is None:
-            kernels = default_path(X)
+            kernels = default_path(X, w)
         names, found = _named(kernels)
-        return Bank(names, [clone(as_kernel(k, X)) for k in found], (X,) * len(found), True)
+        return Bank(names, [clone(default_kernel(k, X, w)) for k in found], (X,) * len(found), True)
     views = (X,) if isinstance(X, Gram) else tuple(X)
     if not views:
         raise ValueError("Expected at least one kernel matrix, got an empty list. Add one.")
@@ -72,7 +75,7 @@ def make_bank(kernels: Sequence[Any] | None, X: Any) -> Bank:
             f"Expected one view per kernel ({len(found)}), got {len(views)}. "
             "Pass a tuple with one X per kernel."
         )
-    bank = [clone(as_kernel(k, v)) for k, v in zip(found, views, strict=True)]
+    bank = [clone(default_kernel(k, v, w)) for k, v in zip(found, views, strict=True)]
     return Bank(names, bank, views, False)
 
 
@@ -82,9 +85,9 @@ def _from_view(view: Any) -> tuple[Kernel, Any]:
     return Precomputed(), check_kernel_matrix(view, psd="ignore")
 
 
-def default_path(X: Any) -> list[Kernel]:
+def default_path(X: Any, w: Array | None = None) -> list[Kernel]:
     """Return thirteen Gaussians around gamma = 1 / (p var), from wide to narrow."""
-    middle = as_kernel("rbf", X, gamma="scale").length_scale
+    middle = default_kernel(None, X, w).length_scale
     return [Gaussian(float(middle * 2.0 ** (-j / 2.0))) for j in range(-6, 7)]
 
 

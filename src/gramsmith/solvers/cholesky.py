@@ -54,6 +54,7 @@ def pivoted_cholesky(
     diagonal: Array,
     max_rank: int | None = None,
     tol: float = 1e-6,
+    weights: Array | None = None,
 ) -> CholeskyFactor:
     """Factor a positive semidefinite matrix, taking the column with the largest residual each time.
 
@@ -69,6 +70,8 @@ def pivoted_cholesky(
         Most columns to use; default all.
     tol : float, default=1e-6
         Stop when the trace of the residual is below tol times the trace of K.
+    weights : array of shape (n,), optional
+        How often every sample counts in these traces; default once.
 
     Returns
     -------
@@ -99,7 +102,8 @@ def pivoted_cholesky(
     limit = n if max_rank is None else min(int(max_rank), n)
     if limit < 1:
         raise ValueError(f"Expected max_rank >= 1, got {max_rank!r}. Use a positive whole number.")
-    trace = float(d.sum())
+    w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    trace = float(w @ d)
     # Residuals below rounding are noise; a pivot on them would divide noise by noise.
     noise = n * float(np.finfo(np.float64).eps) * float(d.max(initial=0.0))
     L = np.empty((n, min(limit, 64)), order="F")
@@ -107,7 +111,7 @@ def pivoted_cholesky(
     status = "max_rank"
     for k in range(limit + 1):
         j = int(np.argmax(d))
-        if d.sum() <= tol * trace or d[j] <= noise:
+        if w @ d <= tol * trace or d[j] <= noise:
             status = "converged"
             break
         if k == limit:
@@ -125,7 +129,7 @@ def pivoted_cholesky(
         np.maximum(d, 0.0, out=d)
         pivots.append(j)
         d[pivots] = 0.0
-    left = d.sum() / trace if trace > 0 else 0.0
+    left = w @ d / trace if trace > 0 else 0.0
     advice = f"{left:.2g} of the trace is left. Raise max_rank above {limit}."
     return CholeskyFactor(
         L=np.ascontiguousarray(L[:, : len(pivots)]),

@@ -1,0 +1,125 @@
+"""Weights of learners are repetition."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import gramsmith as gs
+from gramsmith.learning.weights import column_moments, default_kernel, weigh
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+LEARNERS = {
+    "diagonal": gs.TransformLearner(),
+    "full": gs.TransformLearner(structure="full", early_stopping=False, max_iter=20),
+    "low rank": gs.TransformLearner(structure="low_rank", rank=2, random_state=0, max_iter=20),
+    "debiased": gs.TransformLearner(measure="cka_debiased"),
+    "separability": gs.TransformLearner(measure="fsm", solver="ascent", max_iter=20),
+    "linear": gs.TransformLearner("linear"),
+    "any kernel": gs.KernelLearner(gs.Gaussian(1.0) + 0.5 * gs.Linear(), "kta"),
+    "default kernel": gs.KernelLearner(measure="cka_debiased"),
+    "two Gaussians": gs.TwoGaussianLearner(n_grid=16),
+    "centred Gaussians": gs.TwoGaussianLearner(measure="cka", n_grid=16),
+    "alignf": gs.KernelCombination(),
+    "align": gs.KernelCombination([gs.Linear(), None], "align", "cka_debiased"),
+    "spectral": gs.SpectralAligner(),
+    "spectral, few": gs.SpectralAligner(gs.Gaussian(1.0), n_components=5),
+    "spectral, factor": gs.SpectralAligner(threshold=1e-2, method="cholesky"),
+}
+every = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.normal(size=(50, 4))
+    y = np.where(X[:, 0] * X[:, 1] > 0, "up", "down")
+    return X, y, rng.integers(0, 4, size=50)
+
+
+@every
+def test_whole_weights_are_repetition(learner, problem):
+    X, y, w = problem
+    assert (w == 0).any()
+    weighted = learner.fit(X, y, sample_weight=w)
+    kernel, value = weighted.kernel_(X), weighted.value_
+    repeated = learner.fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert value == pytest.approx(repeated.value_, rel=1e-9)
+    np.testing.assert_allclose(kernel, repeated.kernel_(X), rtol=1e-5, atol=1e-6)
+    # and they matter
+    assert abs(value / learner.fit(X, y).value_ - 1.0) > 1e-3
+
+
+@every
+def test_weights_of_one_change_nothing(learner, problem):
+    X, y, _ = problem
+    value = learner.fit(X, y, sample_weight=np.ones(50)).value_
+    assert value == pytest.approx(learner.fit(X, y).value_, rel=1e-10)
+
+
+def test_values_and_importances_are_weighted(rng):
+    X = rng.normal(size=(60, 3))
+    y, w = np.sin(2 * X[:, 0]), rng.integers(0, 4, size=60)
+    weighted = gs.TransformLearner().fit(X, y, sample_weight=w)
+    repeated = gs.TransformLearner().fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    np.testing.assert_allclose(
+        weighted.feature_importances_, repeated.feature_importances_, atol=1e-6
+    )
+
+
+def test_matrices_and_views_take_weights(problem):
+    X, y, w = problem
+    kernels = gs.Linear(), gs.Gaussian(0.7), gs.Gaussian(2.0)
+    R, u = np.repeat(X, w, axis=0), np.repeat(y, w)
+    by_matrix = gs.KernelCombination().fit([k(X) for k in kernels], y, sample_weight=w)
+    by_view = gs.KernelCombination(kernels).fit((X, X, X), y, sample_weight=w)
+    repeated = gs.KernelCombination(kernels).fit(R, u)
+    for found in (by_matrix, by_view):
+        np.testing.assert_allclose(found.weights_, repeated.weights_, atol=1e-9)
+        assert found.value_ == pytest.approx(repeated.value_, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["eigen", "cholesky"])
+def test_strings_take_weights(method, rng):
+    texts = ["".join(rng.choice(list("ACGT"), size=12)) for _ in range(30)]
+    y, w = np.arange(30) % 3, rng.integers(0, 3, size=30)
+    aligner = gs.SpectralAligner(gs.Spectrum(2), method=method)
+    G = aligner.fit(texts, y.tolist(), sample_weight=w).kernel_(texts)
+    repeated = [t for t, k in zip(texts, w, strict=True) for _ in range(k)]
+    H = aligner.fit(repeated, np.repeat(y, w)).kernel_(texts)
+    np.testing.assert_allclose(G, H, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        gs.TransformLearner(measure="radius_margin"),
+        gs.KernelLearner(measure="radius_margin"),
+        gs.KernelLearner(measure="marginal_likelihood"),
+        gs.KernelLearner(measure="ridge_loo"),
+        gs.KernelLearner(measure="kernel_fisher"),
+    ],
+    ids=repr,
+)
+def test_criteria_that_solve_refuse_weights(learner, problem):
+    X, y, w = problem
+    with pytest.raises(ValueError, match=f"no sample_weight .*{learner.measure}.*Use a measure"):
+        learner.fit(X, y, sample_weight=w)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_moments_of_columns(dense, rng):
+    X = rng.normal(size=(20, 5)) * (rng.random((20, 5)) < 0.5) + np.arange(5)
+    w = rng.integers(0, 3, size=20)
+    mean, variance = column_moments(X if dense else sp.csr_array(X), w.astype(float))
+    R = np.repeat(X, w, axis=0)
+    np.testing.assert_allclose(mean, R.mean(axis=0))
+    np.testing.assert_allclose(variance, R.var(axis=0))
+    kernel = default_kernel(None, X if dense else sp.csr_array(X), w.astype(float))
+    assert kernel.length_scale == pytest.approx(gs.as_kernel(None, R).length_scale)
+
+
+def test_samples_without_weight_leave():
+    texts, y = ["a", "b", "c"], ["u", "v", "w"]
+    assert weigh(texts, y, None) == (texts, y, None)
+    kept, labels, w = weigh(texts, y, [1, 0, 2])
+    assert (kept, labels.tolist(), w.tolist()) == (["a", "c"], ["u", "w"], [1.0, 2.0])
