@@ -29,14 +29,14 @@ class Moments:
 
     Parameters
     ----------
-    P : array of shape (m, n, F, t)
+    P : array of shape (m, F, n, t)
     d : array of shape (m, n)
     q : array of shape (m, m, F, F)
         Off-diagonal kernel pairs are zero unless `cross`.
     h : array of shape (m, n)
     c : array of shape (m,)
         The pivot.
-    fold : array of shape (n,), the fold of every sample
+    fold : array of shape (n,), the fold of every sample, in non-decreasing order
     cross : bool
     """
 
@@ -68,19 +68,20 @@ class Moments:
 
     def without(self, fold: int) -> tuple[Moments, Array]:
         """Return the moments of the samples outside one fold, and the indices of these samples."""
-        index = np.flatnonzero(self.fold != fold)
-        keep = np.arange(self.P.shape[2]) != fold
-        rest = self.PV - self.P[:, :, fold]
+        start, stop = np.searchsorted(self.fold, [fold, fold + 1])
+        own = slice(start, stop)
+        keep = np.arange(self.P.shape[1]) != fold
+        rest = np.delete(self.PV - self.P[:, fold], own, axis=1)
         return (
             replace(
                 self,
-                P=rest[:, index, None],
-                d=self.d[:, index],
+                P=rest[:, None],
+                d=np.delete(self.d, own, axis=1),
                 q=self.q[:, :, keep][:, :, :, keep].sum(axis=(2, 3), keepdims=True),
-                h=self.h[:, index],
-                fold=np.zeros(len(index), dtype=int),
+                h=np.delete(self.h, own, axis=1),
+                fold=np.zeros(rest.shape[1], dtype=int),
             ),
-            index,
+            np.delete(np.arange(len(self.fold)), own),
         )
 
     def mix(self, weights: Array) -> Moments:
@@ -102,7 +103,7 @@ class Moments:
     @cached_property
     def PV(self) -> Array:
         """P summed over folds, shape (m, n, t)."""
-        return np.asarray(self.P.sum(axis=2))
+        return np.asarray(self.P[:, 0] if self.P.shape[1] == 1 else self.P.sum(axis=1))
 
     @cached_property
     def squares(self) -> Array:
@@ -140,7 +141,7 @@ class Adjoint:
     @classmethod
     def zeros(cls, moments: Moments) -> Adjoint:
         """Return the derivative of a constant."""
-        m, n, _, t = moments.P.shape
+        m, _, n, t = moments.P.shape
         return cls(np.zeros((m, n, t)), np.zeros((m, n)), np.zeros((m, m)))
 
     def unpivoted(self, moments: Moments, target: Target) -> Adjoint:

@@ -52,7 +52,7 @@ class Target:
     @cached_property
     def wV(self) -> Array:
         """The probe with every row repeated w times: the right factor of K V."""
-        return self.w[:, None] * self.V
+        return self.V if np.all(self.w == 1.0) else self.w[:, None] * self.V
 
     @cached_property
     def n(self) -> float:
@@ -62,7 +62,7 @@ class Target:
     @cached_property
     def m(self) -> Array:
         """V'1; class sizes for classes."""
-        return np.asarray(self.wV.sum(axis=0))
+        return np.asarray(self.w @ self.V)
 
     @cached_property
     def C(self) -> Array:
@@ -83,7 +83,7 @@ class Target:
     @cached_property
     def diagonal(self) -> Array:
         """T_ii."""
-        return np.asarray(np.einsum("ij,jk,ik->i", self.V, self.M, self.V))
+        return np.asarray(np.einsum("ij,ij->i", self.V @ self.M, self.V))
 
     def norm(self, contrast: Array) -> float:
         """Return the Frobenius norm of V contrast V'."""

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from gramsmith.evaluation.advice import about_definiteness, about_kernel, about_target, about_ties
 from gramsmith.evaluation.result import Advice, Cell, Evaluation, jackknife
 from gramsmith.gram import Gram
+from gramsmith.gram.threads import ordered_map
 from gramsmith.kernels.adapt import as_kernel
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
@@ -104,24 +105,27 @@ def evaluate(
     shuffled = _permuted(G, goal, permutations, rng) if permutations else []
     cells: dict[tuple[str, str], Cell] = {}
     advice: list[Advice] = [*about_target(goal)]
-    parts = [moments.without(f) for f in range(int(fold[-1]) + 1)] if fold is not None else []
-    targets = [goal.take(index) for _, index in parts]
     for k, name in enumerate(named):
-        whole = Sums(moments.of(k), goal)
-        own = [Sums(part.of(k), t) for (part, _), t in zip(parts, targets, strict=True)]
-        for measure in chosen:
-            cell, remark = _cell(measure, whole, name)
-            if cell.value is not None and parts:
-                values = [_value(measure, part) for part in own]
-                known = np.array([np.nan if v is None else v for v in values])
-                cell = replace(cell, error=jackknife(known), folds=known)
-            if cell.value is not None and held is not None:
-                cell = replace(cell, held_out=_value(measure, Sums(held[0].of(k), held[1])))
-            if cell.value is not None and shuffled:
-                cell = replace(cell, p_value=_p_value(measure, k, cell.value, shuffled))
-            cells[name, measure.name] = cell
-            advice += remark
         advice += [*about_kernel(name, moments.of(k), goal), *about_definiteness(name, G, k)]
+    with warnings.catch_warnings():
+        # that a kernel is constant is said in the advice
+        warnings.simplefilter("ignore", ConstantKernelWarning)
+        left_out = _left_out(G, moments, goal, chosen)
+        for k, name in enumerate(named):
+            whole = Sums(moments.of(k), goal)
+            for j, measure in enumerate(chosen):
+                cell, remark = _cell(measure, whole, name)
+                advice += remark
+                value = cell.value
+                if value is not None:
+                    if len(left_out):
+                        known = left_out[:, k, j]
+                        cell = replace(cell, error=jackknife(known), folds=known)
+                    if held is not None:
+                        cell = replace(cell, held_out=_value(measure, Sums(held[0].of(k), held[1])))
+                    if shuffled:
+                        cell = replace(cell, p_value=_p_value(measure, k, value, shuffled))
+                cells[name, measure.name] = cell
     table = Evaluation(named, tuple(m.name for m in chosen), cells, (), G.n)
     leading = "cka" if "cka" in table.measures else table.measures[0]
     return replace(table, advice=(*advice, *about_ties(table, leading)))
@@ -228,23 +232,30 @@ def _check_length(view: Any, goal: Target) -> None:
 
 def _cell(measure: Measure, sums: Sums, name: str) -> tuple[Cell, list[Advice]]:
     try:
-        return Cell(_quietly(measure, sums)), []
+        return Cell(measure.value_of(sums)), []
     except Undefined as reason:
         return Cell(None), [Advice("undefined", f"{measure.name}: {reason}", name, measure.name)]
 
 
 def _value(measure: Measure, sums: Sums) -> float | None:
     try:
-        return _quietly(measure, sums)
+        return measure.value_of(sums)
     except Undefined:
         return None
 
 
-def _quietly(measure: Measure, sums: Sums) -> float:
-    """Return the value; that a kernel is constant is said in the advice, not by a warning."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstantKernelWarning)
-        return measure.value_of(sums)
+def _left_out(G: Gram, moments: Moments, goal: Target, measures: Sequence[Measure]) -> Array:
+    """Return the measures without each fold, shape (F, m, measures), nan where undefined."""
+    folds = moments.q.shape[2]
+
+    def one(fold: int) -> list[list[float | None]]:
+        part, index = moments.without(fold)
+        rest = goal.take(index)
+        sums = [Sums(part.of(k), rest) for k in range(len(part))]
+        return [[_value(measure, own) for measure in measures] for own in sums]
+
+    values = list(ordered_map(one, range(folds if folds > 1 else 0), G.workers))
+    return np.array(values, dtype=np.float64).reshape(len(values), len(moments), len(measures))
 
 
 def _held_out(
@@ -273,6 +284,6 @@ def _permuted(G: Gram, goal: Target, count: int, rng: Any) -> list[tuple[Moments
 def _p_value(
     measure: Measure, k: int, value: float, shuffled: list[tuple[Moments, Target]]
 ) -> float:
-    values = [_quietly(measure, Sums(moments.of(k), t)) for moments, t in shuffled]
+    values = [measure.value_of(Sums(moments.of(k), t)) for moments, t in shuffled]
     as_good = sum(measure.sign * v >= measure.sign * value for v in values)
     return (1.0 + as_good) / (1.0 + len(shuffled))

@@ -12,9 +12,10 @@ import numpy.typing as npt
 from gramsmith.gram.plan import Plan
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.embedding import Embedding, count, rows
-from gramsmith.kernels.radial import Gaussian
 
 Array = npt.NDArray[Any]
+
+SQUARINGS = {np.dtype(np.float64): 24, np.dtype(np.float32): 8}
 
 
 @dataclass(frozen=True)
@@ -66,42 +67,35 @@ class Member:
 
 
 @dataclass(frozen=True)
-class GaussianPath(Member):
-    """Gaussians whose gamma doubles from one to the next, from one exponential per pair.
+class SquaringPath(Member):
+    """Kernels each of which is the square of the one before: one exponential per pair for all.
 
     exp(-2g D) = exp(-g D)², so every further bandwidth costs one multiplication. A squaring doubles
-    the relative error, hence in float32 the path starts afresh after eight of them.
+    the relative error, hence a path has no more than `SQUARINGS` of them.
     """
 
-    length: int = 1
+    path: tuple[Kernel, ...] = ()
 
     overwrites = True
 
     @property
     def kernels(self) -> list[Kernel]:
-        """The Gaussians, from the widest to the narrowest."""
-        base = np.asarray(self.kernel.length_scale)
-        scales = [base / np.sqrt(2.0) ** j for j in range(self.length)]
-        return [Gaussian(float(s) if s.ndim == 0 else s) for s in scales]
+        """The kernels, from the widest to the narrowest."""
+        return list(self.path)
 
     def tiles(self, plan: Plan, tile: tuple[int, int]) -> Iterator[Array]:
         """Yield the tiles of the path; each is overwritten by the next."""
-        a, b = self.pair(plan, tile)
-        S = self.kernel.geometry.negative_pair(a, b)
-        K = np.exp(S)
-        fresh = 8 if K.dtype == np.float32 else 24
-        for j in range(self.length):
-            if j % fresh == 0 and j:
-                np.exp(S * 2.0**j, out=K)
-            elif j:
-                np.multiply(K, K, out=K)
+        K = self.kernel.tile(*self.pair(plan, tile))
+        yield K
+        for _ in self.path[1:]:
+            np.multiply(K, K, out=K)
             yield K
 
 
 def make_members(kernels: Sequence[Kernel], X: Any, dtype: Any) -> list[Member]:
     """Return the members of a list of kernels; a tuple X holds one view per kernel.
 
-    Gaussians on the same view whose squared widths differ by powers of two form paths.
+    Neighbours on the same view that are squares of each other form paths.
     """
     views = X if isinstance(X, tuple) else (X,) * len(kernels)
     if len(views) != len(kernels):
@@ -112,12 +106,13 @@ def make_members(kernels: Sequence[Kernel], X: Any, dtype: Any) -> list[Member]:
     members: list[Member] = []
     i = 0
     while i < len(kernels):
-        length = _path_length(kernels, views, i)
+        stop = _path_end(kernels, views, i, SQUARINGS[np.dtype(dtype)])
         member = Member.make(kernels[i], views[i], dtype)
-        if length > 1:
-            member = GaussianPath(member.kernel, member.X, member.frame, member.E, length)
+        if stop > i + 1:
+            path = tuple(kernels[i:stop])
+            member = SquaringPath(member.kernel, member.X, member.frame, member.E, path)
         members.append(member)
-        i += length
+        i = stop
     sizes = {member.n for member in members}
     if len(sizes) != 1:
         raise ValueError(
@@ -127,17 +122,13 @@ def make_members(kernels: Sequence[Kernel], X: Any, dtype: Any) -> list[Member]:
     return members
 
 
-def _path_length(kernels: Sequence[Kernel], views: tuple[Any, ...], start: int) -> int:
-    """Return how many kernels from `start` on are Gaussians whose gamma doubles each time."""
-    stop = start
-    while stop < len(kernels):
-        kernel = kernels[stop]
-        if type(kernel) is not Gaussian or views[stop] is not views[start]:
-            break
-        if stop > start:
-            a = np.asarray(kernels[stop - 1].length_scale, dtype=float)
-            b = np.asarray(kernel.length_scale, dtype=float)
-            if a.shape != b.shape or not np.allclose(a**2, 2.0 * b**2, rtol=1e-12):
-                break
+def _path_end(kernels: Sequence[Kernel], views: tuple[Any, ...], start: int, longest: int) -> int:
+    """Return where the run of kernels ends, each the square of the one before, from `start` on."""
+    stop = start + 1
+    while (
+        stop < min(len(kernels), start + longest)
+        and views[stop] is views[start]
+        and kernels[stop].is_square_of(kernels[stop - 1])
+    ):
         stop += 1
-    return max(1, stop - start)
+    return stop

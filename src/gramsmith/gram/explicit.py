@@ -39,7 +39,7 @@ def explicit_moments(
     """
     n, t = probe.shape
     F, m = int(fold.max(initial=0)) + 1, len(Us)
-    P, d, h, c = np.empty((m, n, F, t)), np.empty((m, n)), np.empty((m, n)), np.empty(m)
+    P, d, h, c = np.empty((m, F, n, t)), np.empty((m, n)), np.empty((m, n)), np.empty(m)
     q = np.zeros((m, m, F, F))
     index = [np.flatnonzero(fold == f) for f in range(F)]
     weights = [w[i] for i in index]
@@ -60,7 +60,7 @@ def explicit_moments(
         for f in range(F):
             Z = np.asarray(U[index[f]].T @ probe[index[f]])
             Z = Z - np.outer(rest, probe[index[f]].sum(axis=0))
-            P[k, :, f] = np.asarray(U @ Z) - rest @ Z
+            P[k, f] = np.asarray(U @ Z) - rest @ Z
     pairs = [(k, l) for k in range(m) for l in range(k, m) if cross or k == l]
     for k, l in pairs:
         scatters = [

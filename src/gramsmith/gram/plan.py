@@ -14,8 +14,11 @@ Array = npt.NDArray[Any]
 
 MIB = 1 << 20
 
-# Rows of a block: a tile of either type is about as large as the cache one core has to itself.
-ROWS = {np.dtype(np.float64): 512, np.dtype(np.float32): 768}
+# Rows of a block: few and large tiles, since threads hand over the interpreter lock in each, but
+# not much larger than the cache.
+ROWS = {np.dtype(np.float64): 512, np.dtype(np.float32): 1000}
+FEWEST = 4  # blocks of medium data sets, so that threads share the tiles evenly
+SMALLEST = 256  # rows of a block below which it is not divided for their sake
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,11 @@ def make_plan(n: int, dtype: Any, folds: Array | None = None) -> Plan:
     """
     step = ROWS[np.dtype(dtype)]
     edges = [0, n] if folds is None else [0, *(np.flatnonzero(np.diff(folds)) + 1).tolist(), n]
+    fewest = min(FEWEST, n // SMALLEST) if len(edges) == 2 else 1
     blocks = []
     for start, stop in pairwise(edges):
         # Equal blocks: a short last block would make thin, slow tiles.
-        parts = max(1, -(-(stop - start) // step))
+        parts = max(1, fewest, round((stop - start) / step))
         cuts = [start + (stop - start) * i // parts for i in range(parts + 1)]
         fold = 0 if folds is None else int(folds[start])
         blocks += [Block(slice(a, b), fold) for a, b in pairwise(cuts)]

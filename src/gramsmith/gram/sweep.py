@@ -17,22 +17,33 @@ import numpy.typing as npt
 
 from gramsmith.gram.bank import Member
 from gramsmith.gram.plan import Block, Plan
-from gramsmith.gram.threads import ordered_map, scratch
+from gramsmith.gram.threads import one_blas_thread, ordered_map
 from gramsmith.kernels.embedding import Embedding, add, add_named, add_rows
+from gramsmith.kernels.scratch import scratch
 from gramsmith.moments import Adjoint, Moments
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
 Tiles = list[list[Array]]
 
+ALIKE = 0.1  # deviation over mean below which the values of a kernel are nearly constant
+
 
 def pivots(members: Sequence[Member], plan: Plan) -> Array:
-    """Return the mean of the first corner of every kernel; anything near the mean will do."""
+    """Return the mean of the first corner of every kernel, or 0 where its values differ enough.
+
+    Centring costs digits only where the values are nearly constant, and a pivot is a pass over
+    every tile. Anything near the mean will do.
+    """
     rows = plan.blocks[0].rows
     plan = Plan((Block(slice(rows.start, min(rows.stop, rows.start + 128)), 0),))
     first = []
     for member in members:
-        first += [float(K.mean(dtype=np.float64)) for K in member.tiles(plan, (0, 0))]
+        for K in member.tiles(plan, (0, 0)):
+            # debiased measures do not see the diagonal, which may be all that differs
+            values = K[~np.eye(len(K), dtype=bool)] if len(K) > 1 else K
+            mean = float(values.mean(dtype=np.float64))
+            first.append(mean if float(values.std(dtype=np.float64)) < ALIKE * abs(mean) else 0.0)
     return np.array(first)
 
 
@@ -67,9 +78,10 @@ def forward(
     """
     n, t = probe.shape
     m = sum(len(member.kernels) for member in members)
-    c = pivots(members, plan) if pivot is None else pivot
+    with one_blas_thread():
+        c = pivots(members, plan) if pivot is None else pivot
     F = int(fold.max(initial=0)) + 1
-    P, q = np.zeros((m, n, F, t)), np.zeros((m, m, F, F))
+    P, q = np.zeros((m, F, n, t)), np.zeros((m, m, F, F))
     d = np.concatenate([_diagonals(member) for member in members]) - c[:, None]
     weighted = bool(np.any(w != 1.0))
     columns = {np.dtype(t): np.asfortranarray(probe, dtype=t) for t in (np.float64, np.float32)}
@@ -83,7 +95,11 @@ def forward(
         k = 0
         for member in members:
             for K in member.tiles(plan, tile):
-                if cross:
+                if cross and member.overwrites:
+                    B = K - K.dtype.type(c[k])
+                elif not c[k]:
+                    B = K
+                elif cross:
                     B = K - K.dtype.type(c[k])
                 elif member.overwrites or keep is not None:
                     B = np.subtract(K, K.dtype.type(c[k]), out=scratch("B", K.shape, K.dtype))
@@ -111,10 +127,10 @@ def forward(
     ):
         right, left, squares, raw = part
         a, b = (plan.blocks[i] for i in tile)
-        P[:, a.rows, b.fold] += right
+        P[:, b.fold, a.rows] += right
         q[:, :, a.fold, b.fold] += squares
         if tile[0] != tile[1]:
-            P[:, b.rows, a.fold] += left
+            P[:, a.fold, b.rows] += left
             q[:, :, b.fold, a.fold] += squares
         if keep is not None:
             keep.append(raw)

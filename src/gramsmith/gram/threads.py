@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import joblib
-import numpy as np
-import numpy.typing as npt
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
@@ -66,19 +62,6 @@ def _release_control() -> None:
 one_blas_thread = _SharedLimit()
 
 
-_scratch = threading.local()
-
-
-def scratch(name: str, shape: tuple[int, int], dtype: Any) -> npt.NDArray[Any]:
-    """Return this thread's working array of that name; fresh pages for every tile cost a sweep."""
-    size = shape[0] * shape[1]
-    key = (name, np.dtype(dtype))
-    arrays = _scratch.__dict__.setdefault("arrays", {})
-    if key not in arrays or arrays[key].size < size:
-        arrays[key] = np.empty(size, dtype)
-    return np.asarray(arrays[key][:size].reshape(shape))
-
-
 def count_workers(n_jobs: int | None) -> int:
     """Return the number of threads: all cores for None (as BLAS does), or joblib's meaning."""
     if n_jobs == 0 or (n_jobs is not None and int(n_jobs) != n_jobs):
@@ -96,22 +79,106 @@ def ordered_map(
 ) -> Iterator[Result]:
     """Yield function(item) in the order of items, computed by a few threads.
 
-    At most a handful of results wait at any time, so memory stays bounded.
+    Items are taken as they are needed and at most a handful of results wait at any time, so memory
+    stays bounded. The calling thread is one of the workers: a thread that only waits for results
+    would take the interpreter lock from those that compute.
     """
-    items = list(items)
     with one_blas_thread():
-        if workers == 1 or len(items) == 1:
+        if workers == 1 or (isinstance(items, Sized) and len(items) < 2):
             yield from map(function, items)
             return
-        pool = ThreadPoolExecutor(workers, thread_name_prefix="gramsmith")
-        pending: deque[Future[Result]] = deque()
+        shift = _Shift(function, items, ahead=4 * workers)
+        helpers = [
+            threading.Thread(target=shift.help, name=f"gramsmith-{i}", daemon=True)
+            for i in range(1, workers)
+        ]
         try:
-            for item in items:
-                pending.append(pool.submit(function, item))
-                if len(pending) > 4 * workers:
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
+            for helper in helpers:
+                helper.start()
+            yield from shift.results()
         finally:
             # On an error or an interrupt: what has not begun is dropped.
-            pool.shutdown(wait=True, cancel_futures=True)
+            shift.stop()
+            for helper in helpers:
+                helper.join()
+
+
+class _Shift(Generic[Item, Result]):
+    """Items to be worked off by several threads, and their results in order."""
+
+    def __init__(
+        self, function: Callable[[Item], Result], items: Iterable[Item], ahead: int
+    ) -> None:
+        self._function = function
+        self._items = enumerate(items)
+        self._ahead = ahead
+        self._news = threading.Condition()
+        self._done: dict[int, tuple[bool, Any]] = {}
+        self._taken = self._given = 0
+        self._over = False
+
+    def _take(self) -> tuple[int, Item] | None:
+        """Return the next item, or None if there is none to begin now; the lock is held."""
+        if self._over or self._taken - self._given >= self._ahead:
+            return None
+        try:
+            taken = next(self._items, None)
+        except BaseException:
+            self._over = True
+            raise
+        self._over = taken is None
+        self._taken += taken is not None
+        return taken
+
+    def _work(self, number: int, item: Item) -> None:
+        try:
+            result: tuple[bool, Any] = (True, self._function(item))
+        except Exception as error:
+            result = (False, error)
+        with self._news:
+            self._done[number] = result
+            self._news.notify_all()
+
+    def help(self) -> None:
+        """Work until nothing is left."""
+        while True:
+            with self._news:
+                while not self._over and self._taken - self._given >= self._ahead:
+                    self._news.wait()
+                try:
+                    taken = self._take()
+                except Exception as error:  # the iterable failed: the caller is told in its turn
+                    self._done[self._taken] = (False, error)
+                    self._taken += 1
+                    taken = None
+                    self._news.notify_all()
+            if taken is None:
+                return
+            self._work(*taken)
+
+    def results(self) -> Iterator[Result]:
+        """Yield the results in order, working oneself while the next one is not ready."""
+        while True:
+            with self._news:
+                ready = self._done.pop(self._given, None)
+                taken = self._take() if ready is None else None
+                while ready is None and taken is None:
+                    if self._given == self._taken and self._over:
+                        return
+                    self._news.wait()
+                    ready = self._done.pop(self._given, None)
+                self._given += ready is not None
+                self._news.notify_all()
+            if taken is not None:
+                self._work(*taken)
+            elif ready is not None:
+                fine, result = ready
+                if not fine:
+                    raise result
+                yield result
+
+    def stop(self) -> None:
+        """Let no further item be begun."""
+        with self._news:
+            self._over = True
+            self._news.notify_all()

@@ -15,6 +15,7 @@ The same objects are scikit-learn kernels: `kernel(X, Y)`, `kernel.diag(X)`, `th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -115,6 +116,10 @@ class Kernel(BaseEstimator, SklearnKernel):
         """Return U with kernel(X) = U U' where that is cheaper than tiles, else None."""
         return None
 
+    def is_square_of(self, other: Kernel) -> bool:
+        """Return whether this kernel is known to be `other` ** 2, pair by pair."""
+        return False
+
     @property
     def positive_definite(self) -> bool:
         """Whether the kernel is positive semidefinite for every data set."""
@@ -149,6 +154,12 @@ class Kernel(BaseEstimator, SklearnKernel):
 
     # ---- what every kernel has --------------------------------------------------------------
 
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        # scikit-learn reads the signature each time, which is most of the time of a small task
+        return list(super()._get_param_names())
+
     def children(self) -> dict[str, Kernel]:
         """Return the sub-kernels by the name of the argument that holds them."""
         found = {}
@@ -173,9 +184,10 @@ class Kernel(BaseEstimator, SklearnKernel):
                 "Use X.toarray() if memory permits, or a kernel that works on sparse rows "
                 "(Linear, Polynomial, Gaussian, Tanimoto)."
             )
-        X = check_array(
-            X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False
-        )
+        if not _is_plain(X):
+            X = check_array(
+                X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False
+            )
         check_finite(X)
         if self.requires_nonnegative_input and X.shape[0] and X.min() < 0:
             raise ValueError(
@@ -366,6 +378,17 @@ class Kernel(BaseEstimator, SklearnKernel):
             else:
                 shown.append(f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _is_plain(X: Any) -> bool:
+    """Return whether X is what `check_array` would return, which costs more than a small tile."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.dtype.isnative
+        and min(X.shape) > 0
+    )
 
 
 def bracketed(kernel: Kernel, precedence: int) -> str:

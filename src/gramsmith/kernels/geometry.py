@@ -63,8 +63,9 @@ def column_centre(Xs: tuple[Any, ...]) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         means = [np.mean(X, axis=0, dtype=np.float64) for X in Xs]
         centre: Array = np.mean(means, axis=0)
-        size = np.max([np.abs(X).max(axis=0, initial=0.0) for X in Xs], axis=0)
-        spread = np.max([np.abs(X - centre).max(axis=0, initial=0.0) for X in Xs], axis=0)
+        low = np.min([X.min(axis=0, initial=np.inf) for X in Xs], axis=0)
+        high = np.max([X.max(axis=0, initial=-np.inf) for X in Xs], axis=0)
+        size, spread = np.maximum(-low, high), np.maximum(high - centre, centre - low)
         return np.where(spread <= 0.4 * size, centre, 0.0)
 
 
@@ -88,7 +89,8 @@ class SquaredEuclidean:
             Z = sp.csr_array(X.multiply(1.0 / np.asarray(scale)[None, ...]))
             Z = Z.astype(dtype)
             return Z, np.asarray(Z.multiply(Z).sum(axis=1), dtype=dtype).ravel()
-        moved = np.asarray(X, dtype=np.float64) - frame
+        moved = np.asarray(X, dtype=np.float64)
+        moved = moved - frame if np.any(frame) else moved
         Z = moved / scale
         with np.errstate(over="ignore"):
             sq = np.einsum("ij,ij->i", Z, Z)
@@ -100,7 +102,8 @@ class SquaredEuclidean:
         L = np.empty((n, p + 2), dtype)
         R = np.empty((n, p + 2), dtype)
         R[:, :p], R[:, p], R[:, p + 1] = Z, 1.0, sq
-        L[:, :p], L[:, p], L[:, p + 1] = 2.0 * Z, -sq, -1.0
+        np.multiply(R[:, :p], 2.0, out=L[:, :p])
+        L[:, p], L[:, p + 1] = -sq, -1.0
         if np.finfo(dtype).eps * top <= CANCELLATION[dtype]:
             return L, R, None
         # Some tile may need exact differences: of the rows before division, which rounds as well.
@@ -168,9 +171,11 @@ class SquaredEuclidean:
         # R = [x, 1, |x|²]: one product gives V x and the row sums of V.
         Ra, Rb = a[1][:, :-1], b[1][:, :-1]
         Ta, Tb = V @ Rb, V.T @ Ra
-        da = Ra[:, :-1] * Ta[:, -1:] - Ta[:, :-1]
-        db = Rb[:, :-1] * Tb[:, -1:] - Tb[:, :-1]
-        return 2.0 * da, 2.0 * db
+        da, db = Ra[:, :-1] * Ta[:, -1:], Rb[:, :-1] * Tb[:, -1:]
+        for d, T in ((da, Ta), (db, Tb)):
+            d -= T[:, :-1]
+            d *= 2.0
+        return da, db
 
     def own_vjp(self, a: Any, v: Array) -> Array | None:
         return None

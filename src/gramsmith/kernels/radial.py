@@ -6,10 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.kernels.base import Array, Gradient
+from gramsmith.kernels.base import Array, Gradient, Kernel
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import ChiSquare, CityBlock, Geometry, SquaredEuclidean
 from gramsmith.kernels.pairwise import PairKernel
+from gramsmith.kernels.scratch import scratch
+
+
+def _is_half(small: Any, large: Any) -> bool:
+    a, b = np.asarray(small, dtype=float), np.asarray(large, dtype=float)
+    return a.shape == b.shape and bool(np.all(np.abs(2.0 * a - b) <= 1e-12 * b))
 
 
 class Radial(PairKernel):
@@ -62,6 +68,9 @@ class Gaussian(Radial):
         S = self.geometry.negative_pair(a, b)  # type: ignore[attr-defined]
         return np.asarray(np.exp(S, out=S))
 
+    def is_square_of(self, other: Kernel) -> bool:
+        return type(other) is type(self) and _is_half(np.square(self.scale), np.square(other.scale))
+
     def value(self, s: Array) -> Array:
         return np.asarray(np.exp(-s))
 
@@ -73,8 +82,9 @@ class Gaussian(Radial):
     ) -> tuple[Embedding, Embedding, Gradient]:
         # The slope is -K: the tile that the caller holds saves the exponential.
         K = self.tile(a, b) if K is None else K
-        da, db = self.geometry.pair_vjp(a, b, W * K)
-        return -da, -db, {}
+        V = np.multiply(W, K, out=scratch("V", W.shape, np.result_type(W, K)))
+        da, db = self.geometry.pair_vjp(a, b, V)
+        return np.negative(da, out=da), np.negative(db, out=db), {}
 
 
 class Laplacian(Radial):
@@ -110,6 +120,13 @@ class Laplacian(Radial):
         super().check_parameters()
         if self.norm not in ("l1", "l2"):
             raise ValueError(f'Expected norm "l1" or "l2", got {self.norm!r}. Choose one of them.')
+
+    def is_square_of(self, other: Kernel) -> bool:
+        return (
+            type(other) is type(self)
+            and other.norm == self.norm
+            and _is_half(self.scale, other.scale)
+        )
 
     def value(self, s: Array) -> Array:
         return np.asarray(np.exp(-s if self.norm == "l1" else -np.sqrt(s)))

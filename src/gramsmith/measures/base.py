@@ -128,7 +128,8 @@ class Sums:
     @cached_property
     def scale(self) -> float:
         """|K|, the yardstick of numerical zero."""
-        return float(np.sqrt(max(Sums(self.moments, self.target).plain_square().value, 0.0)))
+        plain = Sums(self.moments, self.target) if self.derivative else self
+        return float(np.sqrt(max(plain.plain_square().value, 0.0)))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import numpy as np
 
 from gramsmith.measures.base import Array, Measure, Sums, Undefined
 from gramsmith.moments import Scalar
-from gramsmith.targets import Target
 
 
 class Pairs:
@@ -63,7 +62,7 @@ def fsm_pair(sums: Sums, a: int, b: int, ddof: int) -> Scalar:
     d2 = float(u @ sums.Q @ u)
     if d2 <= _zero(sums):
         return Scalar(np.inf)
-    spread, rho = _spread(t, g, (a, b), ddof)
+    spread, rho = _spread(sums, g, (a, b), ddof)
     value = spread / d2
     if not sums.derivative:
         return Scalar(value)
@@ -79,18 +78,16 @@ def fsm_loo_pair(sums: Sums, a: int, b: int, ddof: int) -> Scalar:
     Vr = t.wV.T @ r
     Pc = sums.P - np.outer(r, m) / n - Vr / n + s / n**2 * m
     dc = sums.d - 2.0 * r / n + s / n**2
-    f, own = np.zeros(len(w)), np.zeros(len(w))
-    coefficient = np.zeros_like(V)
+    # what a sample of class c takes of each column of Pc; V is one-hot
+    taken = np.zeros((len(m), len(m)))
     for c, other in ((a, b), (b, a)):
-        rows = V[:, c] > 0
-        own[rows] = 1.0 / (m[c] - 1.0)
-        coefficient[rows, c] = own[rows]
-        coefficient[rows, other] = -1.0 / m[other]
+        taken[c, c], taken[c, other] = 1.0 / (m[c] - 1.0), -1.0 / m[other]
+    coefficient, own = V @ taken, V @ np.diagonal(taken)
     f = np.einsum("ij,ij->i", coefficient, Pc) - own * dc
     gap = sum(float(t.wV[:, c] @ f) / m[c] for c in (a, b))
     if gap <= _zero(sums):
         return Scalar(np.inf)
-    spread, rho = _spread(t, f, (a, b), ddof)
+    spread, rho = _spread(sums, f, (a, b), ddof)
     value = spread / gap
     if not sums.derivative:
         return Scalar(value)
@@ -105,15 +102,16 @@ def fsm_loo_pair(sums: Sums, a: int, b: int, ddof: int) -> Scalar:
     return sums.scalar(value, dPc + np.outer(dr, e), ddc)
 
 
-def _spread(t: Target, g: Array, classes: tuple[int, int], ddof: int) -> tuple[float, Array]:
+def _spread(sums: Sums, g: Array, classes: tuple[int, int], ddof: int) -> tuple[float, Array]:
     """Return the summed standard deviations of g inside the classes, and their derivative by g."""
-    total, rho = 0.0, np.zeros(len(g))
+    t, derivative = sums.target, sums.derivative
+    total, rho = 0.0, np.zeros(len(g)) if derivative else g
     for c in classes:
         wc = t.wV[:, c]
-        centred = np.where(wc > 0, g - float(wc @ g) / t.m[c], 0.0)
-        sd = float(np.sqrt(wc @ centred**2 / (t.m[c] - ddof)))
+        centred = g - float(wc @ g) / t.m[c]
+        sd = float(np.sqrt((wc * centred) @ centred / (t.m[c] - ddof)))
         total += sd
-        if sd > 0:
+        if derivative and sd > 0:
             rho += wc * centred / ((t.m[c] - ddof) * sd)
     return total, rho
 
