@@ -240,7 +240,7 @@ def _distinct(found: list[Candidate]) -> list[Candidate]:
     return result
 
 
-def median_distances(X: Any, random_state: Any = 0, size: int = 1000) -> tuple[float, float]:
+def median_distances(X: Any, random_state: Any = 0, size: int = 400) -> tuple[float, float]:
     """Return the median Euclidean and city-block distances between distinct rows."""
     n = X.shape[0]
     rng = np.random.default_rng(random_state if isinstance(random_state, int) else 0)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
@@ -27,6 +28,7 @@ Path = Callable[[Array, Array, Array, Array], Array]
 
 COARSE_C = 2.0 ** np.array([-2.0, 1.0, 4.0])
 FINE = 2.0**1.5  # neighbours of the best, on both sides
+SERIAL = 400  # rows below which threads only wait for each other
 COARSE_ALPHA = 10.0 ** np.array([-1.0, 0.0, 1.0])
 
 
@@ -134,7 +136,9 @@ def solve_ridge(K: Array, Y: Array, w: Array, alpha: float) -> tuple[Array, Arra
 
 def _quietly(machine: Any, K: Array, y: Array, w: Array) -> Any:
     # the contest only compares; the winner is fitted to convergence, and warns
-    with warnings.catch_warnings():
+    # and its matrices were checked when they were made
+    unchecked = config_context(assume_finite=True, skip_parameter_validation=True)
+    with warnings.catch_warnings(), unchecked:
         warnings.simplefilter("ignore", ConvergenceWarning)
         return machine.fit(K, y, None if np.all(w == 1.0) else w)
 
@@ -176,6 +180,7 @@ def compete(
     list of Result or None
     """
     tested = np.concatenate([test for _, test in splits])
+    workers = workers if len(rows) > SERIAL else 1
 
     def run(task: tuple[int, Array]) -> Array | None:
         i, values = task

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,19 @@ class Samples:
         candidates : list of Candidate
         rows, columns : int arrays
         """
+        for i, block in self.promises(candidates, rows, columns):
+            yield i, block()
+
+    def promises(
+        self, candidates: Sequence[Candidate], rows: Array, columns: Array
+    ) -> Iterator[tuple[int, Callable[[], Array]]]:
+        """Yield (position, function that returns the kernel block), for threads to call.
+
+        Parameters
+        ----------
+        candidates : list of Candidate
+        rows, columns : int arrays
+        """
         shared: dict[Any, list[int]] = {}
         for i, candidate in enumerate(candidates):
             shared.setdefault(_geometry_key(candidate, i), []).append(i)
@@ -54,25 +68,37 @@ class Samples:
             first = candidates[members[0]]
             X = self.views[first.view]
             if isinstance(first.kernel, Precomputed):
-                yield members[0], np.asarray(X[np.ix_(rows, columns)], dtype=np.float64)
+                yield members[0], partial(_cut, X, rows, columns)
             elif len(members) == 1:
-                K = first.kernel(take(X, rows), take(X, columns))
-                yield members[0], np.asarray(K, dtype=np.float64)
+                yield members[0], partial(_evaluate, first.kernel, X, rows, columns)
             else:
-                A, B = (first.kernel.check_input(take(X, index)) for index in (rows, columns))
-                # one with a kink asks for exact small distances, and that serves the others too
                 kernels = [candidates[i].kernel for i in members]
-                geometry = max(
-                    (k.geometry for k in kernels), key=lambda g: getattr(g, "cusp", False)
-                )
-                frame = geometry.frame(B)
-                s = geometry.pair(
-                    geometry.embed(A, frame, 1.0, np.float64),
-                    geometry.embed(B, frame, 1.0, np.float64),
-                )
+                degree, s = _distances(kernels, X, rows, columns)
                 for i, kernel in zip(members, kernels, strict=True):
-                    unit = float(kernel.scale) ** geometry.degree() if kernel.scales_inputs else 1.0
-                    yield i, np.asarray(kernel.value(s / unit), dtype=np.float64)
+                    unit = float(kernel.scale) ** degree if kernel.scales_inputs else 1.0
+                    yield i, partial(_of_distances, kernel, s, unit)
+
+
+def _cut(K: Any, rows: Array, columns: Array) -> Array:
+    return np.asarray(K[np.ix_(rows, columns)], dtype=np.float64)
+
+
+def _evaluate(kernel: Any, X: Any, rows: Array, columns: Array) -> Array:
+    return np.asarray(kernel(take(X, rows), take(X, columns)), dtype=np.float64)
+
+
+def _of_distances(kernel: Any, s: Array, unit: float) -> Array:
+    return np.asarray(kernel.value(s / unit), dtype=np.float64)
+
+
+def _distances(kernels: Sequence[Any], X: Any, rows: Array, columns: Array) -> tuple[int, Array]:
+    """Return what kernels of one geometry have in common, and the power in which it scales."""
+    A, B = (kernels[0].check_input(take(X, index)) for index in (rows, columns))
+    # one with a kink asks for exact small distances, and that serves the others too
+    geometry = max((k.geometry for k in kernels), key=lambda g: getattr(g, "cusp", False))
+    frame = geometry.frame(B)
+    a, b = (geometry.embed(part, frame, 1.0, np.float64) for part in (A, B))
+    return geometry.degree(), geometry.pair(a, b)
 
 
 def _geometry_key(candidate: Candidate, i: int) -> Any:

@@ -14,6 +14,7 @@ from gramsmith.evaluation.result import Advice, Cell, Evaluation, jackknife
 from gramsmith.gram import Gram
 from gramsmith.measures import Measure, Undefined, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
+from gramsmith.measures.base import Sums
 from gramsmith.moments import Moments
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.judge import Judge
@@ -79,9 +80,11 @@ class Screen:
         self.moments = G.moments(self.goal, fold=fold[order], cross=False)
         self.measures = [m for m in map(get_measure, MEASURES) if self.goal.kind in m.kinds]
         self.cells = {
-            (c.name, m.name): Cell(_value(m, self.moments.of(k), self.goal))
+            (c.name, m.name): Cell(value)
             for k, c in enumerate(self.candidates)
-            for m in self.measures
+            for m, value in zip(
+                self.measures, self._values(k, self.moments, self.goal), strict=True
+            )
         }
         self.folds = int(fold.max()) + 1
 
@@ -101,8 +104,8 @@ class Screen:
         for k, c in enumerate(self.candidates):
             if c.name not in names:
                 continue
-            for m in self.measures:
-                values = [_value(m, p.of(k), t) for (p, _), t in zip(parts, goals, strict=True)]
+            table = [self._values(k, p, t) for (p, _), t in zip(parts, goals, strict=True)]
+            for m, values in zip(self.measures, zip(*table, strict=True), strict=True):
                 known = np.array([np.nan if v is None else v for v in values])
                 cell = self.cells[c.name, m.name]
                 self.cells[c.name, m.name] = replace(cell, error=jackknife(known), folds=known)
@@ -121,13 +124,18 @@ class Screen:
                 found += about_kernel(c.name, self.moments.of(k), self.goal)
         return found
 
-
-def _value(measure: Measure, moments: Moments, goal: Target) -> float | None:
-    try:
+    def _values(self, k: int, moments: Moments, goal: Target) -> list[float | None]:
+        """Return all measures of one candidate; None where one is not defined."""
+        sums = Sums(moments.of(k), goal)
         with warnings.catch_warnings():
             # a constant kernel is mentioned in the advice, once and by name
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            value = measure.value(moments, goal)
+            return [_value(measure, sums) for measure in self.measures]
+
+
+def _value(measure: Measure, sums: Sums) -> float | None:
+    try:
+        value = measure.value_of(sums)
     except Undefined:
         return None
     return float(value) if np.isfinite(value) else None

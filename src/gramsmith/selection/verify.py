@@ -7,7 +7,7 @@ Where samples come in groups, or the user has a splitter, folds take the place o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,8 @@ Array = npt.NDArray[Any]
 
 # Regularisers per sample, in units of the variance of the features.
 ALPHAS = 10.0 ** np.arange(-8.0, 1.5, 0.5)
+
+SERIAL = 50_000  # kernel values of a block below which threads only wait for each other
 
 
 @dataclass(frozen=True)
@@ -99,13 +101,13 @@ def check_candidates(
     m = count_landmarks(len(rows)) if landmarks is None else min(landmarks, len(rows))
     rng = np.random.default_rng([judge.seed, 1])
     chosen = np.sort(rng.permutation(len(rows))[:m])
-    blocks = samples.blocks(candidates, rows, rows[chosen])
+    promises = samples.promises(candidates, rows, rows[chosen])
 
-    def one(item: tuple[int, Array]) -> tuple[int, Check]:
-        i, K = item
-        return i, _check(K, chosen, judge, rows, keep)
+    def one(item: tuple[int, Callable[[], Array]]) -> tuple[int, Check]:
+        i, block = item
+        return i, _check(block(), chosen, judge, rows, keep)
 
-    found = dict(ordered_map(one, blocks, workers))
+    found = dict(ordered_map(one, promises, workers if len(rows) * m > SERIAL else 1))
     return [found[i] for i in range(len(candidates))]
 
 
