@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gramsmith.learning.weights import column_moments
 
 Array = npt.NDArray[Any]
 
 STRUCTURES = ("diagonal", "full", "low_rank")
+DENSE = 1000  # features up to which the covariance of sparse rows is a dense matrix
 REACH = 1e3  # how many times longer than its start a weight may become
 
 
@@ -47,7 +50,7 @@ def make_start(
 
     Parameters
     ----------
-    X : array of shape (n, p)
+    X : array or CSR matrix of shape (n, p)
     structure : {"diagonal", "full", "low_rank"}
     q : int
     init : array, optional
@@ -80,11 +83,30 @@ def make_start(
     if structure == "full":
         return np.asarray(scale * np.eye(p))
     # The directions of largest variance, turned a little so that no direction is out of reach.
-    centred = np.asarray(X, dtype=np.float64) - mean
-    _, directions = np.linalg.eigh((centred if w is None else centred * w[:, None]).T @ centred)
-    first = directions[:, ::-1][:, :q]
+    first = _principal(X, mean, np.ones(X.shape[0]) if w is None else w, q)
     S = first * signs(first) + 0.1 / np.sqrt(p) * rng.standard_normal((p, q))
     return np.asarray(scale * np.sqrt(p / q) * S)
+
+
+def _principal(X: Any, mean: Array, w: Array, q: int) -> Array:
+    """Return the q directions of largest variance, shape (p, q)."""
+    p = X.shape[1]
+    if not sp.issparse(X):
+        centred = np.asarray(X, dtype=np.float64) - mean
+        scatter = (centred * w[:, None]).T @ centred
+    elif p <= DENSE or q >= p // 2:
+        scatter = (X.multiply(w[:, None]).T @ X).toarray() - w.sum() * np.outer(mean, mean)
+    else:
+
+        def product(v: Array) -> Array:
+            v = v.ravel()
+            return np.asarray(X.T @ (w * (X @ v)) - w.sum() * mean * (mean @ v))
+
+        scatter = LinearOperator((p, p), matvec=product, dtype=np.float64)
+        # A fixed first vector, so that the result does not depend on chance.
+        values, found = eigsh(scatter, k=q, which="LA", v0=np.ones(p) + np.arange(p) / p)
+        return np.asarray(found[:, np.argsort(-values)])
+    return np.asarray(np.linalg.eigh(scatter)[1][:, ::-1][:, :q])
 
 
 def signs(V: Array) -> Array:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -23,6 +24,7 @@ from gramsmith.learning.held_out import check_fraction, hold_out
 from gramsmith.learning.minibatch import climb_batches
 from gramsmith.learning.objective import Array, Objective
 from gramsmith.learning.penalty import Penalty
+from gramsmith.learning.sparse_maps import components, make_map, refuse_sparse, sparse_refusal
 from gramsmith.learning.start import check_structure, make_start, reach
 from gramsmith.learning.weights import column_moments, weigh
 from gramsmith.measures import MEASURES
@@ -97,7 +99,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     Attributes
     ----------
     components_ : array of shape (q, p)
-        S', as in scikit-learn's `NeighborhoodComponentsAnalysis`.
+        S', as in scikit-learn's `NeighborhoodComponentsAnalysis`; for a diagonal map of sparse rows
+        a CSR array.
     kernel_ : Kernel
         The kernel with the learned map, for any machine.
     feature_importances_ : array of shape (p,)
@@ -184,7 +187,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
         Parameters
         ----------
-        X : array of shape (n, p)
+        X : array or CSR matrix of shape (n, p)
+            Sparse rows stay sparse; a full map, and a kernel that needs dense rows, refuse them.
         y : array of shape (n,) or (n, q)
             Labels or values.
         sample_weight : array of shape (n,), optional
@@ -197,17 +201,24 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         refuse_symbols("TransformLearner", X)
         X, y = validate_data(
-            self, X, y, dtype=(np.float64, np.float32), multi_output=True, ensure_min_samples=2
+            self,
+            X,
+            y,
+            dtype=(np.float64, np.float32),
+            accept_sparse="csr",
+            multi_output=True,
+            ensure_min_samples=2,
         )
         q = self._check(X.shape[1])
+        if sp.issparse(X):
+            refuse_sparse(self.kernel, self.structure)
         rng = check_random_state(self.random_state)
         X, y, w = weigh(X, y, sample_weight)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         base = Gaussian.from_gamma(1.0) if self.kernel is None else clone(as_kernel(self.kernel, X))
-        S = make_start(
-            X, self.structure, q, self.init, None if self.kernel is None else 1.0, rng, w
-        )
-        kernel = Composed(base, LinearMap(S))
+        scale = None if self.kernel is None else 1.0
+        S = make_start(X, self.structure, q, self.init, scale, rng, w)
+        kernel = make_map(base, S, sp.issparse(X))
         if not base.differentiable or not base.requires_vector_input:
             raise base._no_derivative()
         kernel.check_parameters()
@@ -215,7 +226,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         chart = Chart(("map__S",), (S.shape,), (False,), reach(S, X, diagonal, w))
         penalty = Penalty(S.shape, self.l1, self.l2, 1e-4 * float(np.abs(S).max()))
         split = self._split(target, rng)
-        learn = np.arange(len(X)) if split is None else split[0]
+        learn = np.arange(X.shape[0]) if split is None else split[0]
         watch = Watch(
             "TransformLearner",
             None if split is None else self._held_out(kernel, chart, X, target, split[1]),
@@ -229,20 +240,27 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self._report(found, chart, X)
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Any:
         """Return X S, shape (n, q).
 
         Parameters
         ----------
-        X : array of shape (n, p)
+        X : array or CSR matrix of shape (n, p)
 
         Returns
         -------
         array of shape (n, q)
+            A CSR matrix for sparse rows and a diagonal map.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        return np.asarray(X @ self.components_.T.astype(X.dtype))
+        accepted = "csr" if self.structure != "full" else False
+        X = validate_data(
+            self, X, dtype=(np.float64, np.float32), accept_sparse=accepted, reset=False
+        )
+        S = np.asarray(self.kernel_.map.S, dtype=X.dtype)
+        if S.ndim == 1:
+            return X.multiply(S).tocsr() if sp.issparse(X) else np.asarray(X * S)
+        return np.asarray(X @ S)
 
     # ---- how ----------------------------------------------------------------------------------
 
@@ -281,7 +299,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _objective(self, X: Any, target: Target, measure: str) -> Objective:
         dtype = self.dtype
-        if dtype is None and len(X) >= SINGLE:
+        if dtype is None and X.shape[0] >= SINGLE:
             dtype = np.float32
         return make_objective(
             measure, X, target, C=self.C, memory=self.memory, n_jobs=self.n_jobs, dtype=dtype
@@ -323,7 +341,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 return np.sort(rng.choice(learn, size, replace=False))
 
             return climb_batches(problem_of, draw, theta, watch, chart.limits, self.max_iter)
-        part, goal = (X, target) if len(learn) == len(X) else (X[learn], target.take(learn))
+        part, goal = (X, target) if len(learn) == X.shape[0] else (X[learn], target.take(learn))
         problem = Problem(kernel, chart, self._objective(part, goal, self.measure), penalty)
         return maximise(
             problem,
@@ -335,10 +353,10 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             tol=self.tol,
         )
 
-    def _set(self, X: Array, w: Array | None, base: Kernel, S: Array, found: Ascent) -> None:
+    def _set(self, X: Any, w: Array | None, base: Kernel, S: Array, found: Ascent) -> None:
         self.kernel_ = Composed(base, LinearMap(S))
-        self.components_ = np.diag(S) if S.ndim == 1 else np.ascontiguousarray(S.T)
-        size = np.einsum("kj,kj->j", self.components_, self.components_)
+        self.components_ = components(S, sp.issparse(X))
+        size = np.square(S.reshape(len(S), -1)).sum(axis=1)
         share = size * column_moments(X, w)[1]
         self.feature_importances_ = share / share.sum() if share.sum() > 0 else share
         self.value_ = found.value
@@ -347,9 +365,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.components_)
+        return int(self.components_.shape[0])
 
-    def _report(self, found: Ascent, chart: Chart, X: Array) -> None:
+    def _report(self, found: Ascent, chart: Chart, X: Any) -> None:
         warn_unless_converged(found, "TransformLearner")
         if not found.theta.any():
             warnings.warn(
@@ -375,4 +393,5 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
+        tags.input_tags.sparse = sparse_refusal(self.kernel, self.structure) is None
         return tags

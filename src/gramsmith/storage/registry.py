@@ -228,7 +228,7 @@ _LEARNERS = {
     "SpectralMap": Entry("gramsmith.learning", "SpectralMap"),
     **_learner(
         "TransformLearner",
-        components_="array q p",
+        components_="array q p | samples q p",
         feature_importances_="array p",
         history_="value",
         n_iter_="whole",
