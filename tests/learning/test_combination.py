@@ -1,5 +1,8 @@
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
@@ -86,6 +89,30 @@ def test_several_views():
     np.testing.assert_allclose(learner.matrix(new, views), K[:3], atol=1e-12)
     with pytest.raises(ValueError, match="one view per kernel"):
         learner.matrix(views[:2])
+
+
+def test_views_have_no_kernel_but_a_matrix():
+    learner = KernelCombination()
+    with pytest.raises(AttributeError, match="has no attribute 'kernel_'"):
+        _ = learner.kernel_
+    learner.fit(MATRICES, golden.y)
+    with pytest.raises(AttributeError, match=r"one view per kernel.*Use matrix\(views\)"):
+        _ = learner.kernel_
+    matrix = learner.matrix(MATRICES)
+    by_matrix = SVC(kernel="precomputed").fit(matrix, golden.y).decision_function(matrix)
+    shared = KernelCombination(KERNELS).fit(golden.X, golden.y).kernel_
+    by_kernel = SVC(kernel=shared).fit(golden.X, golden.y).decision_function(golden.X)
+    np.testing.assert_allclose(by_matrix, by_kernel, atol=1e-6)
+    again = pickle.loads(pickle.dumps(clone(learner).fit(MATRICES, golden.y)))
+    np.testing.assert_array_equal(again.weights_, learner.weights_)
+    with pytest.raises(AttributeError, match="no attribute 'misspelt'"):
+        _ = learner.misspelt
+
+
+def test_one_sweep_counts_as_one_iteration():
+    tiles = []
+    learner = KernelCombination(KERNELS, callback=lambda row: tiles.append(row["done"]))
+    assert learner.fit(golden.X, golden.y).n_iter_ == 1 == tiles.count(1.0)
 
 
 def test_named_kernels_and_strings():

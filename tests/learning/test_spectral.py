@@ -187,3 +187,15 @@ def test_matrices_are_sliced_on_both_axes(parity):
     direct = make_pipeline(SpectralAligner(KERNEL), SVC(kernel="linear"))
     by_matrix = cross_val_score(model, KERNEL(X), y, cv=3)
     np.testing.assert_allclose(by_matrix, cross_val_score(direct, X, y, cv=3))
+
+
+def test_iterations_are_what_was_done(rng):
+    X = rng.normal(size=(240, 2))
+    y = X[:, 0] > 0
+    assert SpectralAligner(KERNEL).fit(X, y).n_iter_ == 1
+    products = []
+    few = SpectralAligner(KERNEL, n_components=4, callback=lambda row: products.append(row["done"]))
+    few.fit(X, y)
+    assert few.n_iter_ == products.count(1.0) > 4  # one tile per product
+    factor = SpectralAligner(KERNEL, method="cholesky", threshold=0.1).fit(X, y)
+    assert factor.n_iter_ == len(factor.kernel_.map.samples)

@@ -65,13 +65,16 @@ class KernelCombination(BaseEstimator):
     weights_ : array of shape (m,)
         Of Euclidean length 1 for "alignf" and "align", of sum 1 for "uniform".
     kernel_ : Kernel
-        The weighted sum, where all kernels see the same X; see `matrix` for several views.
+        The weighted sum, where all kernels see the same X. Of several views there is no such
+        kernel: asking for it raises an AttributeError that names `matrix`.
     value_ : float
         The alignment of the sum.
     alignments_ : array of shape (m,)
         The alignment of every kernel.
     names_ : list of str
         The names of the kernels.
+    n_iter_ : int
+        Sweeps over the samples, which is always 1: no weight needs another.
     n_features_in_ : int
         The number of features, where all kernels see the same array X.
 
@@ -161,6 +164,7 @@ class KernelCombination(BaseEstimator):
         size = float(np.sqrt(max(self.weights_ @ M @ self.weights_, 0.0)))
         self.value_ = float(a @ self.weights_ / (size * norm)) if size > 0 else 0.0
         self.names_ = bank.names
+        self.n_iter_ = 1
         self._keep(bank)
         return self
 
@@ -255,6 +259,16 @@ class KernelCombination(BaseEstimator):
             if weight
         ]
         self.kernel_ = reduce(Sum, terms)
+
+    def __getattr__(self, name: str) -> Any:
+        # Asked only for what is absent, as kernel_ is after a fit on several views.
+        if name == "kernel_" and "weights_" in self.__dict__:
+            raise AttributeError(
+                "KernelCombination: expected kernels of the same X for kernel_, got one view per "
+                "kernel, whose sum is no kernel of one X. Use matrix(views) with a machine of "
+                'kernel="precomputed".'
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

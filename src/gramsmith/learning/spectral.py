@@ -86,6 +86,9 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         The threshold used.
     held_out_ : array of shape (7,) or None
         Held-out alignment for the thresholds 0.1, 0.01, ..., 1e-7, for threshold="auto".
+    n_iter_ : int
+        Products with the matrix where Lanczos finds a few eigenvectors, columns of the factor for
+        "cholesky", and 1 where all eigenvectors are computed at once.
     n_features_in_ : int
         The number of features, for kernels of vectors.
 
@@ -247,7 +250,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         )
         dense = self.method == "eigen" or (self.method == "auto" and gram.n <= DENSE)
         if dense:
-            values, V = _eigenvectors(gram, self.n_components, target.w)
+            values, V, self.n_iter_ = _eigenvectors(gram, self.n_components, target.w)
             keep = values > max(threshold, 1e-13) * values[0]
             values, V = values[keep], V[:, keep]
             alphas = _weights(V, target)
@@ -268,6 +271,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             tol=min(threshold, 1e-3) * 1e-2,
             weights=target.w,
         )
+        self.n_iter_ = factor.rank
         left = float(target.w @ factor.residual) / float(target.w @ gram.diagonal())
         if not factor.converged and left > max(threshold, 1e-3):
             warnings.warn(
@@ -304,16 +308,19 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-def _eigenvectors(gram: Gram, count: int | None, w: Array) -> tuple[Array, Array]:
-    """Return eigenvalues, descending, and eigenvectors: all, or the first `count` by Lanczos.
+def _eigenvectors(gram: Gram, count: int | None, w: Array) -> tuple[Array, Array, int]:
+    """Return eigenvalues, descending, eigenvectors (all, or the first `count`), and products made.
 
     Those of K with every sample repeated w times, one row per sample: from W^½ K W^½ u = λ u follow
     v = W^-½ u with V'WV = I.
     """
-    n, root = gram.n, np.sqrt(w)
+    n, root, products = gram.n, np.sqrt(w), 1
     if count is not None and count < n // 4 and n > 200:
+        products = 0
 
         def product(v: Array) -> Array:
+            nonlocal products
+            products += 1
             return root * (gram @ (root * v.ravel()))
 
         operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
@@ -329,7 +336,7 @@ def _eigenvectors(gram: Gram, count: int | None, w: Array) -> tuple[Array, Array
             f"Expected a kernel matrix with a positive eigenvalue, got {values[0]:.3g} at most. "
             "Use a positive definite kernel."
         )
-    return values, V * signs(V)
+    return values, V * signs(V), products
 
 
 def _weights(V: Array, target: Target) -> Array:

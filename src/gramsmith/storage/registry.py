@@ -250,6 +250,7 @@ _LEARNERS = {
         weights_="array m",
         names_="list text",
         kernels_="list kernel",
+        n_iter_="whole?",
     ),
     **_learner(
         "SpectralAligner",
@@ -257,6 +258,7 @@ _LEARNERS = {
         threshold_="number",
         eigenvalues_="array q",
         alphas_="array q",
+        n_iter_="whole?",
     ),
 }
 
