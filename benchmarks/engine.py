@@ -58,7 +58,7 @@ def sweeps(X: np.ndarray, y: np.ndarray, dtype: type) -> dict[str, Callable[[], 
         G = gs.Gram(gs.Gaussian(np.full(P, WIDTH)), X, dtype=dtype)
         moments = G.moments(goal, keep=True)
         _, adjoint = get_measure("cka").value_and_adjoint(moments, goal)
-        return G.pullback(adjoint, goal, moments)
+        return G.pullback(adjoint, goal, moments, inputs=False)
 
     return {"all measures": every_measure, "with errors": with_errors, "gradient": gradient}
 
@@ -144,7 +144,7 @@ def memory() -> list[Row]:
         G = gs.Gram(gs.Gaussian(np.full({P}, {WIDTH})), X, memory=32)
         m = G.moments(goal, keep=True)
         v, a = get_measure("cka").value_and_adjoint(m, goal)
-        G.pullback(a, goal, m)
+        G.pullback(a, goal, m, inputs=False)
     """
     theirs = f"""
         from sklearn.gaussian_process.kernels import RBF
@@ -164,7 +164,7 @@ def memory() -> list[Row]:
         G = gs.Gram(gs.Gaussian(np.full(P, WIDTH)), X, memory=32)
         m = G.moments(goal, keep=True)
         _, a = get_measure("cka").value_and_adjoint(m, goal)
-        return G.pullback(a, goal, m)
+        return G.pullback(a, goal, m, inputs=False)
 
     slow, quick = compare(
         lambda: RBF(np.full(P, WIDTH))(X, eval_gradient=True), gradient, repeats=3

@@ -130,6 +130,21 @@ def test_theta_gradient_against_differences(name, rng):
         assert_allclose(jacobian[..., i], (up - down) / 2e-6, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_parameters_alone_have_the_same_derivatives(name, rng, small_tiles):
+    small_tiles(4)
+    kernel = KERNELS[name][0]
+    X, goal = samples(kernel, rng, 11), make_target(np.arange(11) % 2)
+    G = gs.Gram(kernel, X, n_jobs=1)
+    moments = G.moments(goal)
+    _, adjoint = MEASURES["kta"].value_and_adjoint(moments, goal)
+    whole, short = (G.pullback(adjoint, goal, moments, inputs=i)[0] for i in (True, False))
+    assert short.inputs is None
+    assert whole.parameters.keys() == short.parameters.keys()
+    for parameter, value in whole.parameters.items():
+        assert_allclose(short.parameters[parameter], value, rtol=1e-9, atol=1e-12)
+
+
 # ---- streamed = dense ---------------------------------------------------------------------------
 
 

@@ -259,8 +259,24 @@ class Gram:
                 parts.append(explicit.explicit_moments(Us, probe, w, folds, cross=cross))
         return parts[0] if len(parts) == 1 else _stack(parts)
 
-    def pullback(self, adjoint: Adjoint, target: Target, moments: Moments) -> list[Gradient]:
-        """Return the derivatives of a number with the given adjoint, one Gradient per kernel."""
+    def pullback(
+        self, adjoint: Adjoint, target: Target, moments: Moments, *, inputs: bool = True
+    ) -> list[Gradient]:
+        """Return the derivatives of a number with the given adjoint, one Gradient per kernel.
+
+        Parameters
+        ----------
+        adjoint : Adjoint
+        target : Target
+        moments : Moments
+            Of the forward sweep.
+        inputs : bool
+            Whether derivatives by the samples are wanted too; without them it is less work.
+
+        Returns
+        -------
+        list of Gradient
+        """
         for kernel in self.kernels:
             if not kernel.differentiable:
                 raise kernel._no_derivative()
@@ -273,6 +289,7 @@ class Gram:
             target.wV,
             target.w,
             workers=self.workers,
+            inputs=inputs,
             kept=kept,
             progress=self.progress,
         )

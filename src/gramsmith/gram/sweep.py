@@ -167,10 +167,11 @@ def backward(
     w: Array,
     *,
     workers: int,
+    inputs: bool = True,
     kept: Tiles | None = None,
     progress: Progress | None = None,
 ) -> list[tuple[dict[str, Any], Any]]:
-    """Return, for every kernel, the derivatives by its parameters and by its inputs."""
+    """Return, for every kernel, the derivatives by its parameters and, if asked, by its inputs."""
     flat = [kernel for member in members for kernel in member.kernels]
     if len(flat) != len(members):
         raise ValueError("Expected single kernels in a backward sweep, got a path of bandwidths.")
@@ -203,7 +204,8 @@ def backward(
                         part *= w[J]
                     W += part
             a, b = members[k].pair(plan, tile)
-            parts.append(members[k].kernel.tile_vjp(a, b, W, Ks[k]))
+            kernel = members[k].kernel
+            parts.append((kernel.tile_vjp if inputs else kernel.scale_vjp)(a, b, W, Ks[k]))
         return parts
 
     n = len(w)
@@ -233,7 +235,7 @@ def backward(
         if dE[k] is not None:
             dX, by_parameter = member.kernel.embed_vjp(member.X, member.frame, member.E, dE[k])
             add_named(own[k], by_parameter)
-        results.append((own[k], dX))
+        results.append((own[k], dX if inputs else None))
     return results
 
 

@@ -98,6 +98,17 @@ class Kernel(BaseEstimator, SklearnKernel):
         """
         raise self._no_derivative()
 
+    def scale_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        """Return what `tile_vjp` does, where only parameters are learned.
+
+        The derivatives by the blocks need to be right only in the sum over the samples of each
+        coordinate times its derivative, from which those by length scales follow; that may be half
+        the work.
+        """
+        return self.tile_vjp(a, b, W, K)
+
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         """Return the derivatives of sum(w * diagonal(a)) by the block and by the parameters."""
         raise self._no_derivative()

@@ -177,6 +177,19 @@ class SquaredEuclidean:
             d *= 2.0
         return da, db
 
+    def scale_vjp(self, a: Any, b: Any, V: Array) -> tuple[Array, Array]:
+        """Return derivatives whose products with the rows are those of `pair_vjp`, summed."""
+        if sp.issparse(a[0]):
+            return self.pair_vjp(a, b, V)
+        # Σ_i x_i (V z)_i = Σ_j z_j (V'x)_j: one of the two products does for both.
+        Ra, Rb = a[1][:, :-1], b[1][:, :-1]
+        Ta = V @ Rb
+        da, db = Ra[:, :-1] * Ta[:, -1:], Rb[:, :-1] * (Ra[:, -1] @ V)[:, None]
+        da -= 2.0 * Ta[:, :-1]
+        da *= 2.0
+        db *= 2.0
+        return da, db
+
     def own_vjp(self, a: Any, v: Array) -> Array | None:
         return None
 

@@ -81,7 +81,7 @@ class MeasureObjective:
             value, adjoint = self.measure.value_and_adjoint(moments, self.target)
         if not np.isfinite(value):
             return value, {}
-        return value, G.pullback(adjoint, self.target, moments)[0].parameters
+        return value, G.pullback(adjoint, self.target, moments, inputs=False)[0].parameters
 
 
 @dataclass

@@ -48,7 +48,8 @@ def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Arr
     moments = G.moments(target, keep=True)
     _, adjoint = get_measure("cka").value_and_adjoint(moments, target)
     slope = np.asarray(
-        G.pullback(adjoint, target, moments)[0].parameters["length_scale"], dtype=float
+        G.pullback(adjoint, target, moments, inputs=False)[0].parameters["length_scale"],
+        dtype=float,
     )
     return -slope * float(width), "rise of the centred alignment if the feature counted more"
 
