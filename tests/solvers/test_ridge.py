@@ -63,6 +63,22 @@ def test_weights_are_repetition(rng):
     np.testing.assert_allclose(weighted.loo_errors(ALPHAS), repeated.loo_errors(ALPHAS))
 
 
+def test_rows_that_count_more_are_left_out_whole(rng):
+    """A weight that is no repetition: the model without the row, refitted."""
+    K, y = sample(rng, n=12)
+    w = rng.uniform(0.5, 5.0, size=12)
+    Z = np.linalg.cholesky(K)
+    for path in (
+        RidgePath(K, y, sample_weight=w, copies=np.ones(12)),
+        RidgePath.from_features(Z, y, sample_weight=w, copies=np.ones(12)),
+    ):
+        for i in range(12):
+            rest = np.arange(12) != i
+            model = RidgePath(K[np.ix_(rest, rest)], y[rest], sample_weight=w[rest]).solve(0.3)
+            expected = y[i] - K[i, rest] @ model.coef - model.intercept
+            assert path.loo_residuals([0.3])[0, i] == pytest.approx(expected, rel=1e-6)
+
+
 def test_small_weights_leave_the_row_out(rng):
     K, y = sample(rng, n=12)
     w = np.full(12, 0.25)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,40 +21,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian, Kernel, Precomputed, as_kernel, check_kernel_matrix
+from gramsmith.learning.weights import default_kernel
+from gramsmith.machines.class_weight import apply_class_weight
+from gramsmith.machines.training import Training as Training
 from gramsmith.targets import check_weights
 
 Array = npt.NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Training:
-    """Validated training samples, those of weight zero left out.
-
-    Parameters
-    ----------
-    X : array of shape (n, p), sequence of n objects, or Gram matrix
-    y : array of shape (n,) or (n, q)
-        Class numbers, or values.
-    w : array of shape (n,) or None
-        Positive weights; None means that all are one.
-    rows : int array of shape (n,)
-        Where the samples stood in what the user gave.
-    """
-
-    X: Any
-    y: Array
-    w: Array | None
-    rows: Array
-
-    @property
-    def n(self) -> int:
-        """The number of samples."""
-        return len(self.rows)
-
-    @property
-    def weight(self) -> Array:
-        """The weights, ones where none were given."""
-        return np.ones(self.n) if self.w is None else self.w
 
 
 class KernelMachine(BaseEstimator):
@@ -111,7 +82,14 @@ class KernelMachine(BaseEstimator):
     # ---- at the head of fit -----------------------------------------------------------------
 
     def _begin(
-        self, X: Any, y: Any, sample_weight: Any, *, classes: bool, many: bool = False
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        classes: bool,
+        many: bool = False,
+        class_weight: Any = None,
     ) -> Training:
         """Validate samples, targets and weights; resolve the kernel.
 
@@ -121,6 +99,8 @@ class KernelMachine(BaseEstimator):
             Whether y holds class labels; then `classes_` is set and class numbers are returned.
         many : bool
             Whether y may have several columns.
+        class_weight : dict, "balanced" or None
+            Factors on the weights, see `apply_class_weight`.
         """
         X, y = self._check_pair(X, y, numeric=not classes, many=many)
         n = len(y)
@@ -141,13 +121,15 @@ class KernelMachine(BaseEstimator):
             rows = np.flatnonzero(w)
             X = X[np.ix_(rows, rows)] if self._is_pairwise() else X[rows]
             y, w = y[rows], w[rows]
+        repeats = w
         if classes:
             self.classes_, y = _encode(self, y)
+            w = apply_class_weight(type(self).__name__, class_weight, self.classes_, y, w)
         if self._is_pairwise():
             X = check_kernel_matrix(X, psd="ignore")
-        self.kernel_ = clone(self._resolve(X, w))
+        self.kernel_ = clone(default_kernel(self.kernel, X, w))
         self.kernel_.check_parameters()
-        return Training(X, y, w, rows)
+        return Training(X, y, w, rows, repeats)
 
     def _check_pair(self, X: Any, y: Any, *, numeric: bool, many: bool) -> tuple[Any, Array]:
         if y is None:
@@ -176,15 +158,6 @@ class KernelMachine(BaseEstimator):
         if not classes_shape(y, many):
             y = column_or_1d(y, warn=True)
         return X, np.asarray(y, dtype=np.float64) if numeric else np.asarray(y)
-
-    def _resolve(self, X: Any, w: Array | None) -> Kernel:
-        if self.kernel is None and w is not None:
-            # gamma = 1/(p var) of the data with every row repeated w times.
-            mean = float((w @ X).mean() / w.sum())
-            square = X.multiply(X) if sp.issparse(X) else (X - mean) ** 2
-            var = float((w @ square).mean() / w.sum()) - (mean**2 if sp.issparse(X) else 0.0)
-            return Gaussian.from_gamma(1.0 / (X.shape[1] * var) if var > 0 else 1.0)
-        return as_kernel(self.kernel, X)
 
     # ---- Gram matrices ----------------------------------------------------------------------
 

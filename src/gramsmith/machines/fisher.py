@@ -103,7 +103,8 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     in feature space, with S_b, S_w and S_t the covariances between, within and regardless of
     classes. New samples are classified by the Gaussian with the common covariance S_w + μI, which
-    gives probabilities, and can be drawn on the axes.
+    gives probabilities, and can be drawn on the axes. There is no `class_weight`: it would weigh
+    the common covariance too, and could turn samples away from the class it favours.
 
     Parameters
     ----------

@@ -27,6 +27,7 @@ class _Problem:
     pool: Array  # the candidates among the samples
     Y: Array
     w: Array
+    one: Array  # the weight that leaving one sample out takes away
     loss: Loss
 
     def centres(self, chosen: list[int]) -> Array:
@@ -109,6 +110,9 @@ class ImportVectorClassifier(KernelClassifier):
         import points of the one before; the smallest approximate leave-one-out deviance wins.
     tol : float, default=1e-3
         Stop when a further point lowers the objective by less than this share.
+    class_weight : dict, "balanced" or None
+        Factors on the weights of the samples by class; "balanced" gives all classes the same
+        total.
     max_points : int, optional
         Most import points; default all.
     max_candidates : int, optional
@@ -178,6 +182,7 @@ class ImportVectorClassifier(KernelClassifier):
         alpha: float = 1.0,
         alphas: Any = None,
         tol: float = 1e-3,
+        class_weight: Any = None,
         max_points: int | None = None,
         max_candidates: int | None = None,
         max_iter: int = 100,
@@ -189,6 +194,7 @@ class ImportVectorClassifier(KernelClassifier):
         self.alpha = alpha
         self.alphas = alphas
         self.tol = tol
+        self.class_weight = class_weight
         self.max_points = max_points
         self.max_candidates = max_candidates
         self.max_iter = max_iter
@@ -213,11 +219,12 @@ class ImportVectorClassifier(KernelClassifier):
         ImportVectorClassifier
         """
         self.alphas_ = self._check_parameters()
-        train = self._begin(X, y, sample_weight, classes=True)
+        train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
         C = len(self.classes_)
         loss = make_loss("logistic" if C == 2 else "multinomial")
         K, pool = self._candidates(train)
-        problem = _Problem(K, K * K, pool, loss.encode(train.y, C), train.weight, loss)
+        one = train.weight * np.minimum(1.0, 1.0 / train.copies)
+        problem = _Problem(K, K * K, pool, loss.encode(train.y, C), train.weight, one, loss)
         stages: list[_Stage] = []
         for alpha in self.alphas_:
             stages.append(self._grow(problem, float(alpha), stages[-1].chosen if stages else []))
@@ -346,7 +353,7 @@ def leave_one_out_deviance(
     curvature = problem.loss.curvature(Y, f)
     inverse = Definite(subset_hessian(B, penalty, curvature, w)).solve(np.eye(m * C))
     h = np.einsum("ij,cjdk,ik->icd", B, inverse.reshape(C, m, C, m), B, optimize=True)
-    one = np.minimum(1.0, w)[:, None]
+    one = problem.one[:, None]
     g = one * problem.loss.slope(Y, f).reshape(n, C)
     if problem.loss.multiclass:
         L = curvature[:, :, None] * (np.eye(C) - curvature[:, None, :])

@@ -34,6 +34,9 @@ class L2SVC(KernelClassifier):
         every training sample stays in the expansion.
     C : float, default=1.0
         Penalty of the squared slacks.
+    class_weight : dict, "balanced" or None
+        Factors on the weights of the samples by class; "balanced" gives all classes the same
+        total. They are factors on C, and count in the radius too.
     radius : bool, default=True
         Whether to find the ball, without which there is no bound.
     max_iter : int, default=500
@@ -84,12 +87,14 @@ class L2SVC(KernelClassifier):
         kernel: Any = None,
         *,
         C: float = 1.0,
+        class_weight: Any = None,
         radius: bool = True,
         max_iter: int = 500,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
+        self.class_weight = class_weight
         self.radius = radius
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -112,7 +117,7 @@ class L2SVC(KernelClassifier):
         """
         check_number(self, "C")
         check_number(self, "max_iter", low=1, equal=True)
-        train = self._begin(X, y, sample_weight, classes=True)
+        train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
         remedy = "Use sklearn.svm.SVC, or a sample of the rows."
         K, kept = clip_negative(self._dense(train, remedy, copies=3))
         classes = len(self.classes_)

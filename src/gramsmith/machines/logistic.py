@@ -46,6 +46,9 @@ class KernelLogisticRegression(KernelClassifier):
         Regulariser; one over C of an SVM.
     loss : {"logistic", "squared", "squared_hinge", "hinge"}, default="logistic"
         "hinge" has its corner rounded over a width of 0.05.
+    class_weight : dict, "balanced" or None
+        Factors on the weights of the samples by class; "balanced" gives all classes the same
+        total.
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalised.
     tol : float, default=1e-8
@@ -92,6 +95,7 @@ class KernelLogisticRegression(KernelClassifier):
         *,
         alpha: float = 1.0,
         loss: str = "logistic",
+        class_weight: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-8,
         max_iter: int = 100,
@@ -101,6 +105,7 @@ class KernelLogisticRegression(KernelClassifier):
         self.kernel = kernel
         self.alpha = alpha
         self.loss = loss
+        self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -127,7 +132,7 @@ class KernelLogisticRegression(KernelClassifier):
         check_number(self, "tol")
         check_number(self, "max_iter", low=1, equal=True)
         check_option(self, "loss", LOSSES)
-        train = self._begin(X, y, sample_weight, classes=True)
+        train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
         remedy = "Use ImportVectorClassifier with max_candidates, or a sample of the rows."
         K = self._dense(train, remedy, copies=4)
         K, kept = clip_negative(K)

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from gramsmith.kernels import as_kernel
 from gramsmith.machines.base import KernelClassifier, check_number
 from gramsmith.solvers import Outcome, warn_unless_converged
 
@@ -33,7 +34,8 @@ class KernelPerceptron(KernelClassifier):
     sample after sample, until a whole pass makes no mistake. With several classes a mistake moves
     the true class up and the one predicted down. There is no bias; add ``gs.Constant(1.0)`` to the
     kernel for one. The averaged perceptron predicts with the mean of all coefficients on the way,
-    and is the better choice where the classes overlap.
+    and is the better choice where the classes overlap. It takes no `sample_weight`: what a repeated
+    row changes depends on where in the order it stands, so that a weight would not mean repetition.
 
     Parameters
     ----------
@@ -200,7 +202,7 @@ class KernelPerceptron(KernelClassifier):
                 f"KernelPerceptron: expected at least two classes, got one class only: {one!r}. "
                 "Name all classes in classes=."
             )
-        self.kernel_ = self._resolve(X, None)
+        self.kernel_ = as_kernel(self.kernel, X)
         self.n_samples_fit_, self.steps_, self.n_iter_, self.mistakes_ = 0, 0, 0, 0
         q = 1 if len(self.classes_) == 2 else len(self.classes_)
         self.support_, self.support_samples_ = np.empty(0, dtype=np.intp), X[:0]

@@ -163,6 +163,9 @@ class KernelRidgeClassifier(KernelClassifier, KernelRidge):
     criterion : {"squared", "error"}, default="squared"
         What leave-one-out measures: mean squared residual, or share of wrong classes (with equal
         shares decided by the residuals).
+    class_weight : dict, "balanced" or None
+        Factors on the weights of the samples by class; "balanced" gives all classes the same
+        total. Leave-one-out leaves out whole samples, however much their class counts.
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalised.
     solver : {"auto", "eigen", "nystroem", "cg"}, default="auto"
@@ -219,6 +222,7 @@ class KernelRidgeClassifier(KernelClassifier, KernelRidge):
         alpha: Any = "loo",
         alphas: Any = None,
         criterion: str = "squared",
+        class_weight: Any = None,
         fit_intercept: bool = True,
         solver: str = "auto",
         n_landmarks: int = 500,
@@ -231,6 +235,7 @@ class KernelRidgeClassifier(KernelClassifier, KernelRidge):
         self.alpha = alpha
         self.alphas = alphas
         self.criterion = criterion
+        self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.n_landmarks = n_landmarks
@@ -257,7 +262,7 @@ class KernelRidgeClassifier(KernelClassifier, KernelRidge):
         """
         self._check_parameters()
         check_option(self, "criterion", ("squared", "error"))
-        train = self._begin(X, y, sample_weight, classes=True)
+        train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
         C = len(self.classes_)
         Y = 2.0 * train.y[:, None] - 1.0 if C == 2 else 2.0 * np.eye(C)[train.y] - 1.0
         self._solve(train, Y)

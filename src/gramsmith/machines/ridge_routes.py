@@ -61,7 +61,13 @@ class KernelRidge(KernelMachine):
         self.jitter_, self.n_iter_ = 0.0, 1
         if solver == "eigen":
             K = self._dense(train, "Use solver='nystroem' or solver='cg'.", copies=4)
-            path = RidgePath(K, Y, fit_intercept=self.fit_intercept, sample_weight=train.w)
+            path = RidgePath(
+                K,
+                Y,
+                fit_intercept=self.fit_intercept,
+                sample_weight=train.w,
+                copies=train.copies,
+            )
             found = path.solve(self._choose(path, train))
             self.jitter_ = found.jitter
             self._keep(train, found.coef.reshape(train.n, -1), found.intercept)
@@ -71,7 +77,11 @@ class KernelRidge(KernelMachine):
         K_nm = G.block(np.arange(train.n), landmarks)
         Z, T = landmark_features(K_nm, K_nm[landmarks])
         path = RidgePath.from_features(
-            Z, Y, fit_intercept=self.fit_intercept, sample_weight=train.w
+            Z,
+            Y,
+            fit_intercept=self.fit_intercept,
+            sample_weight=train.w,
+            copies=train.copies,
         )
         alpha = self._choose(path, train)
         if solver == "nystroem":

@@ -56,6 +56,9 @@ class RidgePath:
         Whether to add an intercept that is not penalised.
     sample_weight : array of shape (n,), optional
         Positive weights; weight 2 is the same as repeating a row.
+    copies : array of shape (n,), optional
+        How many samples every row stands for, one of which is left out at a time; default
+        `sample_weight`. A row that counts twice but is one sample has 1 here.
 
     Attributes
     ----------
@@ -81,6 +84,7 @@ class RidgePath:
         *,
         fit_intercept: bool = True,
         sample_weight: Array | None = None,
+        copies: Array | None = None,
     ) -> None:
         K = np.asarray(K, dtype=np.float64)
         root = None if sample_weight is None else np.sqrt(np.asarray(sample_weight, dtype=float))
@@ -99,6 +103,7 @@ class RidgePath:
             )
         self.kept = values > -self.floor
         self._prepare(np.maximum(values, 0.0), U, y, fit_intercept, root)
+        self.copies = self.weight if copies is None else np.asarray(copies, dtype=float)
 
     @classmethod
     def from_features(
@@ -108,6 +113,7 @@ class RidgePath:
         *,
         fit_intercept: bool = True,
         sample_weight: Array | None = None,
+        copies: Array | None = None,
     ) -> RidgePath:
         """Return the path of K = Z Z' without forming K; coefficients are those of K's samples.
 
@@ -121,6 +127,8 @@ class RidgePath:
             Whether to add an intercept that is not penalised.
         sample_weight : array of shape (n,), optional
             Positive weights.
+        copies : array of shape (n,), optional
+            How many samples every row stands for; default `sample_weight`.
 
         Returns
         -------
@@ -138,6 +146,7 @@ class RidgePath:
         self.kept = np.ones(int(keep.sum()), dtype=bool)
         U = scaled @ (V[:, keep] / np.sqrt(values[keep]))
         self._prepare(values[keep], U, y, fit_intercept, root)
+        self.copies = self.weight if copies is None else np.asarray(copies, dtype=float)
         return self
 
     def _prepare(
@@ -228,7 +237,7 @@ class RidgePath:
         .. math:: y_i - f_{-i}(x_i) = \frac{c_i}{[A^{-1}]_{ii}}, \qquad
                   A = \begin{pmatrix} K + \alpha I & 1 \\ 1' & 0 \end{pmatrix}
 
-        A row of weight w > 1 leaves one of its copies out, a row of weight w <= 1 all of itself.
+        A row of more than one copy leaves one of them out, any other row all of itself.
 
         Parameters
         ----------
@@ -243,7 +252,7 @@ class RidgePath:
         D, jitter = self._inverse(alphas)
         if self._U2 is None:
             self._U2 = self.U * self.U
-        one = np.minimum(1.0, 1.0 / self.weight)[:, None]
+        one = np.minimum(1.0, 1.0 / self.copies)[:, None]
         out = np.empty((len(alphas), *self.y.shape))
         step = max(1, 256 // self.y.shape[1])  # bounds the memory when there are many outputs
         for start in range(0, len(alphas), step):
