@@ -28,6 +28,7 @@ Path = Callable[[Array, Array, Array, Array], Array]
 
 COARSE_C = 2.0 ** np.array([-2.0, 1.0, 4.0])
 FINE = 2.0**1.5  # neighbours of the best, on both sides
+FINALISTS = 3  # candidates for which regularisers are tried finely
 SERIAL = 400  # rows below which threads only wait for each other
 COARSE_ALPHA = 10.0 ** np.array([-1.0, 0.0, 1.0])
 
@@ -199,7 +200,7 @@ def compete(
         )
     if all(result is None for result in found):
         return found
-    left = [i for i in _contenders(found, judge) if in_time()]
+    left = [i for i in _contenders(found, judge)[:FINALISTS] if in_time()]
     if not len(starts) or len(starts[0]) < 2:
         return found
     tasks = [(i, _finer(found[i], starts[i])) for i in left]  # type: ignore[arg-type]
@@ -221,9 +222,10 @@ def _finer(result: Result, coarse: Array) -> Array:
 
 
 def _contenders(found: Sequence[Result | None], judge: Judge) -> list[int]:
-    """Return the candidates that are not clearly beaten: paired losses within two errors."""
+    """Return those not clearly beaten, best first: paired losses within two errors."""
     order = [i for i, result in enumerate(found) if result is not None]
-    best = min(order, key=lambda i: found[i].loss)  # type: ignore[union-attr]
+    order.sort(key=lambda i: found[i].loss)  # type: ignore[union-attr]
+    best = order[0]
     return [i for i in order if not beaten(found[i], found[best], judge)]  # type: ignore[arg-type]
 
 

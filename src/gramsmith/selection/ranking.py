@@ -100,7 +100,7 @@ class KernelRanking:
         """One flat dictionary per kernel, from best to worst.
 
         Keys: rank, kernel, family, tied, verified, score, score_error, machine, parameter,
-        loo_score, loo_squared, the measures and their errors.
+        loo_score, loo_squared, loo_rows, the measures and their errors.
         """
         hunt, rows = self._hunt, []
         for rank, i in enumerate(hunt.order, start=1):
@@ -119,6 +119,7 @@ class KernelRanking:
                 "parameter": check.alpha if result is None else result.parameter,
                 "loo_score": self._words.as_score(check.loss),
                 "loo_squared": check.squared,
+                "loo_rows": check.rows,
             }
             for measure in hunt.measures.measures:
                 cell = hunt.measures[candidate.name, measure]

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, MutableMapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
 
 from gramsmith.evaluation.result import Advice, Evaluation
 from gramsmith.gram.threads import count_workers
-from gramsmith.kernels import Gaussian, LinearMap
-from gramsmith.learning import TransformLearner
+from gramsmith.kernels import Gaussian
 from gramsmith.selection import contest
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.contest import Result
 from gramsmith.selection.judge import Judge
+from gramsmith.selection.learned import LEARN_TWICE, learn_diagonal
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.screen import Screen
-from gramsmith.selection.verify import Check, check_candidates
+from gramsmith.selection.verify import Check, check_by_halving, check_candidates
 
 Array = npt.NDArray[Any]
 Progress = Callable[[str, int, int, str], Any]
 
-SCREEN_ROWS = 1000  # the measures settle early
+SCREEN_ROWS = 800  # the measures settle early
 CHECK_ROWS = 5000  # rows of the first check of all candidates
 CONTEST_ROWS = 1200  # rows on which machines compete
-LEARN_TWICE = 2000  # rows from which a second climb is worth its time
 DOUBT = 2.0  # errors by which learned kernels, picked from many, must prove their gain
 SQUARED_WEIGHT = 0.1  # of the squared error beside the share of errors, among the tied
 EXACT_ROWS = 6000  # beyond this, machines rest on landmarks instead of all samples
@@ -126,7 +123,7 @@ class Search:
         kept = self._recall("check")
         if kept is not None and len(kept) == len(self.candidates):
             return [Check(**item) for item in kept]
-        checks = check_candidates(
+        checks = check_by_halving(
             self.candidates, self.samples, self.judge, rows=rows, workers=self.workers
         )
         self._keep("check", [check.plain() for check in checks])
@@ -134,7 +131,11 @@ class Search:
 
     def _learn(self) -> None:
         """Add a learned diagonal transform, if it does better on rows it was not learned from."""
-        gaussians = [i for i, c in enumerate(self.candidates) if type(c.kernel) is Gaussian]
+        gaussians = [
+            i
+            for i, c in enumerate(self.candidates)
+            if type(c.kernel) is Gaussian and self._seen_in_full(i)
+        ]
         views = {self.candidates[i].view for i in gaussians}
         if not gaussians or not views:
             return
@@ -149,21 +150,33 @@ class Search:
         learned = learn_diagonal(source, middle, X, self.judge)
         if learned is None:
             return
-        found, self.learned_rows = learned
+        shapes, self.learned_rows = learned
         rows = self.judge.sample(min(CHECK_ROWS, self.max_samples or self.judge.n))
+        _, *others = self._credit([source, *(w.candidate(1.0) for w in shapes)], rows, best)
+        found = [(shape.candidate(1.0), check) for shape, check in zip(shapes, others, strict=True)]
+        # the widths of the better shapes: alignment likes wide kernels
+        leaders = sorted(range(len(shapes)), key=lambda k: others[k].squared)[:2]
+        factors = (2.0, 4.0) if self.judge.n > LEARN_TWICE else (2.0,)
+        narrower = [shapes[k].candidate(f) for k in leaders for f in factors]
+        _, *others = self._credit([source, *narrower], rows, best)
+        found += zip(narrower, others, strict=True)
+        for candidate, check in sorted(found, key=lambda pair: pair[1].squared)[:2]:
+            self.candidates = [*self.candidates, candidate]
+            self.checks.append(check)
+
+    def _credit(self, group: list[Candidate], rows: Array, best: int) -> list[Check]:
+        """Return checks of learned kernels: the gain over their source on fresh rows, less doubt.
+
+        The source comes first in the group; what the others gain on rows from which nothing was
+        learned is their credit on all of them.
+        """
         first, *others = check_candidates(
-            [source, *found],
-            self.samples,
-            self.judge,
-            rows=rows,
-            workers=self.workers,
-            keep=True,
+            group, self.samples, self.judge, rows=rows, workers=self.workers, keep=True
         )
         fresh = ~np.isin(rows, self.learned_rows)
         old = self.checks[best]
         credited = []
         for check in others:
-            # what it gains on fresh rows, less the doubt, is its credit on all of them
             gap = check.each[fresh] - first.each[fresh]
             error = float(gap.std() / np.sqrt(max(len(gap), 1)))
             loss = float(check.wrong[fresh].mean() - first.wrong[fresh].mean())
@@ -172,18 +185,28 @@ class Search:
                     check,
                     squared=old.squared + float(gap.mean()) + DOUBT * error,
                     loss=max(old.loss + loss, 0.0),
+                    rows=old.rows,
                     each=np.empty(0),
                     wrong=np.empty(0),
                 )
             )
-        kept = sorted(range(len(found)), key=lambda k: credited[k].squared)[:2]
-        self.candidates = [*self.candidates, *(found[k] for k in kept)]
-        self.checks += [credited[k] for k in kept]
+        return [first, *credited]
+
+    def _seen_in_full(self, i: int) -> bool:
+        """Return whether a candidate was checked on as many rows as any."""
+        return self.checks[i].rows == max(check.rows for check in self.checks)
 
     def _short_list(self) -> list[int]:
         """Return the candidates worth a contest: favourites of the measures and of the check."""
-        squared = np.array([check.squared for check in self.checks])
-        loss = np.array([check.loss for check in self.checks])
+        squared, loss = (
+            np.array(
+                [
+                    getattr(check, name) if self._seen_in_full(i) else np.inf
+                    for i, check in enumerate(self.checks)
+                ]
+            )
+            for name in ("squared", "loss")
+        )
         by_square = np.argsort(squared, kind="stable")
         by_loss = np.lexsort((squared, loss))
         chosen = [int(i) for i in (*by_square[:2], *by_loss[:2])]
@@ -306,7 +329,7 @@ class Search:
         def key(i: int) -> tuple[int, float, float]:
             result, check = self.results.get(i), self.checks[i]
             if result is None:
-                return 2, check.loss, check.squared
+                return 2 if self._seen_in_full(i) else 3, check.loss, check.squared
             if i not in tied:
                 return 1, result.loss, check.squared
             return 0, result.loss + weight * check.squared, check.squared
@@ -320,59 +343,6 @@ class Search:
             tied = {i for i, r in self.results.items() if not contest.beaten(r, best, self.judge)}
         order = sorted(range(len(self.candidates)), key=key)
         return order, tied or {order[0]}
-
-
-def learn_diagonal(
-    source: Candidate, middle: Candidate, X: Array, judge: Judge
-) -> tuple[list[Candidate], Array] | None:
-    """Return Gaussians whose feature weights were learned, and the rows they were learned from.
-
-    The alignment finds the features that matter, but it has several optima, likes wide kernels and
-    favours the strongest feature. So the weights are tried as learned, softened (square roots)
-    and equal for those above a tenth of the mean, at several widths each; where samples are many,
-    from a second climb too.
-    """
-    size = 1000 if judge.n <= CHECK_ROWS else 2000
-    A = judge.sample(min(max(judge.n * 3 // 5, 30), size), salt=4)
-    spread = X.var(axis=0)
-    found = []
-    large = judge.n > LEARN_TWICE
-    starts = [("", source), (" (second climb)", middle)] if large else [("", source)]
-    for start, first in starts:
-        S = _climb(X[A], judge.y[A], 1.0 / (np.sqrt(2.0) * first.kernel.length_scale), judge)
-        if S is None:
-            continue
-        share = S**2 * spread
-        chosen = share > 0.1 * share.sum() / len(share)
-        kinds = {"learned": S, "softened": np.sqrt(S), "selected": chosen.astype(float)}
-        for word, shape in kinds.items():
-            weights = shape * np.sqrt(share.sum() / float(shape**2 @ spread))
-            for factor in (1.0, 2.0, 4.0) if large else (1.0, 2.0):
-                kernel = Gaussian.from_gamma(1.0) @ LinearMap(weights * factor)
-                times = "" if factor == 1.0 else f", {factor:g} times narrower"
-                name = f"Gaussian, {word} feature weights{times}{start}"
-                found.append(Candidate(name, kernel, "learned", None, source.view))
-    return (found, A) if found else None
-
-
-def _climb(X: Array, y: Array, start: float, judge: Judge) -> Array | None:
-    """Return feature weights that raise the alignment, or None where there are none."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # stopping early is the intention
-        try:
-            learner = TransformLearner(
-                structure="diagonal",
-                measure="cka",
-                max_iter=12,
-                init=np.full(X.shape[1], float(start)),
-                task=judge.task,
-                random_state=judge.seed,
-            ).fit(X, y)
-        except ValueError:
-            return None
-    S = np.abs(np.diagonal(learner.components_))
-    usable = np.isfinite(S).all() and float(S**2 @ X.var(axis=0)) > 0
-    return np.ascontiguousarray(S) if usable else None
 
 
 def result_to_plain(result: Result) -> dict[str, Any]:
