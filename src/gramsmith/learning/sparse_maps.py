@@ -51,6 +51,11 @@ class SparseWeighing(Composed):
             product = _squares(za, V.sum(axis=1)) + _squares(zb, V.sum(axis=0)) - 2.0 * product
         return None, None, {**prefixed("kernel", own), "map__S": self._by_weight(product)}
 
+    def scale_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return self.tile_vjp(a, b, W, K)
+
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         geometry = self.kernel.geometry
         if isinstance(geometry, SquaredEuclidean):
