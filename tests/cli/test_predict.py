@@ -9,6 +9,8 @@ import pytest
 import gramsmith as gs
 from gramsmith.machines.svm import KernelSVC
 from gramsmith.selection import TableEncoder
+from gramsmith.storage import inspect_model
+from gramsmith.storage.tables import read_table
 from tables_text import table_text
 
 
@@ -16,8 +18,6 @@ from tables_text import table_text
 def model(tmp_path, table):
     """A model of the table, as `rank` stores it."""
     from sklearn.pipeline import make_pipeline
-
-    from gramsmith.storage.tables import read_table
 
     data = read_table(table, target="y")
     trained = make_pipeline(TableEncoder(), KernelSVC(gs.Gaussian(1.0), C=10.0)).fit(
@@ -57,6 +57,24 @@ def test_predictions_to_the_output_and_to_a_file(command, model, table, tmp_path
     listed = json.loads(command("predict", model, table, "--json").out)
     assert [item["prediction"] for item in listed] == found
     assert listed[0]["row"] == 1
+
+
+def test_probabilities_on_request(command, model, table):
+    refused = command("predict", model, table, "--proba")
+    assert refused.status == 2
+    assert "has no probabilities" in refused.err
+    trained = gs.load_model(model)
+    data = read_table(table, target="y")
+    trained[-1].calibrate(trained.decision_function(data.inputs()), data.labels.astype(str))
+    gs.save_model(trained, model, about=inspect_model(model).about)
+    listed = json.loads(command("predict", model, table, "--json", "--proba").out)
+    for item in listed:
+        shares = {k: v for k, v in item.items() if k.startswith("probability of ")}
+        assert sum(shares.values()) == pytest.approx(1.0)
+        assert len(shares) == 2
+    best = [max(item, key=lambda k: item[k] if "prob" in k else -1.0) for item in listed]
+    agreed = [b == f"probability of {i['prediction']}" for b, i in zip(best, listed, strict=True)]
+    assert np.mean(agreed) > 0.9
 
 
 def reordered(text, order):

@@ -43,3 +43,20 @@ def test_known_regulariser_needs_no_choice(rng):
     exact = gs.KernelRidgeRegressor(candidate.kernel, alpha=0.3).fit(X, y)
     np.testing.assert_allclose(machine.predict(X), exact.predict(X), atol=1e-8)
     assert machine.n_samples_fit_ == 60
+
+
+def test_threshold_and_probabilities_on_landmarks(rng):
+    X = np.sort(rng.normal(size=(300, 1)), axis=0)  # classes one after the other
+    y = (X[:, 0] + 0.3 * rng.normal(size=300) > 1.0).astype(int)
+    candidate = Candidate("g", gs.Gaussian(1.0), "g")
+    errors, shares = [], []
+    for scoring in (None, "balanced_accuracy"):
+        judge = Judge("classification", y, np.array([0, 1]), scoring=scoring)
+        machine = gs.KernelRidgeClassifier(candidate.kernel, solver="nystroem", n_landmarks=60)
+        landmark_fit.fit_on_landmarks(machine, candidate, Samples((X,)), judge)
+        guess = machine.predict(X)
+        errors.append([np.mean(guess[y == c] != c) for c in (0, 1)])
+        shares.append(machine.predict_proba(X)[:, 1])
+    assert np.mean(errors[1]) < np.mean(errors[0])  # the rare class counts as much
+    for share in shares:  # the threshold moves the decision, not the probability
+        assert share.mean() == pytest.approx(y.mean(), abs=0.02)

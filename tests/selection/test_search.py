@@ -7,7 +7,7 @@ import gramsmith as gs
 from gramsmith.selection.candidates import default_candidates
 from gramsmith.selection.judge import Judge
 from gramsmith.selection.samples import Samples
-from gramsmith.selection.search import Search, learn_diagonal, result_from_plain, result_to_plain
+from gramsmith.selection.search import Search, result_from_plain, result_to_plain
 
 
 def hunt(X, y, **options):
@@ -47,21 +47,6 @@ def test_order_holds_everyone_once(rng):
     found = hunt(X, (X[:, 0] > 0).astype(int), learn=False)
     assert sorted(found.order) == list(range(len(found.candidates)))
     assert found.order[0] in found.tied
-
-
-def test_learned_rows_are_a_part(rng):
-    X = rng.normal(size=(100, 4))
-    y = (X[:, 0] > 0).astype(int)
-    source = next(c for c in default_candidates(X) if c.family == "gaussian" and c.step == 0)
-    found, rows = learn_diagonal(source, source, X, Judge("classification", y, np.array([0, 1])))
-    assert 50 <= len(rows) <= 70
-    assert len({c.name for c in found}) == len(found)
-    for candidate in found:
-        S = np.asarray(candidate.kernel.map.S)
-        assert S[0] == S.max()
-    plain, soft = (np.asarray(found[k].kernel.map.S) for k in (0, 2))
-    assert (plain**2 @ X.var(axis=0)) == pytest.approx(soft**2 @ X.var(axis=0))
-    assert soft[1:].sum() / soft[0] > plain[1:].sum() / plain[0]
 
 
 def test_plain_results_come_back(ranking):

@@ -90,3 +90,17 @@ def test_groups_reach_the_folds(rng):
 def test_missing_target_is_named(rng):
     with pytest.raises(ValueError, match="requires y"):
         gs.KernelSelector().fit(rng.normal(size=(5, 2)), None)
+
+
+def test_probabilities_are_calibrated(rng, tmp_path):
+    X = rng.normal(size=(400, 2))
+    truth = 1.0 / (1.0 + np.exp(-2.0 * X[:, 0]))
+    y = np.where(rng.random(400) < truth, "yes", "no")
+    selector = gs.KernelSelector(kernels=[gs.Linear(), gs.Gaussian(2.0)]).fit(X, y)
+    p = selector.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert np.abs(p[:, 1] - truth).mean() < 0.08
+    gs.save_model(selector.best_estimator_, tmp_path / "m.safetensors")
+    loaded = gs.load_model(tmp_path / "m.safetensors")
+    assert (loaded.predict_proba(X) == p).all()
+    assert not hasattr(gs.KernelSelector(task="regression"), "predict_proba")

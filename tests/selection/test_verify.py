@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
+from gramsmith.selection import verify
 from gramsmith.selection.candidates import Candidate, default_candidates
 from gramsmith.selection.judge import Judge
 from gramsmith.selection.samples import Samples
@@ -73,3 +74,31 @@ def test_number_of_landmarks_grows_slowly():
     assert counts[0] == 50
     assert counts == sorted(counts)
     assert counts[-1] == 800
+
+
+def test_halving_keeps_the_leaders_and_their_narrower_neighbours(rng, monkeypatch):
+    X = rng.normal(size=(200, 3))
+    y = (np.sin(3.0 * X[:, 0]) > 0).astype(int)
+    judge, samples = Judge("classification", y, np.array([0, 1])), Samples((X,))
+    candidates, rows = default_candidates(X), np.arange(200)
+    full = check_candidates(candidates, samples, judge, rows=rows)
+    assert {check.rows for check in full} == {200}
+    monkeypatch.setattr(verify, "HALVING_ROWS", 100)
+    halved = verify.check_by_halving(candidates, samples, judge, rows=rows)
+    left = [i for i, check in enumerate(halved) if check.rows == 200]
+    assert {check.rows for check in halved} == {50, 200}
+    assert len(candidates) // 2 <= len(left) < len(candidates)
+    for i in left:
+        assert halved[i].plain() == full[i].plain()
+    # whoever leads on all rows was not lost
+    best = min(range(len(full)), key=lambda i: full[i].squared)
+    assert best in left
+
+
+def test_few_candidates_or_rows_are_not_halved(rng):
+    X = rng.normal(size=(60, 2))
+    judge = Judge("classification", (X[:, 0] > 0).astype(int), np.array([0, 1]))
+    checks = verify.check_by_halving(
+        default_candidates(X), Samples((X,)), judge, rows=np.arange(60)
+    )
+    assert {check.rows for check in checks} == {60}

@@ -26,9 +26,16 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Replace an existing output file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the predictions as JSON.")
+@click.option("--proba", is_flag=True, help="Add the probability of every class.")
 @reading
 def predict(
-    model: Path, file: str, output: Path | None, force: bool, as_json: bool, **options: Any
+    model: Path,
+    file: str,
+    output: Path | None,
+    force: bool,
+    as_json: bool,
+    proba: bool,
+    **options: Any,
 ) -> None:
     """Predict the rows of FILE with a stored MODEL.
 
@@ -46,21 +53,26 @@ def predict(
     machine = load_model(model)
     if not hasattr(machine, "predict"):
         raise Refused(f"{model} holds {type(machine).__name__}, which predicts nothing.")
+    if proba and not hasattr(machine, "predict_proba"):
+        raise Refused(f"{model} has no probabilities. Leave --proba out.")
     table = read_new(file, how, about)
     table, rows = fill_new(table, how, about)
     with collected_warnings() as remarks, about_the_data(table.name):
-        found = machine.predict(table.inputs())
+        columns = {"row": rows, "prediction": machine.predict(table.inputs()).tolist()}
+        if proba:
+            shares = machine.predict_proba(table.inputs())
+            for k, label in enumerate(machine.classes_.tolist()):
+                columns[f"probability of {label}"] = shares[:, k].tolist()
     for remark in remarks:
         say(f"Note: {remark}")
-    pairs = list(zip(rows, found.tolist(), strict=True))
-    name = "prediction"
+    names, lines = list(columns), list(zip(*columns.values(), strict=True))
     if as_json:
-        show_json([{"row": row, name: value} for row, value in pairs])
+        show_json([dict(zip(names, line, strict=True)) for line in lines])
     elif output is None:
-        write_csv(sys.stdout, ["row", name], pairs)
+        write_csv(sys.stdout, names, lines)
     else:
-        write_text(output, lambda stream: write_csv(stream, ["row", name], pairs))
-        say(f"{len(pairs):,} predictions in {output}.")
+        write_text(output, lambda stream: write_csv(stream, names, lines))
+        say(f"{len(lines):,} predictions in {output}.")
 
 
 def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:

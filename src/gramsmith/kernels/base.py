@@ -24,10 +24,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
-from sklearn.utils.validation import check_array
 
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.finite import check_finite
+from gramsmith.kernels.finite import as_rows
 
 Array = npt.NDArray[Any]
 Gradient = dict[str, Any]
@@ -195,11 +194,7 @@ class Kernel(BaseEstimator, SklearnKernel):
                 "Use X.toarray() if memory permits, or a kernel that works on sparse rows "
                 "(Linear, Polynomial, Gaussian, Tanimoto)."
             )
-        if not _is_plain(X):
-            X = check_array(
-                X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False
-            )
-        check_finite(X)
+        X = as_rows(X)
         if self.requires_nonnegative_input and X.shape[0] and X.min() < 0:
             raise ValueError(
                 f"{type(self).__name__}: expected non-negative values, got a minimum of "
@@ -389,17 +384,6 @@ class Kernel(BaseEstimator, SklearnKernel):
             else:
                 shown.append(f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
-
-
-def _is_plain(X: Any) -> bool:
-    """Return whether X is what `check_array` would return, which costs more than a small tile."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype in (np.float64, np.float32)
-        and X.dtype.isnative
-        and min(X.shape) > 0
-    )
 
 
 def bracketed(kernel: Kernel, precedence: int) -> str:

@@ -6,6 +6,28 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+
+
+def as_rows(X: Any) -> Any:
+    """Return X as two-dimensional floating-point rows, dense or CSR, all finite; or raise."""
+    if not _is_plain(X):
+        X = check_array(
+            X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False
+        )
+    check_finite(X)
+    return X
+
+
+def _is_plain(X: Any) -> bool:
+    """Return whether X is what `check_array` would return, which costs more than a small tile."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.dtype.isnative
+        and min(X.shape) > 0
+    )
 
 
 def check_finite(X: Any) -> None:

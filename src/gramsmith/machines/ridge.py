@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from gramsmith.machines.base import KernelClassifier, Training, check_option
+from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.ridge_routes import KernelRidge
 from gramsmith.solvers import RidgePath
 
@@ -146,7 +147,7 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         return F[:, 0] if self.flat_ else F
 
 
-class KernelRidgeClassifier(KernelClassifier, KernelRidge):
+class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     r"""Classification by kernel ridge regression on class codes.
 
     Two classes are coded -1 and +1, more by one such column each; the largest value wins.
@@ -205,6 +206,8 @@ class KernelRidgeClassifier(KernelClassifier, KernelRidge):
         Their coefficients.
     intercept_ : array of shape (1,) or (n_classes,)
         Intercepts.
+    calibration_slope_, calibration_offsets_ : float, array of shape (n_classes,)
+        Of the probabilities; after `calibrate`.
 
     Examples
     --------
@@ -261,6 +264,7 @@ class KernelRidgeClassifier(KernelClassifier, KernelRidge):
         KernelRidgeClassifier
         """
         self._check_parameters()
+        self._forget_calibration()
         check_option(self, "criterion", ("squared", "error"))
         train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
         C = len(self.classes_)

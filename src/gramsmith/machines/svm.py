@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from gramsmith.machines.base import KernelClassifier, KernelMachine, Training, check_number
+from gramsmith.machines.calibration import CalibratedScores
 
 Array = npt.NDArray[Any]
 
@@ -52,7 +53,7 @@ class SupportVectorMachine(KernelMachine):
         self._keep(train, coefficients[order], machine.intercept_, machine.support_[order])
 
 
-class KernelSVC(KernelClassifier, SupportVectorMachine):
+class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
     r"""Support vector classifier with any kernel.
 
     .. math:: f(x) = \sum_i \alpha_i y_i k(x_i, x) + b, \qquad 0 \le \alpha_i \le C
@@ -89,6 +90,8 @@ class KernelSVC(KernelClassifier, SupportVectorMachine):
         Dual coefficients per pair of classes.
     intercept_ : array of shape (n_pairs,)
         Intercepts per pair of classes.
+    calibration_slope_, calibration_offsets_ : float, array of shape (n_classes,)
+        Of the probabilities; after `calibrate`, which `KernelSelector` calls.
 
     Examples
     --------
@@ -132,6 +135,7 @@ class KernelSVC(KernelClassifier, SupportVectorMachine):
         KernelSVC
         """
         check_number(self, "C")
+        self._forget_calibration()
         train = self._begin(X, y, sample_weight, classes=True)
         weight = self.class_weight
         if isinstance(weight, dict):

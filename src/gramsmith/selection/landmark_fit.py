@@ -17,11 +17,12 @@ from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.contest import solve_ridge
 from gramsmith.selection.judge import Judge
 from gramsmith.selection.samples import Samples
-from gramsmith.solvers.landmarks import landmark_path
+from gramsmith.solvers.landmarks import LandmarkPath, landmark_path
 
 Array = npt.NDArray[Any]
 
 BLOCK = 8192  # rows in work at once
+CALIBRATION_ROWS = 16384  # left-out decision values to which probabilities are fitted
 ALPHAS = 10.0 ** np.arange(-9.0, 2.5, 0.5)  # per sample, in units of the variance of the features
 
 
@@ -65,7 +66,35 @@ def fit_on_landmarks(machine: Any, candidate: Candidate, samples: Samples, judge
     machine.alpha_ = float(alphas[best])
     machine.alphas_ = alphas
     machine.loo_errors_ = total / (path.total * Y.shape[1])
+    if judge.classes is not None:
+        _set_scale(machine, candidate, samples, judge, chosen, path, float(alphas[best]))
     return machine
+
+
+def _set_scale(
+    machine: Any,
+    candidate: Candidate,
+    samples: Samples,
+    judge: Judge,
+    chosen: Array,
+    path: LandmarkPath,
+    alpha: float,
+) -> None:
+    """Choose threshold (if the score asks for one) and probabilities by leaving one out."""
+    rows = judge.sample(CALIBRATION_ROWS, salt=8)
+    parts = []
+    for part in np.array_split(rows, -(-len(rows) // BLOCK)):
+        _, K = next(iter(samples.blocks([candidate], part, chosen)))
+        w = None if np.all(judge.weights == 1.0) else judge.weights[part]
+        R = path.loo_residuals(K, judge.codes[part], np.array([alpha]), w)
+        parts.append(judge.codes[part] - R[0])
+    F = np.concatenate(parts)
+    f = F[:, 0] if F.shape[1] == 1 else F
+    if judge.tunes_threshold:
+        threshold = judge.best_threshold(f, rows)
+        machine.intercept_ = machine.intercept_ - threshold
+        f = f - threshold
+    machine.calibrate(f, judge.labels[rows], None if judge.w is None else judge.w[rows])
 
 
 def fit_at_once(machine: Any, candidate: Candidate, samples: Samples, judge: Judge) -> Any:

@@ -272,8 +272,10 @@ def _fit_winner(hunt: Search, inputs: Inputs, X: Any) -> Any:
     else:
         machine.fit(samples, judge.labels, sample_weight=judge.w)
     result = hunt.results.get(best)
-    if isinstance(machine, KernelRidgeClassifier) and result is not None and result.threshold:
-        machine.intercept_ = machine.intercept_ - result.threshold
+    if judge.classes is not None and result is not None and isinstance(machine, KernelSVC):
+        where = result.tested
+        w = None if judge.w is None else judge.w[where]
+        machine.calibrate(result.held_out - result.threshold, judge.labels[where], w)
     if candidate.view >= len(inputs.encoders):
         return machine
     steps: list[tuple[str, Any]] = []

@@ -22,6 +22,12 @@ def _classifies(selector: Any) -> bool:
     return bool(selector.task != "regression")
 
 
+def _has_probabilities(selector: Any) -> bool:
+    # before fit nobody can tell; afterwards the winner knows
+    fitted = getattr(selector, "best_estimator_", None)
+    return _classifies(selector) and (fitted is None or hasattr(fitted, "predict_proba"))
+
+
 class _Selector(BaseEstimator):
     """What the two selectors share."""
 
@@ -215,6 +221,21 @@ class KernelSelector(ClassifierMixin, _Selector):
         """
         X = self._new(X)
         return np.asarray(self.best_estimator_.decision_function(X))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes, calibrated on samples left out in the contest.
+
+        Parameters
+        ----------
+        X : like in fit
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        X = self._new(X)
+        return np.asarray(self.best_estimator_.predict_proba(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, or R² for values.

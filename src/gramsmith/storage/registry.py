@@ -146,8 +146,10 @@ def _machine(name: str, shared: dict[str, str], **own: str) -> dict[str, Entry]:
     return _estimator("gramsmith.machines", name, **shared, **own)
 
 
+_CALIBRATED = {"calibration_slope_": "number?", "calibration_offsets_": "array c?"}
+
 _MACHINES = {
-    **_estimator("gramsmith.machines.svm", "KernelSVC", **_CLASSES, n_iter_="whole"),
+    **_estimator("gramsmith.machines.svm", "KernelSVC", **_CLASSES, **_CALIBRATED, n_iter_="whole"),
     **_estimator("gramsmith.machines.svm", "KernelSVR", **_EXPANSION, n_iter_="whole"),
     **_machine("ParzenClassifier", _CLASSES, thresholds_="loose *", loo_score_="real | none"),
     **_machine(
@@ -176,7 +178,7 @@ _MACHINES = {
         moment_coefficients_="array s t",
     ),
     **_machine("KernelLogisticRegression", _CLASSES, objective_="number", n_iter_="whole"),
-    **_machine("KernelRidgeClassifier", {**_CLASSES, **_RIDGE}),
+    **_machine("KernelRidgeClassifier", {**_CLASSES, **_RIDGE, **_CALIBRATED}),
     **_machine("KernelRidgeRegressor", {**_EXPANSION, **_RIDGE}, n_outputs_="whole", flat_="flag"),
     **_machine(
         "L2SVC",

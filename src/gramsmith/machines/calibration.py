@@ -1,0 +1,164 @@
+"""Probabilities from decision values, fitted to samples that were left out of training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+from sklearn.utils.metaestimators import available_if
+
+Array = npt.NDArray[Any]
+
+
+def fit_calibration(
+    f: Array, codes: Array, classes: int, w: Array | None = None
+) -> tuple[float, Array]:
+    r"""Return the slope and the offsets that turn decision values into probabilities.
+
+    .. math:: p(c \mid x) \propto \exp(a f_c(x) + b_c)
+
+    with a >= 0 common to all classes; for two classes this is Platt's sigmoid.
+
+    Parameters
+    ----------
+    f : array of shape (n,) for two classes, else (n, C)
+        Decision values of samples that the machine was not trained on.
+    codes : int array of shape (n,)
+        Their class numbers.
+    classes : int
+        C.
+    w : array of shape (n,), optional
+        Weights.
+
+    Returns
+    -------
+    slope : float
+        a.
+    offsets : array of shape (C,)
+        b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramsmith.machines.calibration import fit_calibration, probabilities
+    >>> f = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 2.0])
+    >>> slope, offsets = fit_calibration(f, np.array([0, 0, 0, 1, 1, 1]), 2)
+    >>> probabilities(np.array([0.0]), slope, offsets).round(2)
+    array([[0.5, 0.5]])
+
+    References
+    ----------
+    Platt (1999), Probabilistic outputs for support vector machines.
+    """
+    F = _columns(f)
+    w = np.ones(len(F)) if w is None else np.asarray(w, dtype=np.float64)
+    counts = np.bincount(codes, weights=w, minlength=classes)
+    # Platt's targets: a little doubt, so that separable data have finite probabilities
+    doubt = 1.0 / (counts + 2.0)
+    T = np.repeat((doubt / max(classes - 1, 1))[codes][:, None], classes, axis=1)
+    T[np.arange(len(F)), codes] = 1.0 - doubt[codes]
+    scale = float(np.abs(F).mean()) or 1.0
+
+    def objective(theta: Array) -> tuple[float, Array]:
+        Z = theta[0] / scale * F + theta[1:]
+        loss = -float(w @ np.sum(T * log_softmax(Z, axis=1), axis=1))
+        R = w[:, None] * (softmax(Z, axis=1) - T)
+        return loss, np.concatenate([[np.sum(R * F) / scale], R.sum(axis=0)])
+
+    start = np.concatenate([[1.0], np.log(np.maximum(counts, 0.5) / w.sum())])
+    bounds = [(0.0, None)] + [(None, None)] * classes
+    theta = np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
+    return float(theta[0] / scale), theta[1:] - theta[1:].mean()  # a common offset cancels
+
+
+def probabilities(f: Array, slope: float, offsets: Array) -> Array:
+    """Return the probabilities of decision values, shape (n, C).
+
+    Parameters
+    ----------
+    f : array of shape (n,) for two classes, else (n, C)
+    slope : float
+    offsets : array of shape (C,)
+        What `fit_calibration` returned.
+    """
+    return np.asarray(softmax(slope * _columns(f) + offsets, axis=1))
+
+
+def _columns(f: Array) -> Array:
+    f = np.asarray(f, dtype=np.float64)
+    return np.column_stack([-0.5 * f, 0.5 * f]) if f.ndim == 1 else f
+
+
+def _is_calibrated(machine: Any) -> bool:
+    if not hasattr(machine, "calibration_slope_"):
+        raise AttributeError(
+            f"{type(machine).__name__}: expected probabilities to be calibrated, got none. Call "
+            "calibrate with decision values of samples left out of training, or wrap the machine "
+            "in CalibratedClassifierCV."
+        )
+    return True
+
+
+class CalibratedScores:
+    """A classifier that has probabilities once its decision values were calibrated."""
+
+    classes_: Array
+    calibration_slope_: float
+    calibration_offsets_: Array
+
+    def calibrate(self, f: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the probabilities to decision values of samples left out of training.
+
+        Parameters
+        ----------
+        f : array of shape (n,) for two classes, else (n, n_classes)
+            Decision values, each from a machine that was not trained on the sample.
+        y : array of shape (n,)
+            The labels.
+        sample_weight : array of shape (n,), optional
+            Weights.
+
+        Returns
+        -------
+        the machine
+        """
+        codes = np.searchsorted(self.classes_, np.asarray(y))
+        inside = np.minimum(codes, len(self.classes_) - 1)
+        if not np.all(self.classes_[inside] == np.asarray(y)):
+            raise ValueError(
+                f"Expected labels among {self.classes_.tolist()}, got others. Calibrate with the "
+                "classes of fit."
+            )
+        f = np.asarray(f, dtype=np.float64)
+        shape = (len(codes),) if len(self.classes_) == 2 else (len(codes), len(self.classes_))
+        if f.shape != shape:
+            raise ValueError(
+                f"Expected decision values of shape {shape}, got {f.shape}. Pass what "
+                "decision_function returns."
+            )
+        found = fit_calibration(f, codes, len(self.classes_), sample_weight)
+        self.calibration_slope_, self.calibration_offsets_ = found
+        return self
+
+    def _forget_calibration(self) -> None:
+        for name in ("calibration_slope_", "calibration_offsets_"):
+            self.__dict__.pop(name, None)
+
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Return the calibrated probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        f = self.decision_function(X)  # type: ignore[attr-defined]
+        return probabilities(f, self.calibration_slope_, self.calibration_offsets_)
