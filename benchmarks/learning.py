@@ -104,10 +104,9 @@ def at_scale() -> list[Row]:
 
 
 def data_folder() -> Path | None:
-    """Return the folder of public data sets: GRAMSMITH_DATA, or the one beside the checkout."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("GRAMSMITH_DATA", beside))
-    return folder if folder.is_dir() else None
+    """Return the folder of public data sets that GRAMSMITH_DATA names."""
+    folder = Path(os.environ.get("GRAMSMITH_DATA", ""))
+    return folder if str(folder) != "." and folder.is_dir() else None
 
 
 def against_the_bound(iterations: int = 20) -> list[Row]:

@@ -81,6 +81,7 @@ def _climb(X: Array, y: Array, start: float, judge: Judge) -> Array | None:
                 max_iter=12,
                 init=np.full(X.shape[1], float(start)),
                 task=judge.task,
+                dtype="float32",
                 random_state=judge.seed,
             ).fit(X, y)
         except ValueError:

@@ -68,7 +68,7 @@ class Check:
 
 def count_landmarks(n: int) -> int:
     """Return the number of landmarks: all samples of a small set, ever fewer of a larger one."""
-    return int(min(n, 50 + 6.0 * np.sqrt(n), 800))
+    return int(min(n, 40 + 4.0 * np.sqrt(n), 800))
 
 
 def check_candidates(
