@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
+from gramsmith.selection import search
 from gramsmith.selection.candidates import default_candidates
+from gramsmith.selection.contest import result_from_plain, result_to_plain
 from gramsmith.selection.judge import Judge
 from gramsmith.selection.samples import Samples
-from gramsmith.selection.search import Search, result_from_plain, result_to_plain
+from gramsmith.selection.search import Search
+from gramsmith.solvers import RidgePath
 
 
 def hunt(X, y, **options):
@@ -65,3 +68,32 @@ def test_progress_is_optional(rng):
 
 def _stop(*news):
     raise RuntimeError("stop")
+
+
+def test_many_samples_compete_on_landmarks(rng, monkeypatch):
+    monkeypatch.setattr(search, "EXACT_ROWS", 100)
+    X = rng.normal(size=(160, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    found = hunt(X, y, learn=False)
+    assert found.on_landmarks
+    assert {result.machine for result in found.results.values()} == {"landmarks"}
+    # with as many landmarks as samples this is kernel ridge regression itself
+    best = found.order[0]
+    result, check = found.results[best], found.checks[best]
+    path = RidgePath(found.candidates[best].kernel(X), np.where(y == 1, 1.0, -1.0))
+    residuals = path.loo_residuals([result.parameter * check.spread * 160])[0]
+    wrong = (np.where(y == 1, 1.0, -1.0) - residuals > 0) != (y == 1)
+    assert result.loss == pytest.approx(wrong.mean(), abs=0.01)
+
+
+def test_landmark_contest_is_resumed(rng, monkeypatch):
+    monkeypatch.setattr(search, "EXACT_ROWS", 100)
+    X = rng.normal(size=(160, 2))
+    y = (X[:, 0] > 0).astype(int)
+    notes = {}
+    first = hunt(X, y, learn=False, checkpoint=notes)
+    monkeypatch.setattr(search, "check_candidates", None)  # nothing may be computed again
+    again = hunt(X, y, learn=False, checkpoint=notes)
+    assert again.order == first.order
+    for i, result in first.results.items():
+        assert again.results[i].loss == result.loss

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from sklearn.svm import SVC, SVR
 
 from gramsmith.gram.threads import ordered_map
 from gramsmith.selection.judge import Judge
+from gramsmith.selection.verify import Check
 
 Array = npt.NDArray[Any]
 # (training block, its rows, test block, regularisers) -> predictions (a, test rows[, classes])
@@ -39,7 +40,7 @@ class Result:
 
     Parameters
     ----------
-    machine : {"svc", "svr", "ridge"}
+    machine : {"svc", "svr", "ridge", "landmarks"}
     parameter : float
         The best C, or the best alpha per sample; in units of the kernel's spread.
     loss, error : float
@@ -283,6 +284,42 @@ def _result(
     )
 
 
+def from_check(check: Check, judge: Judge, rows: Array) -> Result:
+    """Return what leaving one out says of a ridge machine on landmarks, as a result of the contest.
+
+    Parameters
+    ----------
+    check : Check
+        With its held-out values.
+    judge : Judge
+    rows : int array
+        The samples of the check.
+    """
+    everyone = np.arange(len(rows))
+    parts = [(everyone[:0], part) for part in np.array_split(everyone, min(5, len(rows)))]
+    values = np.array([check.alpha])
+    return _result("landmarks", values, check.values[None], judge, rows, everyone, parts)
+
+
 def _better(coarse: Result, fine: Result) -> Result:
     path = tuple(sorted({*coarse.path, *fine.path}))
     return replace(fine if fine.loss < coarse.loss else coarse, path=path)
+
+
+def result_to_plain(result: Result) -> dict[str, Any]:
+    """Return a contest result as plain values."""
+    plain = asdict(result)
+    for name in ("folds", "held_out", "tested"):
+        plain[name] = np.asarray(getattr(result, name)).tolist()
+    plain["path"] = [list(pair) for pair in result.path]
+    return plain
+
+
+def result_from_plain(plain: dict[str, Any]) -> Result:
+    """Return the contest result that `result_to_plain` wrote."""
+    values = dict(plain)
+    for name in ("folds", "held_out"):
+        values[name] = np.asarray(values[name], dtype=float)
+    values["tested"] = np.asarray(values["tested"], dtype=int)
+    values["path"] = tuple((float(a), float(b)) for a, b in values["path"])
+    return Result(**values)

@@ -222,7 +222,7 @@ def plan_ranking(
         machine = "support vector classifier" if exact else "kernel ridge classifier on landmarks"
     else:
         machine = "kernel ridge regression" if exact else "kernel ridge regression on landmarks"
-    held = 3 * n**2 if exact else 4 * LANDMARKS**2 + n * max(int(p), 1)
+    held = 3 * n**2 if exact else 4 * search.LANDMARKS**2 + n * max(int(p), 1)
     unit = 1e-8 * rows * 300**2 * len(candidates) / 40
     return RankingPlan(
         n_samples=n,
@@ -234,9 +234,6 @@ def plan_ranking(
         memory_mib=8.0 * max(held, 10 * search.CONTEST_ROWS**2) / 2**20 + 200.0,
         seconds=1.0 + unit / 10 + n * 1e-4,
     )
-
-
-LANDMARKS = 800
 
 
 def as_seed(random_state: Any) -> int:
@@ -296,7 +293,7 @@ def _machine(hunt: Search, best: int) -> Any:
     if judge.n > search.EXACT_ROWS and not isinstance(candidate.kernel, Precomputed):
         options: dict[str, Any] = {
             "solver": "nystroem",
-            "n_landmarks": LANDMARKS,
+            "n_landmarks": search.LANDMARKS,
             "random_state": judge.seed,
         }
         if judge.task == "classification":

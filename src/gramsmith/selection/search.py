@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, MutableMapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from gramsmith.evaluation.result import Advice, Evaluation
 from gramsmith.gram.threads import count_workers
-from gramsmith.kernels import Gaussian
+from gramsmith.kernels import Gaussian, Precomputed
 from gramsmith.selection import contest
 from gramsmith.selection.candidates import Candidate
-from gramsmith.selection.contest import Result
+from gramsmith.selection.contest import Result, result_from_plain, result_to_plain
 from gramsmith.selection.judge import Judge
 from gramsmith.selection.learned import LEARN_TWICE, learn_diagonal
 from gramsmith.selection.samples import Samples
@@ -31,6 +31,8 @@ CONTEST_ROWS = 1200  # rows on which machines compete
 DOUBT = 2.0  # errors by which learned kernels, picked from many, must prove their gain
 SQUARED_WEIGHT = 0.1  # of the squared error beside the share of errors, among the tied
 EXACT_ROWS = 6000  # beyond this, machines rest on landmarks instead of all samples
+LANDMARKS = 800  # their number
+FINAL_ROWS = 10000  # rows on which such machines compete
 
 
 @dataclass
@@ -220,7 +222,41 @@ class Search:
         chosen += [int(by_square[2])] if len(by_square) > 2 and len(set(chosen)) < 4 else []
         return list(dict.fromkeys(chosen))
 
+    @property
+    def on_landmarks(self) -> bool:
+        """Whether the machine to be used rests on landmarks, because the samples are many."""
+        return self.judge.n > EXACT_ROWS and not any(
+            isinstance(self.candidates[i].kernel, Precomputed) for i in self.short
+        )
+
+    def _compete_on_landmarks(self, limit: int) -> dict[int, Result]:
+        """Let ridge machines on landmarks, which will be used, compete by leaving one out."""
+        keys = [f"contest/{self.candidates[i].name}" for i in self.short]
+        kept = [self._recall(key) for key in keys]
+        if all(item is not None for item in kept):
+            results = [result_from_plain(item) for item in kept]
+        elif not self.in_time():
+            return {}
+        else:
+            rows = self.judge.sample(min(FINAL_ROWS, limit), salt=3)
+            checks = check_candidates(
+                [self.candidates[i] for i in self.short],
+                self.samples,
+                self.judge,
+                landmarks=LANDMARKS,
+                rows=rows,
+                workers=self.workers,
+                keep=True,
+            )
+            results = [contest.from_check(check, self.judge, rows) for check in checks]
+        for k, (i, key) in enumerate(zip(self.short, keys, strict=True)):
+            self._keep(key, result_to_plain(results[k]))
+            self.report("contest", k + 1, len(results), self.candidates[i].name)
+        return dict(zip(self.short, results, strict=True))
+
     def _compete(self, limit: int) -> dict[int, Result]:
+        if self.on_landmarks:
+            return self._discount_learned(self._compete_on_landmarks(limit))
         judge, found = self.judge, {}
         rows = judge.sample(min(CONTEST_ROWS, limit), salt=3)
         folds = 5 if len(rows) <= 600 else 3
@@ -343,22 +379,3 @@ class Search:
             tied = {i for i, r in self.results.items() if not contest.beaten(r, best, self.judge)}
         order = sorted(range(len(self.candidates)), key=key)
         return order, tied or {order[0]}
-
-
-def result_to_plain(result: Result) -> dict[str, Any]:
-    """Return a contest result as plain values."""
-    plain = asdict(result)
-    for name in ("folds", "held_out", "tested"):
-        plain[name] = np.asarray(getattr(result, name)).tolist()
-    plain["path"] = [list(pair) for pair in result.path]
-    return plain
-
-
-def result_from_plain(plain: dict[str, Any]) -> Result:
-    """Return the contest result that `result_to_plain` wrote."""
-    values = dict(plain)
-    for name in ("folds", "held_out"):
-        values[name] = np.asarray(values[name], dtype=float)
-    values["tested"] = np.asarray(values["tested"], dtype=int)
-    values["path"] = tuple((float(a), float(b)) for a, b in values["path"])
-    return Result(**values)

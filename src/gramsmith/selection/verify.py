@@ -49,6 +49,8 @@ class Check:
         The number of samples behind it.
     each, wrong : arrays of shape (rows,)
         Squared error and loss of every sample; empty unless asked for.
+    values : array of shape (rows,) or (rows, C)
+        Its held-out decision values or predictions; empty unless asked for.
     """
 
     loss: float
@@ -59,6 +61,7 @@ class Check:
     rows: int = 0
     each: Array = field(default_factory=lambda: np.empty(0), repr=False)
     wrong: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    values: Array = field(default_factory=lambda: np.empty(0), repr=False)
 
     def plain(self) -> dict[str, float]:
         """Return the numbers, without the samples."""
@@ -228,11 +231,12 @@ def _summary(
         rows=len(rows),
         each=_scattered(error[best], tested, len(rows)) if keep else np.empty(0),
         wrong=_scattered(each, tested, len(rows)) if keep else np.empty(0),
+        values=_scattered(flat[best], tested, len(rows)) if keep else np.empty(0),
     )
 
 
 def _scattered(values: Array, tested: Array, n: int) -> Array:
     """Return values by row; rows that were never tested count as average."""
-    out = np.full(n, values.mean())
+    out = np.full((n, *values.shape[1:]), values.mean(axis=0))
     out[tested] = values
     return out

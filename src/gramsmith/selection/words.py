@@ -16,6 +16,7 @@ MACHINES = {
     "svc": "a support vector classifier",
     "svr": "support vector regression",
     "ridge": "kernel ridge regression",
+    "landmarks": "kernel ridge on landmarks",
 }
 
 MEANING = {
@@ -98,7 +99,10 @@ class Words:
         for what, size in (
             ("the measures", search.SCREEN_ROWS),
             ("the leave-one-out check", search.CHECK_ROWS),
-            ("the contest of machines", search.CONTEST_ROWS),
+            (
+                "the contest of machines",
+                search.FINAL_ROWS if self.hunt.on_landmarks else search.CONTEST_ROWS,
+            ),
         ):
             rows = min(size, limit)
             if rows < n:
