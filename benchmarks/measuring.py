@@ -32,9 +32,13 @@ class Row:
 
 
 def best(function: Callable[[], object], repeats: int = 5) -> float:
-    """Return the shortest of several run times in seconds; the others were disturbed."""
+    """Return the shortest of several run times in seconds; the others were disturbed.
+
+    Before each run the threads of BLAS, which spin for a while after a product, go to sleep.
+    """
     times = []
     for _ in range(repeats):
+        time.sleep(0.2)
         start = time.perf_counter()
         function()
         times.append(time.perf_counter() - start)

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from gramsmith.evaluation.advice import about_definiteness, about_kernel, about_target, about_ties
 from gramsmith.evaluation.result import Advice, Cell, Evaluation, jackknife
 from gramsmith.gram import Gram
-from gramsmith.gram.threads import ordered_map
+from gramsmith.gram.threads import one_blas_thread, ordered_map
 from gramsmith.kernels.adapt import as_kernel
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
@@ -107,7 +107,7 @@ def evaluate(
     advice: list[Advice] = [*about_target(goal)]
     for k, name in enumerate(named):
         advice += [*about_kernel(name, moments.of(k), goal), *about_definiteness(name, G, k)]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), one_blas_thread():
         # that a kernel is constant is said in the advice
         warnings.simplefilter("ignore", ConstantKernelWarning)
         left_out = _left_out(G, moments, goal, chosen)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.gram import Gram, as_gram
+from gramsmith.gram.threads import one_blas_thread
 from gramsmith.measures import MEASURES, Measure, get_measure
 from gramsmith.measures.alignment import pair_alignment
 from gramsmith.measures.base import Sums
@@ -43,8 +44,9 @@ def measure_value(
     float
     """
     measure = get_measure(measure)
-    sums = sums_of(K, y, measure, target=target, task=task, sample_weight=sample_weight)
-    return measure.formula(sums).value
+    with one_blas_thread():
+        sums = sums_of(K, y, measure, target=target, task=task, sample_weight=sample_weight)
+        return measure.formula(sums).value
 
 
 def sums_of(K: Any, y: Any, measure: Measure | None = None, **options: Any) -> Sums:

@@ -46,9 +46,10 @@ class Member:
         a = rows(self.E, plan.blocks[i].rows)
         return a, a if i == j else rows(self.E, plan.blocks[j].rows)
 
-    def tiles(self, plan: Plan, tile: tuple[int, int]) -> Iterator[Array]:
-        """Yield the kernel's tile."""
-        yield self.kernel.tile(*self.pair(plan, tile))
+    def tiles(self, plan: Plan, tile: tuple[int, int], out: Array | None = None) -> Iterator[Array]:
+        """Yield the kernel's tile, written into `out` if that is given."""
+        a, b = self.pair(plan, tile)
+        yield self.kernel.tile(a, b) if out is None else self.kernel.tile_into(a, b, out)
 
     def check(self, K: Array) -> None:
         """Raise if the tile is not finite."""
@@ -83,7 +84,7 @@ class SquaringPath(Member):
         """The kernels, from the widest to the narrowest."""
         return list(self.path)
 
-    def tiles(self, plan: Plan, tile: tuple[int, int]) -> Iterator[Array]:
+    def tiles(self, plan: Plan, tile: tuple[int, int], out: Array | None = None) -> Iterator[Array]:
         """Yield the tiles of the path; each is overwritten by the next."""
         K = self.kernel.tile(*self.pair(plan, tile))
         yield K

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gramsmith.gram import explicit, sweep
 from gramsmith.gram.bank import Member, make_members
 from gramsmith.gram.plan import MIB, Plan, budget_bytes, make_plan
-from gramsmith.gram.threads import count_workers, ordered_map
+from gramsmith.gram.threads import count_workers, one_blas_thread, ordered_map
 from gramsmith.kernels.adapt import as_kernel
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.embedding import rows
@@ -93,7 +93,8 @@ class Gram:
         resolved = [
             as_kernel(k, v) for k, v in zip(kernels, views, strict=len(kernels) == len(views))
         ]
-        self._members = make_members(resolved, views, self.dtype)
+        with one_blas_thread():  # the threads of a larger product would spin on during the sweep
+            self._members = make_members(resolved, views, self.dtype)
         self.n = self._members[0].n
         if self.n < 1:
             raise ValueError("Expected at least one sample, got none. Pass X with rows.")
@@ -282,17 +283,18 @@ class Gram:
                 raise kernel._no_derivative()
         plan = self.plan()
         kept = self._kept[1] if self._kept is not None else None
-        results = sweep.backward(
-            self._members,
-            plan,
-            adjoint.unpivoted(moments, target),
-            target.wV,
-            target.w,
-            workers=self.workers,
-            inputs=inputs,
-            kept=kept,
-            progress=self.progress,
-        )
+        with one_blas_thread():
+            results = sweep.backward(
+                self._members,
+                plan,
+                adjoint.unpivoted(moments, target),
+                target.wV,
+                target.w,
+                workers=self.workers,
+                inputs=inputs,
+                kept=kept,
+                progress=self.progress,
+            )
         return [Gradient(own, dX) for own, dX in results]
 
     def _streamed(
@@ -308,7 +310,8 @@ class Gram:
         tiles: sweep.Tiles | None = None
         if keep and members is self._members and not fold.any():
             size = plan.entries * np.dtype(self.dtype).itemsize * len(self.kernels)
-            tiles = [] if size <= self.budget // 2 else None
+            if size <= self.budget // 2 and len(members) == len(self.kernels):
+                tiles = sweep.room_for(plan, len(members), self.dtype)
         moments = sweep.forward(
             members,
             plan,

@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 # Rows of a block: few and large tiles, since threads hand over the interpreter lock in each, but
 # not much larger than the cache.
-ROWS = {np.dtype(np.float64): 512, np.dtype(np.float32): 1000}
+ROWS = {np.dtype(np.float64): 512, np.dtype(np.float32): 715}
 FEWEST = 4  # blocks of medium data sets, so that threads share the tiles evenly
 SMALLEST = 256  # rows of a block below which it is not divided for their sake
 

@@ -10,6 +10,7 @@ computed by threads and added in the order of the plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,19 @@ def pivots(members: Sequence[Member], plan: Plan) -> Array:
     return np.array(first)
 
 
+def room_for(plan: Plan, kernels: int, dtype: Any) -> Tiles:
+    """Return arrays for the tiles of every kernel, cut from one: large pages are quick to get."""
+    slab = np.empty(plan.entries * kernels, dtype)
+    tiles: Tiles = []
+    start = 0
+    for i, j in plan.tiles:
+        shape = plan.blocks[i].size, plan.blocks[j].size
+        stops = [start + shape[0] * shape[1] * k for k in range(kernels + 1)]
+        tiles.append([slab[a:b].reshape(shape) for a, b in pairwise(stops)])
+        start = stops[-1]
+    return tiles
+
+
 def forward(
     members: Sequence[Member],
     plan: Plan,
@@ -72,8 +86,8 @@ def forward(
     cross : bool
         Also inner products between different kernels.
     pivot : array of shape (m,), optional
-    keep : list, optional
-        Receives the tiles of every kernel, in the order of the plan.
+    keep : list of arrays per tile, optional
+        Where the tiles of every kernel are kept, see `room_for`.
     progress : callable (done, total), optional
     """
     n, t = probe.shape
@@ -86,15 +100,15 @@ def forward(
     weighted = bool(np.any(w != 1.0))
     columns = {np.dtype(t): np.asfortranarray(probe, dtype=t) for t in (np.float64, np.float32)}
 
-    def work(tile: tuple[int, int]) -> tuple[Array, Array, Array, list[Array]]:
+    def work(item: tuple[int, tuple[int, int]]) -> tuple[Array, Array, Array]:
+        number, tile = item
         I, J = (plan.blocks[b].rows for b in tile)
         right, left = np.empty((m, I.stop - I.start, t)), np.empty((m, J.stop - J.start, t))
         squares = np.zeros((m, m))
         held: list[Array] = []
-        raw: list[Array] = []
         k = 0
         for member in members:
-            for K in member.tiles(plan, tile):
+            for K in member.tiles(plan, tile, None if keep is None else keep[number][k]):
                 if cross and member.overwrites:
                     B = K - K.dtype.type(c[k])
                 elif not c[k]:
@@ -112,28 +126,24 @@ def forward(
                 squares[k, k] = _inner(B, B, w[I], w[J], weighted)
                 if not np.isfinite(squares[k, k]):
                     member.check(K)
-                if keep is not None:
-                    raw.append(K)
                 if cross:
                     for i, other in enumerate(held):
                         squares[i, k] = squares[k, i] = _inner(other, B, w[I], w[J], weighted)
                     held.append(B)
                 k += 1
-        return right, left, squares, raw
+        return right, left, squares
 
-    tiles = plan.tiles
-    for done, (tile, part) in enumerate(
+    tiles = list(enumerate(plan.tiles))
+    for done, ((_, tile), part) in enumerate(
         zip(tiles, ordered_map(work, tiles, workers), strict=True), start=1
     ):
-        right, left, squares, raw = part
+        right, left, squares = part
         a, b = (plan.blocks[i] for i in tile)
         P[:, b.fold, a.rows] += right
         q[:, :, a.fold, b.fold] += squares
         if tile[0] != tile[1]:
             P[:, a.fold, b.rows] += left
             q[:, :, b.fold, a.fold] += squares
-        if keep is not None:
-            keep.append(raw)
         if progress is not None:
             progress(done, len(tiles))
     return Moments(P, d, q, np.zeros((m, n)), c, fold, cross)

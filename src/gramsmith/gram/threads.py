@@ -17,6 +17,9 @@ Result = TypeVar("Result")
 class _SharedLimit:
     """One BLAS thread per tile while any sweep runs.
 
+    It is also wanted around small products between two sweeps: after a product on several threads
+    OpenBLAS lets them spin for a tenth of a second, on the cores that the tiles need.
+
     Limits of threadpoolctl are global to the process. Two overlapping sweeps with a limit each
     would restore each other's values and leave BLAS at one thread for good; counting the users
     of a single limit restores the original when the last one leaves.

@@ -84,6 +84,11 @@ class Kernel(BaseEstimator, SklearnKernel):
         """Return the kernel of every pair of two blocks, shape (n_a, n_b), as a new array."""
         raise NotDifferentiable(f"{type(self).__name__} defines no tile.")
 
+    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
+        """Write the tile into an array that the caller keeps, and return it."""
+        np.copyto(out, self.tile(a, b), casting="same_kind")
+        return out
+
     def diagonal(self, a: Embedding) -> Array:
         """Return the kernel of every sample with itself, shape (n_a,), in float64."""
         raise NotDifferentiable(f"{type(self).__name__} defines no diagonal.")
@@ -100,12 +105,7 @@ class Kernel(BaseEstimator, SklearnKernel):
     def scale_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
     ) -> tuple[Embedding, Embedding, Gradient]:
-        """Return what `tile_vjp` does, where only parameters are learned.
-
-        The derivatives by the blocks need to be right only in the sum over the samples of each
-        coordinate times its derivative, from which those by length scales follow; that may be half
-        the work.
-        """
+        """Return what `tile_vjp` does, with Σ_i z_ik dz_ik right but not dz: enough for scales."""
         return self.tile_vjp(a, b, W, K)
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
@@ -167,7 +167,7 @@ class Kernel(BaseEstimator, SklearnKernel):
     @classmethod
     @cache
     def _get_param_names(cls) -> list[str]:
-        # scikit-learn reads the signature each time, which is most of the time of a small task
+        # scikit-learn reads the signature each time, most of the time of a small task
         return list(super()._get_param_names())
 
     def children(self) -> dict[str, Kernel]:
@@ -393,7 +393,6 @@ def bracketed(kernel: Kernel, precedence: int) -> str:
 
 
 def _algebra() -> Any:
-    # The operators build the classes of `algebra`, which derive from Kernel: the one cycle here.
-    from gramsmith.kernels import algebra
+    from gramsmith.kernels import algebra  # derives its classes from Kernel: the one cycle here
 
     return algebra

@@ -70,6 +70,9 @@ class Composed(Kernel):
     def tile(self, a: Embedding, b: Embedding) -> Array:
         return self.kernel.tile(a, b)
 
+    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
+        return self.kernel.tile_into(a, b, out)
+
     def diagonal(self, a: Embedding) -> Array:
         return self.kernel.diagonal(a)
 

@@ -109,8 +109,8 @@ class SquaredEuclidean:
         # Some tile may need exact differences: of the rows before division, which rounds as well.
         return L, R, (moved, np.broadcast_to(1.0 / np.square(scale), moved.shape))
 
-    def negative_pair(self, a: Any, b: Any) -> Array:
-        """Return -s up to rounding, which may leave it a little above 0."""
+    def negative_pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
+        """Return -s up to rounding, which may leave it a little above 0; in `out` if it fits."""
         if sp.issparse(a[0]):
             G: Array = 2.0 * (a[0] @ b[0].T).toarray()
             G -= a[1][:, None]
@@ -122,7 +122,8 @@ class SquaredEuclidean:
             with np.errstate(over="ignore", invalid="ignore"):
                 D = cdist(Xa, Xb, "sqeuclidean", w=weight[0])
             return np.asarray(-D, dtype=L.dtype)
-        S: Array = L @ R.T
+        fits = out is not None and out.dtype == L.dtype
+        S: Array = np.matmul(L, R.T, out=out if fits else None)
         if a is b:
             np.fill_diagonal(S, 0.0)
         return self._exact_where_small(self.points(a), self.points(b), S, a is b)

@@ -68,6 +68,10 @@ class Gaussian(Radial):
         S = self.geometry.negative_pair(a, b)  # type: ignore[attr-defined]
         return np.asarray(np.exp(S, out=S))
 
+    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
+        S = self.geometry.negative_pair(a, b, out)  # type: ignore[attr-defined]
+        return np.asarray(np.exp(S, out=out))
+
     def is_square_of(self, other: Kernel) -> bool:
         return type(other) is type(self) and _is_half(np.square(self.scale), np.square(other.scale))
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.gram import Gram
+from gramsmith.gram.threads import one_blas_thread
 from gramsmith.kernels import Kernel
 from gramsmith.kernels.embedding import add, add_named
 from gramsmith.measures import Measure
@@ -74,14 +75,14 @@ class MeasureObjective:
 
     def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
         """Return the measure of a kernel and its derivatives."""
-        G = self._gram(kernel)
-        moments = G.moments(self.target, keep=True)
-        with warnings.catch_warnings():
+        with one_blas_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstantKernelWarning)
+            G = self._gram(kernel)
+            moments = G.moments(self.target, keep=True)
             value, adjoint = self.measure.value_and_adjoint(moments, self.target)
-        if not np.isfinite(value):
-            return value, {}
-        return value, G.pullback(adjoint, self.target, moments, inputs=False)[0].parameters
+            if not np.isfinite(value):
+                return value, {}
+            return value, G.pullback(adjoint, self.target, moments, inputs=False)[0].parameters
 
 
 @dataclass

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.evaluation.result import Advice, Evaluation
-from gramsmith.gram.threads import count_workers
+from gramsmith.gram.threads import count_workers, one_blas_thread
 from gramsmith.kernels import Gaussian, Precomputed
 from gramsmith.selection import contest
 from gramsmith.selection.candidates import Candidate
@@ -78,6 +78,10 @@ class Search:
 
     def run(self) -> Search:
         """Do everything up to the choice of the winner."""
+        with one_blas_thread():  # all heavy steps have threads of their own
+            return self._run()
+
+    def _run(self) -> Search:
         limit = self.max_samples or self.judge.n
         self.checks = self._check(self.judge.sample(min(CHECK_ROWS, limit)))
         self.report("check", 1, 1, f"{len(self.candidates)} kernels")
