@@ -6,10 +6,12 @@ import scipy.sparse as sp
 
 import gramsmith as gs
 from gramsmith.selection.candidates import (
+    Candidate,
     coded_candidates,
     default_candidates,
     median_distances,
     named_candidates,
+    simplicity,
 )
 
 
@@ -98,3 +100,11 @@ def test_user_kernel_is_not_shared(X):
 
 def test_identical_rows_have_a_distance():
     assert median_distances(np.ones((5, 2))) == (1.0, 1.0)
+
+
+def test_simple_families_come_before_rich_ones():
+    families = ["linear", "polynomial, categories", "view 2: gaussian", "matern", "learned"]
+    places = [simplicity(Candidate("c", gs.Linear(), family)) for family in families]
+    assert places == sorted(places)
+    assert len(set(places)) == 5
+    assert simplicity(Candidate("c", gs.Linear(), "mine")) == places[2]

@@ -97,3 +97,12 @@ def test_landmark_contest_is_resumed(rng, monkeypatch):
     assert again.order == first.order
     for i, result in first.results.items():
         assert again.results[i].loss == result.loss
+
+
+def test_simplest_wins_where_many_samples_leave_a_tie(rng, monkeypatch):
+    X = rng.normal(size=(300, 3))
+    y = (X.sum(axis=1) + 0.5 * rng.normal(size=300) > 0).astype(int)
+    monkeypatch.setattr(search, "EXACT_ROWS", 100)
+    found = hunt(X, y)
+    assert found.candidates[found.order[0]].family == "linear"
+    assert len(found.tied) > 1

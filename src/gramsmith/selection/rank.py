@@ -222,7 +222,9 @@ def plan_ranking(
         machine = "support vector classifier" if exact else "kernel ridge classifier on landmarks"
     else:
         machine = "kernel ridge regression" if exact else "kernel ridge regression on landmarks"
-    held = 3 * n**2 if exact else 4 * search.LANDMARKS**2 + n * max(int(p), 1)
+    # exact: a few Gram matrices; else kernel blocks of two machines in the contest, and the table
+    blocks = 8 * min(n, search.FINAL_ROWS) * search.LANDMARKS
+    held = 3 * n**2 if exact else blocks + 2 * n * max(int(p), 1)
     unit = 1e-8 * rows * 300**2 * len(candidates) / 40
     return RankingPlan(
         n_samples=n,
@@ -232,7 +234,7 @@ def plan_ranking(
         n_screened=min(n, search.SCREEN_ROWS, max_samples or n),
         machine=machine,
         memory_mib=8.0 * max(held, 10 * search.CONTEST_ROWS**2) / 2**20 + 200.0,
-        seconds=1.0 + unit / 10 + n * 1e-4,
+        seconds=1.0 + unit / 10 + n * 1e-4 + (0.0 if exact else 8.0),
     )
 
 

@@ -14,7 +14,7 @@ from gramsmith.evaluation.result import Advice, Evaluation
 from gramsmith.gram.threads import count_workers, one_blas_thread
 from gramsmith.kernels import Gaussian, Precomputed
 from gramsmith.selection import contest
-from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.candidates import Candidate, simplicity
 from gramsmith.selection.contest import Result, result_from_plain, result_to_plain
 from gramsmith.selection.judge import Judge
 from gramsmith.selection.learned import LEARN_TWICE, learn_diagonal
@@ -202,6 +202,9 @@ class Search:
         """Return whether a candidate was checked on as many rows as any."""
         return self.checks[i].rows == max(check.rows for check in self.checks)
 
+    def _beaten_by_an_error(self, i: int, best: Result) -> bool:
+        return contest.beaten(self.results[i], best, self.judge, errors=1.0)
+
     def _short_list(self) -> list[int]:
         """Return the candidates worth a contest: favourites of the measures and of the check."""
         squared, loss = (
@@ -363,23 +366,29 @@ class Search:
         """Return all candidates from best to worst, and those tied with the best.
 
         Of those that the contest cannot tell from the least loss, the order also minds the squared
-        error of the check: it varies smoothly where counts of errors jump.
+        error of the check: it varies smoothly where counts of errors jump. Where samples are many
+        and the error bars narrow, the simplest kernel within one of them comes first.
         """
 
         def key(i: int) -> tuple[int, float, float]:
             result, check = self.results.get(i), self.checks[i]
             if result is None:
                 return 2 if self._seen_in_full(i) else 3, check.loss, check.squared
+            if i in close:
+                return -1, simplicity(self.candidates[i]), result.loss
             if i not in tied:
                 return 1, result.loss, check.squared
             return 0, result.loss + weight * check.squared, check.squared
 
         tied: set[int] = set()
+        close: set[int] = set()
         smooth = self.judge.task == "classification" and self.judge.plain
         weight = SQUARED_WEIGHT if smooth else 0.0
         if self.results:
             least = min(self.results, key=lambda i: (self.results[i].loss, self.checks[i].squared))
             best = self.results[least]
             tied = {i for i, r in self.results.items() if not contest.beaten(r, best, self.judge)}
+            if self.on_landmarks:
+                close = {i for i in tied if not self._beaten_by_an_error(i, best)}
         order = sorted(range(len(self.candidates)), key=key)
         return order, tied or {order[0]}
