@@ -93,3 +93,12 @@ def test_regression_loss():
 def test_three_classes_have_a_column_each():
     judge = Judge("classification", np.array([0, 1, 2]), np.array(list("abc")))
     assert judge.codes.tolist() == [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]
+
+
+def test_no_mistake_is_no_certainty():
+    judge = Judge("classification", np.arange(100) % 2, np.array([0, 1]))
+    none, some = np.zeros(100), np.repeat([1.0, 0.0], [20, 80])
+    assert 0.0 < judge.standard_error(none) < 0.01
+    assert judge.standard_error(some) == pytest.approx(0.04, rel=0.02)
+    values = Judge("regression", np.arange(4.0))
+    assert values.standard_error(np.array([1.0, 3.0, 1.0, 3.0])) == pytest.approx(0.5)

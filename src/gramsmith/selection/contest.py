@@ -268,7 +268,7 @@ def _result(
     folds = np.array([judge.loss(F[best][a:b], where[a:b], cuts[best]) for a, b in pieces])
     if judge.plain:
         each = judge.losses(F[best], where)
-        error = float(each.std() / np.sqrt(len(each)))
+        error = judge.standard_error(each)
     else:
         error = float(folds.std(ddof=1) / np.sqrt(len(folds))) if len(folds) > 1 else np.inf
     return Result(

@@ -151,6 +151,14 @@ class Judge:
         wrong = (f > 0) != (y == 1) if f.ndim == 1 else f.argmax(axis=1) != y
         return np.asarray(wrong, dtype=float)
 
+    def standard_error(self, each: Array) -> float:
+        """Return the standard error of the mean of `losses`; above zero even if none is wrong."""
+        n = len(each)
+        if self.task == "regression":
+            return float(each.std() / np.sqrt(n))
+        share = (float(each.sum()) + 0.5) / (n + 1.0)
+        return float(np.sqrt(share * (1.0 - share) / n))
+
     def loss(self, f: Array, rows: Array, threshold: float = 0.0) -> float:
         """Return the loss of decision values: lower is better, whatever the score."""
         if self.plain and threshold == 0.0:

@@ -299,7 +299,8 @@ class Search:
             gap = own - other
             error = float(gap.std() / np.sqrt(max(len(gap), 1)))
             loss = found[best].loss + float(gap.mean()) + DOUBT * error
-            found[i] = replace(found[i], loss=max(loss, 0.0))
+            sure = max(found[i].error, error)
+            found[i] = replace(found[i], loss=max(loss, 0.0), error=sure)
         return found
 
     def _enter(

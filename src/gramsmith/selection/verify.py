@@ -224,7 +224,7 @@ def _summary(
     each = judge.losses(flat[best], rows[tested])
     return Check(
         loss=float(np.mean(losses)),
-        error=float(each.std() / np.sqrt(len(each))),
+        error=judge.standard_error(each),
         squared=float(squared[best]),
         alpha=float(ALPHAS[best]),
         spread=spread,
