@@ -119,6 +119,7 @@ class _Shift(Generic[Item, Result]):
         self._done: dict[int, tuple[bool, Any]] = {}
         self._taken = self._given = 0
         self._over = False
+        self._caller = threading.get_ident()
 
     def _take(self) -> tuple[int, Item] | None:
         """Return the next item, or None if there is none to begin now; the lock is held."""
@@ -136,7 +137,10 @@ class _Shift(Generic[Item, Result]):
     def _work(self, number: int, item: Item) -> None:
         try:
             result: tuple[bool, Any] = (True, self._function(item))
-        except Exception as error:
+        except BaseException as error:
+            # an interrupt of the caller is not put off until its turn
+            if not isinstance(error, Exception) and threading.get_ident() == self._caller:
+                raise
             result = (False, error)
         with self._news:
             self._done[number] = result
