@@ -280,3 +280,22 @@ def test_other_refusals(X):
     _, adjoint = get_measure("kta").value_and_adjoint(moments, goal)
     with pytest.raises(TypeError, match="RankOne, which has none"):
         other.pullback(adjoint, goal, moments)
+
+
+def test_one_far_sample_is_no_variety(rng):
+    """In float32 a kernel that is nearly constant but for one sample keeps its digits."""
+    X = rng.normal(size=(400, 2))
+    X[0] = 2000.0
+    y = (X[:, 0] > 0).astype(int)
+    double, single = (
+        gs.cka(Gram(gs.Gaussian(100.0), X, dtype=dtype), y, debiased=True)
+        for dtype in (np.float64, np.float32)
+    )
+    assert single == pytest.approx(double, rel=0.1)  # a third less without the pivot
+
+
+def test_blocks_of_folds_fit_the_budget(rng):
+    X, y = rng.normal(size=(1500, 2)), np.arange(1500) % 2
+    G = Gram(gs.Gaussian(1.0), X, memory=10, n_jobs=1)
+    with pytest.raises(MemoryError, match="memory budget"):
+        G.moments(make_target(y), fold=np.arange(1500) // 750)

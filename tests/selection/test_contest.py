@@ -1,5 +1,7 @@
 """The contest: paths of machines on shared Gram matrices."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
@@ -7,6 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
+import gramsmith as gs
 from gramsmith.selection import contest
 from gramsmith.selection.judge import Judge
 
@@ -101,3 +104,20 @@ def test_class_missing_from_a_training_fold(rng):
     )
     assert result.held_out.shape == (40, 3)
     assert result.loss < 0.3
+
+
+def test_filters_of_warnings_are_left_as_they_were(rng):
+    X = rng.normal(size=(500, 3))
+    y = (X[:, 0] > 0).astype(int)
+    before = list(warnings.filters)
+    for _ in range(3):
+        gs.rank_kernels(X, y, [gs.Gaussian(1.0), gs.Gaussian(2.0), gs.Linear()], n_jobs=4)
+        assert list(warnings.filters) == before
+
+
+def test_a_class_without_weight_is_no_class(rng):
+    X, y = rng.normal(size=(90, 2)), np.arange(90) % 3
+    w = np.where(y == 2, 0.0, 1.0)
+    model = gs.rank_kernels(X, y, [gs.Gaussian(1.0)], sample_weight=w).best_estimator
+    assert set(model.predict(X)) <= {0, 1}
+    assert model.predict_proba(X).shape == (90, 2)

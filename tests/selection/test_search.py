@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import ShuffleSplit
 
 import gramsmith as gs
 from gramsmith.selection import search
@@ -106,3 +107,48 @@ def test_simplest_wins_where_many_samples_leave_a_tie(rng, monkeypatch):
     found = hunt(X, y)
     assert found.candidates[found.order[0]].family == "linear"
     assert len(found.tied) > 1
+
+
+@pytest.fixture
+def sorted_product(rng):
+    X = rng.normal(size=(240, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    order = np.argsort(y, kind="stable")
+    return X[order], y[order]
+
+
+def test_sorted_classes_leave_no_fold_undefined(sorted_product, monkeypatch):
+    monkeypatch.setattr(search, "EXACT_ROWS", 100)
+    X, y = sorted_product
+    ranking = gs.rank_kernels(X, y, [gs.Gaussian(1.0), gs.Linear()], scoring="roc_auc")
+    first, second = ranking.records
+    assert first["kernel"].startswith("Gaussian")
+    assert not second["tied"]
+    assert np.isfinite([first["score_error"], second["score_error"]]).all()
+
+
+def test_rows_never_tested_have_no_say(sorted_product, monkeypatch):
+    monkeypatch.setattr(search, "EXACT_ROWS", 100)
+    X, y = sorted_product
+    splitter = ShuffleSplit(1, test_size=0.3)  # without a seed: other rows each time
+    ranking = gs.rank_kernels(X, y, [gs.Gaussian(1.0), gs.Linear()], cv=splitter)
+    assert ranking.records[0]["score"] > 0.85
+    assert ranking.best_estimator.predict_proba(X).shape == (240, 2)
+
+
+def test_groups_and_weights_on_landmarks(sorted_product, monkeypatch):
+    monkeypatch.setattr(search, "EXACT_ROWS", 100)
+    X, y = sorted_product
+    w = np.ones(240)
+    w[:60] = 0.0
+    options = {"groups": np.arange(240) // 4, "scoring": "balanced_accuracy"}
+    for option in (options, {"sample_weight": w}):
+        ranking = gs.rank_kernels(X, y, [gs.Gaussian(1.0), gs.Linear()], **option)
+        assert ranking.records[0]["score"] > 0.8
+        assert ranking.best_estimator.predict_proba(X).sum() == pytest.approx(240)
+
+
+def test_few_rows_teach_no_weights(rng):
+    X = rng.normal(size=(20, 2))
+    found = hunt(X, (X[:, 0] > 0).astype(int))  # warnings are errors
+    assert all(candidate.family != "learned" for candidate in found.candidates)

@@ -102,3 +102,24 @@ def test_few_candidates_or_rows_are_not_halved(rng):
         default_candidates(X), Samples((X,)), judge, rows=np.arange(60)
     )
     assert {check.rows for check in checks} == {60}
+
+
+def test_class_weights_do_not_let_samples_vouch_for_themselves(rng):
+    X, y = rng.normal(size=(300, 4)), (rng.random(300) < 0.1).astype(int)  # nothing to learn
+    for weight in (None, "balanced"):
+        judge = Judge("classification", y, np.array([0, 1]), class_weight=weight)
+        candidate = Candidate("narrow", gs.Gaussian(0.5), "g")
+        check = check_candidates([candidate], Samples((X,)), judge, keep=True)[0]
+        assert check.alpha == verify.ALPHAS[-1]
+
+
+def test_values_are_told_fold_by_fold(rng):
+    X = rng.normal(size=(60, 2))
+    y = np.sort((X[:, 0] > 0).astype(int))  # one class after the other
+    judge = Judge("classification", y, np.array([0, 1]))
+    candidate = Candidate("g", gs.Gaussian(1.0), "g")
+    check = check_candidates([candidate], Samples((X,)), judge, keep=True)[0]
+    assert sorted(check.tested) == list(range(60))
+    assert check.values.shape == (60,)
+    for piece in np.split(check.tested, np.cumsum(check.pieces)[:-1]):
+        assert set(y[piece]) == {0, 1}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import gramsmith as gs
 from gramsmith.solvers import RidgePath
 from gramsmith.solvers.landmarks import inverse_root, landmark_path
 
@@ -59,3 +60,21 @@ def test_inverse_root_of_singular_and_indefinite():
     np.testing.assert_allclose(np.ones((1, 3)) @ R @ R.T @ np.ones((3, 1)), 1.0, atol=1e-6)
     R = inverse_root(np.diag([1.0, -1.0]))
     assert np.isfinite(R).all()
+
+
+def test_class_weights_leave_whole_samples_out(rng):
+    """Against refitting without the sample, when weights are factors and when repetitions."""
+    X = rng.normal(size=(30, 2))
+    Y = np.sin(X[:, :1])
+    w = rng.integers(1, 4, size=30).astype(float)
+    K = gs.Gaussian(1.0)(X)
+    alpha = 0.3
+    path = landmark_path(K, lambda: [(slice(None), K)], Y, w)
+    factors = path.loo_residuals(K, Y, np.array([alpha]), w, np.ones(30))[0]
+    copies = path.loo_residuals(K, Y, np.array([alpha]), w)[0]
+    for i in range(5):
+        for less, got in ((w[i], factors), (1.0, copies)):
+            rest = w.copy()
+            rest[i] -= less
+            coef, intercept = landmark_path(K, lambda: [(slice(None), K)], Y, rest).solve(alpha)
+            assert got[i, 0] == pytest.approx(float((Y[i] - K[i] @ coef - intercept)[0]), abs=1e-6)

@@ -307,6 +307,7 @@ class Gram:
         keep: bool,
     ) -> Moments:
         plan = self.plan(fold)
+        self._check_budget(plan)
         tiles: sweep.Tiles | None = None
         if keep and members is self._members and not fold.any():
             size = plan.entries * np.dtype(self.dtype).itemsize * len(self.kernels)

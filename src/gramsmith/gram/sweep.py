@@ -27,14 +27,14 @@ Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
 Tiles = list[list[Array]]
 
-ALIKE = 0.1  # deviation over mean below which the values of a kernel are nearly constant
+ALIKE = 0.2  # quartile distance over median below which values are nearly constant
 
 
 def pivots(members: Sequence[Member], plan: Plan) -> Array:
-    """Return the mean of the first corner of every kernel, or 0 where its values differ enough.
+    """Return the median of the first corner of every kernel, or 0 where its values differ enough.
 
-    Centring costs digits only where the values are nearly constant, and a pivot is a pass over
-    every tile. Anything near the mean will do.
+    Centring costs digits only where most values are nearly the same, and a pivot is a pass over
+    every tile. Quartiles, because one sample far from all others is no variety.
     """
     rows = plan.blocks[0].rows
     plan = Plan((Block(slice(rows.start, min(rows.stop, rows.start + 128)), 0),))
@@ -42,9 +42,9 @@ def pivots(members: Sequence[Member], plan: Plan) -> Array:
     for member in members:
         for K in member.tiles(plan, (0, 0)):
             # debiased measures do not see the diagonal, which may be all that differs
-            values = K[~np.eye(len(K), dtype=bool)] if len(K) > 1 else K
-            mean = float(values.mean(dtype=np.float64))
-            first.append(mean if float(values.std(dtype=np.float64)) < ALIKE * abs(mean) else 0.0)
+            values = K[~np.eye(len(K), dtype=bool)] if len(K) > 1 else K.ravel()
+            low, middle, high = np.quantile(values[:: 1 + len(values) // 4000], (0.25, 0.5, 0.75))
+            first.append(float(middle) if high - low < ALIKE * abs(middle) else 0.0)
     return np.array(first)
 
 

@@ -103,7 +103,8 @@ def ordered_map(
             # On an error or an interrupt: what has not begun is dropped.
             shift.stop()
             for helper in helpers:
-                helper.join()
+                if helper.ident is not None:  # else it was never started
+                    helper.join()
 
 
 class _Shift(Generic[Item, Result]):

@@ -71,6 +71,9 @@ def svc_path(judge: Judge) -> Path:
     """Return the machine of classification: one support vector classifier per C."""
 
     def run(K: Array, rows: Array, K_test: Array, Cs: Array) -> Array:
+        counts = judge.weights[rows] > 0  # a row of no weight is no row
+        if not counts.all():
+            K, K_test, rows = K[np.ix_(counts, counts)], K_test[:, counts], rows[counts]
         y, w = judge.y[rows], judge.weights[rows]
         classes = 2 if judge.classes is None else len(judge.classes)
         seen = np.unique(y[w > 0])
@@ -137,11 +140,9 @@ def solve_ridge(K: Array, Y: Array, w: Array, alpha: float) -> tuple[Array, Arra
 
 
 def _quietly(machine: Any, K: Array, y: Array, w: Array) -> Any:
-    # the contest only compares; the winner is fitted to convergence, and warns
+    # the contest only compares; the winner is fitted to convergence, and warns; see `compete`
     # and its matrices were checked when they were made
-    unchecked = config_context(assume_finite=True, skip_parameter_validation=True)
-    with warnings.catch_warnings(), unchecked:
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with config_context(assume_finite=True, skip_parameter_validation=True):
         return machine.fit(K, y, None if np.all(w == 1.0) else w)
 
 
@@ -194,8 +195,14 @@ def compete(
             parts.append(path(block, rows[train], cross, values))
         return np.concatenate(parts, axis=1)
 
+    def run_all(tasks: list[tuple[int, Array]]) -> list[Array | None]:
+        # filters of warnings belong to the whole process: they are set here, never in a thread
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return list(ordered_map(run, tasks, workers))
+
     found: list[Result | None] = []
-    for i, F in enumerate(ordered_map(run, list(enumerate(starts)), workers)):
+    for i, F in enumerate(run_all(list(enumerate(starts)))):
         found.append(
             None if F is None else _result(machine, starts[i], F, judge, rows, tested, splits)
         )
@@ -205,7 +212,7 @@ def compete(
     if not len(starts) or len(starts[0]) < 2:
         return found
     tasks = [(i, _finer(found[i], starts[i])) for i in left]  # type: ignore[arg-type]
-    for (i, values), F in zip(tasks, ordered_map(run, tasks, workers), strict=True):
+    for (i, values), F in zip(tasks, run_all(tasks), strict=True):
         if F is not None:
             finer = _result(machine, values, F, judge, rows, tested, splits)
             found[i] = _better(found[i], finer)  # type: ignore[arg-type]
@@ -235,7 +242,7 @@ def beaten(result: Result, best: Result, judge: Judge, errors: float = 2.0) -> b
     if result is best or result.loss <= best.loss:
         return False
     gap, spread = difference(result, best, judge)
-    return bool(gap > errors * spread)
+    return not gap <= errors * spread  # nor if nobody knows the noise
 
 
 def difference(a: Result, b: Result, judge: Judge) -> tuple[float, float]:
@@ -244,6 +251,7 @@ def difference(a: Result, b: Result, judge: Judge) -> tuple[float, float]:
         d = judge.losses(a.held_out, a.tested) - judge.losses(b.held_out, b.tested)
         return a.loss - b.loss, float(d.std() / np.sqrt(len(d)))
     d = a.folds - b.folds
+    d = d[np.isfinite(d)]  # a score may be undefined in a fold
     return a.loss - b.loss, float(d.std(ddof=1) / np.sqrt(len(d))) if len(d) > 1 else np.inf
 
 
@@ -270,7 +278,8 @@ def _result(
         each = judge.losses(F[best], where)
         error = judge.standard_error(each)
     else:
-        error = float(folds.std(ddof=1) / np.sqrt(len(folds))) if len(folds) > 1 else np.inf
+        known = folds[np.isfinite(folds)]
+        error = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else np.inf
     return Result(
         machine=machine,
         parameter=float(values[best]),
@@ -295,10 +304,10 @@ def from_check(check: Check, judge: Judge, rows: Array) -> Result:
     rows : int array
         The samples of the check.
     """
-    everyone = np.arange(len(rows))
-    parts = [(everyone[:0], part) for part in np.array_split(everyone, min(5, len(rows)))]
+    pieces = np.split(check.tested, np.cumsum(check.pieces)[:-1])
+    parts = [(check.tested[:0], piece) for piece in pieces]
     values = np.array([check.alpha])
-    return _result("landmarks", values, check.values[None], judge, rows, everyone, parts)
+    return _result("landmarks", values, check.values[None], judge, rows, check.tested, parts)
 
 
 def _better(coarse: Result, fine: Result) -> Result:

@@ -151,6 +151,11 @@ class Judge:
         wrong = (f > 0) != (y == 1) if f.ndim == 1 else f.argmax(axis=1) != y
         return np.asarray(wrong, dtype=float)
 
+    @property
+    def copies(self) -> Array:
+        """How many samples every row stands for; a class weight is no repetition."""
+        return np.ones(self.n) if self.w is None else self.w
+
     def standard_error(self, each: Array) -> float:
         """Return the standard error of the mean of `losses`; above zero even if none is wrong."""
         n = len(each)
@@ -162,13 +167,13 @@ class Judge:
     def loss(self, f: Array, rows: Array, threshold: float = 0.0) -> float:
         """Return the loss of decision values: lower is better, whatever the score."""
         if self.plain and threshold == 0.0:
-            w = None if self.w is None else self.w[rows]
+            w = None if self.w is None or not self.w[rows].any() else self.w[rows]
             return float(np.average(self.losses(f, rows), weights=w))
         if self.task == "regression":
             return -float(self._scorer(_ToldValues(), f, self.y[rows]))
         told = _Told(self.classes, threshold)
         if self._scorer is None:
-            w = None if self.w is None else self.w[rows]
+            w = None if self.w is None or not self.w[rows].any() else self.w[rows]
             return float(np.average(told.predict(f) != self.labels[rows], weights=w))
         return -float(self._scorer(told, f, self.labels[rows]))
 

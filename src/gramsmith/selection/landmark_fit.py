@@ -58,7 +58,7 @@ def fit_on_landmarks(machine: Any, candidate: Candidate, samples: Samples, judge
     total = np.zeros(len(alphas))
     for rows, K in blocks():
         one = np.ones(len(K)) if w is None else w[rows]
-        R = path.loo_residuals(K, Y[rows], alphas, None if w is None else one)
+        R = path.loo_residuals(K, Y[rows], alphas, None if w is None else one, judge.copies[rows])
         total += np.einsum("arq,r->a", R * R, one)
     best = int(np.argmin(total))
     coefficients, intercept = path.solve(float(alphas[best]))
@@ -66,7 +66,7 @@ def fit_on_landmarks(machine: Any, candidate: Candidate, samples: Samples, judge
     machine.alpha_ = float(alphas[best])
     machine.alphas_ = alphas
     machine.loo_errors_ = total / (path.total * Y.shape[1])
-    if judge.classes is not None:
+    if judge.classes is not None and judge.exchangeable:
         _set_scale(machine, candidate, samples, judge, chosen, path, float(alphas[best]))
     return machine
 
@@ -86,7 +86,7 @@ def _set_scale(
     for part in np.array_split(rows, -(-len(rows) // BLOCK)):
         _, K = next(iter(samples.blocks([candidate], part, chosen)))
         w = None if np.all(judge.weights == 1.0) else judge.weights[part]
-        R = path.loo_residuals(K, judge.codes[part], np.array([alpha]), w)
+        R = path.loo_residuals(K, judge.codes[part], np.array([alpha]), w, judge.copies[part])
         parts.append(judge.codes[part] - R[0])
     F = np.concatenate(parts)
     f = F[:, 0] if F.shape[1] == 1 else F

@@ -18,8 +18,10 @@ from gramsmith.machines import KernelRidgeClassifier, KernelRidgeRegressor
 from gramsmith.machines.svm import KernelSVC, KernelSVR
 from gramsmith.selection import search
 from gramsmith.selection.candidates import named_candidates
+from gramsmith.selection.contest import Result
 from gramsmith.selection.encoding import TableEncoder
 from gramsmith.selection.inputs import Inputs, read_inputs
+from gramsmith.selection.judge import Judge
 from gramsmith.selection.landmark_fit import fit_at_once, fit_on_landmarks
 from gramsmith.selection.ranking import KernelRanking
 from gramsmith.selection.samples import Samples
@@ -271,10 +273,12 @@ def _fit_winner(hunt: Search, inputs: Inputs, X: Any) -> Any:
     else:
         machine.fit(samples, judge.labels, sample_weight=judge.w)
     result = hunt.results.get(best)
-    if judge.classes is not None and result is not None and isinstance(machine, KernelSVC):
-        where = result.tested
-        w = None if judge.w is None else judge.w[where]
-        machine.calibrate(result.held_out - result.threshold, judge.labels[where], w)
+    if judge.classes is not None and result is not None and not hasattr(machine, "predict_proba"):
+        own = "landmarks" if isinstance(machine, KernelRidgeClassifier) else "svc"
+        if own == "landmarks" == result.machine:
+            machine.intercept_ = machine.intercept_ - result.threshold
+        if own == result.machine:  # decision values of another machine have other units
+            _calibrate(machine, judge, result)
     if candidate.view >= len(inputs.encoders):
         return machine
     steps: list[tuple[str, Any]] = []
@@ -284,6 +288,18 @@ def _fit_winner(hunt: Search, inputs: Inputs, X: Any) -> Any:
     if encoder is not None:
         steps.append(("encode", encoder))
     return Pipeline([*steps, ("model", machine)]) if steps else machine
+
+
+def _calibrate(machine: Any, judge: Judge, result: Result) -> None:
+    """Fit the probabilities to the decision values of samples left out in the contest."""
+    f, where = result.held_out - result.threshold, result.tested
+    if judge.w is not None:  # rows of no weight are no rows, and may be all there are of a class
+        f, where = f[judge.w[where] > 0], where[judge.w[where] > 0]
+    left = np.isin(np.asarray(judge.classes), machine.classes_)
+    if f.ndim == 2 and not left.all():
+        f = f[:, left]
+        f = f[:, 1] - f[:, 0] if f.shape[1] == 2 else f
+    machine.calibrate(f, judge.labels[where], None if judge.w is None else judge.w[where])
 
 
 def _machine(hunt: Search, best: int) -> Any:

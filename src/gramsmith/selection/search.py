@@ -28,6 +28,7 @@ Progress = Callable[[str, int, int, str], Any]
 SCREEN_ROWS = 800  # the measures settle early
 CHECK_ROWS = 5000  # rows of the first check of all candidates
 CONTEST_ROWS = 1200  # rows on which machines compete
+FRESH = 10  # rows, at least, on which learned kernels are tried
 DOUBT = 2.0  # errors by which learned kernels, picked from many, must prove their gain
 SQUARED_WEIGHT = 0.1  # of the squared error beside the share of errors, among the tied
 EXACT_ROWS = 6000  # beyond this, machines rest on landmarks instead of all samples
@@ -158,6 +159,8 @@ class Search:
             return
         shapes, self.learned_rows = learned
         rows = self.judge.sample(min(CHECK_ROWS, self.max_samples or self.judge.n))
+        if np.count_nonzero(~np.isin(rows, self.learned_rows)) < FRESH:
+            return  # too few to prove a gain on
         _, *others = self._credit([source, *(w.candidate(1.0) for w in shapes)], rows, best)
         found = [(shape.candidate(1.0), check) for shape, check in zip(shapes, others, strict=True)]
         # the widths of the better shapes: alignment likes wide kernels

@@ -21,6 +21,7 @@ from gramsmith.selection.samples import Samples
 from gramsmith.solvers.landmarks import LandmarkPath, landmark_path
 
 Array = npt.NDArray[Any]
+Splits = Sequence[tuple[Array, Array]]
 
 # Regularisers per sample, in units of the variance of the features.
 ALPHAS = 10.0 ** np.arange(-8.0, 1.5, 0.5)
@@ -49,8 +50,12 @@ class Check:
         The number of samples behind it.
     each, wrong : arrays of shape (rows,)
         Squared error and loss of every sample; empty unless asked for.
-    values : array of shape (rows,) or (rows, C)
-        Its held-out decision values or predictions; empty unless asked for.
+    values : array of shape (m,) or (m, C)
+        Held-out decision values or predictions, fold by fold; empty unless asked for.
+    tested : int array of shape (m,)
+        The positions within rows they belong to.
+    pieces : tuple of int
+        How many belong to each fold.
     """
 
     loss: float
@@ -62,6 +67,8 @@ class Check:
     each: Array = field(default_factory=lambda: np.empty(0), repr=False)
     wrong: Array = field(default_factory=lambda: np.empty(0), repr=False)
     values: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    tested: Array = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)
+    pieces: tuple[int, ...] = field(default=(), repr=False)
 
     def plain(self) -> dict[str, float]:
         """Return the numbers, without the samples."""
@@ -109,10 +116,12 @@ def check_candidates(
     rng = np.random.default_rng([judge.seed, 1])
     chosen = np.sort(rng.permutation(len(rows))[:m])
     promises = samples.promises(candidates, rows, rows[chosen])
+    # once for all candidates: a splitter of the user may give others each time
+    splits = judge.splits(rows, 5) if keep or not judge.exchangeable else []
 
     def one(item: tuple[int, Callable[[], Array]]) -> tuple[int, Check]:
         i, block = item
-        return i, _check(block(), chosen, judge, rows, keep)
+        return i, _check(block(), chosen, judge, rows, splits, keep)
 
     found = dict(ordered_map(one, promises, workers if len(rows) * m > SERIAL else 1))
     return [found[i] for i in range(len(candidates))]
@@ -173,7 +182,7 @@ def promising(candidates: Sequence[Candidate], checks: Sequence[Check]) -> list[
     return sorted(chosen)
 
 
-def _check(K: Array, chosen: Array, judge: Judge, rows: Array, keep: bool) -> Check:
+def _check(K: Array, chosen: Array, judge: Judge, rows: Array, splits: Splits, keep: bool) -> Check:
     Y, w = judge.codes[rows], judge.weights[rows]
     unit = bool(np.all(w == 1.0))
     K_mm = K[chosen]
@@ -181,11 +190,13 @@ def _check(K: Array, chosen: Array, judge: Judge, rows: Array, keep: bool) -> Ch
     alphas = ALPHAS * spread * float(w.sum())
     if judge.exchangeable:
         path = _path(K, K_mm, Y, None if unit else w)
-        F = Y - path.loo_residuals(K, Y, alphas, None if unit else w)
-        tested = np.arange(len(rows))
+        F = Y - path.loo_residuals(K, Y, alphas, None if unit else w, judge.copies[rows])
+        # left out one by one; for the spread of a score they are told fold by fold
+        parts = [test for _, test in splits] if keep else [np.arange(len(rows))]
+        F = F[:, np.concatenate(parts)] if keep else F
     else:
-        F, tested = _folded(K, K_mm, Y, w, alphas, judge, rows)
-    return _summary(F, tested, judge, rows, Y, w, spread, keep)
+        F, parts = _folded(K, K_mm, Y, w, alphas, splits)
+    return _summary(F, parts, judge, rows, Y, w, spread, keep)
 
 
 def _path(K: Array, K_mm: Array, Y: Array, w: Array | None) -> LandmarkPath:
@@ -193,20 +204,20 @@ def _path(K: Array, K_mm: Array, Y: Array, w: Array | None) -> LandmarkPath:
 
 
 def _folded(
-    K: Array, K_mm: Array, Y: Array, w: Array, alphas: Array, judge: Judge, rows: Array
-) -> tuple[Array, Array]:
+    K: Array, K_mm: Array, Y: Array, w: Array, alphas: Array, splits: Splits
+) -> tuple[Array, list[Array]]:
     parts, tested = [], []
-    for train, test in judge.splits(rows, 5):
+    for train, test in splits:
         path = _path(K[train], K_mm, Y[train], w[train])
         solved = [path.solve(alpha * w[train].sum() / w.sum()) for alpha in alphas]
         parts.append(np.stack([K[test] @ coef + b for coef, b in solved]))
         tested.append(test)
-    return np.concatenate(parts, axis=1), np.concatenate(tested)
+    return np.concatenate(parts, axis=1), tested
 
 
 def _summary(
     F: Array,
-    tested: Array,
+    parts: Sequence[Array],
     judge: Judge,
     rows: Array,
     Y: Array,
@@ -214,6 +225,7 @@ def _summary(
     spread: float,
     keep: bool,
 ) -> Check:
+    tested = np.concatenate(parts)
     bounded = F if judge.task == "regression" else np.clip(F, -1.0, 1.0)
     error = ((bounded - Y[tested]) ** 2).mean(axis=2)
     squared = np.average(error, axis=1, weights=w[tested])
@@ -231,12 +243,14 @@ def _summary(
         rows=len(rows),
         each=_scattered(error[best], tested, len(rows)) if keep else np.empty(0),
         wrong=_scattered(each, tested, len(rows)) if keep else np.empty(0),
-        values=_scattered(flat[best], tested, len(rows)) if keep else np.empty(0),
+        values=flat[best] if keep else np.empty(0),
+        tested=tested if keep else np.empty(0, dtype=int),
+        pieces=tuple(len(part) for part in parts) if keep else (),
     )
 
 
 def _scattered(values: Array, tested: Array, n: int) -> Array:
     """Return values by row; rows that were never tested count as average."""
-    out = np.full((n, *values.shape[1:]), values.mean(axis=0))
+    out = np.full(n, values.mean())
     out[tested] = values
     return out

@@ -66,7 +66,14 @@ class LandmarkPath:
         weights = self.vectors @ (self.moment / (self.values + alpha)[:, None])
         return self.root @ weights, self.mean - self.centre @ weights
 
-    def loo_residuals(self, K: Array, Y: Array, alphas: Array, w: Array | None = None) -> Array:
+    def loo_residuals(
+        self,
+        K: Array,
+        Y: Array,
+        alphas: Array,
+        w: Array | None = None,
+        copies: Array | None = None,
+    ) -> Array:
         """Return y_i - f_{-i}(x_i) of a block of rows for each α, shape (a, rows, q).
 
         Parameters
@@ -77,10 +84,15 @@ class LandmarkPath:
         alphas : array of shape (a,)
         w : array of shape (rows,), optional
             Weights; a row of weight above one leaves one of its copies out.
+        copies : array of shape (rows,), optional
+            How many samples every row stands for; default `w`. A row that counts twice but is one
+            sample has 1 here, and is left out as a whole.
         """
         T = K @ (self.root @ self.vectors) - self.centre @ self.vectors
         D = 1.0 / (self.values[:, None] + np.asarray(alphas, dtype=float))
         one = np.ones(len(T)) if w is None else np.minimum(1.0, w)
+        if w is not None and copies is not None:
+            one = w * np.minimum(1.0, 1.0 / np.maximum(copies, np.finfo(float).tiny))
         keep = np.maximum(1.0 - one[:, None] * ((T * T) @ D + 1.0 / self.total), 1e-10)
         a, q = D.shape[1], self.moment.shape[1]
         F = (T @ (D[:, :, None] * self.moment[:, None, :]).reshape(len(D), a * q)).reshape(-1, a, q)
