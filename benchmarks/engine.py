@@ -68,7 +68,7 @@ def against_the_floor(n: int) -> list[Row]:
     rows = []
     for dtype in (np.float64, np.float32):
         work = sweeps(X, y, dtype)
-        base, *times = compare(floor(X, dtype), *work.values(), repeats=7 if n <= 10_000 else 3)
+        base, *times = compare(floor(X, dtype), *work.values(), repeats=15 if n <= 10_000 else 3)
         label = f"n = {n}, {np.dtype(dtype).name}"
         rows.append(Row(f"{label}: floor", f"{base:.3g} s", "", None))
         for (name, limit), seconds in zip(

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from gramsmith.evaluation.advice import about_definiteness, about_kernel, about_target, about_ties
 from gramsmith.evaluation.result import Advice, Cell, Evaluation, jackknife
 from gramsmith.gram import Gram
-from gramsmith.gram.threads import one_blas_thread, ordered_map
+from gramsmith.gram.threads import one_blas_thread
 from gramsmith.kernels.adapt import as_kernel
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
@@ -110,7 +110,7 @@ def evaluate(
     with warnings.catch_warnings(), one_blas_thread():
         # that a kernel is constant is said in the advice
         warnings.simplefilter("ignore", ConstantKernelWarning)
-        left_out = _left_out(G, moments, goal, chosen)
+        left_out = _left_out(moments, goal, chosen)
         for k, name in enumerate(named):
             whole = Sums(moments.of(k), goal)
             for j, measure in enumerate(chosen):
@@ -244,7 +244,7 @@ def _value(measure: Measure, sums: Sums) -> float | None:
         return None
 
 
-def _left_out(G: Gram, moments: Moments, goal: Target, measures: Sequence[Measure]) -> Array:
+def _left_out(moments: Moments, goal: Target, measures: Sequence[Measure]) -> Array:
     """Return the measures without each fold, shape (F, m, measures), nan where undefined."""
     folds = moments.q.shape[2]
 
@@ -254,7 +254,8 @@ def _left_out(G: Gram, moments: Moments, goal: Target, measures: Sequence[Measur
         sums = [Sums(part.of(k), rest) for k in range(len(part))]
         return [[_value(measure, own) for measure in measures] for own in sums]
 
-    values = list(ordered_map(one, range(folds if folds > 1 else 0), G.workers))
+    # one after the other: threads would only hand each other the interpreter lock
+    values = [one(fold) for fold in range(folds if folds > 1 else 0)]
     return np.array(values, dtype=np.float64).reshape(len(values), len(moments), len(measures))
 
 

@@ -76,14 +76,15 @@ def fsm_loo_pair(sums: Sums, a: int, b: int, ddof: int) -> Scalar:
     m, e, w, V = t.m, t.e, t.w, t.V
     r, s = sums.r, float(w @ sums.r)
     Vr = t.wV.T @ r
-    Pc = sums.P - np.outer(r, m) / n - Vr / n + s / n**2 * m
     dc = sums.d - 2.0 * r / n + s / n**2
-    # what a sample of class c takes of each column of Pc; V is one-hot
+    # what a sample of class c takes of each column of Pc = P - rm'/n - 1(V'r)'/n + s/n² 1m'
     taken = np.zeros((len(m), len(m)))
     for c, other in ((a, b), (b, a)):
         taken[c, c], taken[c, other] = 1.0 / (m[c] - 1.0), -1.0 / m[other]
     coefficient, own = V @ taken, V @ np.diagonal(taken)
-    f = np.einsum("ij,ij->i", coefficient, Pc) - own * dc
+    tm = taken @ m
+    f = np.einsum("ij,ij->i", coefficient, sums.P) - r * (V @ (tm / n)) - own * dc
+    f += V @ (s / n**2 * tm - taken @ Vr / n)
     gap = sum(float(t.wV[:, c] @ f) / m[c] for c in (a, b))
     if gap <= _zero(sums):
         return Scalar(np.inf)
