@@ -75,7 +75,7 @@ class Target:
         J = np.eye(len(self.e)) - np.outer(self.e, self.m) / self.n
         return np.asarray(J @ self.M @ J.T)
 
-    @property
+    @cached_property
     def codes(self) -> Array:
         """The class number of every sample (classes only)."""
         return np.asarray(self.V.argmax(axis=1))
@@ -94,7 +94,10 @@ class Target:
         part = replace(self, V=self.V[index], w=self.w[index])
         if self.kind == "values":
             mean = part.w @ part.V[:, 1:] / max(part.n, np.finfo(float).tiny)
-            V = np.column_stack([np.ones(len(part.w)), part.V[:, 1:] - mean])
+            # without this, values that are constant in the part would leave rounding behind
+            own = part.V[part.w > 0, 1:]
+            varies = own.max(axis=0, initial=-np.inf) > own.min(axis=0, initial=np.inf)
+            V = np.column_stack([np.ones(len(part.w)), (part.V[:, 1:] - mean) * varies])
             return replace(part, V=V)
         if self.kind == "classes":
             return replace(part, M=class_contrast(self.scheme, part.m))

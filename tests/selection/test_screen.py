@@ -52,3 +52,19 @@ def test_values_have_fewer_measures(rng):
     found = Screen(default_candidates(X)[:4], Samples((X,)), judge, np.arange(40))
     assert "cka" in found.favourites()
     assert "fsm_loo" not in found.favourites()
+
+
+def test_errors_of_a_regression_are_those_of_the_rest_on_its_own(rng):
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + 3.0
+    candidates = default_candidates(X)[:3]
+    screen = Screen(candidates, Samples((X,)), Judge("regression", y), np.arange(40))
+    name = candidates[0].name
+    screen.add_errors([name])
+    known = screen.table()[name, "cka"].folds
+    for f, value in enumerate(known):
+        _, index = screen.moments.without(f)
+        # the samples of the sweep are in the order of its folds: find them by their values
+        rows = [int(np.argmin(np.abs(y - y.mean() - v))) for v in screen.goal.V[index, 1]]
+        direct = gs.cka(gs.Gram(candidates[0].kernel, X[rows]), y[rows], task="regression")
+        assert value == pytest.approx(direct, rel=1e-8)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 
 from gramsmith.evaluation.advice import about_definiteness, about_kernel, about_target, about_ties
+from gramsmith.evaluation.folds import assign_folds, without_fold
 from gramsmith.evaluation.result import Advice, Cell, Evaluation, jackknife
 from gramsmith.gram import Gram
 from gramsmith.gram.threads import one_blas_thread
@@ -96,7 +96,7 @@ def evaluate(
     for view in views:
         _check_length(view, goal)
     rng = check_random_state(random_state)
-    order, fold = _fold(goal, folds, rng)
+    order, fold = assign_folds(goal, folds, rng)
     options = {"memory": memory, "n_jobs": n_jobs, "dtype": dtype}
     G = Gram(list(named.values()), tuple(_take(v, order) for v in views), **options)
     goal = goal if order is None else goal.take(order)
@@ -201,25 +201,6 @@ def _chosen(measures: Iterable[str] | None, goal: Target) -> list[Measure]:
     return [m for m in map(get_measure, DEFAULT) if goal.kind in m.kinds]
 
 
-def _fold(goal: Target, folds: int, rng: Any) -> tuple[Array | None, Array | None]:
-    """Return an order of the samples by fold, and the folds in that order."""
-    n = len(goal.w)
-    if not folds:
-        return None, None
-    if folds < 2 or int(folds) != folds:
-        raise ValueError(f"Expected folds to be 0 or at least 2, got {folds!r}.")
-    count = min(int(folds), n)
-    assignment = np.empty(n, dtype=int)
-    if goal.kind == "classes" and np.bincount(goal.codes).min() >= count:
-        splits = StratifiedKFold(count, shuffle=True, random_state=rng).split(goal.V, goal.codes)
-    else:
-        splits = KFold(count, shuffle=True, random_state=rng).split(goal.V)
-    for number, (_, part) in enumerate(splits):
-        assignment[part] = number
-    order = np.argsort(assignment, kind="stable")
-    return order, assignment[order]
-
-
 def _check_length(view: Any, goal: Target) -> None:
     K = view.K if isinstance(view, _SquareView) else view
     n = K.shape[0] if hasattr(K, "shape") else len(K)
@@ -249,8 +230,7 @@ def _left_out(moments: Moments, goal: Target, measures: Sequence[Measure]) -> Ar
     folds = moments.q.shape[2]
 
     def one(fold: int) -> list[list[float | None]]:
-        part, index = moments.without(fold)
-        rest = goal.take(index)
+        part, rest = without_fold(moments, goal, fold)
         sums = [Sums(part.of(k), rest) for k in range(len(part))]
         return [[_value(measure, own) for measure in measures] for own in sums]
 

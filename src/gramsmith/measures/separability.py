@@ -154,6 +154,8 @@ def fsm_values(sums: Sums) -> Scalar:
     g = sums.P[:, 1]
     g = g - float(t.w @ g) / t.n
     gg, yy = float(t.w @ g**2), float(t.w @ y**2)
+    if yy <= 0:
+        raise Undefined("Expected values that vary, got constant ones. Add samples.")
     if gg <= _zero(sums) ** 2 * yy:
         return Scalar(np.inf)
     rho = float(t.w @ (g * y)) / np.sqrt(gg * yy)

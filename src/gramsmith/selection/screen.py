@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gramsmith.evaluation.advice import about_kernel, about_target
+from gramsmith.evaluation.folds import without_fold
 from gramsmith.evaluation.result import Advice, Cell, Evaluation, jackknife
 from gramsmith.gram import Gram
 from gramsmith.measures import Measure, Undefined, get_measure
@@ -99,12 +100,11 @@ class Screen:
 
     def add_errors(self, names: Sequence[str]) -> None:
         """Compute the jackknife errors of some candidates."""
-        parts = [self.moments.without(f) for f in range(self.folds)]
-        goals = [self.goal.take(index) for _, index in parts]
+        parts = [without_fold(self.moments, self.goal, f) for f in range(self.folds)]
         for k, c in enumerate(self.candidates):
             if c.name not in names:
                 continue
-            table = [self._values(k, p, t) for (p, _), t in zip(parts, goals, strict=True)]
+            table = [self._values(k, part, rest) for part, rest in parts]
             for m, values in zip(self.measures, zip(*table, strict=True), strict=True):
                 known = np.array([np.nan if v is None else v for v in values])
                 cell = self.cells[c.name, m.name]
