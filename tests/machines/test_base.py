@@ -118,6 +118,76 @@ def test_precomputed_is_sliced_in_cross_validation(machine):
     np.testing.assert_allclose(a, b)
 
 
+@name
+def test_expressions_of_precomputed_matrices_are_refused(machine):
+    """Which columns of a new block belong to the kept samples would be a guess."""
+    X, codes = points(20)
+    for kernel in (gs.Precomputed() + gs.Constant(1.0), 2.0 * gs.Precomputed()):
+        with pytest.raises(ValueError, match="Compute the expression on the matrices"):
+            machine(kernel=kernel).fit(gs.Gaussian()(X), targets(machine, codes))
+
+
+@name
+def test_rounding_of_single_precision_is_no_asymmetry(machine):
+    X, codes = points(60)
+    X = X.astype(np.float32)
+    square = (X**2).sum(axis=1)
+    K = np.exp(np.float32(-0.1) * (square[:, None] - 2 * X @ X.T + square))
+    K[0, 1] += np.float32(2e-7)
+    assert machine(kernel="precomputed").fit(K, targets(machine, codes)).n_samples_fit_ == 60
+
+
+@name
+def test_a_constant_beside_vectors_leaves_them_vectors(machine):
+    X, codes = points(40)
+    y = targets(machine, codes)
+    kernel = gs.Linear() + gs.Constant(1.0)
+    dense = machine(kernel=kernel).fit(X.tolist(), y)
+    assert dense.n_features_in_ == 3
+    with pytest.raises(ValueError, match="2 features"):
+        dense.predict(X[:, :2])
+    sparse = machine(kernel=kernel).fit(sp.csr_matrix(X), y)
+    method = "decision_function" if is_classifier(dense) else "predict"
+    np.testing.assert_allclose(
+        getattr(dense, method)(X), getattr(sparse, method)(X), rtol=1e-6, atol=1e-6
+    )
+
+
+@name
+def test_functions_of_words_are_kernels_too(machine):
+    texts, labels = strings(24)
+    y = string_targets(machine, labels)
+
+    def triples(text):
+        return {text[i : i + 3] for i in range(len(text) - 2)}
+
+    def common(a, b):
+        return float(len(triples(a) & triples(b)))
+
+    plain = machine(kernel=common).fit(texts, y)
+    wrapped = machine(kernel=gs.as_kernel(common)).fit(texts, y)
+    np.testing.assert_array_equal(plain.predict(texts), wrapped.predict(texts))
+
+
+@name
+def test_the_samples_kept_are_copies(machine):
+    X, codes = points(40)
+    y = targets(machine, codes)
+    fitted = machine(kernel=gs.Gaussian(1.5)).fit(X, y)
+    method = "decision_function" if is_classifier(fitted) else "predict"
+    new = X[:5].copy()
+    before = getattr(fitted, method)(new)
+    X *= 0.0
+    np.testing.assert_array_equal(getattr(fitted, method)(new), before)
+
+
+@regressor
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_values_of_strings_must_be_numbers(machine, bad):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        string_machine(machine).fit(["abc", "abd", "sss"], [0.0, 1.0, bad])
+
+
 # ---- strings: the mirror of the checks above, which skip them ---------------------------------
 
 

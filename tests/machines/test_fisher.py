@@ -97,3 +97,10 @@ def test_equal_class_means_have_no_axis():
 def test_bad_regulariser(alpha):
     with pytest.raises(ValueError, match="alpha > 0"):
         gs.KernelFisherDiscriminant(alpha=alpha).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("K", [np.zeros((6, 6)), np.ones((6, 6))])
+def test_samples_that_are_one_point_have_no_axis(K):
+    machine = gs.KernelFisherDiscriminant("precomputed").fit(K, [0, 0, 0, 1, 1, 1])
+    assert machine.criterion_ == 0.0
+    np.testing.assert_allclose(machine.predict_proba(K), 0.5)

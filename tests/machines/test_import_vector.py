@@ -171,3 +171,10 @@ def test_banana_with_a_few_points(data_dir):
     machine = gs.ImportVectorClassifier(gs.Gaussian(1.0), alpha=0.01).fit(X, y)
     assert len(machine.import_indices_) <= 25
     assert machine.score(new, truth) >= svc.score(new, truth) - 0.01
+
+
+def test_an_indefinite_kernel_is_mentioned_once(rng):
+    X = rng.normal(size=(60, 3))
+    with pytest.warns(UserWarning, match="set to zero") as found:
+        gs.ImportVectorClassifier(gs.Sigmoid(1.0, -1.0)).fit(X, X[:, 0] > 0)
+    assert len([w for w in found if "set to zero" in str(w.message)]) == 1

@@ -102,3 +102,21 @@ def test_bad_penalty(C):
     X, y = points(12)
     with pytest.raises(ValueError, match="C > 0"):
         gs.L2SVC(C=C).fit(X, y)
+
+
+def test_nothing_of_an_earlier_fit_remains():
+    X, y = points(40)
+    machine = gs.L2SVC(gs.Gaussian(1.5)).fit(X, y)
+    assert machine.squared_radii_.shape == (1,)
+    machine.set_params(radius=False).fit(X, y)
+    assert not hasattr(machine, "squared_radii_")
+    assert not hasattr(machine, "radius_margin_bounds_")
+
+
+def test_warnings_and_progress_name_the_classes(capsys):
+    X, y = points(40)
+    with pytest.warns(ConvergenceWarning, match="'cat' and 'dog'"):
+        gs.L2SVC(gs.Gaussian(1.5), max_iter=1, radius=False, verbose=True).fit(
+            X, np.array(["cat", "dog"])[y]
+        )
+    assert "'cat' v 'dog'" in capsys.readouterr().out

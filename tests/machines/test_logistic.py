@@ -94,3 +94,13 @@ def test_progress_is_printed(capsys):
     X, y = points(30)
     gs.KernelLogisticRegression(gs.Gaussian(), verbose=True).fit(X, y)
     assert "[KernelLogisticRegression] step 1: objective" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_last_step_is_taken(classes):
+    """Newton's step that proves convergence is worth taking: it squares the error."""
+    X, y = points(120, classes=classes)
+    usual = gs.KernelLogisticRegression(gs.Gaussian(1.5)).fit(X, y)
+    exact = gs.KernelLogisticRegression(gs.Gaussian(1.5), tol=1e-15).fit(X, y)
+    np.testing.assert_allclose(usual.decision_function(X), exact.decision_function(X), atol=1e-6)
+    assert usual.jitter_ == 0.0

@@ -128,3 +128,9 @@ def test_bad_parameters():
         gs.ParzenClassifier(threshold=0.5).fit(X, y)
     with pytest.raises(ValueError, match="criterion"):
         gs.ParzenClassifier(criterion="auc").fit(X, y)
+
+
+@pytest.mark.parametrize("threshold", [None, [0.1], np.nan])
+def test_thresholds_are_numbers(threshold):
+    with pytest.raises(ValueError, match="finite number"):
+        gs.ParzenClassifier(threshold=threshold).fit([[0.0], [1.0]], [0, 1])

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import gramsmith as gs
 import textbook_learning as textbook
@@ -152,3 +153,30 @@ def test_progress_is_printed(capsys):
     X, y = separable(60)
     gs.KernelPerceptron(gs.Gaussian(1.0), verbose=True).fit(X, y)
     assert "[KernelPerceptron] pass 1:" in capsys.readouterr().out
+
+
+def test_online_machine_has_its_own_kernel():
+    X, y = separable()
+    kernel = gs.Gaussian(1.0)
+    machine = gs.KernelPerceptron(kernel).partial_fit(X, y)
+    before = machine.decision_function(X)
+    kernel.set_params(length_scale=9.0)
+    np.testing.assert_array_equal(machine.decision_function(X), before)
+
+
+def test_dense_and_sparse_batches():
+    X, y = separable()
+    dense = gs.KernelPerceptron(gs.Gaussian(1.0)).partial_fit(X[:20], y[:20])
+    mixed = gs.KernelPerceptron(gs.Gaussian(1.0)).partial_fit(X[:20], y[:20])
+    dense.partial_fit(X[20:], y[20:])
+    mixed.partial_fit(sp.csr_matrix(X[20:]), y[20:])
+    np.testing.assert_allclose(mixed.decision_function(X), dense.decision_function(X))
+
+
+def test_a_failed_first_batch_leaves_nothing_behind():
+    X, y = separable()
+    machine = gs.KernelPerceptron(gs.Gaussian(1.0))
+    with pytest.raises(ValueError, match="new class"):
+        machine.partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(NotFittedError):
+        machine.predict(X)

@@ -161,3 +161,16 @@ def test_banana_with_a_few_vectors(data_dir):
     machine = gs.RelevanceVectorClassifier(gs.Gaussian(0.5)).fit(X, y)
     assert len(machine.relevance_indices_) <= 25
     assert machine.score(new, truth) >= svc.score(new, truth) - 0.01
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1e4, 1e9])
+def test_the_unit_of_the_values_does_not_matter(unit, rng):
+    x = np.linspace(-10, 10, 80)[:, None]
+    y = np.sinc(x / np.pi).ravel() + 0.1 * rng.normal(size=80)
+    one = gs.RelevanceVectorRegressor(gs.Gaussian(2.5)).fit(x, y)
+    other = gs.RelevanceVectorRegressor(gs.Gaussian(2.5)).fit(x, y * unit)
+    np.testing.assert_array_equal(one.relevance_indices_, other.relevance_indices_)
+    np.testing.assert_allclose(other.predict(x), unit * one.predict(x), rtol=1e-6, atol=1e-7 * unit)
+    assert other.noise_variance_ == pytest.approx(unit**2 * one.noise_variance_, rel=1e-6)
+    shift = len(y) * np.log(unit)
+    assert other.log_evidence_ == pytest.approx(one.log_evidence_ - shift, rel=1e-8)

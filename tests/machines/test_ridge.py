@@ -126,3 +126,27 @@ def test_bad_parameters(machine):
     if machine is gs.KernelRidgeClassifier:
         with pytest.raises(ValueError, match="criterion"):
             machine(criterion="auc").fit(X, y)
+
+
+def test_left_out_residuals_at_the_regulariser_in_use(rng):
+    X = rng.normal(size=(25, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=25)
+    machine = gs.KernelRidgeRegressor(gs.Gaussian(1.0)).fit(X, y)
+    for i in (0, 7, 24):
+        rest = np.arange(25) != i
+        without = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=machine.alpha_)
+        left = y[i] - without.fit(X[rest], y[rest]).predict(X[[i]])[0]
+        assert machine.loo_residuals_[i] == pytest.approx(left, rel=1e-6)
+
+
+def test_left_out_errors_are_shares(rng):
+    """Equal shares are decided by the residuals, which leave no trace in the shares."""
+    X = rng.normal(size=(50, 2))
+    y = (X[:, 0] + 0.5 * rng.normal(size=50) > 0).astype(int)
+    kernel = gs.Gaussian(1.0)
+    machine = gs.KernelRidgeClassifier(kernel, criterion="error").fit(X, y)
+    wrong = 50 * machine.loo_errors_
+    np.testing.assert_allclose(wrong, np.round(wrong), atol=1e-12)
+    squared = gs.KernelRidgeClassifier(kernel, alphas=machine.alphas_).fit(X, y).loo_errors_
+    best = np.flatnonzero(wrong == wrong.min())
+    assert machine.alpha_ == machine.alphas_[best[np.argmin(squared[best])]]

@@ -96,3 +96,33 @@ def test_unfinished_iteration_warns(rng):
     )
     with pytest.warns(ConvergenceWarning, match="landmarks"):
         machine.fit(X, y)
+
+
+def test_landmarks_of_an_indefinite_kernel_say_what_they_do(rng):
+    X = rng.normal(size=(60, 3))
+    K = np.tanh(X @ X.T - 1.0)
+    with pytest.warns(UserWarning, match="set to zero"):
+        gs.KernelRidgeClassifier("precomputed", solver="nystroem").fit(K, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize("solver", ["eigen", "nystroem", "cg"])
+def test_a_kernel_of_zeros_predicts_the_mean(solver):
+    y = np.arange(30.0)
+    machine = gs.KernelRidgeRegressor("linear", solver=solver).fit(np.zeros((30, 2)), y)
+    np.testing.assert_allclose(machine.predict(np.zeros((2, 2))), y.mean())
+
+
+def test_a_constant_target_takes_the_largest_regulariser(rng):
+    X = rng.normal(size=(50, 3))
+    machine = gs.KernelRidgeRegressor(solver="cg").fit(X, np.full(50, 3.0))
+    assert machine.alpha_ == machine.alphas_.max()
+    assert machine.n_iter_ < 20
+    np.testing.assert_allclose(machine.predict(X), 3.0)
+
+
+def test_progress_of_conjugate_gradients(rng, capsys):
+    X = rng.normal(size=(50, 3))
+    machine = gs.KernelRidgeRegressor(solver="cg", n_landmarks=5, verbose=True).fit(X, X[:, 0])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == machine.n_iter_
+    assert "residual" in lines[0]

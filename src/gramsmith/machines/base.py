@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -66,7 +67,9 @@ class KernelMachine(BaseEstimator):
                 return False
         return bool(getattr(kernel, what, otherwise))
 
-    def _takes_vectors(self) -> bool:
+    def _takes_vectors(self, X: Any = None) -> bool:
+        if X is not None and _is_function(self.kernel) and _is_symbolic(X):
+            return False  # a function does not say what it wants, but these are no numbers
         return self._asks("requires_vector_input", True)
 
     def __sklearn_tags__(self) -> Any:
@@ -127,9 +130,20 @@ class KernelMachine(BaseEstimator):
             w = apply_class_weight(type(self).__name__, class_weight, self.classes_, y, w)
         if self._is_pairwise():
             X = check_kernel_matrix(X, psd="ignore")
-        self.kernel_ = clone(default_kernel(self.kernel, X, w))
-        self.kernel_.check_parameters()
+        self._set_kernel(X, w)
         return Training(X, y, w, rows, repeats)
+
+    def _set_kernel(self, X: Any, w: Array | None) -> None:
+        """Set `kernel_`, a copy that no one else holds."""
+        kernel = clone(default_kernel(self.kernel, X, w))
+        kernel.check_parameters()
+        if not self._is_pairwise() and _contains(kernel, Precomputed):
+            raise ValueError(
+                f"{type(self).__name__}: expected a Gram matrix as it is, got the expression "
+                f"{kernel} of one, whose parts cannot be told apart in new samples. "
+                'Compute the expression on the matrices, and use kernel="precomputed".'
+            )
+        self.kernel_ = kernel
 
     def _check_pair(self, X: Any, y: Any, *, numeric: bool, many: bool) -> tuple[Any, Array]:
         if y is None:
@@ -137,7 +151,7 @@ class KernelMachine(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "Pass one target per sample."
             )
-        if self._takes_vectors():
+        if self._takes_vectors(X):
             X, y = validate_data(
                 self,
                 X,
@@ -149,7 +163,9 @@ class KernelMachine(BaseEstimator):
             )
         else:
             X = _as_samples(X)
-            y = np.asarray(y, dtype=np.float64) if numeric else np.asarray(y)
+            y = np.asarray(y)
+            if numeric:
+                y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
             if len(X) != len(y):
                 raise ValueError(
                     f"Expected one target per sample ({len(X)}), got {len(y)}. "
@@ -164,14 +180,17 @@ class KernelMachine(BaseEstimator):
     def _gram(self, X: Any) -> Gram:
         return Gram(self.kernel_, X, n_jobs=getattr(self, "n_jobs", None), dtype=np.float64)
 
-    def _dense(self, train: Training, remedy: str, copies: int = 2) -> Array:
-        """Return the Gram matrix of the training samples, after asking whether it fits."""
-        need, have = copies * 8 * train.n**2, _physical_memory()
+    def _check_memory(self, n: int, remedy: str, copies: int = 2) -> None:
+        need, have = copies * 8 * n**2, _physical_memory()
         if need > have:
             raise MemoryError(
                 f"Expected a Gram matrix that fits into memory ({have / 2**30:.1f} GiB), got "
-                f"{train.n} samples, which need {need / 2**30:.1f} GiB. {remedy}"
+                f"{n} samples, which need {need / 2**30:.1f} GiB. {remedy}"
             )
+
+    def _dense(self, train: Training, remedy: str, copies: int = 2) -> Array:
+        """Return the Gram matrix of the training samples, after asking whether it fits."""
+        self._check_memory(train.n, remedy, copies)
         if self._is_pairwise():
             return np.array(train.X, dtype=np.float64)
         return self._gram(train.X).toarray()
@@ -185,7 +204,8 @@ class KernelMachine(BaseEstimator):
         self.support_ = train.rows if index is None else train.rows[index]
         self.support_samples_ = None
         if not self._is_pairwise():
-            self.support_samples_ = train.X if index is None else train.X[index]
+            # A copy: what the user does to X afterwards is not the machine's business.
+            self.support_samples_ = train.X.copy() if index is None else train.X[index]
         self.coefficients_ = np.ascontiguousarray(coefficients, dtype=np.float64)
         self.intercept_ = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
 
@@ -196,7 +216,7 @@ class KernelMachine(BaseEstimator):
         -------
         self
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coefficients_")  # a fit that failed may have left others
         used = np.flatnonzero(np.any(self.coefficients_ != 0.0, axis=1))
         self.support_ = self.support_[used]
         if self.support_samples_ is not None:
@@ -206,8 +226,8 @@ class KernelMachine(BaseEstimator):
 
     def _check_new(self, X: Any) -> Any:
         """Return new samples, validated against those of fit."""
-        check_is_fitted(self)
-        if not self._takes_vectors():
+        check_is_fitted(self, "coefficients_")  # a fit that failed may have left others
+        if not self._takes_vectors(X):
             return _as_samples(X)
         return validate_data(
             self,
@@ -231,7 +251,7 @@ class KernelMachine(BaseEstimator):
             else:
                 yield (
                     rows,
-                    self.kernel_(_alike(X[rows], self.support_samples_), self.support_samples_),
+                    self.kernel_(as_stored(X[rows], self.support_samples_), self.support_samples_),
                 )
 
     def _expand(self, X: Any) -> Array:
@@ -293,12 +313,21 @@ def check_number(who: Any, name: str, *, low: float = 0.0, equal: bool = False) 
         Whether `low` itself is allowed.
     """
     value = getattr(who, name)
-    number = isinstance(value, int | float | np.integer | np.floating) and np.isfinite(value)
-    if not number or value < low or (value == low and not equal):
+    if not is_finite_number(value) or value < low or (value == low and not equal):
         raise ValueError(
             f"{type(who).__name__}: expected {name} {'>=' if equal else '>'} {low:g}, got "
             f"{value!r}. Use a number such as {name}={low + 1:g}."
         )
+
+
+def is_finite_number(value: Any) -> bool:
+    """Return whether a parameter is one finite number.
+
+    Parameters
+    ----------
+    value : object
+    """
+    return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value))
 
 
 def check_option(who: Any, name: str, allowed: tuple[str, ...]) -> None:
@@ -321,6 +350,22 @@ def check_option(who: Any, name: str, allowed: tuple[str, ...]) -> None:
 def classes_shape(y: Any, many: bool) -> bool:
     """Return whether targets have the shape they may have."""
     return np.ndim(y) == 1 or (many and np.ndim(y) == 2)
+
+
+def _contains(kernel: Kernel, kind: type[Kernel]) -> bool:
+    return isinstance(kernel, kind) or any(_contains(k, kind) for k in kernel.children().values())
+
+
+def _is_function(kernel: Any) -> bool:
+    """Return whether a kernel was given as a plain function, or as a wrapper of one."""
+    return callable(kernel) and not hasattr(kernel, "requires_vector_input")
+
+
+def _is_symbolic(X: Any) -> bool:
+    """Return whether samples are words or sets, and not rows of numbers."""
+    if sp.issparse(X) or hasattr(X, "iloc") or not hasattr(X, "__len__") or not len(X):
+        return False
+    return isinstance(next(iter(X)), str | bytes | set | frozenset)
 
 
 def _encode(machine: KernelMachine, y: Array) -> tuple[Array, Array]:
@@ -354,7 +399,7 @@ def _as_samples(X: Any) -> Array:
     return samples
 
 
-def _alike(X: Any, kept: Any) -> Any:
+def as_stored(X: Any, kept: Any) -> Any:
     """Return a block of new samples, sparse if the kept samples are and dense if they are not."""
     if sp.issparse(X) and not sp.issparse(kept):
         return X.toarray()

@@ -42,7 +42,10 @@ def _axes(K: Array, codes: Array, w: Array, alpha: float, C: int) -> _Axes:
 
     mean = w @ K / total
     variance = float(w @ K.diagonal() / total - mean @ w / total)
-    mu = alpha * max(variance, np.finfo(float).tiny)
+    if variance <= 1e-14 * float(np.abs(K).max(initial=0.0)):
+        # All samples are one point in feature space: there is no axis.
+        return _Axes(np.zeros((n, 0)), np.zeros(0), 0.0)
+    mu = alpha * variance
     M = within(within(root[:, None] * K * root).T)
     M = 0.5 * (M + M.T)
     M[np.diag_indices(n)] += total * mu

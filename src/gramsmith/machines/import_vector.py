@@ -32,7 +32,10 @@ class _Problem:
 
     def centres(self, chosen: list[int]) -> Array:
         """Return the kernel of the import points, without the negative part it should not have."""
-        return clip_negative(np.asarray(self.K[self.pool[chosen]][:, chosen]))[0]
+        return clip_negative(self.between(chosen), quiet=True)[0]
+
+    def between(self, chosen: list[int]) -> Array:
+        return np.asarray(self.K[self.pool[chosen]][:, chosen])
 
     def fit(self, chosen: list[int], alpha: float, start: Array | None, max_iter: int) -> Expansion:
         return fit_subset(
@@ -238,6 +241,7 @@ class ImportVectorClassifier(KernelClassifier):
         alpha = float(self.alphas_[best])
         # The points of larger regularisers came along the path; alone, this one needs fewer.
         stage = stages[best] if best == 0 else self._grow(problem, alpha, [])
+        clip_negative(problem.between(stage.chosen))  # says so if it was not positive definite
         self._finish(train, pool, stage, alpha)
         return self
 

@@ -41,6 +41,8 @@ class L2SVC(KernelClassifier):
         Whether to find the ball, without which there is no bound.
     max_iter : int, default=500
         Most Newton steps of each solver.
+    verbose : bool, default=False
+        Whether to print a line per pair of classes.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
 
@@ -90,6 +92,7 @@ class L2SVC(KernelClassifier):
         class_weight: Any = None,
         radius: bool = True,
         max_iter: int = 500,
+        verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -97,6 +100,7 @@ class L2SVC(KernelClassifier):
         self.class_weight = class_weight
         self.radius = radius
         self.max_iter = max_iter
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> L2SVC:
@@ -134,7 +138,10 @@ class L2SVC(KernelClassifier):
             w = None if train.w is None else train.w[rows]
             sign = np.where(train.y[rows] == first, 1.0, -1.0)
             found = solve_l2svm(part, sign, float(self.C), sample_weight=w, max_iter=steps)
-            warn_unless_converged(found, f"L2SVC (classes {second} and {first})")
+            labels = self.classes_[[second, first]].tolist()
+            warn_unless_converged(found, f"L2SVC (classes {labels[0]!r} and {labels[1]!r})")
+            if self.verbose:
+                print(f"[L2SVC] {labels[0]!r} v {labels[1]!r}: {found.n_iter} steps")
             coefficients[rows, k] = np.where(found.a > 1e-8 * found.a.max(), found.coef, 0.0)
             biases[k], norms[k] = found.bias, found.w2
             self.n_iter_ = max(self.n_iter_, found.n_iter)
@@ -146,6 +153,8 @@ class L2SVC(KernelClassifier):
                 self.n_iter_ = max(self.n_iter_, ball.n_iter)
                 self.jitter_ = max(self.jitter_, ball.jitter)
         self.squared_norms_, self.margins_ = norms, 1.0 / np.sqrt(norms)
+        for name in ("squared_radii_", "radius_margin_bounds_"):
+            self.__dict__.pop(name, None)
         if self.radius:
             self.squared_radii_, self.radius_margin_bounds_ = radii, radii * norms
         expansion = kept(coefficients)

@@ -68,6 +68,8 @@ class KernelLogisticRegression(KernelClassifier):
         The minimum, summed over the machines where there are several.
     n_iter_ : int
         Newton steps.
+    jitter_ : float
+        What was added to a diagonal that was singular to working precision; 0 if nothing.
     kernel_ : Kernel
         The kernel in use.
     support_ : int array of shape (n_support,)
@@ -143,7 +145,7 @@ class KernelLogisticRegression(KernelClassifier):
             loss = make_loss(self.loss)
             codes = [train.y] if C == 2 else [(train.y == c).astype(int) for c in range(C)]
             targets = [(loss, loss.encode(code, 2)) for code in codes]
-        A, b, self.objective_, self.n_iter_ = [], [], 0.0, 0
+        A, b, self.objective_, self.n_iter_, self.jitter_ = [], [], 0.0, 0, 0.0
         for loss, target in targets:
             found = fit_expansion(
                 K,
@@ -163,6 +165,7 @@ class KernelLogisticRegression(KernelClassifier):
             b.append(np.atleast_1d(found.b))
             self.objective_ += found.objective
             self.n_iter_ = max(self.n_iter_, found.n_iter)
+            self.jitter_ = max(self.jitter_, found.jitter)
         self._keep(train, kept(np.hstack(A)), np.concatenate(b))
         return self
 

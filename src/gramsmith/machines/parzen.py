@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.machines.base import KernelClassifier, Training, check_option
+from gramsmith.machines.base import KernelClassifier, Training, check_option, is_finite_number
 
 Array = npt.NDArray[Any]
 
@@ -100,7 +100,7 @@ class ParzenClassifier(KernelClassifier):
         check_option(self, "criterion", CRITERIA)
         if isinstance(self.threshold, str):
             check_option(self, "threshold", ("loo", "prior"))
-        elif not np.isfinite(self.threshold):
+        elif not is_finite_number(self.threshold):
             raise ValueError(
                 f"ParzenClassifier: expected threshold to be a finite number, got "
                 f"{self.threshold!r}. Use 'loo', 'prior' or a number."

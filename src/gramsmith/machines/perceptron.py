@@ -10,8 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from gramsmith.kernels import as_kernel
-from gramsmith.machines.base import KernelClassifier, check_number
+from gramsmith.machines.base import KernelClassifier, as_stored, check_number
 from gramsmith.solvers import Outcome, warn_unless_converged
 
 Array = npt.NDArray[Any]
@@ -168,15 +167,8 @@ class KernelPerceptron(KernelClassifier):
                 f"{self.classes_.tolist()}, got {np.unique(classes).tolist()}. "
                 "Leave classes out, or start again with fit."
             )
-        codes = np.searchsorted(self.classes_, labels)
-        strange = ~np.isin(labels, self.classes_)
-        if strange.any():
-            raise ValueError(
-                f"KernelPerceptron: expected labels out of {self.classes_.tolist()}, got the new "
-                f"class {labels[strange].tolist()[0]!r}. Name all classes in the first call of "
-                "partial_fit."
-            )
-        self._pass(X, codes)
+        _check_labels(labels, self.classes_)
+        self._pass(as_stored(X, self.support_samples_), np.searchsorted(self.classes_, labels))
         return self
 
     def _check_batch(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
@@ -194,15 +186,15 @@ class KernelPerceptron(KernelClassifier):
         return X, labels
 
     def _first(self, X: Any, labels: Array, classes: Any) -> None:
-        self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
-        if len(self.classes_) < 2:
-            one = self.classes_.tolist()[0]
-            del self.classes_
+        known = np.unique(labels if classes is None else np.asarray(classes))
+        if len(known) < 2:
             raise ValueError(
-                f"KernelPerceptron: expected at least two classes, got one class only: {one!r}. "
-                "Name all classes in classes=."
+                f"KernelPerceptron: expected at least two classes, got one class only: "
+                f"{known.tolist()[0]!r}. Name all classes in classes=."
             )
-        self.kernel_ = as_kernel(self.kernel, X)
+        _check_labels(labels, known)
+        self._set_kernel(X, None)
+        self.classes_ = known
         self.n_samples_fit_, self.steps_, self.n_iter_, self.mistakes_ = 0, 0, 0, 0
         q = 1 if len(self.classes_) == 2 else len(self.classes_)
         self.support_, self.support_samples_ = np.empty(0, dtype=np.intp), X[:0]
@@ -215,6 +207,7 @@ class KernelPerceptron(KernelClassifier):
         F = np.zeros((n, state.A.shape[1]))
         for rows, block in self._blocks(X):
             F[rows] = block @ self.last_coefficients_
+        self._check_memory(n, "Pass fewer samples at a time.")
         self.mistakes_ = state.run(self._gram(X).toarray(), F, codes, np.arange(n))
         used = np.flatnonzero(np.any(state.A != 0, axis=1))
         self.support_ = np.concatenate([self.support_, self.n_samples_fit_ + used])
@@ -271,6 +264,16 @@ class _State:
                 F += np.outer(K[i], change)
             self.step += 1
         return mistakes
+
+
+def _check_labels(labels: Array, known: Array) -> None:
+    strange = ~np.isin(labels, known)
+    if strange.any():
+        raise ValueError(
+            f"KernelPerceptron: expected labels out of {known.tolist()}, got the new "
+            f"class {labels[strange].tolist()[0]!r}. Name all classes in the first call of "
+            "partial_fit."
+        )
 
 
 def _binary(f: Array, code: int) -> Array | None:

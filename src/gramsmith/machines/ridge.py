@@ -47,6 +47,8 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         Most products with K in "cg".
     random_state : int, RandomState or None
         For the choice of the landmarks.
+    verbose : bool, default=False
+        Whether to print a line per product of "cg".
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
 
@@ -58,6 +60,9 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         The candidates.
     loo_errors_ : array of shape (m,)
         Their mean squared leave-one-out residuals.
+    loo_residuals_ : array of shape (n,) or (n, n_outputs)
+        y_i minus the prediction of the machine without sample i, at `alpha_`; samples of weight
+        zero are not there.
     jitter_ : float
         What was added to `alpha_` because K was singular to working precision; 0 if nothing.
     solver_ : str
@@ -95,6 +100,7 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: Any = None,
+        verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -106,6 +112,7 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeRegressor:
@@ -179,6 +186,8 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
         Most products with K in "cg".
     random_state : int, RandomState or None
         For the choice of the landmarks.
+    verbose : bool, default=False
+        Whether to print a line per product of "cg".
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
 
@@ -192,6 +201,9 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
         The candidates.
     loo_errors_ : array of shape (m,)
         Their leave-one-out `criterion`.
+    loo_residuals_ : array of shape (n, 1) or (n, n_classes)
+        Class codes minus the decision values of the machine without the sample, at `alpha_`;
+        samples of weight zero are not there.
     jitter_ : float
         What was added to `alpha_` because K was singular to working precision; 0 if nothing.
     solver_ : str
@@ -232,6 +244,7 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: Any = None,
+        verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -245,6 +258,7 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeClassifier:
@@ -272,19 +286,14 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
         self._solve(train, Y)
         return self
 
-    def _loo(self, path: RidgePath, train: Training) -> Array:
+    def _loo(self, path: RidgePath, train: Training, squared: Array) -> Array:
         if self.criterion == "squared":
-            return path.loo_errors(self.alphas_)
+            return squared
         values = path.y - path.loo_residuals(self.alphas_)
         two = path.y.shape[1] == 1
         code = values[..., 0] > 0 if two else values.argmax(axis=2)
-        wrong = np.average(code != train.y, axis=1, weights=train.w)
-        return np.asarray(wrong + 1e-9 * _ranks(path.loo_errors(self.alphas_)))
+        return np.asarray(np.average(code != train.y, axis=1, weights=train.w))
 
     def _refine(self, path: RidgePath) -> None:
         if self.criterion == "squared":
             super()._refine(path)
-
-
-def _ranks(values: Array) -> Array:
-    return np.argsort(np.argsort(values, kind="stable"), kind="stable")

@@ -34,6 +34,7 @@ class KernelRidge(KernelMachine):
     tol: float
     max_iter: int
     random_state: Any
+    verbose: bool
     n_jobs: Any
 
     def _check_parameters(self) -> None:
@@ -106,6 +107,7 @@ class KernelRidge(KernelMachine):
             features=Z,
             tol=self.tol,
             max_iter=int(self.max_iter),
+            report=self._report if self.verbose else None,
         )
         warn_unless_converged(found, type(self).__name__)
         self.n_iter_ = found.n_iter
@@ -115,6 +117,9 @@ class KernelRidge(KernelMachine):
             b = U.sum(axis=0) / v.sum()
             C = U - v[:, None] * b
         self._keep(train, C, b)
+
+    def _report(self, n_iter: int, residual: float) -> None:
+        print(f"[{type(self).__name__}] product {n_iter}: residual {residual:.3g}")
 
     def _landmarks(self, train: Training) -> Array:
         """Draw landmarks without replacement, in the order of the rows."""
@@ -133,17 +138,23 @@ class KernelRidge(KernelMachine):
             # In units of the mean eigenvalue: from interpolation to a constant.
             unit = _rounded(float(path.eigenvalues.sum() / train.weight.sum()) or 1.0)
             self.alphas_ = unit * np.logspace(-9, 4, 30)
-        self.loo_errors_ = self._loo(path, train)
+        squared = path.loo_errors(self.alphas_)
+        self.loo_errors_ = self._loo(path, train, squared)
         if isinstance(self.alpha, str):
+            # Residuals of 1e-10 of the targets are rounding, whatever the regulariser.
+            rounding = 1e-20 * float(np.mean(path.y**2))
+            best = np.flatnonzero(self.loo_errors_ <= self.loo_errors_.min() + rounding)
+            best = best[squared[best] <= squared[best].min() + rounding]
             # Of equally good regularisers take the largest: smoother, and better conditioned.
-            best = np.flatnonzero(self.loo_errors_ <= self.loo_errors_.min())
             self.alpha_ = float(self.alphas_[best[np.argmax(self.alphas_[best])]])
-            if self.alphas is None:
+            if self.alphas is None and squared.min() > rounding:
                 self._refine(path)
+        self.loo_residuals_ = path.loo_residuals([self.alpha_])[0]
         return self.alpha_
 
-    def _loo(self, path: RidgePath, train: Training) -> Array:
-        return path.loo_errors(self.alphas_)
+    def _loo(self, path: RidgePath, train: Training, squared: Array) -> Array:
+        """Return what "loo" minimises, given the mean squared residuals."""
+        return squared
 
     def _refine(self, path: RidgePath) -> None:
         """Minimise the mean squared leave-one-out residual between the points of the grid."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.solvers.definite import Definite
+from gramsmith.solvers.definite import Definite, warn_negative
 from gramsmith.solvers.outcome import Outcome
 
 Array = npt.NDArray[Any]
@@ -38,6 +38,7 @@ def conjugate_gradients(
     features: Array | None = None,
     tol: float = 1e-8,
     max_iter: int = 1000,
+    report: Callable[[int, float], None] | None = None,
 ) -> CgSolution:
     """Solve (K + R) C = Y, touching K only through products K V.
 
@@ -55,6 +56,8 @@ def conjugate_gradients(
         Stop when every residual is below this share of its right-hand side.
     max_iter : int, default=1000
         Limit of products.
+    report : callable, optional
+        Called after every product with its number and the largest relative residual.
 
     Returns
     -------
@@ -90,6 +93,8 @@ def conjugate_gradients(
         C += step * P
         residual -= step * AP
         worst = float(np.max(np.linalg.norm(residual, axis=0) / size))
+        if report is not None:
+            report(n_iter, worst)
         Z = precondition(residual)
         new = np.sum(residual * Z, axis=0)
         P = Z + np.divide(new, rho, out=np.zeros_like(rho), where=rho > 0) * P
@@ -105,7 +110,7 @@ def conjugate_gradients(
 
 
 def _preconditioner(r: Array, Z: Array | None) -> Callable[[Array], Array]:
-    if Z is None:
+    if Z is None or not Z.shape[1]:
         return lambda V: V / r[:, None]
     # (ZZ' + R)^-1 = R^-1 - R^-1 Z (I + Z'R^-1Z)^-1 Z'R^-1
     scaled = Z / r[:, None]
@@ -117,6 +122,8 @@ def _preconditioner(r: Array, Z: Array | None) -> Callable[[Array], Array]:
 
 def landmark_features(K_nm: Array, K_mm: Array) -> tuple[Array, Array]:
     """Return Z with Z Z' = K_nm K_mm^+ K_nm', and T with Z = K_nm T.
+
+    Negative eigenvalues of K_mm are left out, with a warning.
 
     Parameters
     ----------
@@ -143,5 +150,6 @@ def landmark_features(K_nm: Array, K_mm: Array) -> tuple[Array, Array]:
     values, Q = np.linalg.eigh(0.5 * (K_mm + K_mm.T))
     top = float(np.abs(values).max(initial=0.0))
     keep = values > 10 * len(values) * np.finfo(float).eps * top
+    warn_negative(values)
     T = Q[:, keep] / np.sqrt(values[keep])
     return np.asarray(K_nm @ T), np.asarray(T)

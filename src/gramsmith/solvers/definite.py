@@ -73,7 +73,25 @@ class Definite:
         return np.asarray(cho_solve(self.factor, b, check_finite=False))
 
 
-def clip_negative(K: Array) -> tuple[Array, Callable[[Array], Array]]:
+def warn_negative(values: Array) -> None:
+    """Warn if eigenvalues that are to be cut at zero are negative beyond rounding.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Ascending.
+    """
+    if len(values) and values[0] < -1e-9 * np.abs(values).max():
+        warnings.warn(
+            f"Expected a positive semidefinite Gram matrix, got eigenvalue {values[0]:.3g} "
+            f"(largest {values[-1]:.3g}). Negative eigenvalues are set to zero; use "
+            "gramsmith.nearest_psd to choose another correction.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def clip_negative(K: Array, quiet: bool = False) -> tuple[Array, Callable[[Array], Array]]:
     """Return K with its negative eigenvalues set to zero, with a warning if there were any.
 
     A positive semidefinite K comes back as it is: its factor with a little jitter is proof enough,
@@ -83,6 +101,8 @@ def clip_negative(K: Array) -> tuple[Array, Callable[[Array], Array]]:
     ----------
     K : array of shape (n, n)
         Symmetric.
+    quiet : bool, default=False
+        Whether to say nothing, for a caller that says it once.
 
     Returns
     -------
@@ -109,13 +129,7 @@ def clip_negative(K: Array) -> tuple[Array, Callable[[Array], Array]]:
         return K, lambda A: A
     except LinAlgError:
         values, U = np.linalg.eigh(K)
-    if values[0] < -1e-9 * np.abs(values).max():
-        warnings.warn(
-            f"Expected a positive semidefinite Gram matrix, got eigenvalue {values[0]:.3g} "
-            f"(largest {values[-1]:.3g}). Negative eigenvalues are set to zero; use "
-            "gramsmith.nearest_psd to choose another correction.",
-            UserWarning,
-            stacklevel=3,
-        )
+    if not quiet:
+        warn_negative(values)
     U, values = U[:, values > 0], values[values > 0]
     return np.asarray((U * values) @ U.T), lambda A: np.asarray(U @ (U.T @ A))

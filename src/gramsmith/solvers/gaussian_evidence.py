@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,12 +65,30 @@ def fit_gaussian_evidence(
     t = np.asarray(t, dtype=np.float64)
     w = np.ones(len(t)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     basis = Phi if isinstance(Phi, Basis) else Basis(np.asarray(Phi, dtype=np.float64), w)
+    # The limits of the precisions are for targets of unit size.
+    size = float(np.sqrt(basis.weight @ (t * t) / basis.weight.sum())) or 1.0
+    t = t / size
     found = [
         _climb(GaussianModel(basis, t, precision), tol, max_iter, refresh) for precision in STARTS
     ]
     # Equal optima differ by the tolerance; the first is then as good as any.
     better = [f for f in found[1:] if f.log_evidence > found[0].log_evidence + 100.0 * tol]
-    return max(better, key=lambda f: f.log_evidence) if better else found[0]
+    best = max(better, key=lambda f: f.log_evidence) if better else found[0]
+    return _in_units(best, size, float(basis.weight.sum()))
+
+
+def _in_units(found: EvidenceSolution, size: float, n: float) -> EvidenceSolution:
+    """Return the model of targets that were divided by `size`, for the targets as they came."""
+    shift = n * float(np.log(size))
+    return replace(
+        found,
+        mean=found.mean * size,
+        covariance=found.covariance * size**2,
+        alpha=found.alpha / size**2,
+        beta=found.beta / size**2,
+        log_evidence=found.log_evidence - shift,
+        history=[value - shift for value in found.history],
+    )
 
 
 def _climb(model: GaussianModel, tol: float, max_iter: int, refresh: int) -> EvidenceSolution:

@@ -104,16 +104,21 @@ def fit_expansion(
     Ka = K @ a
     f = Ka + b
     history = [objective(a, f, Ka)]
-    status, n_iter = "max_iter", 0
+    status, n_iter, jitter = "max_iter", 0, 0.0
     for n_iter in range(1, max_iter + 1):  # noqa: B007
         w = weight if not loss.multiclass else weight[:, None]
         g, W = w * loss.slope(y, f), w * loss.curvature(y, f)
-        a1, b1 = step(K, W, g, f, weight, alpha, fit_intercept)
+        a1, b1, added = step(K, W, g, f, weight, alpha, fit_intercept)
+        jitter = max(jitter, added)
         da, db, dKa = a1 - a, b1 - b, K @ a1 - Ka
         # The derivative of the objective along the step; half of it is what a full step promises.
         promise = -float(np.sum(g * (dKa + db)) + alpha * np.sum(a * dKa))
         if promise <= 2.0 * tol * max(abs(history[-1]), 1e-12):
             status = "converged"
+            last = objective(a + da, f + dKa + db, Ka + dKa)
+            if last <= history[-1]:  # the step is there already: it squares the error once more
+                a, b, f = a + da, b + db, f + dKa + db
+                history.append(last)
             break
         t = _backtrack(
             lambda t: objective(a + t * da, f + t * (dKa + db), Ka + t * dKa),  # noqa: B023
@@ -132,6 +137,7 @@ def fit_expansion(
         f=f,
         objective=history[-1],
         history=history,
+        jitter=jitter,
         status=status,
         advice="" if status == "converged" else "Raise max_iter or alpha.",
         n_iter=n_iter,
@@ -151,25 +157,25 @@ def _backtrack(value: Any, now: float, promise: float) -> float:
 
 def _scalar_step(
     K: Array, W: Array, g: Array, f: Array, weight: Array, alpha: float, fit_intercept: bool
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, float]:
     """Solve αa + W(Ka + b) = Wf - g, 1'a = 0; W may hold zeros."""
     E = _Resolvent(K, W, alpha)
     rho = W * f - g
     a = (rho - E(K @ rho)) / alpha
     if not fit_intercept:
-        return a, np.zeros(())
+        return a, np.zeros(()), E.factor.jitter
     v = E(np.ones(len(K)))
     total = v.sum()
     if total <= 0.0:
         # Every curvature is zero (a hinge with all points on one side): move along the slope.
-        return a, np.asarray(-np.sign(g.sum()))
+        return a, np.asarray(-np.sign(g.sum())), E.factor.jitter
     b = a.sum() / total
-    return a - b * v, np.asarray(b)
+    return a - b * v, np.asarray(b), E.factor.jitter
 
 
 def _multinomial_step(
     K: Array, W: Array, g: Array, f: Array, weight: Array, alpha: float, fit_intercept: bool
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, float]:
     """Solve αA + W(KA + b) = WF - G with the C x C blocks w(diag p - pp') of W.
 
     P = (K + αW^-)^-1 = E - ER(R'ER)^-1R'E, with E block diagonal and R stacking identities
@@ -182,6 +188,7 @@ def _multinomial_step(
         total += E.dense()
     total[np.diag_indices(n)] += 1e-14 * np.trace(total) / n
     factor = Definite(total)
+    jitter = max(factor.jitter, *(E.factor.jitter for E in blocks))
 
     def apply(Z: Array) -> Array:
         Y = np.column_stack([E(Z[:, c]) for c, E in enumerate(blocks)])
@@ -192,11 +199,11 @@ def _multinomial_step(
     rho = W * f - W * (np.sum(W * f, axis=1) / weight)[:, None] - g
     A = (rho - apply(K @ rho)) / alpha
     if not fit_intercept:
-        return A, np.zeros(C)
+        return A, np.zeros(C), jitter
     columns = np.stack([apply(np.tile(np.eye(C)[c], (n, 1))) for c in range(C)])
     system = columns.sum(axis=1).T  # 1'P1, singular along the common shift of all intercepts
     b = np.linalg.pinv(system, rcond=1e-10) @ A.sum(axis=0)
-    return A - np.tensordot(b, columns, axes=1), b
+    return A - np.tensordot(b, columns, axes=1), b, jitter
 
 
 class _Resolvent:
@@ -286,10 +293,14 @@ def fit_subset(
         jitter = factor.jitter
         delta = factor.solve(-gradient.T.ravel()).reshape(gradient.T.shape).T
         promise = -float(np.sum(gradient * delta))
+        df = B @ delta
         if promise <= 2.0 * tol * max(abs(history[-1]), 1e-12):
             status = "converged"
+            last = objective(theta + delta, f + df)
+            if last <= history[-1]:
+                theta, f = theta + delta, f + df
+                history.append(last)
             break
-        df = B @ delta
         t = _backtrack(
             lambda t: objective(theta + t * delta, f + t * df),  # noqa: B023
             history[-1],

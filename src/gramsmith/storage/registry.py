@@ -138,7 +138,7 @@ _EXPANSION = {
 _CLASSES = {"classes_": "labels c", **_EXPANSION}
 _RIDGE = {
     **{"solver_": "text", "jitter_": "number", "n_iter_": "whole", "alpha_": "number"},
-    **{"alphas_": "array a", "loo_errors_": "loose *"},
+    **{"alphas_": "array a", "loo_errors_": "loose *", "loo_residuals_": "loose * | loose * *?"},
 }
 
 
@@ -177,7 +177,13 @@ _MACHINES = {
         last_coefficients_="array s t",
         moment_coefficients_="array s t",
     ),
-    **_machine("KernelLogisticRegression", _CLASSES, objective_="number", n_iter_="whole"),
+    **_machine(
+        "KernelLogisticRegression",
+        _CLASSES,
+        objective_="number",
+        n_iter_="whole",
+        jitter_="number?",
+    ),
     **_machine("KernelRidgeClassifier", {**_CLASSES, **_RIDGE, **_CALIBRATED}),
     **_machine("KernelRidgeRegressor", {**_EXPANSION, **_RIDGE}, n_outputs_="whole", flat_="flag"),
     **_machine(
