@@ -21,6 +21,10 @@ Array = npt.NDArray[Any]
 TARGETS = ("auto", "simplex", "one_hot", "balanced", "uneven")
 
 
+class ConstantTarget(ValueError):
+    """Raised where a target does not vary: one class, or constant values."""
+
+
 @dataclass(frozen=True)
 class Target:
     """T = V M V' for n weighted samples.
@@ -168,7 +172,7 @@ def class_target(y: Array, w: Array, target: str = "auto") -> Target:
     present = sizes > 0
     classes, V, sizes = classes[present], V[:, present], sizes[present]
     if len(classes) < 2:
-        raise ValueError(
+        raise ConstantTarget(
             f"Expected at least two classes, got 1 class: {classes.tolist()}. "
             "Add samples of another class; a measure compares classes."
         )
@@ -212,7 +216,7 @@ def value_target(y: Array, w: Array) -> Target:
     Y = Y - w @ Y / w.sum()
     scale = np.abs(Y).max(initial=0.0)
     if len(Y) and scale <= 1e-14 * np.abs(np.asarray(y, dtype=np.float64)).max(initial=1.0):
-        raise ValueError(
+        raise ConstantTarget(
             "Expected targets that vary, got a constant y. There is nothing to align with."
         )
     V = np.column_stack([np.ones(len(Y)), Y])

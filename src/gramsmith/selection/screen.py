@@ -13,7 +13,7 @@ from gramsmith.evaluation.advice import about_kernel, about_target
 from gramsmith.evaluation.folds import without_fold
 from gramsmith.evaluation.result import Advice, Cell, Evaluation, jackknife
 from gramsmith.gram import Gram
-from gramsmith.measures import Measure, Undefined, get_measure
+from gramsmith.measures import get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.measures.base import Sums
 from gramsmith.moments import Moments
@@ -130,12 +130,8 @@ class Screen:
         with warnings.catch_warnings():
             # a constant kernel is mentioned in the advice, once and by name
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            return [_value(measure, sums) for measure in self.measures]
+            return [_finite(measure.value_or_none(sums)) for measure in self.measures]
 
 
-def _value(measure: Measure, sums: Sums) -> float | None:
-    try:
-        value = measure.value_of(sums)
-    except Undefined:
-        return None
-    return float(value) if np.isfinite(value) else None
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and np.isfinite(value) else None
