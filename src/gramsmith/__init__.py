@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from gramsmith.machines import ParzenClassifier as ParzenClassifier
     from gramsmith.machines import RelevanceVectorClassifier as RelevanceVectorClassifier
     from gramsmith.machines import RelevanceVectorRegressor as RelevanceVectorRegressor
+    from gramsmith.machines import fisher_criterion as fisher_criterion
     from gramsmith.selection import KernelRanking as KernelRanking
     from gramsmith.selection import KernelSelector as KernelSelector
     from gramsmith.selection import rank_kernels as rank_kernels
@@ -188,6 +189,7 @@ _PUBLIC = {
     "ParzenClassifier": "gramsmith.machines",
     "RelevanceVectorClassifier": "gramsmith.machines",
     "RelevanceVectorRegressor": "gramsmith.machines",
+    "fisher_criterion": "gramsmith.machines",
     # choosing
     "KernelRanking": "gramsmith.selection",
     "KernelSelector": "gramsmith.selection",

@@ -104,3 +104,22 @@ def test_samples_that_are_one_point_have_no_axis(K):
     machine = gs.KernelFisherDiscriminant("precomputed").fit(K, [0, 0, 0, 1, 1, 1])
     assert machine.criterion_ == 0.0
     np.testing.assert_allclose(machine.predict_proba(K), 0.5)
+
+
+def test_criterion_of_a_matrix_nobody_holds(rng):
+    X, y = points(40)
+    held = gs.fisher_criterion(gs.Gaussian(1.5)(X), y)
+    assert gs.fisher_criterion(gs.Gram(gs.Gaussian(1.5), X), y) == pytest.approx(held, rel=1e-10)
+    machine = gs.KernelFisherDiscriminant(gs.Gaussian(1.5)).fit(X, y)
+    assert machine.criterion_ == pytest.approx(held, rel=1e-10)
+
+
+def test_criterion_of_doubtful_matrices(rng):
+    X, y = points(40)
+    K = np.tanh(X @ X.T - 1.0)
+    with pytest.warns(UserWarning, match="set to zero"):
+        clipped = gs.fisher_criterion(K, y)
+    assert clipped == pytest.approx(gs.fisher_criterion(gs.nearest_psd(K), y), rel=1e-6)
+    K[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        gs.fisher_criterion(K, y)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_array
@@ -24,6 +23,7 @@ from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian, Kernel, Precomputed, as_kernel, check_kernel_matrix
 from gramsmith.learning.weights import default_kernel
 from gramsmith.machines.class_weight import apply_class_weight
+from gramsmith.machines.samples import as_samples, as_stored, contains, is_function, is_symbolic
 from gramsmith.machines.training import Training as Training
 from gramsmith.targets import check_weights
 
@@ -68,7 +68,7 @@ class KernelMachine(BaseEstimator):
         return bool(getattr(kernel, what, otherwise))
 
     def _takes_vectors(self, X: Any = None) -> bool:
-        if X is not None and _is_function(self.kernel) and _is_symbolic(X):
+        if X is not None and is_function(self.kernel) and is_symbolic(X):
             return False  # a function does not say what it wants, but these are no numbers
         return self._asks("requires_vector_input", True)
 
@@ -137,7 +137,7 @@ class KernelMachine(BaseEstimator):
         """Set `kernel_`, a copy that no one else holds."""
         kernel = clone(default_kernel(self.kernel, X, w))
         kernel.check_parameters()
-        if not self._is_pairwise() and _contains(kernel, Precomputed):
+        if not self._is_pairwise() and contains(kernel, Precomputed):
             raise ValueError(
                 f"{type(self).__name__}: expected a Gram matrix as it is, got the expression "
                 f"{kernel} of one, whose parts cannot be told apart in new samples. "
@@ -162,7 +162,7 @@ class KernelMachine(BaseEstimator):
                 multi_output=many,
             )
         else:
-            X = _as_samples(X)
+            X = as_samples(X)
             y = np.asarray(y)
             if numeric:
                 y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
@@ -228,7 +228,7 @@ class KernelMachine(BaseEstimator):
         """Return new samples, validated against those of fit."""
         check_is_fitted(self, "coefficients_")  # a fit that failed may have left others
         if not self._takes_vectors(X):
-            return _as_samples(X)
+            return as_samples(X)
         return validate_data(
             self,
             X,
@@ -352,22 +352,6 @@ def classes_shape(y: Any, many: bool) -> bool:
     return np.ndim(y) == 1 or (many and np.ndim(y) == 2)
 
 
-def _contains(kernel: Kernel, kind: type[Kernel]) -> bool:
-    return isinstance(kernel, kind) or any(_contains(k, kind) for k in kernel.children().values())
-
-
-def _is_function(kernel: Any) -> bool:
-    """Return whether a kernel was given as a plain function, or as a wrapper of one."""
-    return callable(kernel) and not hasattr(kernel, "requires_vector_input")
-
-
-def _is_symbolic(X: Any) -> bool:
-    """Return whether samples are words or sets, and not rows of numbers."""
-    if sp.issparse(X) or hasattr(X, "iloc") or not hasattr(X, "__len__") or not len(X):
-        return False
-    return isinstance(next(iter(X)), str | bytes | set | frozenset)
-
-
 def _encode(machine: KernelMachine, y: Array) -> tuple[Array, Array]:
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
@@ -377,33 +361,6 @@ def _encode(machine: KernelMachine, y: Array) -> tuple[Array, Array]:
             f"{classes.tolist()[0]!r}. Add samples of another class (with positive weight)."
         )
     return classes, codes.ravel()
-
-
-def _as_samples(X: Any) -> Array:
-    """Return objects of any kind as an array that can be indexed by rows."""
-    if hasattr(X, "shape"):
-        X = np.asarray(X)
-        if X.ndim == 0:
-            raise ValueError("Expected a sequence of samples, got a scalar. Pass a list.")
-    elif isinstance(X, str) or not hasattr(X, "__len__"):
-        raise ValueError(
-            f"Expected a sequence of samples, got {type(X).__name__}. "
-            "Wrap single samples in a list."
-        )
-    if not (X.shape[0] if hasattr(X, "shape") else len(X)):
-        raise ValueError("Expected at least one sample, got 0 sample(s). Pass some samples.")
-    if hasattr(X, "shape"):
-        return np.asarray(X)
-    samples = np.empty(len(X), dtype=object)
-    samples[:] = list(X)
-    return samples
-
-
-def as_stored(X: Any, kept: Any) -> Any:
-    """Return a block of new samples, sparse if the kept samples are and dense if they are not."""
-    if sp.issparse(X) and not sp.issparse(kept):
-        return X.toarray()
-    return sp.csr_array(X) if sp.issparse(kept) and not sp.issparse(X) else X
 
 
 def _physical_memory() -> float:

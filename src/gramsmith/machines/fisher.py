@@ -10,6 +10,8 @@ import numpy.typing as npt
 from scipy.special import log_softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from gramsmith.gram import Gram
+from gramsmith.kernels import check_kernel_matrix
 from gramsmith.machines.base import KernelClassifier, check_number
 from gramsmith.solvers.definite import Definite, clip_negative
 
@@ -63,15 +65,16 @@ def _axes(K: Array, codes: Array, w: Array, alpha: float, C: int) -> _Axes:
     )
 
 
-def fisher_criterion(K: Array, y: Any, alpha: float = 1e-3) -> float:
+def fisher_criterion(K: Any, y: Any, alpha: float = 1e-3) -> float:
     r"""Compute the regularised Fisher criterion of a Gram matrix; higher is better.
 
     .. math:: J = \mathrm{tr}\,(S_w + \mu I)^{-1} S_b, \qquad \mu = \alpha\,\mathrm{tr}\,S_t
 
     Parameters
     ----------
-    K : array of shape (n, n)
-        Symmetric Gram matrix.
+    K : array of shape (n, n), or Gram
+        The kernel matrix; the criterion holds all of it. Negative eigenvalues are set to zero,
+        with a warning.
     y : array of shape (n,)
         Class labels.
     alpha : float, default=1e-3
@@ -84,18 +87,21 @@ def fisher_criterion(K: Array, y: Any, alpha: float = 1e-3) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from gramsmith.machines import fisher_criterion
+    >>> import gramsmith as gs
     >>> x = np.array([-2.0, -1.0, 1.0, 2.0])
-    >>> round(fisher_criterion(np.outer(x, x), [0, 0, 1, 1], alpha=1e-6), 3)
+    >>> round(gs.fisher_criterion(np.outer(x, x), [0, 0, 1, 1], alpha=1e-6), 3)
     9.0
     """
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    K = np.asarray(K, dtype=np.float64)
+    if isinstance(K, Gram):
+        K = K.toarray()
+    K = np.asarray(check_kernel_matrix(K, psd="ignore"), dtype=np.float64)
     if len(classes) < 2 or K.shape != (len(codes), len(codes)) or not alpha > 0:
         raise ValueError(
             f"Expected a Gram matrix of n samples, n labels of two or more classes and alpha > 0, "
             f"got shapes {K.shape} and {codes.shape}, {len(classes)} class(es) and alpha={alpha!r}."
         )
+    K = clip_negative(K)[0]
     return float(_axes(K, codes, np.ones(len(K)), alpha, len(classes)).criteria.sum())
 
 

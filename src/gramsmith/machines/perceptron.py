@@ -10,7 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from gramsmith.machines.base import KernelClassifier, as_stored, check_number
+from gramsmith.machines.base import KernelClassifier, check_number
+from gramsmith.machines.samples import as_stored
 from gramsmith.solvers import Outcome, warn_unless_converged
 
 Array = npt.NDArray[Any]
