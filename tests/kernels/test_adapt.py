@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import (
     DotProduct,
@@ -9,6 +10,7 @@ from sklearn.gaussian_process.kernels import (
     RationalQuadratic,
     WhiteKernel,
 )
+from sklearn.metrics.pairwise import rbf_kernel
 
 import gramsmith as gs
 
@@ -26,6 +28,48 @@ def test_functions_of_matrices_and_of_pairs(rng):
     common = gs.as_kernel(lambda s, t: len(set(s) & set(t)))
     assert_allclose(common(words), [[2, 2, 1], [2, 3, 1], [1, 1, 1]])
     assert gs.kta(gs.Gram(common, words), [0, 0, 1]) > 0
+
+
+def test_functions_of_matrices_only(rng):
+    X, y = rng.normal(size=(30, 4)), np.arange(30) % 2
+    G = gs.Gram(rbf_kernel, X)  # refuses single rows
+    assert_allclose(G.diagonal(), 1.0)
+    assert gs.kta(G, y) == pytest.approx(gs.kta(rbf_kernel(X), y), rel=1e-12)
+    sparse = gs.as_kernel(lambda A, B: A @ B.T)
+    assert_allclose(sparse(sp.coo_array(X)), X @ X.T)
+    assert_allclose(sparse.diag(sp.csr_array(X)), np.sum(X**2, axis=1))
+
+
+def test_a_function_of_rows_may_return_a_matrix_by_chance(rng):
+    Z = rng.normal(size=(5, 5))
+    kernel = gs.as_kernel(lambda x, z: np.dot(x, z))
+    assert_allclose(kernel(Z), Z @ Z.T)
+    assert_allclose(kernel(Z, 2 * Z), 2 * Z @ Z.T)
+    assert_allclose(kernel.diag(Z), np.sum(Z**2, axis=1))
+
+
+def test_functions_of_tables(rng):
+    pd = pytest.importorskip("pandas")
+    X = rng.normal(size=(6, 2))
+    for function in (lambda A, B: A @ B.T, lambda x, z: float(np.dot(x, z))):
+        assert_allclose(gs.as_kernel(function)(pd.DataFrame(X, columns=["a", "b"])), X @ X.T)
+    words = pd.DataFrame({"a": ["x", "y", "x"], "b": ["u", "u", "v"]})
+    matches = gs.as_kernel(lambda s, t: float((s == t).sum()))
+    assert_allclose(matches(words), [[2, 1, 1], [1, 2, 0], [1, 0, 2]])
+
+
+def test_a_function_that_is_no_kernel_says_so(rng):
+    X = rng.normal(size=(6, 2))
+    with pytest.raises(TypeError, match=r"got neither. On matrices: .* On two samples: .*size 1"):
+        gs.as_kernel(lambda x, z: x * z)(X)
+    centred = gs.as_kernel(lambda A, B: (A - A.mean(axis=0)) @ (B - B.mean(axis=0)).T)
+    with pytest.raises(ValueError, match="whatever the other rows are"):
+        centred(X)
+
+
+def test_nobody_knows_whether_a_function_is_positive_definite():
+    assert not gs.as_kernel(lambda x, z: -float(x @ z)).positive_definite
+    assert not (gs.as_kernel(rbf_kernel) + gs.Linear()).positive_definite
 
 
 @pytest.mark.parametrize(

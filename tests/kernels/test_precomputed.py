@@ -1,7 +1,10 @@
 """Matrices from elsewhere: checks, repairs, centring and normalisation of test blocks."""
 
+import warnings
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -10,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramsmith as gs
 from gramsmith.kernels import KernelCenterer, KernelNormalizer
+from gramsmith.kernels.precomputed import asymmetry
 
 
 @pytest.fixture
@@ -41,11 +45,54 @@ def test_checks_name_what_they_found(odd, rng):
         (np.array([["a"]]), "numeric"),
         (np.array([[np.nan]]), "NaN"),
         (np.eye(2) * 1j, "complex"),
+        (np.empty((0, 0)), "at least one sample"),
     ):
         with pytest.raises(ValueError, match=message):
             gs.check_kernel_matrix(bad)
     with pytest.raises(ValueError, match="psd"):
         gs.check_kernel_matrix(np.eye(2), psd="odd")
+    with pytest.raises(TypeError, match=r"got a sparse one\. Use K\.toarray"):
+        gs.check_kernel_matrix(sp.csr_array(np.eye(2)))
+
+
+def test_single_precision_hides_no_negative_eigenvalue(rng):
+    X = rng.normal(size=(300, 2))
+    K = gs.Gaussian(3.0)(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.check_kernel_matrix(K.astype(np.float32))
+    v = rng.normal(size=300)
+    v /= np.linalg.norm(v)
+    odd = (K - 2e-3 * np.linalg.norm(K, 2) * np.outer(v, v)).astype(np.float32)
+    with pytest.warns(UserWarning, match="smallest eigenvalue"):
+        gs.check_kernel_matrix(odd)
+
+
+def test_asymmetry_is_found_in_any_block(rng):
+    X = rng.normal(size=(700, 2))
+    K = gs.Gaussian()(X)
+    assert asymmetry(K) == 0.0
+    for i, j in ((0, 1), (699, 3), (300, 640), (699, 698)):
+        A = K.copy()
+        A[i, j] += 0.25
+        assert asymmetry(A) == pytest.approx(0.25)
+        with pytest.raises(ValueError, match=r"symmetric kernel matrix, got .* differ by 0\.25"):
+            gs.check_kernel_matrix(A)
+
+
+def test_a_matrix_that_is_not_symmetric_is_no_gram_matrix(rng):
+    X = rng.normal(size=(20, 2))
+    y = np.arange(20) % 2
+    A = gs.Gaussian()(X)
+    A[0, 1] = 5.0
+    wrong = "symmetric kernel matrix, got entries that differ"
+    for kernel in ("precomputed", gs.Normalized(gs.Precomputed()), gs.Precomputed() + 1.0):
+        with pytest.raises(ValueError, match=wrong):
+            gs.Gram(kernel, A)
+    with pytest.raises(ValueError, match=wrong):
+        gs.evaluate({"a": "precomputed"}, A, y)
+    A[0, 1] = A[1, 0] * (1 + 1e-12)  # rounding is no fault
+    assert gs.Gram("precomputed", A).n == 20
 
 
 @pytest.mark.parametrize("method", ["clip", "flip", "shift"])
@@ -82,6 +129,9 @@ def test_normalising_new_blocks(rng):
     assert_allclose(block, kernel(Z, X), atol=1e-12)
     with pytest.raises(ValueError, match="diagonal="):
         tool.transform(Z @ X.T)
+    # as many new samples as there were in training are still new
+    with pytest.raises(ValueError, match=r"not the one seen in fit\. Pass diagonal="):
+        tool.transform(rng.normal(size=(12, 3)) @ X.T)
     with pytest.raises(ValueError, match="diagonal >= 0"):
         KernelNormalizer().fit(-np.eye(3))
 

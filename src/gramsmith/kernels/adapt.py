@@ -168,8 +168,12 @@ class FromSklearn(Kernel):
     def requires_vector_input(self) -> bool:
         return bool(self.source.requires_vector_input)
 
+    @property
+    def noisy(self) -> bool:
+        return True  # for all one knows
+
     def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        return X
+        return X[:]  # an object of its own, so that X twice is not taken for one block
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
         # Some kernels (white noise) tell a block with itself from two equal blocks.
@@ -203,29 +207,61 @@ class FromCallable(Kernel):
     def requires_vector_input(self) -> bool:
         return False
 
+    @property
+    def positive_definite(self) -> bool:
+        return False  # nobody knows
+
     def check_input(self, X: Any) -> Any:
-        return X if hasattr(X, "shape") else _as_samples(X)
+        if sp.issparse(X):
+            return X.tocsr()
+        return X if isinstance(X, np.ndarray) else _as_samples(X)
 
     def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
         return X
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
-        shape = (a.shape[0], b.shape[0])
+        shape, failure = (a.shape[0], b.shape[0]), None
         try:
-            K = np.asarray(self.function(a, b), dtype=float)
-        except Exception:  # a function of two samples may fail on two matrices in any way
-            K = np.empty(0)
-        if K.shape == shape and shape != (1, 1):
-            return np.array(K)
-        return np.array(
-            [[np.asarray(self.function(x, z)).item() for z in b] for x in a], dtype=float
-        )
+            first = K = self._called(a, b)
+            if K.shape == shape and K.size > 1:
+                # On square X a function of two rows, such as np.dot, gives a matrix by chance.
+                first = self._called(a[:1], b[:1])
+        except Exception as error:  # a function of two samples may fail on two matrices in any way
+            K, failure = np.empty(0), error
+        if K.shape != shape or (K.size and first.shape != (1, 1)):
+            return self._of_pairs(a, b, failure)
+        if not np.allclose(first, K[:1, :1], 1e-6, 1e-6 * np.abs(K).max(initial=0.0), True):
+            raise ValueError(
+                "Expected a function whose matrix holds k(a, b) whatever the other rows are, got "
+                f"{K[0, 0]:.6g} for the first pair among others and {first[0, 0]:.6g} for it "
+                "alone. Fix what it takes from all rows (a centre, a width) beforehand."
+            )
+        return K
+
+    def _called(self, a: Embedding, b: Embedding) -> Array:
+        found = self.function(a, b)
+        return np.array(found.toarray() if sp.issparse(found) else found, dtype=float)
+
+    def _of_pairs(self, a: Embedding, b: Embedding, failure: Exception | None) -> Array:
+        try:
+            rows = [[np.asarray(self.function(x, z)).item() for z in b] for x in a]
+        except Exception as error:
+            why = "the result has another shape" if failure is None else failure
+            raise TypeError(
+                "Expected a function that takes two matrices and returns the matrix of their "
+                f"kernel, or two samples and returns a number; got neither. On matrices: {why}. "
+                f"On two samples: {error}. Let it do one of the two."
+            ) from error
+        return np.array(rows, dtype=float).reshape(a.shape[0], b.shape[0])
 
     def diagonal(self, a: Embedding) -> Array:
-        return np.array([self.tile(a[i : i + 1], a[i : i + 1])[0, 0] for i in range(len(a))])
+        blocks = (a[i : i + 1] for i in range(a.shape[0]))
+        return np.array([self.tile(x, x)[0, 0] for x in blocks], dtype=float)
 
 
 def _as_samples(X: Any) -> Array:
+    if hasattr(X, "columns"):  # a table, whose iteration would give the names of its columns
+        return np.asarray(X)
     try:
         array = np.asarray(X)
     except ValueError:

@@ -14,42 +14,34 @@ The same objects are scikit-learn kernels: `kernel(X, Y)`, `kernel.diag(X)`, `th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone
-from sklearn.gaussian_process.kernels import Hyperparameter
+from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.finite import as_rows
+from gramsmith.kernels.finite import as_rows, check_values
+from gramsmith.kernels.parameters import Parametrised
 
 Array = npt.NDArray[Any]
 Gradient = dict[str, Any]
-
-BOUNDS = (1e-5, 1e5)
 
 
 class NotDifferentiable(TypeError):
     """Raised when a kernel without a derivative is asked for one; the message names the kernel."""
 
 
-class Kernel(BaseEstimator, SklearnKernel):
+class Kernel(Parametrised, SklearnKernel):
     """Base class of all kernels.
 
-    Subclasses give `tile` and `diagonal` (and their pullbacks to be learnable), and list in
-    `positive` the parameters that gradients may change on the log scale, in `free` those that may
-    take any value. Sub-kernels are found through the constructor's arguments.
+    Subclasses give `tile` and `diagonal` (and their pullbacks to be learnable), and list their
+    parameters, see `Parametrised`. Sub-kernels are found through the constructor's arguments.
     """
 
-    positive: ClassVar[tuple[str, ...]] = ()
-    free: ClassVar[tuple[str, ...]] = ()
     precedence: ClassVar[int] = 3  # of the formula: 1 a sum, 2 a product, 3 a single name
-    ranges: ClassVar[dict[str, tuple[float, float]]] = {}  # of positive parameters, if not BOUNDS
 
     # scikit-learn's Kernel compares by value, which makes `kernel == "precomputed"` and hashing
     # unreliable; identity is what estimators expect.
@@ -57,20 +49,6 @@ class Kernel(BaseEstimator, SklearnKernel):
     __hash__ = object.__hash__
 
     # ---- what subclasses define -------------------------------------------------------------
-
-    def check_parameters(self) -> None:
-        """Raise a ValueError if a parameter is out of its range."""
-        for name in self.positive:
-            value = getattr(self, name)
-            if value is not None and not (
-                np.all(np.isfinite(value)) and np.all(np.asarray(value) > 0)
-            ):
-                raise ValueError(
-                    f"{type(self).__name__}: expected {name} > 0, got {value!r}. "
-                    f"Give a positive number, such as {name}=1.0."
-                )
-        for child in self.children().values():
-            child.check_parameters()
 
     def frame(self, *Xs: Any) -> Any:
         """Return what all blocks of one computation must share (centre, vocabulary), or None."""
@@ -142,9 +120,16 @@ class Kernel(BaseEstimator, SklearnKernel):
         return own and all(child.differentiable for child in self.children().values())
 
     @property
+    def noisy(self) -> bool:
+        """Whether a sample with itself is more than two equal samples, as in white noise."""
+        return any(child.noisy for child in self.children().values())
+
+    @property
     def requires_vector_input(self) -> bool:
         """Whether samples must be numeric vectors (scikit-learn's name)."""
-        return all(child.requires_vector_input for child in self.children().values())
+        # A part that takes anything, such as Constant, does not free the others.
+        children = self.children()
+        return not children or any(c.requires_vector_input for c in children.values())
 
     @property
     def accepts_sparse(self) -> bool:
@@ -163,21 +148,6 @@ class Kernel(BaseEstimator, SklearnKernel):
         return bool(children) and all(child.is_stationary() for child in children.values())
 
     # ---- what every kernel has --------------------------------------------------------------
-
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> list[str]:
-        # scikit-learn reads the signature each time, most of the time of a small task
-        return list(super()._get_param_names())
-
-    def children(self) -> dict[str, Kernel]:
-        """Return the sub-kernels by the name of the argument that holds them."""
-        found = {}
-        for name in self._get_param_names():
-            value = getattr(self, name, None)
-            if isinstance(value, Kernel):
-                found[name] = value
-        return found
 
     def check_input(self, X: Any) -> Any:
         """Return X as the kernel wants it, or raise: numeric, finite, two-dimensional."""
@@ -219,22 +189,26 @@ class Kernel(BaseEstimator, SklearnKernel):
         K : array of shape (n_x, n_y)
         """
         self.check_parameters()
-        X = self.check_input(X)
-        if Y is None:
-            frame = self.frame(X)
-            a = self.embed(X, frame)
-            K = self.tile(a, a)
-            K = 0.5 * (K + K.T)  # a matrix product is not symmetric to the last bit
-            return (K, self._theta_gradient(a)) if eval_gradient else K
-        if eval_gradient:
+        if eval_gradient and Y is not None:
             raise ValueError("Expected Y=None with eval_gradient=True, got Y. Leave Y out.")
-        Y = self.check_input(Y)
-        self._check_widths(X, Y)
-        frame = self.frame(X, Y)
-        return self.tile(self.embed(X, frame), self.embed(Y, frame))
+        alone = Y is None or (Y is X and not self.noisy)
+        X = self.check_input(X)
+        if alone:
+            a = self.embed(X, self.frame(X))
+            K = symmetrised(self.tile(a, a))
+            if eval_gradient:  # an optimiser goes back from an overflow by itself
+                return K, self._theta_gradient(a)
+        else:
+            Y = self.check_input(Y)
+            self._check_widths(X, Y)
+            frame = self.frame(X, Y)
+            K = self.tile(self.embed(X, frame), self.embed(Y, frame))
+        check_values(K, self)
+        return K
 
     def diag(self, X: Any) -> Array:
         """Return the diagonal of ``kernel(X)`` without computing the rest."""
+        self.check_parameters()
         X = self.check_input(X)
         return self.diagonal(self.embed(X, self.frame(X)))
 
@@ -250,85 +224,6 @@ class Kernel(BaseEstimator, SklearnKernel):
             f"Expected a kernel with a derivative, got {type(self).__name__}, which has none. "
             "Keep its parameters fixed, or use a differentiable kernel such as Gaussian."
         )
-
-    # ---- parameters on one axis -------------------------------------------------------------
-
-    def parameter_names(self, *, kinds: tuple[str, ...] = ("positive", "free")) -> Iterator[str]:
-        """Yield the nested names of the parameters that gradients may change."""
-        for kind in kinds:
-            for name in getattr(self, kind):
-                if self._learnable(name):
-                    yield name
-        for prefix, child in self._parametrised().items():
-            for name in child.parameter_names(kinds=kinds):
-                yield f"{prefix}__{name}"
-
-    def _learnable(self, name: str) -> bool:
-        value = getattr(self, name)
-        return value is not None and bool(
-            name not in self.positive or np.all(np.asarray(value) > 0)
-        )
-
-    def _parametrised(self) -> dict[str, Any]:
-        return dict(self.children())
-
-    @property
-    def theta(self) -> Array:
-        """The positive parameters on the log scale, one vector (scikit-learn's convention)."""
-        values = [np.log(np.ravel(self._lookup(name))) for name in self._theta_names()]
-        return np.concatenate(values) if values else np.empty(0)
-
-    @theta.setter
-    def theta(self, theta: Array) -> None:
-        start = 0
-        for name in self._theta_names():
-            old = np.asarray(self._lookup(name), dtype=float)
-            new = np.exp(np.asarray(theta[start : start + old.size])).reshape(old.shape)
-            self.set_params(**{name: new if old.ndim else float(new)})
-            start += old.size
-
-    @property
-    def hyperparameters(self) -> list[Hyperparameter]:
-        """The parameters of `theta` in scikit-learn's own terms."""
-        sizes = {name: np.size(self._lookup(name)) for name in self._theta_names()}
-        return [
-            Hyperparameter(name, "numeric", self.range_of(name), size)
-            for name, size in sizes.items()
-        ]
-
-    @property
-    def bounds(self) -> Array:
-        """Bounds of `theta`, shape (len(theta), 2)."""
-        names = self._theta_names()
-        pairs = [[self.range_of(name)] * int(np.size(self._lookup(name))) for name in names]
-        flat = np.array([pair for group in pairs for pair in group], dtype=float)
-        return np.asarray(np.log(flat.reshape(-1, 2)))
-
-    @property
-    def n_dims(self) -> int:
-        """The length of `theta`."""
-        return len(self.theta)
-
-    def clone_with_theta(self, theta: Array) -> Kernel:
-        """Return a copy of the kernel with the parameters `theta`."""
-        copy: Kernel = clone(self)
-        copy.theta = theta
-        return copy
-
-    def range_of(self, name: str) -> tuple[float, float]:
-        """Return the bounds of a positive parameter, given by its nested name, in its own units."""
-        path, _, last = name.rpartition("__")
-        owner = self._lookup(path) if path else self
-        return getattr(owner, "ranges", {}).get(last, BOUNDS)  # type: ignore[no-any-return]
-
-    def _theta_names(self) -> list[str]:
-        return list(self.parameter_names(kinds=("positive",)))
-
-    def _lookup(self, name: str) -> Any:
-        value: Any = self
-        for part in name.split("__"):
-            value = getattr(value, part)
-        return value
 
     def _theta_gradient(self, a: Embedding) -> Array:
         jacobian = self.tile_jacobian(a, a)
@@ -384,6 +279,18 @@ class Kernel(BaseEstimator, SklearnKernel):
             else:
                 shown.append(f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def symmetrised(K: Array, block: int = 128) -> Array:
+    """Return (K + K') / 2 in place: a matrix product is not symmetric to the last bit."""
+    cuts = [slice(i, i + block) for i in range(0, len(K), block)]
+    for i, I in enumerate(cuts):
+        for J in cuts[i:]:
+            mean = K[I, J] + K[J, I].T
+            mean *= 0.5
+            K[I, J] = mean
+            K[J, I] = mean.T
+    return K
 
 
 def bracketed(kernel: Kernel, precedence: int) -> str:

@@ -11,11 +11,15 @@ from sklearn.utils.validation import check_array
 
 def as_rows(X: Any) -> Any:
     """Return X as two-dimensional floating-point rows, dense or CSR, all finite; or raise."""
+    names = getattr(X, "columns", None)
     if not _is_plain(X):
-        X = check_array(
-            X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False
-        )
-    check_finite(X)
+        try:
+            X = check_array(
+                X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False
+            )
+        except (TypeError, ValueError) as error:
+            raise _naming_the_text(X, names, error) from error
+    check_finite(X, names)
     return X
 
 
@@ -30,7 +34,30 @@ def _is_plain(X: Any) -> bool:
     )
 
 
-def check_finite(X: Any) -> None:
+def _naming_the_text(X: Any, names: Any, error: Exception) -> Exception:
+    """Return an error that says which column is no number, or the given one if that is not it."""
+    try:
+        table = np.asarray(X, dtype=object)
+    except ValueError:  # rows of different lengths
+        return error
+    for k in range(table.shape[1] if table.ndim == 2 else 0):
+        for row, value in enumerate(table[:, k]):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return type(error)(
+                    f"Expected numbers, got {value!r} in {_column(k, names)} (first in row {row}; "
+                    f"{error}). Encode such columns, for example with "
+                    "sklearn.preprocessing.OneHotEncoder, or leave them out."
+                )
+    return error
+
+
+def _column(k: int, names: Any) -> str:
+    return f"column {k}" if names is None else f"column {names[k]!r}"
+
+
+def check_finite(X: Any, names: Any = None) -> None:
     """Raise a ValueError that names the first column of X with a NaN or infinite value."""
     values = X.data if sp.issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
@@ -47,7 +74,23 @@ def check_finite(X: Any) -> None:
         row, column = (int(v) for v in np.argwhere(bad)[0])
     value = "NaN" if np.isnan(X[row, column]) else "infinity"
     raise ValueError(
-        f"Expected finite numbers, got {value} in column {column} (first in row {row}). "
+        f"Expected finite numbers, got {value} in {_column(column, names)} (first in row {row}). "
         "Input X contains NaN or infinity; drop or impute these values first, "
         "for example with sklearn.impute.SimpleImputer."
+    )
+
+
+def check_values(K: Any, kernel: Any) -> None:
+    """Raise a ValueError if a value of the kernel is not finite; one sum where all is well."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(K)):
+            return
+    bad = K[~np.isfinite(K)]
+    if not bad.size:
+        return
+    found = "overflow" if np.isinf(bad).any() else "NaN"
+    raise ValueError(
+        f"Expected finite kernel values, got {found} in {kernel.formula()}. "
+        "Scale the features (StandardScaler), make gamma or the degree smaller, or see where a "
+        "function of your own divides or takes a root."
     )

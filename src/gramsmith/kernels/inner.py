@@ -12,6 +12,7 @@ from gramsmith.kernels.base import Array, Gradient, Kernel
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import Geometry, InnerProduct
 from gramsmith.kernels.pairwise import PairKernel
+from gramsmith.kernels.parameters import is_positive
 
 
 class InnerProductKernel(PairKernel):
@@ -76,9 +77,9 @@ class Polynomial(InnerProductKernel):
     def check_parameters(self) -> None:
         if int(self.degree) != self.degree or self.degree < 1:
             raise ValueError(f"Expected a whole degree >= 1, got {self.degree!r}. Use 2 or 3.")
-        if not (np.isfinite(self.gamma) and self.gamma > 0):
+        if not is_positive(self.gamma):
             raise ValueError(f"Polynomial: expected gamma > 0, got {self.gamma!r}. Use 1.0.")
-        if not (np.isfinite(self.coef0) and self.coef0 >= 0):
+        if not (is_positive(self.coef0) or self.coef0 == 0):
             raise ValueError(
                 f"Polynomial: expected coef0 >= 0, got {self.coef0!r}; a negative constant is not "
                 "a kernel. Use 0 or a positive number."

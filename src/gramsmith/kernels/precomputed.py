@@ -6,10 +6,11 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.base import Array, Gradient, Kernel, symmetrised
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import check_finite
 
@@ -29,6 +30,8 @@ class Precomputed(Kernel):
     def check_input(self, X: Any) -> Any:
         if np.iscomplexobj(X):
             raise ValueError("Expected a real kernel matrix, got complex numbers. Take X.real.")
+        if sp.issparse(X):
+            raise TypeError("Expected a dense kernel matrix, got a sparse one. Use K.toarray().")
         X = np.asarray(X)
         if X.dtype.kind not in "fiub":
             raise ValueError(f"Expected a numeric kernel matrix, got dtype {X.dtype}.")
@@ -39,11 +42,9 @@ class Precomputed(Kernel):
         return X
 
     def frame(self, *Xs: Any) -> Any:
-        if Xs[0].shape[0] != Xs[0].shape[1]:
-            raise ValueError(
-                f"Expected a square kernel matrix, got shape {Xs[0].shape}. "
-                "Rows and columns must be the same samples."
-            )
+        check_square(Xs[0])
+        if len(Xs) == 1:
+            check_symmetric(Xs[0])
 
     def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
         return np.asarray(X, dtype=dtype), np.arange(X.shape[0])
@@ -83,10 +84,11 @@ def check_kernel_matrix(K: Any, *, symmetric: str = "raise", psd: str = "warn") 
     ----------
     K : array of shape (n, n)
     symmetric : {"raise", "average"}
-        What to do when K differs from its transpose by more than 1e-8 of its largest entry.
+        What to do when K differs from its transpose by more than 1e-8 of its largest entry (1e-5
+        in single precision); less than that is averaged away.
     psd : {"raise", "warn", "ignore"}
-        What to do when K has an eigenvalue below -n eps times the largest; "ignore" skips the
-        eigenvalues.
+        What to do when K has an eigenvalue below 0 by more than rounding explains; "ignore" skips
+        the eigenvalues.
 
     Returns
     -------
@@ -102,20 +104,15 @@ def check_kernel_matrix(K: Any, *, symmetric: str = "raise", psd: str = "warn") 
     _member("symmetric", symmetric, ("raise", "average"))
     _member("psd", psd, ("raise", "warn", "ignore"))
     K = Precomputed().check_input(K)
-    Precomputed().frame(K)
-    gap = asymmetry(K)
-    top = float(np.abs(K).max(initial=0.0))
-    if gap > 1e-8 * max(top, np.finfo(float).tiny):
-        if symmetric == "raise":
-            raise ValueError(
-                f"Expected a symmetric kernel matrix, got entries that differ by {gap:.3g} from "
-                'their mirror image. Use symmetric="average", or (K + K.T) / 2.'
-            )
+    check_square(K)
+    if not len(K):
+        raise ValueError("Expected at least one sample, got a matrix of shape (0, 0). Pass rows.")
+    gap = asymmetry(K) if symmetric == "average" else check_symmetric(K)
     if gap:
-        K = 0.5 * (K + K.T)
-    if psd != "ignore" and len(K):
-        low, high = (float(v) for v in np.linalg.eigvalsh(K)[[0, -1]])
-        if low < -1e3 * len(K) * np.finfo(K.dtype).eps * max(abs(high), abs(low)):
+        K = symmetrised(np.array(K))
+    if psd != "ignore":
+        low, high = (float(v) for v in np.linalg.eigvalsh(K.astype(np.float64))[[0, -1]])
+        if low < -_eigenvalue_rounding(K, max(abs(high), abs(low))):
             message = (
                 f"Expected a positive semidefinite kernel matrix, got smallest eigenvalue "
                 f"{low:.6g} (largest {high:.6g}). Repair it with gramsmith.nearest_psd(K), or "
@@ -127,11 +124,47 @@ def check_kernel_matrix(K: Any, *, symmetric: str = "raise", psd: str = "warn") 
     return np.asarray(K)
 
 
-def asymmetry(K: Array, block: int = 1024) -> float:
-    """Return max |K - K'| in row blocks."""
+def _eigenvalue_rounding(K: Array, top: float) -> float:
+    """Return how far below 0 rounding can move an eigenvalue of K."""
+    double = 1e3 * len(K) * np.finfo(np.float64).eps * top
+    # Entries of single precision are off by eps |K_ij|, and no eigenvalue moves by more than the
+    # norm of all that.
+    single = 0.0 if K.dtype == np.float64 else 10.0 * np.finfo(K.dtype).eps * np.linalg.norm(K)
+    return float(double + single)
+
+
+def check_square(K: Array) -> None:
+    """Raise a ValueError unless K has as many rows as columns."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"Expected a square kernel matrix, got shape {K.shape}. "
+            "Rows and columns must be the same samples."
+        )
+
+
+def check_symmetric(K: Array) -> float:
+    """Return max |K - K'|, or raise a ValueError if that is more than rounding."""
+    gap = asymmetry(K)
+    top = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0))) if gap else 0.0
+    if gap > rounding(K.dtype) * top:
+        raise ValueError(
+            f"Expected a symmetric kernel matrix, got entries that differ by {gap:.3g} from "
+            "their mirror image. Rows and columns must be the same samples in the same order; if "
+            'they are, use (K + K.T) / 2 or check_kernel_matrix(K, symmetric="average").'
+        )
+    return gap
+
+
+def rounding(dtype: Any) -> float:
+    """Return what two computations of one kernel value may differ by, as a share of it."""
+    return max(1e-8, 100.0 * float(np.finfo(dtype).eps))
+
+
+def asymmetry(K: Array, block: int = 256) -> float:
+    """Return max |K - K'|, in blocks that fit the cache."""
+    cuts = [slice(i, i + block) for i in range(0, len(K), block)]
     parts = (
-        np.abs(K[i : i + block] - K[:, i : i + block].T).max(initial=0.0)
-        for i in range(0, len(K), block)
+        np.abs(K[I, J] - K[J, I].T).max(initial=0.0) for i, I in enumerate(cuts) for J in cuts[i:]
     )
     return float(max(parts, default=0.0))
 
@@ -192,7 +225,7 @@ class KernelCenterer(TransformerMixin, BaseEstimator):
     def fit(self, K: Any, y: Any = None) -> KernelCenterer:
         """Learn the means of the training matrix K, shape (n, n)."""
         K = validate_data(self, K, dtype=(np.float64, np.float32))
-        Precomputed().frame(K)
+        check_square(K)
         self.means_ = K.mean(axis=0, dtype=np.float64)
         self.mean_ = float(self.means_.mean())
         return self
@@ -229,7 +262,7 @@ class KernelNormalizer(TransformerMixin, BaseEstimator):
     def fit(self, K: Any, y: Any = None) -> KernelNormalizer:
         """Learn the diagonal of the training matrix K, shape (n, n)."""
         K = validate_data(self, K, dtype=(np.float64, np.float32))
-        Precomputed().frame(K)
+        check_square(K)
         self.diagonal_ = np.array(np.diagonal(K), dtype=np.float64)
         if self.diagonal_.min(initial=0.0) < 0:
             raise ValueError(
@@ -246,12 +279,22 @@ class KernelNormalizer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         K = validate_data(self, K, dtype=(np.float64, np.float32), reset=False)
         own = self.diagonal_ if diagonal is None else np.asarray(diagonal, dtype=np.float64)
+        if diagonal is None and len(own) == len(K):
+            self._check_training(K)
         if own.shape != (len(K),):
             raise ValueError(
                 f"Expected the diagonal k(x, x) of the {len(K)} new samples, got shape "
                 f"{own.shape}. Pass diagonal= with one number per row."
             )
         return np.asarray(K * _inverse_root(own)[:, None] * _inverse_root(self.diagonal_))
+
+    def _check_training(self, K: Array) -> None:
+        # As many new samples as there were in training are no training samples yet.
+        if not np.allclose(np.diagonal(K), self.diagonal_, rtol=rounding(K.dtype), atol=0.0):
+            raise ValueError(
+                "Expected the rows to be the training samples, got a matrix whose diagonal is not "
+                "the one seen in fit. Pass diagonal= with k(x, x) of the new samples."
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

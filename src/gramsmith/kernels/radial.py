@@ -10,6 +10,7 @@ from gramsmith.kernels.base import Array, Gradient, Kernel
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import ChiSquare, CityBlock, Geometry, SquaredEuclidean
 from gramsmith.kernels.pairwise import PairKernel
+from gramsmith.kernels.parameters import is_positive
 from gramsmith.kernels.scratch import scratch
 
 
@@ -55,7 +56,7 @@ class Gaussian(Radial):
     @classmethod
     def from_gamma(cls, gamma: float) -> Gaussian:
         """Return the kernel exp(-gamma |x - z|²)."""
-        if not (np.isfinite(gamma) and gamma > 0):
+        if not is_positive(gamma):
             raise ValueError(f"Expected gamma > 0, got {gamma!r}. Use 1 / (2 length_scale²).")
         return cls(float(1.0 / np.sqrt(2.0 * gamma)))
 
