@@ -85,6 +85,11 @@ class Target:
         return np.asarray(self.V.argmax(axis=1))
 
     @cached_property
+    def members(self) -> list[Array]:
+        """The samples of every class (classes only)."""
+        return [np.flatnonzero(column) for column in self.V.T]
+
+    @cached_property
     def diagonal(self) -> Array:
         """T_ii."""
         return np.asarray(np.einsum("ij,ij->i", self.V @ self.M, self.V))

@@ -13,6 +13,7 @@ from gramsmith.measures.base import Array, Measure, Sums, Undefined
 from gramsmith.moments import Moments, Scalar
 from gramsmith.targets import Target
 
+ROUNDING = 1e-12  # below this share of its norm a projected target is rounding noise
 FLAT = 1e-14  # below this share of |K|² the centred kernel is rounding noise
 
 
@@ -32,7 +33,7 @@ def _constant() -> Scalar:
 
 def _target_norm(target: Target, contrast: Array) -> float:
     norm = target.norm(contrast)
-    if norm <= 0:
+    if norm <= ROUNDING * target.norm(target.M):
         raise Undefined(
             "Expected a target that varies, got one class or constant values. Add samples."
         )
@@ -63,10 +64,10 @@ def cka_debiased(sums: Sums) -> Scalar:
     target = unbiased_target_square(sums.target)
     if own.value <= FLAT * sums.scale**2:
         return _constant()
-    if target <= 0:
+    if target <= ROUNDING * sums.target.norm(sums.target.M_centred) ** 2:
         raise Undefined(
-            "Expected a target that varies off the diagonal, got one whose debiased norm is 0. "
-            "Add samples."
+            "Expected a target that varies off the diagonal, got one whose debiased norm is 0, as "
+            "with two classes of which one has a single member. Add samples."
         )
     return unbiased_inner(sums) / own.sqrt() / float(np.sqrt(target))
 
@@ -94,11 +95,12 @@ def unbiased_square(sums: Sums) -> Scalar:
 
 
 def unbiased_target_square(t: Target) -> float:
-    """<UT, UT>."""
-    n, diag = t.n, t.diagonal
-    rows = t.V @ (t.M @ t.m) - diag
+    """<UT, UT>, from the centred target: U does not see the difference, and no digits are lost."""
+    n, M = t.n, t.M_centred
+    diag = np.einsum("ij,ij->i", t.V @ M, t.V)
+    rows = -diag  # those of the centred target are 0
     total = float(t.w @ rows)
-    hollow = t.norm(t.M) ** 2 - float(t.w @ diag**2)
+    hollow = t.norm(M) ** 2 - float(t.w @ diag**2)
     return hollow - 2.0 / (n - 2.0) * float(t.w @ rows**2) + total**2 / ((n - 1.0) * (n - 2.0))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from gramsmith.measures.alignment import unbiased_inner
 from gramsmith.measures.base import Measure, Sums
-from gramsmith.measures.separability import Pairs, weighted_mean
+from gramsmith.measures.separability import distance_contrast, need_members, pair_weights
 from gramsmith.moments import Scalar
 
 
@@ -29,27 +29,20 @@ def hsic_unbiased(sums: Sums) -> Scalar:
 
 def mmd(sums: Sums) -> Scalar:
     """|φ_a - φ_b|² of the class means, averaged over pairs of classes."""
-    pairs = Pairs(sums)
-    return weighted_mean([(pairs.distance(a, b), weight) for a, b, weight in pairs])
+    t = sums.target
+    need_members(t, 1, "a comparison of classes")
+    return sums.functional(distance_contrast(t, pair_weights(t)))
 
 
 def mmd_unbiased(sums: Sums) -> Scalar:
     """Q_aa, Q_bb without the diagonal over n(n - 1), minus twice the mean between classes."""
-    pairs = Pairs(sums)
-    pairs.need(2, "the unbiased MMD")
     t = sums.target
-
-    def distance(a: int, b: int) -> Scalar:
-        contrast = np.zeros_like(t.M)
-        delta = np.zeros(len(t.w))
-        contrast[a, b] = contrast[b, a] = -1.0 / (t.m[a] * t.m[b])
-        for c in (a, b):
-            contrast[c, c] = 1.0 / (t.m[c] * (t.m[c] - 1.0))
-            delta -= t.wV[:, c] * contrast[c, c]
-        # On B instead of K: the diagonal of the pivot, c + 2h_i, is subtracted where it was added.
-        return sums.functional(contrast, delta=delta)
-
-    return weighted_mean([(distance(a, b), weight) for a, b, weight in pairs])
+    need_members(t, 2, "the unbiased MMD")
+    W = pair_weights(t)
+    within = W.sum(axis=1) / (t.m * (t.m - 1.0))
+    # On B instead of K: the diagonal of the pivot, c + 2h_i, is subtracted where it was added.
+    contrast = np.diag(within) - W / np.outer(t.m, t.m)
+    return sums.functional(contrast, delta=-(t.wV @ within))
 
 
 POLARITY = Measure("polarity", polarity, scale_invariant=False, translation_invariant=False)

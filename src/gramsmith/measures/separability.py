@@ -1,120 +1,44 @@
-"""Separability: FSM and CSM, spread within classes over distance between class means."""
+"""Separability: FSM and CSM, spread within classes over distance between class means.
+
+With several classes they are means over pairs of classes; all pairs are computed at once, as
+C x C matrices of means, deviations and distances.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from gramsmith.measures.base import Array, Measure, Sums, Undefined
 from gramsmith.moments import Scalar
+from gramsmith.targets import Target
 
 
-class Pairs:
-    """Pairs of classes with their weights n_a + n_b, and what all pairs share."""
-
-    def __init__(self, sums: Sums) -> None:
-        self.sums = sums
-        self.sizes = sums.target.m
-        self.need(1, "a comparison of classes")
-
-    def __iter__(self) -> Iterator[tuple[int, int, float]]:
-        """Yield (a, b, n_a + n_b) for a < b."""
-        C = len(self.sizes)
-        for a in range(C):
-            for b in range(a + 1, C):
-                yield a, b, float(self.sizes[a] + self.sizes[b])
-
-    def need(self, least: int, what: str) -> None:
-        """Raise `Undefined` if a class has fewer than `least` members."""
-        small = np.flatnonzero(self.sizes < least)
-        if len(small):
-            classes = self.sums.target.classes
-            name = classes[small[0]] if classes is not None else small[0]
-            raise Undefined(
-                f"Expected at least {least} samples in every class for {what}, got "
-                f"{self.sizes[small[0]]:g} of class {name!r}. Add samples, or use ddof=0."
-            )
-
-    def distance(self, a: int, b: int) -> Scalar:
-        """Return |φ_a - φ_b|²."""
-        u = np.zeros(len(self.sizes))
-        u[a], u[b] = 1.0 / self.sizes[a], -1.0 / self.sizes[b]
-        return self.sums.functional(np.outer(u, u))
+def need_members(target: Target, least: int, what: str, instead: str = "") -> None:
+    """Raise `Undefined` if a class has fewer than `least` members."""
+    small = np.flatnonzero(target.m < least)
+    if len(small):
+        name = small[0] if target.classes is None else target.classes[small[0]]
+        name = name.item() if isinstance(name, np.generic) else name
+        raise Undefined(
+            f"Expected at least {least} samples in every class for {what}, got "
+            f"{target.m[small[0]]:g} of class {name!r}. Add samples{instead}."
+        )
 
 
-def weighted_mean(terms: Sequence[tuple[Scalar, float]]) -> Scalar:
-    """Return the weighted mean of numbers; infinite if one of them is."""
-    total = sum(weight for _, weight in terms)
-    result = terms[0][0] * (terms[0][1] / total)
-    for scalar, weight in terms[1:]:
-        result = result + scalar * (weight / total)
-    return result
+def pair_weights(target: Target) -> Array:
+    """Return n_a + n_b for every pair of classes, shape (C, C): half their sum is 1."""
+    W = np.asarray(target.m[:, None] + target.m)
+    np.fill_diagonal(W, 0.0)
+    return np.asarray(2.0 * W / W.sum())
 
 
-def fsm_pair(sums: Sums, a: int, b: int, ddof: int) -> Scalar:
-    """(sd_a(g) + sd_b(g)) / |φ_a - φ_b|², with g_i the difference of mean kernels to a and to b."""
-    t = sums.target
-    u = np.zeros(len(t.m))
-    u[a], u[b] = 1.0 / t.m[a], -1.0 / t.m[b]
-    g = sums.P @ u
-    d2 = float(u @ sums.Q @ u)
-    if d2 <= _zero(sums):
-        return Scalar(np.inf)
-    spread, rho = _spread(sums, g, (a, b), ddof)
-    value = spread / d2
-    if not sums.derivative:
-        return Scalar(value)
-    A = np.outer(rho / d2, u) - (value / d2) * np.outer(t.wV @ u, u)
-    return sums.scalar(value, A)
-
-
-def fsm_loo_pair(sums: Sums, a: int, b: int, ddof: int) -> Scalar:
-    """FSM of the centred kernel, every point left out of its own class mean."""
-    t, n = sums.target, sums.target.n
-    m, e, w, V = t.m, t.e, t.w, t.V
-    r, s = sums.r, float(w @ sums.r)
-    Vr = t.wV.T @ r
-    dc = sums.d - 2.0 * r / n + s / n**2
-    # what a sample of class c takes of each column of Pc = P - rm'/n - 1(V'r)'/n + s/n² 1m'
-    taken = np.zeros((len(m), len(m)))
-    for c, other in ((a, b), (b, a)):
-        taken[c, c], taken[c, other] = 1.0 / (m[c] - 1.0), -1.0 / m[other]
-    coefficient, own = V @ taken, V @ np.diagonal(taken)
-    tm = taken @ m
-    f = np.einsum("ij,ij->i", coefficient, sums.P) - r * (V @ (tm / n)) - own * dc
-    f += V @ (s / n**2 * tm - taken @ Vr / n)
-    gap = sum(float(t.wV[:, c] @ f) / m[c] for c in (a, b))
-    if gap <= _zero(sums):
-        return Scalar(np.inf)
-    spread, rho = _spread(sums, f, (a, b), ddof)
-    value = spread / gap
-    if not sums.derivative:
-        return Scalar(value)
-    # phi = dF/df; then back through f, dc, Pc, s and r to P and d
-    phi = rho / gap
-    for c in (a, b):
-        phi = phi - value / gap * t.wV[:, c] / m[c]
-    dPc = phi[:, None] * coefficient
-    ddc = -phi * own
-    ds = float(dPc.sum(axis=0) @ m + ddc.sum()) / n**2
-    dr = -(dPc @ m) / n - w * (V @ dPc.sum(axis=0)) / n - 2.0 * ddc / n + ds * w
-    return sums.scalar(value, dPc + np.outer(dr, e), ddc)
-
-
-def _spread(sums: Sums, g: Array, classes: tuple[int, int], ddof: int) -> tuple[float, Array]:
-    """Return the summed standard deviations of g inside the classes, and their derivative by g."""
-    t, derivative = sums.target, sums.derivative
-    total, rho = 0.0, np.zeros(len(g)) if derivative else g
-    for c in classes:
-        wc = t.wV[:, c]
-        centred = g - float(wc @ g) / t.m[c]
-        sd = float(np.sqrt((wc * centred) @ centred / (t.m[c] - ddof)))
-        total += sd
-        if derivative and sd > 0:
-            rho += wc * centred / ((t.m[c] - ddof) * sd)
-    return total, rho
+def distance_contrast(target: Target, weights: Array) -> Array:
+    """Return the contrast of Σ_{a<b} weights_ab |φ_a - φ_b|², weights symmetric, shape (C, C)."""
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    return np.asarray(laplacian / np.outer(target.m, target.m))
 
 
 def _zero(sums: Sums) -> float:
@@ -122,25 +46,136 @@ def _zero(sums: Sums) -> float:
     return 8.0 * float(np.finfo(float).eps) * sums.scale
 
 
+def _ratio(spread: Array, distance: Array, zero: float) -> tuple[Array, Array]:
+    """Return spread / distance of every pair of classes, infinite at distance 0, and 1/distance."""
+    apart = distance > zero
+    inverse = np.where(apart, 1.0 / np.where(apart, distance, 1.0), 0.0)
+    F = np.where(apart, spread * inverse, np.inf)
+    np.fill_diagonal(F, 0.0)
+    np.fill_diagonal(inverse, 0.0)
+    return F, inverse
+
+
+class Projections:
+    """Samples on the lines between the mean of their class and those of the others.
+
+    With N_ic the mean similarity of sample i to class c, f_ib = N_ia - N_ib for i in class a.
+    Leaving one out, the kernel is centred, Pc = P - rm'/n - 1(V'r)'/n + s/n² 1m', and no sample
+    counts for its own class. Arrays of samples have one row per class b, which is the quick way
+    round for a few classes.
+
+    Parameters
+    ----------
+    sums : Sums
+    ddof : int
+    leave_one_out : bool
+
+    Attributes
+    ----------
+    centred : list of arrays of shape (C, n_a)
+        f less its mean over class a.
+    deviation, distance : arrays of shape (C, C)
+        The standard deviation of f over a, and mean over a plus mean over b.
+    """
+
+    def __init__(self, sums: Sums, ddof: int, leave_one_out: bool) -> None:
+        t = sums.target
+        self.sums, self.ddof, self.leave_one_out = sums, ddof, leave_one_out
+        self.centred: list[Array] = []
+        mean, self.deviation = np.empty_like(t.M), np.empty_like(t.M)
+        similarities = self._left_out() if leave_one_out else self._plain()
+        for a, rows in enumerate(t.members):
+            N, w = similarities(a, rows), t.w[rows]
+            f = np.subtract(N[a], N)
+            mean[a] = f @ w / t.m[a]
+            f -= mean[a][:, None]
+            self.deviation[a] = np.sqrt(f**2 @ w / (t.m[a] - ddof))
+            self.centred.append(f)
+        self.distance = mean + mean.T
+
+    def _plain(self) -> Callable[[int, Array], Array]:
+        P, inverse = np.ascontiguousarray(self.sums.P.T), 1.0 / self.sums.target.m[:, None]
+        return lambda a, rows: P.take(rows, axis=1) * inverse
+
+    def _left_out(self) -> Callable[[int, Array], Array]:
+        t, n, r = self.sums.target, self.sums.target.n, self.sums.r
+        s = float(t.w @ r)
+        level = s / n**2 * t.m - t.wV.T @ r / n
+        Pc = np.ascontiguousarray(self.sums.P.T) - np.outer(t.m / n, r)
+        dc = self.sums.d - 2.0 * r / n + s / n**2
+
+        def similarities(a: int, rows: Array) -> Array:
+            N = Pc.take(rows, axis=1) + level[:, None]
+            N[a] -= dc[rows]
+            N *= self._inverse(a)[:, None]
+            return np.asarray(N)
+
+        return similarities
+
+    def _inverse(self, a: int) -> Array:
+        """Return 1 / members of every class that count for a sample of class a."""
+        counted = np.array(self.sums.target.m)
+        counted[a] -= float(self.leave_one_out)
+        return 1.0 / counted
+
+    def pullback(self, slope: Array, level: Array) -> tuple[Array, Array]:
+        """Return the derivatives by P and by d of a number.
+
+        Parameters
+        ----------
+        slope, level : arrays of shape (C, C)
+            Its derivatives by `deviation` and by `distance`, the latter symmetric.
+        """
+        t, n, sd = self.sums.target, self.sums.target.n, self.deviation
+        dP, ddc = np.zeros_like(self.sums.P), np.zeros(len(t.w))
+        slope = np.where(sd > 0, slope / np.where(sd > 0, sd, 1.0), 0.0)
+        for a, rows in enumerate(t.members):
+            f = self.centred[a]
+            df = f * (slope[a] / (t.m[a] - self.ddof))[:, None] + (level[a] / t.m[a])[:, None]
+            df *= t.w[rows]
+            own = df.sum(axis=0)
+            np.negative(df, out=df)
+            df[a] += own
+            df *= self._inverse(a)[:, None]
+            dP[rows] = df.T
+            ddc[rows] = -df[a]
+        if not self.leave_one_out:
+            return dP, np.zeros(len(t.w))
+        # back through dc, Pc, s and r
+        columns = dP.sum(axis=0)
+        ds = float(columns @ t.m + ddc.sum()) / n**2
+        dr = -(dP @ t.m) / n - t.w * (t.V @ columns) / n - 2.0 * ddc / n + ds * t.w
+        return dP + np.outer(dr, t.e), ddc
+
+
 def fsm(sums: Sums, ddof: int = 1, leave_one_out: bool = False) -> Scalar:
-    """FSM averaged over pairs of classes, or the regression form for values."""
+    """FSM averaged over pairs of classes, or the regression form for values.
+
+    F_ab = (sd_a + sd_b) / (mean_a + mean_b) of the projections on the line between the means.
+    """
     if sums.target.kind == "values":
         return fsm_values(sums)
-    pairs = Pairs(sums)
-    pairs.need(2 if ddof or leave_one_out else 1, "FSM with ddof=1 or leave-one-out")
-    formula = fsm_loo_pair if leave_one_out else fsm_pair
-    return weighted_mean([(formula(sums, a, b, ddof), weight) for a, b, weight in pairs])
+    _check_fsm(sums.target, ddof, leave_one_out)
+    along, W = Projections(sums, ddof, leave_one_out), pair_weights(sums.target)
+    F, share = _ratio(along.deviation + along.deviation.T, along.distance, _zero(sums))
+    value = 0.5 * float(np.sum(W * F))
+    if not sums.derivative or not np.isfinite(value):
+        return Scalar(value)
+    return sums.scalar(value, *along.pullback(W * share, -W * share * F))
 
 
 def fsm_matrix(sums: Sums, ddof: int = 1, leave_one_out: bool = False) -> Array:
     """Return the FSM of every pair of classes, shape (C, C), zero on the diagonal."""
-    pairs = Pairs(sums)
-    pairs.need(2 if ddof or leave_one_out else 1, "FSM with ddof=1 or leave-one-out")
-    formula = fsm_loo_pair if leave_one_out else fsm_pair
-    F = np.zeros((len(pairs.sizes),) * 2)
-    for a, b, _ in pairs:
-        F[a, b] = F[b, a] = formula(sums, a, b, ddof).value
-    return F
+    _check_fsm(sums.target, ddof, leave_one_out)
+    along = Projections(sums, ddof, leave_one_out)
+    return _ratio(along.deviation + along.deviation.T, along.distance, _zero(sums))[0]
+
+
+def _check_fsm(target: Target, ddof: int, leave_one_out: bool) -> None:
+    if leave_one_out:
+        need_members(target, 2, "leave-one-out FSM")
+    else:
+        need_members(target, 1 + ddof, f"FSM with ddof={ddof}", ", or use ddof=0" if ddof else "")
 
 
 def fsm_values(sums: Sums) -> Scalar:
@@ -174,22 +209,20 @@ def csm(sums: Sums, form: str = "covariance", ddof: int = 1) -> Scalar:
     """Class separability: traces of covariances (or scatters) within over distance between."""
     if form == "scatter" or sums.target.kind == "values":
         return csm_scatter(sums)
-    pairs = Pairs(sums)
-    pairs.need(1 + ddof, "CSM with this ddof")
-    t = sums.target
-
-    def pair(a: int, b: int) -> Scalar:
-        contrast, delta = np.zeros_like(t.M), np.zeros(len(t.w))
-        for c in (a, b):
-            # tr Cov_c = (Σ d_i - 1'K1 / n_c) / (n_c - ddof)
-            contrast[c, c] = -1.0 / (t.m[c] * (t.m[c] - ddof))
-            delta += t.wV[:, c] / (t.m[c] - ddof)
-        between = pairs.distance(a, b)
-        if between.value <= _zero(sums):
-            return Scalar(np.inf)
-        return sums.functional(contrast, delta=delta) / between
-
-    return weighted_mean([(pair(a, b), weight) for a, b, weight in pairs])
+    t, W = sums.target, pair_weights(sums.target)
+    need_members(t, 1 + ddof, f"CSM with ddof={ddof}", ", or use ddof=0" if ddof else "")
+    S = sums.Q / np.outer(t.m, t.m)
+    own = np.diagonal(S)
+    # tr Cov_c = (Σ d_i - 1'K1 / n_c) / (n_c - ddof)
+    trace = (t.wV.T @ sums.d - own * t.m) / (t.m - ddof)
+    F, share = _ratio(trace[:, None] + trace, own[:, None] + own - 2.0 * S, _zero(sums))
+    value = 0.5 * float(np.sum(W * F))
+    if not sums.derivative or not np.isfinite(value):
+        return Scalar(value)
+    share = W * share
+    per_trace = share.sum(axis=1) / (t.m - ddof)
+    contrast = distance_contrast(t, -share * F) - np.diag(per_trace / t.m)
+    return sums.scalar(value, t.wV @ contrast, t.wV @ per_trace)
 
 
 def csm_scatter(sums: Sums) -> Scalar:
