@@ -230,7 +230,8 @@ class FromCallable(Kernel):
             K, failure = np.empty(0), error
         if K.shape != shape or (K.size and first.shape != (1, 1)):
             return self._of_pairs(a, b, failure)
-        if not np.allclose(first, K[:1, :1], 1e-6, 1e-6 * np.abs(K).max(initial=0.0), True):
+        top = float(np.abs(K).max(initial=0.0))
+        if np.isfinite(top) and not np.allclose(first, K[:1, :1], 1e-6, 1e-6 * top):
             raise ValueError(
                 "Expected a function whose matrix holds k(a, b) whatever the other rows are, got "
                 f"{K[0, 0]:.6g} for the first pair among others and {first[0, 0]:.6g} for it "

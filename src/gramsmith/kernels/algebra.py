@@ -37,7 +37,14 @@ def power(kernel: Kernel, exponent: Any) -> Kernel:
 
 def compose(kernel: Kernel, map: Any) -> Kernel:
     """Return k(phi(x), phi(z))."""
-    return Composed(kernel, map if isinstance(map, SampleMap) else FunctionMap(map))
+    if isinstance(map, SampleMap):
+        return Composed(kernel, map)
+    if not callable(map) and not hasattr(map, "transform"):
+        raise TypeError(
+            f"Expected a map, a function or a fitted transformer after @, got "
+            f"{type(map).__name__}. Use kernel @ LinearMap(S) for a matrix S."
+        )
+    return Composed(kernel, FunctionMap(map))
 
 
 def _as_term(value: Any) -> Kernel:

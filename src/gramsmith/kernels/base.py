@@ -115,9 +115,15 @@ class Kernel(Parametrised, SklearnKernel):
 
     @property
     def differentiable(self) -> bool:
-        """Whether the pullbacks are defined."""
+        """Whether the pullbacks are defined, by the parameters and by the samples."""
         own = type(self).tile_vjp is not Kernel.tile_vjp
         return own and all(child.differentiable for child in self.children().values())
+
+    @property
+    def learnable(self) -> bool:
+        """Whether derivatives by the parameters are defined, if not those by the samples."""
+        own = type(self).tile_vjp is not Kernel.tile_vjp
+        return own and all(child.learnable for child in self.children().values())
 
     @property
     def noisy(self) -> bool:

@@ -46,7 +46,16 @@ class Composed(Kernel):
 
     @property
     def differentiable(self) -> bool:
-        return self.kernel.differentiable and type(self.map).vjp is not SampleMap.vjp
+        return self.kernel.differentiable and self._through_map
+
+    @property
+    def learnable(self) -> bool:
+        # What lies before the map is not needed, unless that is the map's own parameters.
+        return self.differentiable if self.map.free else self.kernel.learnable
+
+    @property
+    def _through_map(self) -> bool:
+        return type(self.map).vjp is not SampleMap.vjp
 
     def is_stationary(self) -> bool:
         return self.map.linear and self.kernel.is_stationary()
@@ -61,7 +70,23 @@ class Composed(Kernel):
         return centre, self.kernel.frame(*(self._phi(X, centre) for X in Xs))
 
     def _phi(self, X: Any, centre: Array | None) -> Any:
-        return self.map(X if centre is None else X - centre)
+        phi = self.map(X if centre is None else X - centre)
+        try:
+            self._check_rows(phi, X)
+            return self.kernel.check_input(phi)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            name = type(self.map).__name__
+            raise kind(f"{name}, whose values {self.kernel} takes: {error}") from error
+
+    def _check_rows(self, phi: Any, X: Any) -> None:
+        shape = phi.shape if hasattr(phi, "shape") else (len(phi),)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if shape[:1] != (n,) or (len(shape) != 2 and self.kernel.requires_vector_input):
+            raise ValueError(
+                f"Expected one row of numbers per sample, shape ({n}, q), got shape {shape}. "
+                "Let the map return a table; a column x is x[:, None]."
+            )
 
     def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
         centre, inner = frame or (None, None)
@@ -98,8 +123,8 @@ class Composed(Kernel):
     def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
         centre, inner = frame
         moved = X if centre is None else X - centre
-        dphi, own = self.kernel.embed_vjp(self.map(moved), inner, E, dE)
-        if dphi is None:
+        dphi, own = self.kernel.embed_vjp(self._phi(X, centre), inner, E, dE)
+        if dphi is None or not self._through_map:
             return None, prefixed("kernel", own)
         dX, outer = self.map.vjp(moved, dphi)
         return dX, {**prefixed("kernel", own), **prefixed("map", outer)}

@@ -45,7 +45,8 @@ def _naming_the_text(X: Any, names: Any, error: Exception) -> Exception:
             try:
                 float(value)
             except (TypeError, ValueError):
-                return type(error)(
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                return kind(
                     f"Expected numbers, got {value!r} in {_column(k, names)} (first in row {row}; "
                     f"{error}). Encode such columns, for example with "
                     "sklearn.preprocessing.OneHotEncoder, or leave them out."

@@ -273,10 +273,17 @@ class RankOne(Kernel):
 
     def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
         values = np.asarray(self.f(X), dtype=dtype)
-        if values.shape != (len(X),):
+        n = X.shape[0]
+        if values.shape != (n,):
             raise ValueError(
-                f"Expected f(X) with one number per row, shape ({len(X)},), got {values.shape}. "
+                f"Expected f(X) with one number per row, shape ({n},), got {values.shape}. "
                 "Let f return a vector."
+            )
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            raise ValueError(
+                f"Expected finite numbers f(X), got {values[bad[0]]} for row {bad[0]}. "
+                "See where f divides, takes a root or a logarithm."
             )
         return values
 
@@ -285,6 +292,18 @@ class RankOne(Kernel):
 
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(a, dtype=np.float64) ** 2
+
+    @property
+    def differentiable(self) -> bool:
+        return False  # by the samples: nobody knows the derivative of f
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return None, None, {}
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        return None, {}
 
     def features(self, X: Any, frame: Any = None) -> Any:
         return self.embed(X)[:, None]

@@ -58,6 +58,12 @@ class LinearMap(SampleMap):
     def __call__(self, X: Any) -> Any:
         """Return X S."""
         S = np.asarray(self.S, dtype=np.float64)
+        if S.ndim not in (1, 2) or not np.isfinite(S).all():
+            raise ValueError(
+                "LinearMap: expected S of shape (p, q) or (p,) with finite numbers, got "
+                f"{'NaN or infinity' if S.ndim in (1, 2) else f'shape {S.shape}'}. Give such a "
+                "matrix, or a vector for a diagonal one."
+            )
         if X.shape[1] != len(S):
             raise ValueError(
                 f"Expected {len(S)} features (the rows of S), got {X.shape[1]}. "
