@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gramsmith.gram.plan import Plan
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.embedding import Embedding, count, rows
+from gramsmith.kernels.finite import check_values
 
 Array = npt.NDArray[Any]
 
@@ -52,12 +53,8 @@ class Member:
         yield self.kernel.tile(a, b) if out is None else self.kernel.tile_into(a, b, out)
 
     def check(self, K: Array) -> None:
-        """Raise if the tile is not finite."""
-        if not np.isfinite(K).all():
-            raise ValueError(
-                f"Expected finite kernel values, got overflow in {self.kernel.formula()}. "
-                "Scale the features (StandardScaler), or make gamma or the degree smaller."
-            )
+        """Raise a ValueError if the tile is not finite."""
+        check_values(K, self.kernel)
 
     @property
     def kernels(self) -> list[Kernel]:

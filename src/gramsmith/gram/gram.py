@@ -12,9 +12,10 @@ import numpy.typing as npt
 from gramsmith.gram import explicit, sweep
 from gramsmith.gram.bank import Member, make_members
 from gramsmith.gram.plan import MIB, Plan, budget_bytes, make_plan
+from gramsmith.gram.routes import check_magnitude, find_routes, side_by_side
 from gramsmith.gram.threads import count_workers, one_blas_thread, ordered_map
 from gramsmith.kernels.adapt import as_kernel
-from gramsmith.kernels.base import Kernel
+from gramsmith.kernels.base import Kernel, NotDifferentiable
 from gramsmith.kernels.embedding import rows
 from gramsmith.moments import Adjoint, Moments
 from gramsmith.targets import Target
@@ -164,6 +165,7 @@ class Gram:
         def fill(tile: tuple[int, int]) -> None:
             I, J = (plan.blocks[b].rows for b in tile)
             part = next(iter(member.tiles(plan, tile)))
+            member.check(part)
             if tile[0] == tile[1]:
                 part = 0.5 * (part + part.T)
             K[I, J] = part
@@ -249,16 +251,22 @@ class Gram:
         probe = np.hstack([t.wV for t in targets])
         folds = np.zeros(self.n, dtype=int) if fold is None else np.asarray(fold)
         cross = len(self.kernels) == 2 if cross is None else cross
-        groups = self._routes(int(folds.max(initial=0)) + 1, cross and len(self.kernels) > 1)
-        if groups is None:
-            return self._streamed(self._members, probe, w, folds, cross, keep)
         parts = []
-        for group, Us in groups:
+        for group, Us in find_routes(
+            self._members,
+            self.n,
+            int(folds.max(initial=0)) + 1,
+            self.budget,
+            cross and len(self.kernels) > 1,
+        ):
             if Us is None:
-                parts.append(self._streamed(group, probe, w, folds, cross, keep))
+                part = self._streamed(group, probe, w, folds, cross, keep)
             else:
-                parts.append(explicit.explicit_moments(Us, probe, w, folds, cross=cross))
-        return parts[0] if len(parts) == 1 else _stack(parts)
+                part = explicit.explicit_moments(Us, probe, w, folds, cross=cross)
+            kernels = [kernel for member in group for kernel in member.kernels]
+            check_magnitude(kernels, part, w, self.dtype if Us is None else np.float64)
+            parts.append(part)
+        return side_by_side(parts)
 
     def pullback(
         self, adjoint: Adjoint, target: Target, moments: Moments, *, inputs: bool = True
@@ -279,8 +287,14 @@ class Gram:
         list of Gradient
         """
         for kernel in self.kernels:
-            if not kernel.differentiable:
+            if not kernel.learnable:
                 raise kernel._no_derivative()
+            if inputs and not kernel.differentiable:
+                raise NotDifferentiable(
+                    "Expected a kernel with a derivative by the samples, got "
+                    f"{type(kernel).__name__}, which has none. Ask for its parameters alone, with "
+                    "inputs=False."
+                )
         plan = self.plan()
         kept = self._kept[1] if self._kept is not None else None
         with one_blas_thread():
@@ -328,26 +342,6 @@ class Gram:
             self._kept = (plan, tiles)
         return moments
 
-    def _routes(self, folds: int, cross: bool) -> list[tuple[list[Member], Any]] | None:
-        """Return groups of members with their features, or None when all go by tiles."""
-        features = []
-        for member in self._members:
-            U = member.kernel.features(member.X, member.frame)
-            features.append(U if explicit.worthwhile(U, self.n, folds, self.budget) else None)
-        if all(U is None for U in features) or (cross and any(U is None for U in features)):
-            return None
-        if all(U is not None for U in features):
-            return [(self._members, features)]
-        groups: list[tuple[list[Member], Any]] = []
-        for member, U in zip(self._members, features, strict=True):
-            if groups and (groups[-1][1] is None) == (U is None):
-                groups[-1][0].append(member)
-                if U is not None:
-                    groups[-1][1].append(U)
-            else:
-                groups.append(([member], None if U is None else [U]))
-        return groups
-
     # ---- checks -----------------------------------------------------------------------------
 
     def _one(self, what: str) -> None:
@@ -374,20 +368,6 @@ def as_gram(K: Any, **options: Any) -> Gram:
     from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
 
     return Gram(Precomputed(), check_kernel_matrix(K, psd="ignore"), **options)
-
-
-def _stack(parts: list[Moments]) -> Moments:
-    m = sum(len(part) for part in parts)
-    F = parts[0].q.shape[2]
-    q = np.zeros((m, m, F, F))
-    start = 0
-    for part in parts:
-        stop = start + len(part)
-        q[start:stop, start:stop] = part.q
-        start = stop
-    joined = (np.concatenate([getattr(p, name) for p in parts]) for name in ("P", "d", "h", "c"))
-    P, d, h, c = joined
-    return Moments(P, d, q, h, c, parts[0].fold, False)
 
 
 def _tile_dtype(dtype: Any, views: Sequence[Any]) -> Any:
