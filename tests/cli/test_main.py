@@ -62,12 +62,28 @@ def test_statuses(monkeypatch, capsys, error, status, word):
     assert word in capsys.readouterr().err
 
 
-def test_defects_are_not_hidden(monkeypatch):
+@pytest.mark.parametrize("error", [ValueError("a flaw"), KeyError("length"), OSError("disk")])
+def test_defects_are_named_and_shown_on_request(monkeypatch, capsys, error):
     def fail(**_):
-        raise ValueError("a defect")
+        raise error
 
     monkeypatch.setattr(cli.group, "main", fail)
-    with pytest.raises(ValueError, match="a defect"):
+    monkeypatch.delenv("GRAMSMITH_DEBUG", raising=False)
+    assert cli.run(args=[]) == 1
+    said = capsys.readouterr().err
+    assert f"Error: {type(error).__name__}: " in said
+    assert "GRAMSMITH_DEBUG=1" in said
+    monkeypatch.setenv("GRAMSMITH_DEBUG", "1")
+    with pytest.raises(type(error)):
+        cli.run(args=[])
+
+
+def test_missing_modules_reach_the_front_door(monkeypatch):
+    def fail(**_):
+        raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
+
+    monkeypatch.setattr(cli.group, "main", fail)
+    with pytest.raises(ModuleNotFoundError):
         cli.run(args=[])
 
 

@@ -6,7 +6,14 @@ import os
 import pytest
 
 from gramsmith.cli.failure import Refused
-from gramsmith.cli.outputs import Journal, check_free, prepare_folder, write_json, write_text
+from gramsmith.cli.outputs import (
+    Journal,
+    check_free,
+    output_folder,
+    prepare_folder,
+    write_json,
+    write_text,
+)
 
 
 def test_folders_are_made(tmp_path):
@@ -24,6 +31,31 @@ def test_earlier_results_are_safe(tmp_path):
     with pytest.raises(Refused, match="--resume"):
         prepare_folder(tmp_path, force=False, resume=False)
     assert (tmp_path / "report.html").read_text() == "precious"
+
+
+def test_a_finished_run_is_not_resumed(tmp_path):
+    prepare_folder(tmp_path, force=False, resume=True)
+    (tmp_path / "model.safetensors").write_text("precious")
+    with pytest.raises(Refused, match=r"nothing to resume: model.safetensors.*--force"):
+        prepare_folder(tmp_path, force=False, resume=True)
+    (tmp_path / "progress.jsonl").write_text("")
+    prepare_folder(tmp_path, force=False, resume=True)
+
+
+def test_folders_made_for_nothing_go_away(tmp_path):
+    folder = tmp_path / "a" / "b"
+    with output_folder(folder, force=False, resume=False):
+        assert folder.is_dir()
+    assert not list(tmp_path.iterdir())
+    with output_folder(folder, force=False, resume=False):
+        (folder / "run.json").write_text("{}")
+    assert (folder / "run.json").exists()
+
+
+def test_a_folder_that_was_there_stays(tmp_path):
+    with output_folder(tmp_path, force=False, resume=False):
+        pass
+    assert tmp_path.is_dir()
 
 
 def test_other_files_do_not_matter(tmp_path):

@@ -185,6 +185,64 @@ def test_interrupted_and_resumed(command, table, tmp_path, monkeypatch):
     assert (folder / "ranking.json").read_text() == (fresh / "ranking.json").read_text()
 
 
+def test_resuming_spares_a_finished_run(command, table, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "report.html").write_text("precious")
+    done = command("rank", table, "-t", "y", "-o", folder, "--resume")
+    assert done.status == 2
+    assert "nothing to resume" in done.err
+    assert [path.read_text() for path in folder.iterdir()] == ["precious"]
+
+
+def test_resuming_nothing_begins(command, table, tmp_path):
+    done = command("rank", table, "-t", "y", "-o", tmp_path / "run", "--resume")
+    assert done.status == 0
+    assert "beginning at the start" in done.err
+
+
+def test_interrupted_while_writing(command, table, tmp_path, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    folder = tmp_path / "run"
+    monkeypatch.setattr(rank_module, "write_outputs", interrupted)
+    done = command("rank", table, "-t", "y", "-o", folder)
+    assert done.status == 130
+    assert "--resume" in done.err
+    monkeypatch.undo()
+    assert command("rank", table, "-t", "y", "-o", folder, "--resume").status == 0
+    assert {path.name for path in folder.iterdir()} == FILES
+
+
+def test_a_refused_run_leaves_no_folder(command, table, tmp_path, monkeypatch):
+    assert command("rank", table, "-t", "nothing", "-o", tmp_path / "a" / "run").status == 3
+
+    def refuse(*args, **options):
+        raise ValueError("Expected more rows.")
+
+    monkeypatch.setattr(selection, "rank_kernels", refuse)
+    assert command("rank", table, "-t", "y", "-o", tmp_path / "a" / "run").status == 3
+    assert not (tmp_path / "a").exists()
+
+
+def test_constant_features_are_reported(command, tmp_path):
+    path, folder = tmp_path / "t.csv", tmp_path / "run"
+    path.write_text("a,b,y\n" + "1,2,p\n1,2,q\n" * 20)
+    assert command("rank", path, "-t", "y", "-o", folder).status == 0
+    assert {path.name for path in folder.iterdir()} == FILES
+
+
+def test_a_page_that_fails_leaves_no_other_file(command, table, tmp_path, monkeypatch):
+    def fail(*args, **options):
+        raise RuntimeError("no ink")
+
+    folder = tmp_path / "run"
+    monkeypatch.setattr(selection.KernelRanking, "write_html", fail)
+    assert command("rank", table, "-t", "y", "-o", folder).status == 1
+    assert [path.name for path in folder.iterdir()] == ["progress.jsonl"]
+
+
 def test_unknown_scores_offer_the_nearest(command, table):
     done = command("rank", table, "-t", "y", "--scoring", "acuracy")
     assert done.status == 2

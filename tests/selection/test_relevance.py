@@ -32,6 +32,15 @@ def test_slope_is_that_of_the_alignment(rng):
     assert weights == pytest.approx(numeric, rel=1e-4)
 
 
+def test_constant_features_have_no_weights():
+    X = np.ones((10, 2))
+    weights, meaning = feature_weights(
+        Candidate("g", gs.Gaussian(1.0), "gaussian"), X, make_target([0, 1] * 5)
+    )
+    assert not len(weights)
+    assert meaning == ""
+
+
 def test_map_of_a_linear_kernel_is_pca(rng):
     X = rng.normal(size=(30, 2)) * [3.0, 1.0]
     points = kernel_map(X @ X.T)

@@ -4,6 +4,7 @@ Results go to the standard output, messages to the standard error. Exit status:
 
 ===  ==================================================================================
 0    done
+1    a defect of gramsmith; with ``GRAMSMITH_DEBUG=1`` it ends in a traceback
 2    the command cannot be carried out as written: usage, an output in the way
 3    the data or the model file cannot be used; the message names row and column
 4    done, but a solver did not converge
@@ -16,6 +17,7 @@ Only click is imported here: ``gramsmith --help`` answers before scikit-learn co
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -24,7 +26,7 @@ from gramsmith import __version__
 from gramsmith.cli import evaluate, inspect, predict, rank, reproduce
 from gramsmith.cli.console import say
 
-USAGE, DATA, CONVERGENCE, MEMORY, INTERRUPTED = 2, 3, 4, 5, 130
+DEFECT, USAGE, DATA, CONVERGENCE, MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
 
 # \b keeps click from joining the lines that follow it
@@ -84,14 +86,22 @@ def run(prog_name: str = "gramsmith", args: list[str] | None = None) -> int:
         # the reader of our output has left (| head); nothing is wrong, and nothing more to say
         sys.stdout = sys.__stdout__ = None  # type: ignore[misc]
         return 0
-    except ValueError as error:
-        if not is_about_data(error):
+    except ModuleNotFoundError:  # the front door knows which extra brings the module
+        raise
+    except Exception as error:
+        if is_about_data(error):
+            say(f"Error: {error}")
+            return DATA
+        if os.environ.get("GRAMSMITH_DEBUG"):
             raise
-        say(f"Error: {error}")
-        return DATA
+        say(
+            f"Error: {type(error).__name__}: {error}\nThis is a defect of gramsmith, not of your "
+            "command. Set GRAMSMITH_DEBUG=1 and run it again for the traceback to report."
+        )
+        return DEFECT
 
 
-def is_about_data(error: ValueError) -> bool:
+def is_about_data(error: Exception) -> bool:
     """Return whether an error speaks of the user's data rather than of a defect of ours."""
     from gramsmith.cli.failure import BadData
     from gramsmith.storage import ModelFormatError

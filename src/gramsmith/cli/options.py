@@ -74,7 +74,12 @@ learning = _all(
         show_default=True,
         help="Seed of every random choice.",
     ),
-    click.option("--sample", type=click.IntRange(10), metavar="N", help="Use at most N rows."),
+    click.option(
+        "--sample",
+        type=click.IntRange(10),
+        metavar="N",
+        help="Compare kernels on at most N rows; the winner of `rank` is fitted on all.",
+    ),
     click.option(
         "--jobs", type=click.IntRange(1), metavar="N", help="Threads; default one per core."
     ),

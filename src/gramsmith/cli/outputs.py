@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,21 @@ from gramsmith.cli.failure import Refused
 
 FILES = ("report.html", "ranking.csv", "ranking.json", "model.safetensors", "run.json")
 PROGRESS = "progress.jsonl"
+
+
+@contextmanager
+def output_folder(folder: Path, *, force: bool, resume: bool) -> Iterator[None]:
+    """Make the output folder; whatever of it is still empty at the end is taken away again."""
+    absent = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        prepare_folder(folder, force=force, resume=resume)
+        yield
+    finally:
+        for path in absent:
+            try:
+                path.rmdir()
+            except OSError:  # it was never made, or holds something
+                break
 
 
 def prepare_folder(folder: Path, *, force: bool, resume: bool) -> None:
@@ -29,13 +45,17 @@ def prepare_folder(folder: Path, *, force: bool, resume: bool) -> None:
             "Name another one with -o."
         ) from error
     present = [name for name in (*FILES, PROGRESS) if os.path.lexists(folder / name)]
-    if present and not force and not resume:
-        hint = "--resume to go on with it, " if PROGRESS in present else ""
-        raise Refused(
-            f"{folder} already holds {', '.join(present)}. Use {hint}--force to replace the "
-            "files, or "
-            "another folder."
-        )
+    if not present or force:
+        return
+    begun = PROGRESS in present
+    if resume and begun:  # whether it is the same run is for the journal to say
+        return
+    finding = "holds a finished run, nothing to resume:" if resume else "already holds"
+    hint = "--resume to go on with it, " if begun else ""
+    raise Refused(
+        f"{folder} {finding} {', '.join(present)}. Use {hint}--force to replace the files, or "
+        "another folder."
+    )
 
 
 def check_free(path: Path, *, force: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from gramsmith import __version__
 from gramsmith.cli.console import Progress, printable, say, show_json, show_table
 from gramsmith.cli.failure import Refused, about_the_data, collected_warnings
 from gramsmith.cli.options import Reading, learning, reading, take_reading
-from gramsmith.cli.outputs import PROGRESS, Journal, prepare_folder, write_json, write_text
+from gramsmith.cli.outputs import PROGRESS, Journal, output_folder, write_json, write_text
 
 if TYPE_CHECKING:
     from gramsmith.storage.cleaning import Target
@@ -60,33 +61,35 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
     if resume and (output is None or force):
         raise click.UsageError("--resume goes on in the folder of -o, and not with --force.")
     check_scoring(options["scoring"])
-    if output is not None and not dry_run:
-        prepare_folder(output, force=force, resume=resume)
-    started = time.time()
-    table, goal, groups, about = load(file, how, options, quiet)
-    arguments = ranking_arguments(options, goal, groups)
-    plan = show_plan(table, goal, arguments, quiet or as_json)
-    if dry_run:
-        if as_json:
-            show_json(plan)
-        return 0
-    header = {"version": __version__, "data": about["data_sha256"], **options, **vars(how)}
-    journal = Journal(None if output is None else output / PROGRESS, header, resume=resume)
-    if resume:
-        say(f"Going on with {len(journal)} finished pieces of work.")
-    try:
-        ranking, remarks = work(table, goal, arguments, journal, quiet)
-    except KeyboardInterrupt:
-        say("Interrupted." if output is None else interruption(output, journal))
-        return INTERRUPTED
-    if output is not None:
-        about |= {"verdict": ranking.verdict, "gramsmith": "rank"}
-        record = {
-            "command": {"file": file, **options, **vars(how)},
-            "seconds": time.time() - started,
-        }
-        write_outputs(output, ranking, about, {**record, **versions(), **about})
-        journal.close()
+    nowhere = output is None or dry_run
+    with nullcontext() if nowhere else output_folder(output, force=force, resume=resume):
+        started = time.time()
+        table, goal, groups, about = load(file, how, options, quiet)
+        arguments = ranking_arguments(options, goal, groups)
+        plan = show_plan(table, goal, arguments, quiet or as_json)
+        if dry_run:
+            if as_json:
+                show_json(plan)
+            return 0
+        command = {**options, **vars(how)}
+        header = {"version": __version__, "data": about["data_sha256"], **command}
+        journal = Journal(None if output is None else output / PROGRESS, header, resume=resume)
+        if resume:
+            say(resumption(journal))
+        try:
+            ranking, remarks = work(table, goal, arguments, journal, quiet)
+            if output is not None:
+                about |= {"verdict": ranking.verdict, "gramsmith": "rank"}
+                spent = {"command": {"file": file, **command}, "seconds": time.time() - started}
+                write_outputs(output, ranking, about, {**spent, **versions(), **about})
+                journal.close()
+        except KeyboardInterrupt:
+            say("Interrupted." if output is None else interruption(output, journal))
+            return INTERRUPTED
+        except Exception:
+            if not journal:  # a journal of nothing would only stand in the way of the next try
+                journal.close()
+            raise
     show_ranking(ranking, remarks, output, as_json, quiet)
     return 0 if ranking.converged else NOT_CONVERGED
 
@@ -101,6 +104,13 @@ def check_scoring(name: str | None) -> None:
     if name is not None and name not in names:
         near = ", ".join(get_close_matches(name, names, cutoff=0.5)) or "accuracy, f1, r2"
         raise click.UsageError(f"scikit-learn has no score {name!r}. Among others it has {near}.")
+
+
+def resumption(journal: Journal) -> str:
+    """Return what to say when work is taken up again."""
+    if not journal:
+        return "There is no finished work to go on with: beginning at the start."
+    return f"Going on with {len(journal)} finished pieces of work."
 
 
 def interruption(folder: Path, journal: Journal) -> str:
@@ -233,7 +243,7 @@ def work(
 
 
 def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[str, Any]) -> None:
-    """Write the five files, each atomically."""
+    """Write the five files, each atomically; the page, which may fail, is made before all."""
     import os
     import secrets
 
@@ -243,19 +253,18 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
     records = ranking.records
     names = list(dict.fromkeys(name for record in records for name in record))
     rows = [[record.get(name) for name in names] for record in records]
+    page = folder / f".report.{secrets.token_hex(6)}.tmp"
     try:
+        ranking.write_html(page, source=about["source"])
         save_model(ranking.best_estimator, folder / "model.safetensors", about=about)
         write_text(folder / "ranking.csv", lambda stream: write_csv(stream, names, rows))
         write_json(folder / "ranking.json", {"verdict": ranking.verdict, "ranking": records})
-        page = folder / f".report.{secrets.token_hex(6)}.tmp"
-        try:
-            ranking.write_html(page, source=about["source"])
-            os.replace(page, folder / "report.html")
-        finally:
-            page.unlink(missing_ok=True)
+        os.replace(page, folder / "report.html")
         write_json(folder / "run.json", run)
     except OSError as error:
         raise Refused(f"Could not write to {folder}: {error}.") from error
+    finally:
+        page.unlink(missing_ok=True)
 
 
 def versions() -> dict[str, Any]:

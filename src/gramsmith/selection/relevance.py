@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian, LinearMap
 from gramsmith.measures import get_measure
+from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.selection.candidates import Candidate, median_distances
 from gramsmith.targets import Target
 
@@ -32,6 +34,7 @@ def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Arr
     Returns
     -------
     weights : array of shape (p,)
+        Empty if no feature matters, as among constant ones.
     meaning : str
     """
     scale = getattr(candidate.kernel, "map", None)
@@ -46,11 +49,13 @@ def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Arr
     kernel = Gaussian(np.full(X.shape[1], float(width)))
     G = Gram(kernel, X)
     moments = G.moments(target, keep=True)
-    _, adjoint = get_measure("cka").value_and_adjoint(moments, target)
-    slope = np.asarray(
-        G.pullback(adjoint, target, moments, inputs=False)[0].parameters["length_scale"],
-        dtype=float,
-    )
+    with warnings.catch_warnings():  # that a kernel is constant was said when it was screened
+        warnings.simplefilter("ignore", ConstantKernelWarning)
+        _, adjoint = get_measure("cka").value_and_adjoint(moments, target)
+    slope = G.pullback(adjoint, target, moments, inputs=False)[0].parameters.get("length_scale")
+    if slope is None:  # the Gram matrix is constant, and so is its alignment
+        return np.empty(0), ""
+    slope = np.asarray(slope, dtype=float)
     return -slope * float(width), "rise of the centred alignment if the feature counted more"
 
 
