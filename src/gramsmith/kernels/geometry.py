@@ -20,6 +20,8 @@ Array = npt.NDArray[Any]
 # s the tile is computed from differences instead.
 CANCELLATION = {np.dtype(np.float64): 1e-11, np.dtype(np.float32): 1e-4}
 
+ENTRIES = 1 << 22  # numbers held at once where differences are formed pair by pair
+
 
 class Geometry(Protocol):
     """What a pairwise kernel asks of its geometry."""
@@ -86,36 +88,37 @@ class SquaredEuclidean:
 
     def embed(self, X: Any, frame: Any, scale: Any, dtype: Any) -> Any:
         if sp.issparse(X):
-            Z = sp.csr_array(X.multiply(1.0 / np.asarray(scale)[None, ...]))
-            Z = Z.astype(dtype)
-            return Z, np.asarray(Z.multiply(Z).sum(axis=1), dtype=dtype).ravel()
+            Z = sp.csr_array(X.multiply(1.0 / np.asarray(scale)[None, ...])).astype(np.float64)
+            with np.errstate(over="ignore"):
+                sq = np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
+            dtype = _wide_enough(dtype, sq)
+            return Z.astype(dtype), sq.astype(dtype)
         moved = np.asarray(X, dtype=np.float64)
         moved = moved - frame if np.any(frame) else moved
         Z = moved / scale
         with np.errstate(over="ignore"):
             sq = np.einsum("ij,ij->i", Z, Z)
-        dtype = np.dtype(dtype)
-        top = sq.max(initial=0.0)
-        if dtype == np.float32 and not np.finfo(dtype).eps * top <= CANCELLATION[dtype]:
-            dtype = np.dtype(np.float64)  # float32 cannot hold these differences
+        dtype = _wide_enough(dtype, sq)
         n, p = Z.shape
         L = np.empty((n, p + 2), dtype)
         R = np.empty((n, p + 2), dtype)
         R[:, :p], R[:, p], R[:, p + 1] = Z, 1.0, sq
         np.multiply(R[:, :p], 2.0, out=L[:, :p])
         L[:, p], L[:, p + 1] = -sq, -1.0
-        if np.finfo(dtype).eps * top <= CANCELLATION[dtype]:
+        if np.finfo(dtype).eps * sq.max(initial=0.0) <= CANCELLATION[dtype]:
             return L, R, None
         # Some tile may need exact differences: of the rows before division, which rounds as well.
         return L, R, (moved, np.broadcast_to(1.0 / np.square(scale), moved.shape))
 
-    def negative_pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
-        """Return -s up to rounding, which may leave it a little above 0; in `out` if it fits."""
+    def negative_pair(
+        self, a: Any, b: Any, out: Array | None = None, reach: float = np.inf
+    ) -> Array:
+        """Return -s up to rounding, which may leave it a little above 0; in `out` if it fits.
+
+        Beyond `reach` the kernel does not tell distances apart, and they need not be exact.
+        """
         if sp.issparse(a[0]):
-            G: Array = 2.0 * (a[0] @ b[0].T).toarray()
-            G -= a[1][:, None]
-            G -= b[1]
-            return self._exact_where_small(a[0], b[0], G, a is b)
+            return self._sparse_pair(a, b, reach)
         L, R = a[0], b[1]
         if not self._safe(a, b):
             (Xa, weight), (Xb, _) = a[2], b[2]
@@ -126,31 +129,32 @@ class SquaredEuclidean:
         S: Array = np.matmul(L, R.T, out=out if fits else None)
         if a is b:
             np.fill_diagonal(S, 0.0)
-        return self._exact_where_small(self.points(a), self.points(b), S, a is b)
+        if self.cusp and S.size:
+            return _exact_above(1e-4 * S.min(), self.points(a), self.points(b), S, a is b)
+        return S
+
+    def _sparse_pair(self, a: Any, b: Any, reach: float) -> Array:
+        S: Array = 2.0 * (a[0] @ b[0].T).toarray()
+        if not S.size:
+            return S
+        S -= a[1][:, None]
+        S -= b[1]
+        if a is b:
+            np.fill_diagonal(S, 0.0)
+        # Sparse rows are not centred. An error in s matters as a share of s, so that only pairs
+        # much nearer to each other than to zero need their differences.
+        error = np.finfo(S.dtype).eps * float(max(a[1].max(), b[1].max()))
+        near = error / CANCELLATION[S.dtype]
+        bound = -min(near, reach + 2.0 * error) if near > 1.0 else np.inf
+        if self.cusp:
+            bound = min(bound, 1e-4 * S.min())
+        return _exact_above(bound, a[0], b[0], S, a is b) if bound < np.inf else S
 
     def _safe(self, a: Any, b: Any) -> bool:
         if a[2] is None or b[2] is None or not len(a[1]) or not len(b[1]):
             return True
         error = np.finfo(a[0].dtype).eps * max(a[1][:, -1].max(), b[1][:, -1].max())
         return bool(error <= CANCELLATION[a[0].dtype])
-
-    def _exact_where_small(self, Za: Any, Zb: Any, S: Array, same: bool) -> Array:
-        if not self.cusp or not S.size:
-            return S
-        i, j = np.nonzero(S > 1e-4 * S.min())
-        if same:
-            off = i != j
-            S[i[~off], i[~off]] = 0.0
-            i, j = i[off], j[off]
-        for start in range(0, len(i), 1 << 16):
-            u, v = i[start : start + (1 << 16)], j[start : start + (1 << 16)]
-            if sp.issparse(Za):
-                d = Za[u] - Zb[v]
-                S[u, v] = -np.asarray(d.multiply(d).sum(axis=1)).ravel()
-            else:
-                d = Za[u] - Zb[v]
-                S[u, v] = -np.einsum("ij,ij->i", d, d)
-        return S
 
     def pair(self, a: Any, b: Any) -> Array:
         S = self.negative_pair(a, b)
@@ -200,6 +204,33 @@ class SquaredEuclidean:
     def per_feature(self, a: Any, b: Any) -> Array:
         d = self.points(a)[:, None, :] - self.points(b)[None, :, :]
         return np.asarray(d * d)
+
+
+def _wide_enough(dtype: Any, sq: Array) -> np.dtype[Any]:
+    """Return `dtype`, or float64 if float32 cannot hold the differences of rows so long."""
+    dtype = np.dtype(dtype)
+    fits = np.finfo(dtype).eps * sq.max(initial=0.0) <= CANCELLATION[dtype]
+    return dtype if fits else np.dtype(np.float64)
+
+
+def _exact_above(bound: float, Za: Any, Zb: Any, S: Array, same: bool) -> Array:
+    """Replace the entries of S = -s above `bound` by those of the differences of the rows."""
+    i, j = np.nonzero(S > bound)
+    if same:
+        off = i != j
+        S[i[~off], i[~off]] = 0.0
+        i, j = i[off], j[off]
+    sparse = sp.issparse(Za)
+    width = (Za.nnz + Zb.nnz) // max(Za.shape[0] + Zb.shape[0], 1) if sparse else Za.shape[1]
+    step = max(1, ENTRIES // (1 + 2 * width))
+    for start in range(0, len(i), step):
+        u, v = i[start : start + step], j[start : start + step]
+        d = Za[u] - Zb[v]
+        if sparse:
+            S[u, v] = -np.asarray(d.multiply(d).sum(axis=1)).ravel()
+        else:
+            S[u, v] = -np.einsum("ij,ij->i", d, d)
+    return S
 
 
 @dataclass(frozen=True)

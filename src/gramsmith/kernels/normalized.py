@@ -8,6 +8,10 @@ import numpy as np
 
 from gramsmith.kernels.base import Array, Gradient, Kernel
 from gramsmith.kernels.embedding import Embedding, add, add_named
+from gramsmith.kernels.geometry import CANCELLATION
+from gramsmith.kernels.radial import REACH
+
+LOST = 1e-4  # error of an exponent beyond which its Gaussian is not worth having
 
 
 class DiagonalKernel(Kernel):
@@ -158,6 +162,32 @@ class GaussianOf(DiagonalKernel):
     def from_diagonal_slope(self, d: Array) -> Array:
         return np.ones_like(d)
 
+    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+        E = super().embed(X, frame, dtype)
+        if np.dtype(dtype) == np.float32 and not self._error(E, dtype) <= CANCELLATION[E[1].dtype]:
+            return super().embed(X, frame, np.float64)  # float32 cannot hold these differences
+        return E
+
+    def _error(self, e: Embedding, dtype: Any) -> float:
+        """Return what rounding of k(x, x) does to the exponent."""
+        top = float(np.abs(e[1]).max(initial=0.0))
+        return float(np.finfo(dtype).eps) * top / float(self.length_scale) ** 2
+
+    def _check_digits(self, a: Embedding, b: Embedding, s: Array) -> None:
+        error = max(self._error(e, np.float64) for e in (a, b))
+        if error <= LOST:
+            return
+        close = s > -(REACH + 2.0 * error)
+        if a is b:
+            np.fill_diagonal(close, False)
+        if close.any():
+            raise ValueError(
+                f"GaussianOf: expected distances that rounding leaves alone, got values of "
+                f"{self.kernel.formula()} so large that the exponent is wrong by {error:.2g}. "
+                "Centre and scale the features (StandardScaler), normalise the kernel, or make "
+                "length_scale larger; a Gaussian of features is gramsmith.Gaussian."
+            )
+
     def _exponent(self, a: Embedding, b: Embedding) -> Array:
         s = 2.0 * self._inner(a, b)
         s -= a[1][:, None]
@@ -166,6 +196,7 @@ class GaussianOf(DiagonalKernel):
             np.fill_diagonal(s, 0.0)
         np.minimum(s, 0.0, out=s)
         s *= 0.5 / float(self.length_scale) ** 2
+        self._check_digits(a, b, s)
         return s
 
     def tile(self, a: Embedding, b: Embedding) -> Array:

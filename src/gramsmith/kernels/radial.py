@@ -13,6 +13,8 @@ from gramsmith.kernels.pairwise import PairKernel
 from gramsmith.kernels.parameters import is_positive
 from gramsmith.kernels.scratch import scratch
 
+REACH = 40.0  # exp(-s) of a larger s is below the rounding of 1
+
 
 def _is_half(small: Any, large: Any) -> bool:
     a, b = np.asarray(small, dtype=float), np.asarray(large, dtype=float)
@@ -66,11 +68,11 @@ class Gaussian(Radial):
         return np.sqrt(2.0) * np.asarray(self.length_scale)
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
-        S = self.geometry.negative_pair(a, b)  # type: ignore[attr-defined]
+        S = self.geometry.negative_pair(a, b, reach=REACH)  # type: ignore[attr-defined]
         return np.asarray(np.exp(S, out=S))
 
     def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
-        S = self.geometry.negative_pair(a, b, out)  # type: ignore[attr-defined]
+        S = self.geometry.negative_pair(a, b, out, REACH)  # type: ignore[attr-defined]
         return np.asarray(np.exp(S, out=out))
 
     def is_square_of(self, other: Kernel) -> bool:
