@@ -1,12 +1,13 @@
 """Targets: labels and values of every sort become V, M and e."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import textbook as tb
-from gramsmith.targets import make_target
+from gramsmith.targets import ConstantTarget, make_target
 
 
 def dense(target):
@@ -20,6 +21,9 @@ LABELS = {
     "bools": np.array([True, False, True, True, False, True]),
     "strings": np.array(["b", "a", "b", "b", "a", "b"]),
     "objects": np.array(["b", "a", "b", "b", "a", "b"], dtype=object),
+    "nullable strings": pd.array(["b", "a", "b", "b", "a", "b"], dtype="string"),
+    "numpy strings": np.array([np.str_(c) for c in "babbab"], dtype=object),
+    "numpy numbers": np.array([np.int32(v) for v in (1, 0, 1, 1, 0, 1)], dtype=object),
     "floats": np.array([2.0, 1.0, 2.0, 2.0, 1.0, 2.0]),
 }
 
@@ -90,6 +94,25 @@ def test_take_recomputes_centre_and_contrast(rng):
         assert_allclose(dense(part), dense(make_target(labels[[0, 1, 2, 4]], scheme)))
 
 
+def test_constant_targets_have_an_error_of_their_own():
+    with pytest.raises(ConstantTarget):
+        make_target(["a", "a"])
+    with pytest.raises(ConstantTarget):
+        make_target([2.5, 2.5], task="regression")
+
+
+def test_a_part_with_equal_values_is_exactly_zero(rng):
+    y = np.r_[rng.normal(), np.full(9, rng.normal())]
+    w = rng.uniform(size=10)
+    part = make_target(y, sample_weight=w).take(np.arange(1, 10))
+    assert (part.V[:, 1] == 0).all()
+
+
+def test_members_of_every_class():
+    target = make_target(np.array(["b", "a", "b"]))
+    assert [rows.tolist() for rows in target.members] == [[1], [0, 2]]
+
+
 def test_weights_of_zero_remove_a_class():
     y = np.array([0, 0, 1, 1, 2])
     target = make_target(y, sample_weight=[1, 1, 1, 1, 0])
@@ -105,10 +128,14 @@ def test_weights_of_zero_remove_a_class():
         ([0.1, np.nan, 0.3], {}, "NaN or infinity"),
         ([0.1, np.inf, 0.3], {}, "row 1"),
         (["a", None, "b"], {}, "missing one in row 1"),
+        (pd.array(["a", "b", None], dtype="string"), {}, "missing one in row 2"),
+        (pd.array([1, None, 2], dtype="Int64"), {}, "in row 1"),
+        (np.array([[1, 0], [0, None]], dtype=object), {}, "missing one in row 1"),
+        (np.array([1, "a", 2.5], dtype=object), {}, "all numbers, got float and int and str"),
         ([1j, 2, 3], {}, "complex"),
         (None, {}, "got None"),
         ([0.1, 0.2, 0.3], {"task": "classification"}, "class labels, got real numbers"),
-        (["a", "b", "c"], {"task": "regression"}, "numbers for regression"),
+        (["a", "b", "c"], {"task": "regression"}, "labels such as 'a'"),
         ([2.5, 2.5, 2.5], {"task": "regression"}, "constant y"),
         ([0, 1, 0], {"target": "odd"}, "target to be one of"),
         ([0, 1, 0], {"task": "odd"}, "task"),

@@ -162,7 +162,7 @@ def make_target(
         return label_target(y, w)
     if kind not in ("binary", "multiclass"):
         raise ValueError(
-            f"Expected one label per sample or a 0/1 label matrix, got a {kind} target. "
+            f"Expected one label per sample or a 0/1 label matrix, got a target of type {kind}. "
             'Use task="regression" for several numeric outputs.'
         )
     return class_target(np.ravel(y), w, target)
@@ -209,7 +209,7 @@ def value_target(y: Array, w: Array) -> Target:
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
     except (TypeError, ValueError):
         raise ValueError(
-            f"Expected numbers for regression, got labels such as {y[0]!r}. "
+            f"Expected numbers for regression, got labels such as {np.ravel(y).tolist()[0]!r}. "
             'Use task="classification".'
         ) from None
     if not np.isfinite(Y).all():
@@ -271,16 +271,31 @@ def _as_labels(y: Any) -> Any:
             f"Expected finite targets, got {y[row]} in row {row}. Input y contains NaN or "
             "infinity; drop these samples."
         )
-    if y.dtype == object:
-        missing = [i for i, v in enumerate(y.ravel()) if v is None or v != v]
-        if missing:
+    return _of_objects(y) if y.dtype == object else y
+
+
+def _of_objects(y: Array) -> Array:
+    """Return labels that are Python objects as an array of text or numbers, or raise."""
+    values = y.ravel()
+    for i, value in enumerate(values):
+        if _is_missing(value):
             raise ValueError(
-                f"Expected a label for every sample, got a missing one in row {missing[0]}. "
-                "Drop unlabelled samples."
+                "Expected a label for every sample, got a missing one in row "
+                f"{i // (y.size // len(y))}. Drop unlabelled samples."
             )
-        types = {type(v) for v in y.ravel()}
-        if types <= {str}:
-            y = y.astype(str)
-        elif types <= {int, float, bool, np.int64, np.float64, np.bool_}:
-            y = y.astype(np.result_type(*(np.asarray(v).dtype for v in y.ravel())))
-    return y
+    types = {type(value) for value in values}
+    if all(issubclass(t, str) for t in types):
+        return y.astype(str)
+    if all(issubclass(t, (int, float, np.number, np.bool_)) for t in types):
+        return y.astype(np.result_type(*{np.asarray(value).dtype for value in values}))
+    raise ValueError(
+        "Expected labels that are all text or all numbers, got "
+        f"{' and '.join(sorted(t.__name__ for t in types))}. Use y.astype(str) for classes."
+    )
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA is neither true nor false
+        return True

@@ -109,3 +109,36 @@ def test_options(pair):
     assert gs.kta(K, X[:, 1].round(), task="regression") == pytest.approx(
         tb.kta(K, tb.target_matrix(X[:, 1].round(), "regression"))
     )
+
+
+def test_the_target_of_evaluate_is_that_of_the_verbs(rng):
+    X = rng.normal(size=(30, 3))
+    y = np.repeat([0, 1, 2], [4, 10, 16])
+    for target in ("auto", "one_hot", "balanced", "uneven"):
+        table = gs.evaluate(
+            {"k": gs.Gaussian()}, X, y, target=target, measures=["kta", "cka", "hsic"]
+        )
+        K = gs.Gaussian()(X)
+        for name, verb in (("kta", gs.kta), ("cka", gs.cka), ("hsic", gs.hsic)):
+            assert table["k", name].value == pytest.approx(verb(K, y, target=target), rel=1e-10)
+    T = tb.target_matrix(y, "balanced")
+    assert gs.cka(K, y, target="balanced") == pytest.approx(tb.cka(K, T))
+    assert gs.cka(K, y, target="balanced") != pytest.approx(gs.cka(K, y))
+
+
+def test_several_kernels_are_refused(pair):
+    K, _, X, _ = pair
+    several = gs.Gram([gs.Gaussian(), gs.Linear()], X)
+    y = X[:, 0] > 0
+    calls = (
+        lambda: gs.kta(several, y),
+        lambda: gs.fsm(several, y),
+        lambda: gs.fsm_error_bound(several, y),
+        lambda: gs.alignment(several, K),
+        lambda: gs.alignment(K, several),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match=r"one kernel, got 2 kernels\. Use evaluate"):
+            call()
+    with pytest.raises(ValueError, match="at least 2 samples"):
+        gs.alignment(np.ones((1, 1)), np.ones((1, 1)))

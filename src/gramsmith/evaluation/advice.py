@@ -13,6 +13,8 @@ from gramsmith.measures.base import Sums
 from gramsmith.moments import Moments
 from gramsmith.targets import Target
 
+MANY = 20  # classes from which numbers may be meant as quantities,
+FEW = 5  # with fewer samples each, unless they are floats
 SMALL = 1500  # matrices up to this size have their eigenvalues looked at
 
 
@@ -65,6 +67,19 @@ def about_target(target: Target) -> Iterator[Advice]:
             "imbalanced",
             f"The smallest class has {target.m.min() / target.n:.1%} of the samples: prefer cka or "
             'target="uneven" to kta, and balanced scores to accuracy.',
+        )
+
+
+def about_task(target: Target) -> Iterator[Advice]:
+    """Yield a remark if numbers that were taken as classes look like quantities."""
+    if target.kind != "classes" or target.classes is None or target.classes.dtype.kind not in "iuf":
+        return
+    count, each = len(target.classes), len(target.w) / len(target.classes)
+    if count > MANY and (target.classes.dtype.kind == "f" or each < FEW):
+        yield Advice(
+            "many-classes",
+            f"The {count} different numbers in y are taken as classes, {each:.3g} samples each. "
+            'Use task="regression" if they are quantities.',
         )
 
 

@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from gramsmith.evaluation.advice import about_definiteness, about_kernel, about_target, about_ties
+from gramsmith.evaluation.advice import (
+    about_definiteness,
+    about_kernel,
+    about_target,
+    about_task,
+    about_ties,
+)
 from gramsmith.evaluation.folds import assign_folds, without_fold
 from gramsmith.evaluation.held_out import held_out_target, held_out_values
 from gramsmith.evaluation.permutations import check_permutations, p_value, shuffled_values
@@ -68,7 +74,8 @@ def evaluate(
     permutations : int
         Number of shuffled targets for p-values; 0 for none.
     target, task, sample_weight
-        See `gramsmith.targets.make_target`.
+        See `gramsmith.targets.make_target`. `target` is T in every measure that has one, as in
+        `kta`, `cka` and `hsic`; FSM, CSM and MMD have none.
     memory, n_jobs, dtype
         See `Gram`.
     random_state : int or RandomState
@@ -97,7 +104,7 @@ def evaluate(
     goal = make_target(y, target, task=task, sample_weight=sample_weight)
     chosen = _chosen(measures, goal)
     check_lengths(views, len(goal.w))
-    advice: list[Advice] = [*about_target(goal)]
+    advice: list[Advice] = [*about_target(goal), *(about_task(goal) if task == "auto" else ())]
     rng = check_random_state(random_state)
     order, fold = assign_folds(goal, folds, rng)
     options = {"memory": memory, "n_jobs": n_jobs, "dtype": dtype}

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from gramsmith.evaluation.evaluate import evaluate
 from gramsmith.evaluation.result import Evaluation
+from gramsmith.kernels.geometry import SquaredEuclidean
 from gramsmith.kernels.radial import Gaussian
 
 
@@ -71,10 +71,8 @@ def median_distance(X: Any, size: int = 1000, random_state: Any = 0) -> float:
     rng = check_random_state(random_state)
     rows = np.sort(rng.permutation(n)[:size]) if n > size else np.arange(n)
     part = X[rows]
-    part = part.toarray() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
-    D = Gaussian().geometry.pair(
-        *(Gaussian().geometry.embed(part, part.mean(axis=0), 1.0, float),) * 2
-    )
-    upper = np.sqrt(D[np.triu_indices(len(rows), 1)])
+    geometry = SquaredEuclidean(cusp=True)  # equal rows are at distance 0, not at rounding
+    E = geometry.embed(part, geometry.frame(part), 1.0, float)
+    upper = np.sqrt(geometry.pair(E, E)[np.triu_indices(len(rows), 1)])
     upper = upper[upper > 0]
     return float(np.median(upper)) if len(upper) else 1.0

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from sklearn.base import is_regressor
+from sklearn.gaussian_process import kernels as gp
+
 from gramsmith.evaluation.verbs import measure_value
+from gramsmith.evaluation.views import rests_on_matrix
 from gramsmith.gram import Gram
 from gramsmith.kernels.adapt import as_kernel
 from gramsmith.kernels.base import Kernel
-from gramsmith.kernels.precomputed import Precomputed
 from gramsmith.measures import Measure, get_measure
 
 
@@ -30,6 +34,8 @@ class AlignmentScorer:
         """Return the measure, its sign changed if lower is better; -1e12 where it is infinite."""
         kernel, X = kernel_of(estimator, X)
         options = {**self.options, "sample_weight": sample_weight}
+        if options["task"] == "auto" and is_regressor(estimator):
+            options["task"] = "regression"  # whole numbers are values to a regressor
         score = self.measure.sign * measure_value(self.measure, Gram(kernel, X), y, **options)
         return max(score, -1e12)  # searches average scores, and an infinite one would spoil them
 
@@ -50,7 +56,8 @@ def alignment_scorer(
     measure : str
         A name in `gramsmith.measures.MEASURES`.
     target, task : str
-        See `gramsmith.targets.make_target`.
+        See `gramsmith.targets.make_target`; regressors have task="regression" unless said
+        otherwise.
 
     Returns
     -------
@@ -72,28 +79,56 @@ def alignment_scorer(
 
 def kernel_of(estimator: Any, X: Any) -> tuple[Kernel, Any]:
     """Return the kernel an estimator ends in, and X as that kernel sees it."""
-    if hasattr(estimator, "steps"):
+    while hasattr(estimator, "steps"):
         for _, step in estimator.steps[:-1]:
             if step is not None and step != "passthrough":
                 X = step.transform(X)
         estimator = estimator.steps[-1][1]
-    kernel = getattr(estimator, "kernel_", None)
-    kernel = getattr(estimator, "kernel", None) if kernel is None else kernel
-    if kernel is None:
-        raise TypeError(
-            f"Expected an estimator that ends in a kernel, got {type(estimator).__name__} without "
-            "a `kernel`. Use SVC, KernelRidge, a gramsmith machine, or a pipeline that ends in one."
-        )
-    named = {}
-    if isinstance(kernel, str):
-        known = ("gamma", "degree", "coef0")
-        named = {k: getattr(estimator, k) for k in known if getattr(estimator, k, None) is not None}
-        if kernel == "linear":
-            named = {}
-    kernel = as_kernel(kernel, X, **named)
-    if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
+    kernel = as_kernel(_one_kernel(_given(estimator)), X, **_parameters(estimator))
+    if rests_on_matrix(kernel):
         raise ValueError(
-            "Expected the square kernel matrix of the scored samples, got a block of shape "
-            f"{X.shape}. Search over kernel objects instead of precomputed matrices."
+            "Expected a kernel of samples, got a precomputed one: a search hands over the test "
+            "rows and training columns, not the square kernel matrix of the scored samples. "
+            "Search over kernel objects instead."
         )
     return kernel, X
+
+
+def _given(estimator: Any) -> Any:
+    """Return the kernel of an estimator as it was fitted, or as it was given."""
+    for name in ("kernel_", "kernel", "affinity"):
+        kernel = getattr(estimator, name, None)
+        if kernel is None:
+            continue
+        extra = getattr(estimator, "kernel_params", None)
+        if extra and callable(kernel) and not isinstance(kernel, gp.Kernel):
+            return partial(kernel, **extra)
+        return kernel
+    raise TypeError(
+        f"Expected an estimator that ends in a kernel, got {type(estimator).__name__} without "
+        "a `kernel`. Use SVC, KernelRidge, a gramsmith machine, or a pipeline that ends in one."
+    )
+
+
+def _one_kernel(kernel: Any) -> Any:
+    """Return the kernel of all classes where scikit-learn has one per class."""
+    if not isinstance(kernel, gp.CompoundKernel):
+        return kernel
+    first, *others = kernel.kernels
+    if any(other != first for other in others):
+        raise TypeError(
+            f"Expected one kernel, got {len(others) + 1} different ones, one per class. "
+            "Fit with optimizer=None, or score the kernel before it is fitted."
+        )
+    return first
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters that go with the name of a kernel."""
+    kernel = _given(estimator)
+    if not isinstance(kernel, str) or kernel in ("linear", "precomputed"):
+        return {}
+    known = {name: getattr(estimator, name, None) for name in ("gamma", "degree", "coef0")}
+    for name in ("_gamma", "gamma_"):  # what "scale" or "auto" were on the training samples
+        known["gamma"] = getattr(estimator, name, known["gamma"])
+    return {name: value for name, value in known.items() if value is not None}

@@ -52,11 +52,22 @@ def measure_value(
 def sums_of(K: Any, y: Any, measure: Measure | None = None, **options: Any) -> Sums:
     """Return the sums of a matrix or Gram for the target of y."""
     goal = make_target(y, options.pop("target", "auto"), **options)
-    G = as_gram(K)
+    G = one_gram(K)
     _check_lengths(G, goal)
     if measure is not None:
         measure.check(goal)
     return Sums(G.moments(goal), goal)
+
+
+def one_gram(K: Any) -> Gram:
+    """Return the Gram of a matrix or a Gram of one kernel, or raise."""
+    G = as_gram(K)
+    if len(G.kernels) != 1:
+        raise ValueError(
+            f"Expected the Gram matrix of one kernel, got {len(G.kernels)} kernels. Use evaluate "
+            "for several, or build a Gram for one of them."
+        )
+    return G
 
 
 def _check_lengths(G: Gram, goal: Target) -> None:
@@ -107,7 +118,13 @@ def kta(
 
 
 def cka(
-    K: Any, y: Any, *, debiased: bool = False, task: str = "auto", sample_weight: Any = None
+    K: Any,
+    y: Any,
+    *,
+    debiased: bool = False,
+    target: str = "auto",
+    task: str = "auto",
+    sample_weight: Any = None,
 ) -> float:
     r"""Return the centred alignment of a kernel with its target.
 
@@ -120,6 +137,9 @@ def cka(
         Labels or values.
     debiased : bool
         Leave the diagonal out (U-centring): 0 on average for independent labels, may be negative.
+    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}
+        What T is for classes; centred, those of two classes are all the same, and so are the first
+        three of several.
     task : {"auto", "classification", "regression"}
     sample_weight : array of shape (n,), optional
         Weights that mean repetition.
@@ -143,7 +163,7 @@ def cka(
     1.0
     """
     name = "cka_debiased" if debiased else "cka"
-    return measure_value(name, K, y, task=task, sample_weight=sample_weight)
+    return measure_value(name, K, y, target=target, task=task, sample_weight=sample_weight)
 
 
 def alignment(
@@ -176,7 +196,9 @@ def alignment(
     >>> round(gs.alignment(G, gs.Gram(gs.Linear(), 2 * X + 1), centered=True), 12)
     1.0
     """
-    joint = as_gram(K1).joined(as_gram(K2))
+    joint = one_gram(K1).joined(one_gram(K2))
+    if joint.n < 2:
+        raise ValueError("Expected at least 2 samples, got n = 1. Add samples.")
     w = check_weights(sample_weight, joint.n)
     ones = Target(np.ones((joint.n, 1)), np.zeros((1, 1)), np.ones(1), w, "values")
     projection = "debiased" if debiased else "centred" if centered else "plain"
@@ -329,7 +351,13 @@ def polarity(
 
 
 def hsic(
-    K: Any, y: Any, *, unbiased: bool = False, task: str = "auto", sample_weight: Any = None
+    K: Any,
+    y: Any,
+    *,
+    unbiased: bool = False,
+    target: str = "auto",
+    task: str = "auto",
+    sample_weight: Any = None,
 ) -> float:
     r"""Return the Hilbert-Schmidt independence criterion of samples and targets.
 
@@ -342,6 +370,8 @@ def hsic(
         Labels or values.
     unbiased : bool
         The unbiased form, which needs four samples and may be negative.
+    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}
+        What T is for classes.
     task : {"auto", "classification", "regression"}
     sample_weight : array of shape (n,), optional
         Weights that mean repetition.
@@ -359,7 +389,7 @@ def hsic(
     0.444444
     """
     name = "hsic_unbiased" if unbiased else "hsic"
-    return measure_value(name, K, y, task=task, sample_weight=sample_weight)
+    return measure_value(name, K, y, target=target, task=task, sample_weight=sample_weight)
 
 
 def mmd(K: Any, y: Any, *, unbiased: bool = False, sample_weight: Any = None) -> float:

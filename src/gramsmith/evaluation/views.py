@@ -103,14 +103,14 @@ def one_each(X: Any, count: int) -> tuple[Any, ...]:
 
 def make_view(kernel: Kernel, X: Any) -> View:
     """Return the view of a kernel."""
-    if _rests_on_matrix(kernel):
+    if rests_on_matrix(kernel):
         return View(kernel.check_input(X), True)
     return View(X, False)
 
 
-def _rests_on_matrix(kernel: Kernel) -> bool:
+def rests_on_matrix(kernel: Kernel) -> bool:
     """Return whether a kernel is made of precomputed values, as a multiple of them is."""
-    return isinstance(kernel, Precomputed) or any(map(_rests_on_matrix, kernel.children().values()))
+    return isinstance(kernel, Precomputed) or any(map(rests_on_matrix, kernel.children().values()))
 
 
 def take_views(views: Sequence[View], order: Array | None) -> tuple[Any, ...]:
