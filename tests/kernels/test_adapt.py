@@ -4,15 +4,26 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
     DotProduct,
     ExpSineSquared,
+    Matern,
     RationalQuadratic,
     WhiteKernel,
 )
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.metrics.pairwise import (
+    PAIRWISE_KERNEL_FUNCTIONS,
+    pairwise_kernels,
+    rbf_kernel,
+)
 
 import gramsmith as gs
+from gramsmith.kernels import Fixed
+from gramsmith.measures import get_measure
+from gramsmith.targets import make_target
 
 
 def test_functions_of_matrices_and_of_pairs(rng):
@@ -96,8 +107,75 @@ def test_gamma_from_the_data(rng):
     scale = gs.as_kernel("rbf", X, gamma="scale")
     assert 1 / (2 * scale.length_scale**2) == pytest.approx(1 / (4 * X.var()))
     with pytest.raises(ValueError, match="takes its gamma from the data"):
-        gs.as_kernel("rbf")
+        gs.as_kernel("rbf", gamma="scale")
     with pytest.raises(ValueError, match="gamma"):
         gs.as_kernel("rbf", X, gamma="odd")
     with pytest.raises(ValueError, match="gamma > 0"):
         gs.Gaussian.from_gamma(-1.0)
+    for name in ("rbf", "laplacian", "poly", "sigmoid", "chi2"):
+        with pytest.raises(ValueError, match="gamma > 0, got"):
+            gs.as_kernel(name, gamma=0.0)
+
+
+@pytest.mark.parametrize("name", sorted(PAIRWISE_KERNEL_FUNCTIONS))
+def test_names_of_pairwise_kernels(name, rng):
+    X, Z = np.abs(rng.normal(size=(12, 5))), np.abs(rng.normal(size=(4, 5)))
+    kernel = gs.as_kernel(name)
+    assert_allclose(kernel(X), pairwise_kernels(X, metric=name), rtol=1e-12, atol=1e-14)
+    assert_allclose(kernel(X, Z), pairwise_kernels(X, Z, metric=name), rtol=1e-12, atol=1e-14)
+    assert_allclose(gs.as_kernel(name, X)(X), pairwise_kernels(X, metric=name), rtol=1e-12)
+    assert_allclose(kernel.diag(X), np.diagonal(kernel(X)), atol=1e-14)
+    assert_allclose(clone(kernel)(X), kernel(X))
+    if kernel.accepts_sparse:
+        assert_allclose(kernel(sp.csr_array(X)), kernel(X), rtol=1e-10)
+
+
+def test_a_default_gamma_can_be_learned(rng):
+    X, y = rng.normal(size=(30, 4)), np.arange(30) % 2
+    kernel, late = gs.as_kernel("rbf", X), gs.as_kernel("rbf")
+    goal = make_target(y)
+    slopes = []
+    for k in (kernel, late):
+        G = gs.Gram(k, X)
+        moments = G.moments(goal)
+        _, adjoint = get_measure("cka").value_and_adjoint(moments, goal)
+        both = (G.pullback(adjoint, goal, moments, inputs=inputs)[0] for inputs in (True, False))
+        name = next(iter(k.parameter_names()))
+        slopes += [g.parameters[name] * k.get_params()[name] for g in both]
+    assert_allclose(slopes, slopes[0], rtol=1e-9)
+
+
+def test_fixed_parameters_stay_fixed(rng):
+    X = rng.normal(size=(8, 2))
+    theirs = (
+        ConstantKernel(2.0, "fixed") * RBF([1.0, 2.0])
+        + RationalQuadratic(0.5, 2.0, alpha_bounds="fixed")
+        + Matern(0.7, "fixed", nu=1.5)
+        + DotProduct(0.5, "fixed")
+    )
+    ours = gs.as_kernel(theirs)
+    assert list(ours.parameter_names()) == [
+        "k1__k1__k1__k2__length_scale",
+        "k1__k1__k2__kernel__length_scale",
+    ]
+    assert_allclose(ours.theta, theirs.theta)
+    K, slopes = ours(X, eval_gradient=True)
+    assert_allclose(K, theirs(X))
+    assert_allclose(slopes, theirs(X, eval_gradient=True)[1], atol=1e-12)
+    goal = make_target(np.arange(8) % 2)
+    G = gs.Gram(ours, X)
+    moments = G.moments(goal)
+    _, adjoint = get_measure("kta").value_and_adjoint(moments, goal)
+    assert set(G.pullback(adjoint, goal, moments)[0].parameters) == set(ours.parameter_names())
+    with pytest.raises(ValueError, match=r"Fixed: expected names .* got \['gamma'\]"):
+        Fixed(gs.Gaussian(), ["gamma"])(X)
+
+
+def test_sums_and_products_with_objects_of_scikit_learn(rng):
+    X = rng.normal(size=(8, 2))
+    white = WhiteKernel(0.5)
+    expected = RBF()(X) + 0.5 * np.eye(8)
+    for kernel in (gs.Gaussian() + white, gs.as_kernel(white + gs.Gaussian())):
+        assert_allclose(kernel(X), expected)
+        assert "length_scale" in next(iter(kernel.parameter_names()))
+    assert_allclose((gs.Gaussian() * DotProduct(0.5))(X), RBF()(X) * DotProduct(0.5)(X))

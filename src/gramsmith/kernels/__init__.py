@@ -12,6 +12,7 @@ from gramsmith.kernels.base import Kernel as Kernel
 from gramsmith.kernels.base import NotDifferentiable as NotDifferentiable
 from gramsmith.kernels.composed import Composed as Composed
 from gramsmith.kernels.functions import Exp as Exp
+from gramsmith.kernels.functions import Fixed as Fixed
 from gramsmith.kernels.functions import PolynomialOf as PolynomialOf
 from gramsmith.kernels.functions import Power as Power
 from gramsmith.kernels.functions import Scaled as Scaled
@@ -22,6 +23,7 @@ from gramsmith.kernels.inner import Polynomial as Polynomial
 from gramsmith.kernels.inner import RankOne as RankOne
 from gramsmith.kernels.inner import Sigmoid as Sigmoid
 from gramsmith.kernels.inner import Tanimoto as Tanimoto
+from gramsmith.kernels.maps import ByFeatureCount as ByFeatureCount
 from gramsmith.kernels.maps import FunctionMap as FunctionMap
 from gramsmith.kernels.maps import LinearMap as LinearMap
 from gramsmith.kernels.normalized import GaussianOf as GaussianOf
@@ -31,6 +33,7 @@ from gramsmith.kernels.precomputed import KernelNormalizer as KernelNormalizer
 from gramsmith.kernels.precomputed import Precomputed as Precomputed
 from gramsmith.kernels.precomputed import check_kernel_matrix as check_kernel_matrix
 from gramsmith.kernels.precomputed import nearest_psd as nearest_psd
+from gramsmith.kernels.radial import AdditiveChi2 as AdditiveChi2
 from gramsmith.kernels.radial import Chi2 as Chi2
 from gramsmith.kernels.radial import Gaussian as Gaussian
 from gramsmith.kernels.radial import Laplacian as Laplacian

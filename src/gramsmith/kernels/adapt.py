@@ -11,12 +11,23 @@ from sklearn.gaussian_process import kernels as gp
 
 from gramsmith.kernels.algebra import Product, Sum
 from gramsmith.kernels.base import Array, Kernel
+from gramsmith.kernels.composed import Composed
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.functions import Power
+from gramsmith.kernels.functions import Fixed, Power
 from gramsmith.kernels.inner import Constant, Linear, Polynomial, Sigmoid
+from gramsmith.kernels.maps import ByFeatureCount
 from gramsmith.kernels.normalized import Normalized
+from gramsmith.kernels.parameters import is_positive
 from gramsmith.kernels.precomputed import Precomputed
-from gramsmith.kernels.radial import Chi2, Gaussian, Laplacian, Matern, Periodic, RationalQuadratic
+from gramsmith.kernels.radial import (
+    AdditiveChi2,
+    Chi2,
+    Gaussian,
+    Laplacian,
+    Matern,
+    Periodic,
+    RationalQuadratic,
+)
 
 NAMES = (
     "rbf",
@@ -28,6 +39,7 @@ NAMES = (
     "sigmoid",
     "cosine",
     "chi2",
+    "additive_chi2",
 )
 
 
@@ -41,7 +53,8 @@ def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
         callable takes two matrices and returns a matrix, or takes two rows and returns a number.
         None is "rbf" with gamma="scale".
     X : array of shape (n, p), optional
-        Data from which names take their default `gamma` (1 / p, or 1 / (p var) for "scale").
+        Data from which names take their `gamma` ("auto", the default, is 1 / p; "scale" is
+        1 / (p var)). Without data, 1 / p is put in when the kernel meets its first rows.
     **parameters
         `gamma`, `degree`, `coef0` for names.
 
@@ -88,8 +101,15 @@ def from_name(
         raise ValueError(
             f"Expected a kernel name, got {name!r}. Names are {', '.join(NAMES)} and precomputed."
         )
+    if name == "additive_chi2":
+        return AdditiveChi2()
     if name == "chi2":
-        return Chi2(1.0 if gamma is None else float(gamma))
+        return Chi2(1.0 if gamma is None else _gamma(gamma, X, name))
+    if X is None and (gamma is None or gamma == "auto"):
+        # With gamma = 1 / p, rows divided by the root of p (by p for city-block distances) give
+        # what gamma = 1 gives.
+        shrink = ByFeatureCount(1.0 if name == "laplacian" else 0.5)
+        return Composed(from_name(name, gamma=1.0, degree=degree, coef0=coef0), shrink)
     g = _gamma(gamma, X, name)
     if name in ("rbf", "gaussian"):
         return Gaussian.from_gamma(g)
@@ -102,11 +122,13 @@ def from_name(
 
 def _gamma(gamma: Any, X: Any, name: str) -> float:
     if gamma is not None and not isinstance(gamma, str):
+        if not is_positive(gamma) or np.ndim(gamma):
+            raise ValueError(f"Expected gamma > 0, got {gamma!r}. Give a positive number.")
         return float(gamma)
     if X is None:
         raise ValueError(
-            f'The kernel "{name}" takes its gamma from the data: expected X= or gamma=, got '
-            "neither. Pass as_kernel(name, X) or give gamma."
+            f'The kernel "{name}" takes its gamma from the data: expected X= or a number gamma=, '
+            f"got gamma={gamma!r} alone. Pass as_kernel(name, X) or give gamma."
         )
     X = X if hasattr(X, "shape") else np.asarray(X, dtype=float)
     p = X.shape[1]
@@ -119,7 +141,12 @@ def _gamma(gamma: Any, X: Any, name: str) -> float:
 
 
 def from_sklearn(kernel: Any) -> Kernel:
-    """Return a scikit-learn kernel object as ours, natively where we have the same kernel."""
+    """Return a scikit-learn kernel object as ours, natively where we have the same kernel.
+
+    Parameters whose bounds are "fixed" stay so; other bounds are ours.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
     if isinstance(kernel, gp.Sum):
         return Sum(from_sklearn(kernel.k1), from_sklearn(kernel.k2))
     if isinstance(kernel, gp.Product):
@@ -127,22 +154,48 @@ def from_sklearn(kernel: Any) -> Kernel:
     if isinstance(kernel, gp.Exponentiation) and float(kernel.exponent).is_integer():
         return Power(from_sklearn(kernel.kernel), int(kernel.exponent))
     if isinstance(kernel, gp.ConstantKernel):
-        return Constant(float(kernel.constant_value))
-    if isinstance(kernel, gp.Matern):  # a subclass of RBF, so it comes first
-        if kernel.nu in (0.5, 1.5, 2.5):
-            return Matern(kernel.length_scale, float(kernel.nu))
-        return Gaussian(kernel.length_scale) if kernel.nu == np.inf else FromSklearn(kernel)
-    if isinstance(kernel, gp.RBF):
-        return Gaussian(kernel.length_scale)
+        return _fixed_as(kernel, Constant(float(kernel.constant_value)), constant_value="value")
+    if isinstance(kernel, gp.RBF):  # Matern is a subclass
+        return _gaussian_or_matern(kernel)
     if isinstance(kernel, gp.RationalQuadratic):
-        return RationalQuadratic(kernel.length_scale, kernel.alpha)
+        return _fixed_as(
+            kernel,
+            RationalQuadratic(kernel.length_scale, kernel.alpha),
+            length_scale="length_scale",
+            alpha="alpha",
+        )
     if isinstance(kernel, gp.ExpSineSquared):
-        return Periodic(kernel.length_scale, kernel.periodicity)
+        return _fixed_as(
+            kernel,
+            Periodic(kernel.length_scale, kernel.periodicity),
+            length_scale="length_scale",
+            periodicity="period",
+        )
     if isinstance(kernel, gp.DotProduct):
         if kernel.sigma_0 == 0:
             return Linear()
-        return Sum(Linear(), Constant(float(kernel.sigma_0) ** 2))
+        ours = Sum(Linear(), Constant(float(kernel.sigma_0) ** 2))
+        return _fixed_as(kernel, ours, sigma_0="k2__value")
     return FromSklearn(kernel)
+
+
+def _gaussian_or_matern(kernel: Any) -> Kernel:
+    nu = kernel.nu if isinstance(kernel, gp.Matern) else np.inf
+    if nu not in (0.5, 1.5, 2.5, np.inf):
+        return FromSklearn(kernel)
+    length = kernel.length_scale
+    ours = Gaussian(length) if nu == np.inf else Matern(length, float(nu))
+    return _fixed_as(kernel, ours, length_scale="length_scale")
+
+
+def _fixed_as(theirs: Any, ours: Kernel, **names: str) -> Kernel:
+    """Return our kernel with those parameters fixed whose counterparts are."""
+    fixed = [
+        name
+        for counterpart, name in names.items()
+        if getattr(theirs, f"hyperparameter_{counterpart}").fixed
+    ]
+    return Fixed(ours, fixed) if fixed else ours
 
 
 class FromSklearn(Kernel):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
 from gramsmith.kernels.base import Array, Gradient, Kernel, bracketed
 from gramsmith.kernels.composed import Composed
@@ -52,6 +53,10 @@ def _as_term(value: Any) -> Kernel:
         return value
     if isinstance(value, Real):
         return Constant(float(value))
+    if isinstance(value, SklearnKernel):
+        from gramsmith.kernels.adapt import from_sklearn  # which makes sums and products itself
+
+        return from_sklearn(value)
     raise TypeError(
         f"Expected a kernel or a number, got {type(value).__name__}. "
         "Wrap other kernels with gramsmith.as_kernel."

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from gramsmith.kernels.base import Array, Gradient, Kernel, bracketed
 from gramsmith.kernels.embedding import Embedding, prefixed
 from gramsmith.kernels.geometry import column_centre
-from gramsmith.kernels.maps import LinearMap, SampleMap
+from gramsmith.kernels.maps import ByFeatureCount, LinearMap, SampleMap
 
 
 class Composed(Kernel):
@@ -111,7 +111,9 @@ class Composed(Kernel):
         self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
     ) -> tuple[Embedding, Embedding, Gradient]:
         # a diagonal map is a length scale per feature, any other mixes them
-        diagonal = isinstance(self.map, LinearMap) and np.ndim(self.map.S) == 1
+        diagonal = isinstance(self.map, ByFeatureCount) or (
+            isinstance(self.map, LinearMap) and np.ndim(self.map.S) == 1
+        )
         vjp = self.kernel.scale_vjp if diagonal else self.kernel.tile_vjp
         da, db, own = vjp(a, b, W, K)
         return da, db, prefixed("kernel", own)

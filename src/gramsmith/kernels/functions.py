@@ -1,8 +1,8 @@
-"""Scalar functions of a kernel: multiples, powers, polynomials, exponentials."""
+"""Scalar functions of a kernel: multiples, powers, polynomials, exponentials, the kernel itself."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -215,3 +215,72 @@ class Exp(FunctionOf):
         return np.asarray(np.exp(t))
 
     slope = value
+
+
+class Fixed(FunctionOf):
+    """A kernel some or all of whose parameters no gradient changes.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    parameters : sequence of str, optional
+        Nested names of the parameters that stay as they are; default all.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> from gramsmith.kernels import Fixed
+    >>> list((Fixed(gs.Gaussian()) + gs.RationalQuadratic()).parameter_names())
+    ['k2__length_scale', 'k2__alpha']
+    """
+
+    def __init__(self, kernel: Kernel, parameters: Sequence[str] | None = None) -> None:
+        self.kernel = kernel
+        self.parameters = parameters
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        known = [name for name in self.kernel.get_params() if self.parameters is not None]
+        unknown = [name for name in self.parameters or () if name not in known]
+        if unknown:
+            raise ValueError(
+                f"Fixed: expected names of parameters of {self.kernel.formula()}, got {unknown}. "
+                f"Names are {', '.join(known)}."
+            )
+
+    def parameter_names(self, *, kinds: tuple[str, ...] = ("positive", "free")) -> Iterator[str]:
+        for name in self.kernel.parameter_names(kinds=kinds):
+            if self._is_loose(name):
+                yield f"kernel__{name}"
+
+    def _is_loose(self, name: str) -> bool:
+        return self.parameters is not None and name not in self.parameters
+
+    def _loose(self, own: Gradient) -> Gradient:
+        return prefixed("kernel", {name: v for name, v in own.items() if self._is_loose(name)})
+
+    def value(self, t: Array) -> Array:
+        return t
+
+    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
+        return self.kernel.tile_into(a, b, out)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        da, db, own = self.kernel.tile_vjp(a, b, W, K)
+        return da, db, self._loose(own)
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        da, own = self.kernel.diagonal_vjp(a, w)
+        return da, self._loose(own)
+
+    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
+        dX, own = self.kernel.embed_vjp(X, frame, E, dE)
+        return dX, self._loose(own)
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        return self._loose(self.kernel.tile_jacobian(a, b))
+
+    def features(self, X: Any, frame: Any = None) -> Any:
+        return self.kernel.features(X, frame)

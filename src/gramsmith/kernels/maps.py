@@ -82,6 +82,42 @@ class LinearMap(SampleMap):
         return dphi @ S.T, {"S": X.T @ dphi}
 
 
+class ByFeatureCount(SampleMap):
+    """The map phi(x) = x / p^power of rows with p features.
+
+    ``Gaussian.from_gamma(1) @ ByFeatureCount(0.5)`` is the Gaussian with gamma = 1 / p, the default
+    of scikit-learn, before there is data that says what p is.
+
+    Parameters
+    ----------
+    power : float, default=0.5
+        One half for kernels of squared distances and inner products, one for city-block distances.
+
+    Examples
+    --------
+    >>> from gramsmith.kernels import ByFeatureCount
+    >>> import numpy as np
+    >>> ByFeatureCount()(np.ones((1, 4)))
+    array([[0.5, 0.5, 0.5, 0.5]])
+    """
+
+    linear = True
+
+    def __init__(self, power: float = 0.5) -> None:
+        self.power = power
+
+    def _factor(self, X: Any) -> float:
+        return float(X.shape[1] ** -float(self.power))
+
+    def __call__(self, X: Any) -> Any:
+        """Return the rows of X, shrunk."""
+        return X * self._factor(X)
+
+    def vjp(self, X: Any, dphi: Any) -> tuple[Any, Gradient]:
+        """Return dphi, shrunk; there are no parameters to learn."""
+        return dphi * self._factor(X), {}
+
+
 class FunctionMap(SampleMap):
     """A map given by any function of X, or by a fitted transformer.
 

@@ -335,3 +335,34 @@ class Chi2(PairKernel):
 
     def partials(self, s: Array) -> Gradient:
         return {"gamma": -s * np.exp(-self.gamma * s)}
+
+
+class AdditiveChi2(PairKernel):
+    r"""The additive chi-squared "kernel" of histograms, which is not positive definite.
+
+    .. math:: k(x, z) = -\sum_k (x_k - z_k)^2 / (x_k + z_k)
+
+    It is positive definite on differences only (conditionally), as -|x - z|² is.
+
+    Examples
+    --------
+    >>> from gramsmith.kernels import AdditiveChi2
+    >>> AdditiveChi2()([[1.0, 0.0]], [[0.0, 1.0]])
+    array([[-2.]])
+    """
+
+    geometry: ClassVar[Geometry] = ChiSquare()
+
+    @property
+    def positive_definite(self) -> bool:
+        return False
+
+    @property
+    def requires_nonnegative_input(self) -> bool:
+        return True
+
+    def value(self, s: Array) -> Array:
+        return np.negative(s)
+
+    def slope(self, s: Array) -> Array:
+        return np.full_like(s, -1.0)
