@@ -8,15 +8,18 @@ import textbook as tb
 from gramsmith.measures import MEASURES, Undefined
 from gramsmith.targets import make_target
 
+SIZES = range(5, 60)
 
-@pytest.mark.parametrize("n", [7, 30, 101])
+
 @pytest.mark.parametrize("weighted", [False, True])
-def test_debiased_alignment_of_a_class_of_one_is_undefined(n, weighted, rng):
-    X = rng.normal(size=(n, 2))
-    y = np.arange(n) == 0
-    w = np.r_[1.0, 1.0 + np.arange(n - 1) % 3] if weighted else None
-    with pytest.raises(Undefined, match="debiased norm is 0"):
-        gs.cka(gs.Gaussian()(X), y, debiased=True, sample_weight=w)
+@pytest.mark.parametrize("scheme", ["auto", "one_hot", "balanced", "uneven"])
+def test_debiased_alignment_of_a_class_of_one_is_undefined(scheme, weighted, rng):
+    for n in SIZES:  # whether rounding is zero depends on n
+        w = np.r_[1.0, rng.uniform(0.8, 2.0, size=n - 1)] if weighted else None
+        goal = make_target(np.arange(n) == 0, scheme, sample_weight=w)
+        moments = gs.Gram(gs.Gaussian(), rng.normal(size=(n, 2))).moments(goal)
+        with pytest.raises(Undefined, match="debiased norm is 0"):
+            MEASURES["cka_debiased"].value(moments, goal)
 
 
 @pytest.mark.parametrize("scheme", ["auto", "one_hot", "balanced", "uneven"])
@@ -31,9 +34,9 @@ def test_debiased_alignment_of_a_rare_class_keeps_its_digits(scheme, rng):
 
 
 def test_centred_alignment_with_one_class_left_is_undefined(rng):
-    X = rng.normal(size=(9, 2))
-    w = rng.uniform(0.1, 3.0, size=9)
-    goal = make_target(np.arange(9) == 8, sample_weight=w).take(np.arange(8))
-    moments = gs.Gram(gs.Gaussian(), X[:8]).moments(goal)
-    with pytest.raises(Undefined, match="target that varies"):
-        MEASURES["cka"].value(moments, goal)
+    for n in SIZES:
+        w = rng.uniform(0.1, 3.0, size=n + 1)
+        goal = make_target(np.arange(n + 1) == n, sample_weight=w).take(np.arange(n))
+        moments = gs.Gram(gs.Gaussian(), rng.normal(size=(n, 2))).moments(goal)
+        with pytest.raises(Undefined, match="target that varies"):
+            MEASURES["cka"].value(moments, goal)
