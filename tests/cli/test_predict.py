@@ -149,6 +149,34 @@ def test_gaps_are_filled_as_in_training(command, model, tmp_path):
     assert "2 missing cells" in gap.err
 
 
+@pytest.mark.parametrize("fill", [{"a": 1.0}, {"a": 1.0, "b": "x", "colour": "red"}, [1]])
+def test_forged_fillings(command, model, table, fill):
+    about = {**inspect_model(model).about, "fill": fill}
+    gs.save_model(gs.load_model(model), model, about=about)
+    done = command("predict", model, table)
+    assert done.status == 3
+    assert "one value for the missing cells" in done.err
+
+
+@pytest.mark.parametrize("policy", ["drop", "impute"])
+def test_gaps_of_matrices(command, tmp_path, policy):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[3, 1] = np.nan
+    np.savez(tmp_path / "t.npz", X=X, y=y)
+    refused = command("rank", tmp_path / "t.npz")
+    assert refused.status == 3
+    assert "row 4, column 2" in refused.err
+    folder = tmp_path / "run"
+    done = command("rank", tmp_path / "t.npz", "-o", folder, "--missing", policy)
+    assert done.status == 0, done.err
+    model = folder / "model.safetensors"
+    done = command("predict", model, tmp_path / "t.npz", "--missing", policy)
+    assert done.status == 0, done.err
+    assert len(answers(done.out)) == (39 if policy == "drop" else 40)
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [(b"", "cut short"), (b"x" * 100, "no model file"), (None, "nothing at")],
@@ -253,6 +281,8 @@ def test_sequences(command, tmp_path):
     done = command("predict", folder / "model.safetensors", tmp_path / "s.fasta")
     assert done.status == 0, done.err
     assert answers(done.out) == ["odd" if i % 2 else "even" for i in range(140)]
+    named = [row["identifier"] for row in csv.DictReader(done.out.splitlines())]
+    assert named == [f"s{i}" for i in range(140)]
     rows = "".join(f"{s},{i % 2}\n" for i, s in enumerate(strings))
     (tmp_path / "s.csv").write_text(f"seq,y\n{rows}")
     again = tmp_path / "again"

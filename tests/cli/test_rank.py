@@ -133,6 +133,17 @@ def test_a_target_must_be_named(command, table):
     assert "--target (a, b, colour, y)" in done.err
 
 
+def test_leading_zeros_reach_the_predictions(command, tmp_path):
+    rows = [f"{i % 3 + i / 1000},{i},{('007', '7', '8')[i % 3]}" for i in range(60)]
+    path, folder = tmp_path / "t.csv", tmp_path / "run"
+    path.write_text("\n".join(["a,b,y", *rows]))
+    done = command("rank", path, "-t", "y", "-o", folder)
+    assert "the target has 3 classes" in done.err
+    done = command("predict", folder / "model.safetensors", path)
+    found = [row["prediction"] for row in csv.DictReader(done.out.splitlines())]
+    assert set(found) == {"007", "7", "8"}
+
+
 def test_missing_cells_imputed(command, tmp_path):
     lines = table_text(60).splitlines()
     lines[5] = "," + lines[5].split(",", 1)[1]

@@ -41,7 +41,7 @@ def test_svmlight_dense_and_sparse(tmp_path):
         ("1 1:0.5\n1 2:1 1:2\n", "line 2.*rising"),
         ("1 1:abc\n", "line 1: expected a number, got 'abc'"),
         ("yes 1:1\n", "line 1: expected a number, got 'yes'"),
-        ("1 1:1\n1 2:nan\n", "row 2, column 2: expected a finite number"),
+        ("1 1:1\n1 2:inf\n", "row 2, column 2: expected a finite number"),
         ("1 1:1\n1 2:1e400\n", "row 2, column 2"),
         ("inf 1:1\n0 1:1\n", "row 1: expected a finite label"),
         ("1 1:1 2000000:1\n", "at most 10,000 columns"),
@@ -52,6 +52,17 @@ def test_bad_svmlight(tmp_path, text, words):
         read_svmlight(write(tmp_path / "a.svm", text), Limits())
 
 
+def test_numbers_may_be_missing(tmp_path):
+    samples, labels = read_svmlight(write(tmp_path / "a.svm", "nan 1:1 2:nan\n1 1:2\n"), Limits())
+    assert np.isnan(samples).tolist() == [[False, True], [False, False]]
+    assert np.isnan(labels).tolist() == [True, False]
+    gappy = np.where(X > 4, X, np.nan)
+    np.savez(tmp_path / "a.npz", X=gappy, y=gappy[:, 0])
+    samples, labels = read_npz(tmp_path / "a.npz", "y", Limits())
+    np.testing.assert_array_equal(samples, gappy)
+    np.testing.assert_array_equal(labels, gappy[:, 0])
+
+
 def test_npz(tmp_path):
     np.savez_compressed(tmp_path / "a.npz", X=X, y=np.array(["a", "b", "a", "b"]), z=y)
     samples, labels = read_npz(tmp_path / "a.npz", "y", Limits())
@@ -59,6 +70,13 @@ def test_npz(tmp_path):
     assert labels.tolist() == ["a", "b", "a", "b"]
     assert read_npz(tmp_path / "a.npz", "z", Limits())[1].tolist() == y.tolist()
     assert read_npz(tmp_path / "a.npz", "none", Limits())[1] is None
+
+
+def test_the_only_matrix_of_an_archive_needs_no_name(tmp_path):
+    np.savez(tmp_path / "a.npz", data=X, y=y[:, None], weights=np.ones(4))
+    samples, labels = read_npz(tmp_path / "a.npz", "y", Limits())
+    assert samples.tobytes() == X.tobytes()
+    assert labels.tolist() == y.tolist()
 
 
 def test_npy_orders_types_and_targets(tmp_path):
@@ -93,7 +111,7 @@ def test_objects_need_pickle_and_are_refused(tmp_path):
     [
         (np.zeros((0, 3)), "empty array"),
         (np.zeros(3), "expected a matrix"),
-        (np.array([[1.0, np.nan], [np.inf, 1.0]]), r"row 1, column 2.*nan \(2 such"),
+        (np.array([[1.0, np.inf], [np.inf, 1.0]]), r"row 1, column 2.*inf \(2 such"),
         (np.array([[1j]]), "complex"),
         (np.array([["a"]]), "expected a matrix of numbers"),
     ],
@@ -107,9 +125,12 @@ def test_bad_matrices(tmp_path, array, words):
 def test_bad_archives(tmp_path):
     with pytest.raises(DataError, match="expected an npz file"):
         read_npz(write(tmp_path / "a.npz", b"no zip"), "y", Limits())
-    np.savez(tmp_path / "b.npz", A=X)
-    with pytest.raises(DataError, match=r"array X, got \['A'\]"):
+    np.savez(tmp_path / "b.npz", A=X, B=X, y=y)
+    with pytest.raises(DataError, match=r"got 'A' of shape \(4, 3\), 'B' of shape .*'y' of"):
         read_npz(tmp_path / "b.npz", "y", Limits())
+    np.savez(tmp_path / "c.npz", y=y)
+    with pytest.raises(DataError, match="one matrix beside 'y'"):
+        read_npz(tmp_path / "c.npz", "y", Limits())
     np.savez(tmp_path / "d.npz", X=X, y=X)
     with pytest.raises(DataError, match="one label per row"):
         read_npz(tmp_path / "d.npz", "y", Limits())

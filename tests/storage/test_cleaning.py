@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from gramsmith.storage.cleaning import fill_gaps, read_target
 from gramsmith.storage.streams import DataError
@@ -65,6 +66,52 @@ def test_strings_without_text():
     assert fill_gaps(strings, "drop")[0].samples == ["AC", "GT"]
 
 
+MATRIX = np.array([[1.0, 0.0], [np.nan, 0.0], [3.0, np.nan], [8.0, 2.0]])
+
+
+@pytest.mark.parametrize("make", [np.array, sp.csr_array])
+def test_gaps_of_matrices(make):
+    gappy = Table("m.npz", samples=make(MATRIX), labels=np.array([0.0, 1.0, 0.0, 1.0]))
+    with pytest.raises(DataError, match=r"row 2, column 1.*2 in all.*--missing drop"):
+        fill_gaps(gappy)
+    found, fill, told = fill_gaps(gappy, "drop")
+    assert sp.coo_array(found.samples).toarray().tolist() == [[1.0, 0.0], [8.0, 2.0]]
+    assert found.labels.tolist() == [0.0, 1.0]
+    assert fill == {}
+    assert "2 of 4 rows" in told[0]
+    found, fill, told = fill_gaps(gappy, "impute")
+    filled = [[1.0, 0.0], [3.0, 0.0], [3.0, 0.0], [8.0, 2.0]]
+    assert sp.coo_array(found.samples).toarray().tolist() == filled
+    assert fill == {"1": 3.0, "2": 0.0}
+    assert told[0].startswith("2 missing cells")
+    new = Table("new.npz", samples=make([[np.nan, 7.0]]))
+    found, _, _ = fill_gaps(new, "impute", {"1": 4.0, "2": 0.5})
+    assert sp.coo_array(found.samples).toarray().tolist() == [[4.0, 7.0]]
+    assert np.isnan(gappy.samples.sum())  # the table that was passed is as it was
+
+
+def test_whole_matrices_pass_untouched():
+    whole = Table("m.npz", samples=np.eye(2), labels=np.array([0.0, 1.0]))
+    assert fill_gaps(whole)[0] is whole
+    assert fill_gaps(whole, "drop")[0] is whole
+    assert fill_gaps(whole, "impute")[1:] == ({"1": 0.5, "2": 0.5}, [])
+
+
+def test_matrices_without_labels_are_dropped_only():
+    gappy = Table("m.npz", samples=np.eye(3), labels=np.array([0.0, np.nan, 1.0]))
+    for policy in ("error", "impute"):
+        with pytest.raises(DataError, match=r"row 2.*--missing drop"):
+            fill_gaps(gappy, policy)
+    assert fill_gaps(gappy, "drop")[0].n_rows == 2
+
+
+def test_medians_of_sparse_columns_count_their_zeros():
+    X = np.zeros((5, 3))
+    X[:3, 0], X[:2, 1], X[:, 2] = 4.0, 4.0, [np.nan, 1.0, 2.0, 3.0, 0.0]
+    _, fill, _ = fill_gaps(Table("m.svm", samples=sp.csr_array(X)), "impute")
+    assert fill == {"1": 4.0, "2": 0.0, "3": 1.5}
+
+
 def test_nothing_left():
     with pytest.raises(DataError, match="--missing impute"):
         fill_gaps(table(a=[np.nan] * 4), "drop")
@@ -82,12 +129,39 @@ def test_nothing_left():
         (["1", "2"] * 5, "regression", "regression", "f"),
         (["1.5", "2"] * 5, "classification", "classification", "U"),
         (["1", "two"] * 5, "classification", "auto", "U"),
+        (["007", "7"] * 5, "classification", "auto", "U"),
+        (["01", "02"] * 5, "classification", "auto", "U"),
+        (["1e1", "2"] * 5, "classification", "auto", "U"),
+        (["+1", "-1"] * 5, "classification", "auto", "i"),
+        (["1.0", "2"] * 5, "classification", "auto", "i"),
+        ([f"0{i % 30}" for i in range(90)], "classification", "auto", "U"),
+        (["01", "02"] * 5, "regression", "regression", "f"),
+        (["1_0", "2"] * 5, "classification", "auto", "U"),
     ],
 )
 def test_targets(labels, task, kind, dtype):
     found = read_target(Table("t", labels=np.array(labels, dtype=object), target="y"), kind)
     assert found.task == task
     assert found.y.dtype.kind == dtype
+
+
+def nominal(labels, kind=object):
+    return Table("t", labels=np.array(labels, dtype=kind), target="y", nominal=True)
+
+
+def test_declared_classes_are_kept_as_written():
+    assert read_target(nominal(["1", "1.0"] * 5)).y.tolist() == ["1", "1.0"] * 5
+    many = read_target(nominal([str(i % 30) for i in range(90)]))
+    assert (many.task, many.y[7]) == ("classification", "7")
+    assert read_target(nominal([i % 30 for i in range(90)], float)).y[7] == 7
+    with pytest.raises(DataError, match="Leave one of them out"):
+        read_target(nominal(["1", "2"] * 5), "regression")
+
+
+def test_labels_equal_as_numbers_stay_apart():
+    found = read_target(Table("t", labels=np.array(["007", "7", "8"] * 4, object), target="y"))
+    assert found.reason == "the target has 3 classes"
+    assert set(found.y.tolist()) == {"007", "7", "8"}
 
 
 @pytest.mark.parametrize(
@@ -97,6 +171,7 @@ def test_targets(labels, task, kind, dtype):
         ([f"id{i}" for i in range(9)], "auto", "9 different labels in 9 rows"),
         (["a"] * 5 + ["b"], "auto", "one of 'b'"),
         (["1", "x"] * 4, "regression", "row 2.*'x'"),
+        (["1", "01"] * 4, "regression", "at least two different labels"),
     ],
 )
 def test_targets_that_cannot_be_learned(labels, task, words):

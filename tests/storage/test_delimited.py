@@ -47,6 +47,12 @@ def test_missing_words(tmp_path):
     assert table["b"].tolist() == ["x", None, None, None]
 
 
+def test_literal_words(tmp_path):
+    table = read(tmp_path, "a,b\nNA,none\n,NA\nx,\n", literal=["a"])
+    assert table["a"].tolist() == ["NA", None, "x"]
+    assert np.isnan(table["b"]).all()
+
+
 def test_gzip(tmp_path):
     assert read(tmp_path, gzip.compress(b"a\n1\n"))["a"].tolist() == [1.0]
 
@@ -94,6 +100,10 @@ def test_no_header(tmp_path):
         ("a\n1\n2\n1_000\n", "row 3.*'1_000'"),
         ("a\n1\n2\n1,5\n", "row 3.*expected 1 fields, got 2"),
         ('a,b\n"1,2\n', "quotation marks"),
+        ("a\n1\n\n\n2\nthree\n", r"row 3 \(line 6\), column 'a'"),
+        ("\n\na,b\n1,2\n\n1\n", r"row 2 \(line 6\): expected 2 fields, got 1"),
+        ("\na,a\n1,2\n", "line 2: expected every column name once"),
+        ('a,b\n"x\ny",1\nz,2\n"u\n\nv",three\n', r"row 3 \(line 5\), column 'b'"),
         (b"a\n\xff\n", "line 2: expected UTF-8 text, got the byte 0xff"),
         (b"a\n1\x002\n", "line 2.*NUL"),
         (b"PK\x03\x04aaaa", "zip archive"),

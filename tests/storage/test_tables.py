@@ -130,6 +130,26 @@ def test_fasta_with_labels(tmp_path):
         read_table(tmp_path / "s.fasta", labels=tmp_path / "few.csv")
 
 
+def test_sequences_have_identifiers(tmp_path):
+    (tmp_path / "s.fasta").write_text(">one first\nACGT\n>two\nGGTT\n")
+    table = read_table(tmp_path / "s.fasta")
+    assert table.identifiers == ["one", "two"]
+    assert table.take(np.array([1])).identifiers == ["two"]
+
+
+def test_words_that_mean_missing_may_be_classes(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,NA\n2,none\n3,\n")
+    assert read_table(tmp_path / "t.csv", target="y").labels.tolist() == [None, None, None]
+    table = read_table(tmp_path / "t.csv", target="y", categorical=["y"])
+    assert table.labels.tolist() == ["NA", "none", None]
+    assert table.nominal
+    (tmp_path / "s.fasta").write_text(">one\nACGT\n>two\nGGTT\n")
+    (tmp_path / "l.csv").write_text("id,kind\none,NA\ntwo,none\n")
+    table = read_table(tmp_path / "s.fasta", labels=tmp_path / "l.csv", categorical=["kind"])
+    assert (table.labels.tolist(), table.target, table.nominal) == (["NA", "none"], "kind", True)
+    assert not read_table(tmp_path / "s.fasta", labels=tmp_path / "l.csv").nominal
+
+
 def test_labels_belong_to_files_without(people, tmp_path):
     with pytest.raises(DataError, match=r"--labels goes with FASTA"):
         read_table(people, target="label", labels=people)

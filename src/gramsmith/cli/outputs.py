@@ -18,8 +18,11 @@ PROGRESS = "progress.jsonl"
 
 
 @contextmanager
-def output_folder(folder: Path, *, force: bool, resume: bool) -> Iterator[None]:
-    """Make the output folder; whatever of it is still empty at the end is taken away again."""
+def output_folder(folder: Path | None, *, force: bool, resume: bool) -> Iterator[None]:
+    """Make the output folder, if any; what is still empty of it at the end is taken away again."""
+    if folder is None:
+        yield
+        return
     absent = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         prepare_folder(folder, force=force, resume=resume)

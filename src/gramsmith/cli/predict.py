@@ -39,7 +39,8 @@ def predict(
 ) -> None:
     """Predict the rows of FILE with a stored MODEL.
 
-    Columns are found by name, in any order. Rows are numbered as in FILE.
+    Columns are found by name, in any order. Rows are numbered as in FILE; sequences also have
+    their identifiers.
     """
     import sys
 
@@ -58,7 +59,10 @@ def predict(
     table = read_new(file, how, about)
     table, rows = fill_new(table, how, about)
     with collected_warnings() as remarks, about_the_data(table.name):
-        columns = {"row": rows, "prediction": machine.predict(table.inputs()).tolist()}
+        columns: dict[str, list[Any]] = {"row": rows}
+        if table.identifiers is not None:
+            columns["identifier"] = table.identifiers
+        columns["prediction"] = machine.predict(table.inputs()).tolist()
         if proba:
             shares = machine.predict_proba(table.inputs())
             for k, label in enumerate(machine.classes_.tolist()):
@@ -155,9 +159,28 @@ def known_columns(about: Mapping[str, Any]) -> list[dict[str, str]]:
     ignored = about.get("ignored", [])
     sound = sound and isinstance(ignored, list) and all(isinstance(name, str) for name in ignored)
     sound = sound and isinstance(about.get("target"), str | None)
-    if not sound or not isinstance(about.get("fill", {}), dict):
+    if not sound:
         raise ModelFormatError("Expected the names and kinds of columns in `about`, got other.")
     return list(columns)
+
+
+def known_fill(about: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """Return what a model puts in place of missing cells, if that makes sense."""
+    from gramsmith.storage import ModelFormatError
+
+    fill = about.get("fill", {})
+    texts = {name: column.dtype == object for name, column in table.columns.items()}
+    if table.kind == "matrix":  # whose columns are numbered
+        texts = {str(j + 1): False for j in range(table.n_columns)}
+    sound = isinstance(fill, dict) and all(
+        type(fill.get(name)) in ((str,) if text else (int, float))
+        for name, text in (texts.items() if fill else ())
+    )
+    if not sound:
+        raise ModelFormatError(
+            "Expected one value for the missing cells of every column in `about`, got other."
+        )
+    return dict(fill)
 
 
 def named(names: list[str], most: int = 8) -> str:
@@ -174,13 +197,12 @@ def fill_new(table: Table, how: Reading, about: Mapping[str, Any]) -> tuple[Tabl
 
     # the row numbers travel as labels, so that they are dropped together with their rows
     numbered = replace(table, labels=np.arange(1.0, table.n_rows + 1), target="row")
-    fill = about.get("fill") or None
+    fill = known_fill(about, table) or None
     policy = "impute" if fill and how.missing == "error" else how.missing
-    if policy == "impute" and not fill and table.kind == "table":
+    if policy == "impute" and not fill and table.kind != "strings":
         raise Refused(
             "--missing impute: the model was trained without imputation and has no values to put "
-            "in. "
-            "Use --missing drop, or train with --missing impute."
+            "in. Use --missing drop, or train with --missing impute."
         )
     whole, _, told = fill_gaps(numbered, policy, fill)
     for message in told:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +60,7 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
     if resume and (output is None or force):
         raise click.UsageError("--resume goes on in the folder of -o, and not with --force.")
     check_scoring(options["scoring"])
-    nowhere = output is None or dry_run
-    with nullcontext() if nowhere else output_folder(output, force=force, resume=resume):
+    with output_folder(None if dry_run else output, force=force, resume=resume):
         started = time.time()
         table, goal, groups, about = load(file, how, options, quiet)
         arguments = ranking_arguments(options, goal, groups)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,17 +32,14 @@ def read_svmlight(path: Path, limits: Limits) -> tuple[Any, Array]:
     if not len(y):
         raise DataError(f"{path.name}: expected rows such as '1 1:0.5 3:2', got none.")
     limits.check_shape(X.shape[0], X.shape[1], path.name)
-    bad = ~np.isfinite(X.data)
+    bad = np.isinf(X.data)
     if bad.any():
         rows, columns = (coordinate[bad] for coordinate in X.tocoo().coords)
         raise DataError(
             f"{path.name}, row {rows[0] + 1}, column {columns[0] + 1}: expected a finite number, "
-            "got "
-            f"{X.data[bad][0]}. Leave absent entries out of the row."
+            f"got {X.data[bad][0]}. Leave absent entries out of the row."
         )
-    if not np.isfinite(y).all():
-        row = int(np.flatnonzero(~np.isfinite(y))[0]) + 1
-        raise DataError(f"{path.name}, row {row}: expected a finite label, got {y[row - 1]}.")
+    y = _finite_labels(y, path.name)
     X.sum_duplicates()
     dense = X.shape[0] * X.shape[1] * 8 <= 3 * (X.data.nbytes + X.indices.nbytes)
     return (X.toarray() if dense else sp.csr_array(X)), y
@@ -79,17 +76,13 @@ def _float(cell: str, where: str) -> None:
 
 
 def read_npz(path: Path, target: str, limits: Limits) -> tuple[Array, Array | None]:
-    """Return the arrays X and `target` of an npz file."""
+    """Return the arrays X and `target` of an npz file; X may be the only matrix of another name."""
     try:
         with open_file(path) as stream, zipfile.ZipFile(stream) as archive:
             names = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            if "X" not in names:
-                raise DataError(
-                    f"{path.name}: expected an array X, got {short(sorted(names))}. "
-                    "Write the file with numpy.savez(path, X=X, y=y)."
-                )
+            samples = "X" if "X" in names else _only_matrix(archive, names, target, path.name)
             found = {}
-            for name in {"X", target} & names.keys():
+            for name in {samples, target} & names.keys():
                 with archive.open(names[name]) as member:
                     data = member.read(limits.bytes + 1)
                 found[name] = parse_npy(data, f"{path.name}, array {name}", limits)
@@ -97,7 +90,26 @@ def read_npz(path: Path, target: str, limits: Limits) -> tuple[Array, Array | No
         raise
     except Exception as error:  # damaged archives fail wherever they are damaged
         raise DataError(f"{path.name}: expected an npz file, got: {error}.") from error
-    return check_samples(found["X"], path.name, limits), check_labels(found.get(target), path.name)
+    y = check_labels(found.get(target), path.name)
+    return check_samples(found[samples], path.name, limits), y
+
+
+def _only_matrix(
+    archive: zipfile.ZipFile, names: dict[str, zipfile.ZipInfo], target: str, where: str
+) -> str:
+    """Return the name of the one matrix of an archive, apart from the target."""
+    shapes = {}
+    for name, info in names.items():
+        with archive.open(info) as member:
+            shapes[name] = _read_header(member, f"{where}, array {name}")[0]
+    matrices = [name for name, shape in shapes.items() if len(shape) == 2 and name != target]
+    if len(matrices) != 1:
+        listed = ", ".join(f"{short(name)} of shape {shape}" for name, shape in shapes.items())
+        raise DataError(
+            f"{where}: expected an array X, or one matrix beside {short(target)}, got "
+            f"{listed or 'no arrays'}. Write the file with numpy.savez(path, X=X, y=y)."
+        )
+    return matrices[0]
 
 
 def read_npy(path: Path, target: str | None, limits: Limits) -> tuple[Array, Array | None]:
@@ -127,12 +139,7 @@ def parse_npy(data: bytes, where: str, limits: Limits) -> Array:
             "is meant."
         )
     stream = io.BytesIO(data)
-    try:
-        version = npy.read_magic(stream)
-        read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
-        shape, fortran, dtype = read(stream)
-    except Exception as error:  # NumPy's parser of headers fails in many ways on forged ones
-        raise DataError(f"{where}: expected an npy array, got: {short(str(error))}.") from error
+    shape, fortran, dtype = _read_header(stream, where)
     if dtype.hasobject or dtype.kind not in "fiubUS":
         raise DataError(
             f"{where}: expected numbers or texts, got {dtype}. Objects would need pickle, which "
@@ -154,8 +161,18 @@ def parse_npy(data: bytes, where: str, limits: Limits) -> Array:
     return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
 
 
+def _read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, Any]:
+    """Return shape, order and type as the head of npy bytes claims them."""
+    try:
+        version = npy.read_magic(stream)
+        read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+        return read(stream)
+    except Exception as error:  # NumPy's parser of headers fails in many ways on forged ones
+        raise DataError(f"{where}: expected an npy array, got: {short(str(error))}.") from error
+
+
 def check_samples(X: Array, where: str, limits: Limits) -> Array:
-    """Return a matrix of finite numbers, or a vector of texts."""
+    """Return a matrix of numbers, NaN where they are missing, or a vector of texts."""
     if X.dtype.kind in "US" and X.ndim == 1:
         return X.astype(str)
     if X.ndim != 2 or X.dtype.kind in "US":
@@ -165,12 +182,13 @@ def check_samples(X: Array, where: str, limits: Limits) -> Array:
         )
     limits.check_shape(X.shape[0], X.shape[1], where)
     X = np.array(X, dtype=np.float64)
-    bad = np.argwhere(~np.isfinite(X))
+    bad = np.argwhere(np.isinf(X))
     if len(bad):
         row, column = bad[0]
         raise DataError(
             f"{where}, row {row + 1}, column {column + 1}: expected a finite number, got "
-            f"{X[row, column]} ({len(bad)} such in all). Drop or impute these first."
+            f"{X[row, column]} ({len(bad)} such in all). Correct these, or make them NaN and use "
+            "--missing."
         )
     return X
 
@@ -184,7 +202,12 @@ def check_labels(y: Array | None, where: str) -> Array | None:
         raise DataError(f"{where}: expected one label per row, got labels of shape {y.shape}.")
     if y.dtype.kind in "US":
         return y.astype(str).astype(object)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        row = int(np.flatnonzero(~np.isfinite(y))[0]) + 1
+    return _finite_labels(y.astype(np.float64), where)
+
+
+def _finite_labels(y: Array, where: str) -> Array:
+    """Return labels, of which some may be missing but none infinite."""
+    if np.isinf(y).any():
+        row = int(np.flatnonzero(np.isinf(y))[0]) + 1
         raise DataError(f"{where}, row {row}: expected a finite label, got {y[row - 1]}.")
-    return y.astype(np.float64)
+    return y

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from gramsmith.storage.container import Array, short
 from gramsmith.storage.streams import DataError
 from gramsmith.storage.tables import Table
 
 Fill = dict[str, float | str]
+
+PLAIN = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0*)?")  # one writing per whole number: not 007, not 1e3
+CODE = re.compile(r"0[0-9]+")  # a zip code, a serial number
 
 
 def gaps(column: Array) -> Array:
@@ -40,11 +46,13 @@ def fill_gaps(
     -------
     table, fill, messages
     """
-    if table.samples is not None:
-        return _fill_samples(table, policy)
+    if table.kind == "matrix":
+        return _fill_matrix(table, policy, fill)
+    if table.kind == "strings":
+        return _fill_strings(table, policy)
     missing = {name: gaps(column) for name, column in table.columns.items()}
     missing = {name: rows for name, rows in missing.items() if rows.any()}
-    target = np.zeros(table.n_rows, dtype=bool) if table.labels is None else gaps(table.labels)
+    target = _without_label(table)
     if target.any() and policy != "drop":
         row = int(np.flatnonzero(target)[0]) + 1
         raise DataError(
@@ -76,12 +84,9 @@ def fill_gaps(
     return _kept(table, whole)
 
 
-def _fill_samples(table: Table, policy: str) -> tuple[Table, Fill, list[str]]:
-    absent = np.zeros(table.n_rows, dtype=bool)
-    if table.kind == "strings":
-        absent = np.array([sample is None for sample in table.samples], dtype=bool)
-    if table.labels is not None:
-        absent |= gaps(table.labels)
+def _fill_strings(table: Table, policy: str) -> tuple[Table, Fill, list[str]]:
+    absent = np.array([sample is None for sample in table.samples], dtype=bool)
+    absent |= _without_label(table)
     if not absent.any():
         return table, {}, []
     if policy == "drop":
@@ -91,6 +96,63 @@ def _fill_samples(table: Table, policy: str) -> tuple[Table, Fill, list[str]]:
         f"{table.name}, row {row}: expected a sample and its label, got a missing one "
         f"({int(absent.sum())} in all). Leave such rows out with --missing drop."
     )
+
+
+def _fill_matrix(
+    table: Table, policy: str, fill: Mapping[str, float | str] | None
+) -> tuple[Table, Fill, list[str]]:
+    """Fill a matrix: its columns are known by their numbers, from 1."""
+    X, unlabelled = table.samples, _without_label(table)
+    entries = sp.coo_array(X) if sp.issparse(X) else None
+    if entries is None:
+        rows, columns = np.nonzero(np.isnan(X))
+    else:
+        rows, columns = (where[np.isnan(entries.data)] for where in entries.coords)
+    if policy != "drop" and unlabelled.any():
+        row = int(np.flatnonzero(unlabelled)[0]) + 1
+        raise DataError(
+            f"{table.name}, row {row}: expected a label, got a missing one "
+            f"({int(unlabelled.sum())} in all). Leave these rows out with --missing drop."
+        )
+    if policy == "impute":
+        chosen = dict(fill) if fill else _medians(X)
+        X = X.copy()
+        values = np.array([chosen[str(column + 1)] for column in columns], dtype=float)
+        if entries is None:
+            X[rows, columns] = values
+        else:
+            X.data[np.isnan(X.data)] = values  # CSR, whose entries come in the order of COO
+        told = [f"{len(rows):,} missing cells were filled with medians."] if len(rows) else []
+        return replace(table, samples=X), chosen, told
+    if policy == "drop" and (len(rows) or unlabelled.any()):
+        unlabelled[rows] = True
+        return _kept(table, ~unlabelled)
+    if len(rows):
+        raise DataError(
+            f"{table.name}, row {rows[0] + 1}, column {columns[0] + 1}: expected a number, got a "
+            f"missing one ({len(rows):,} in all). Use --missing drop to leave such rows out, or "
+            "--missing impute to fill in medians."
+        )
+    return table, {}, []
+
+
+def _without_label(table: Table) -> Array:
+    return np.zeros(table.n_rows, dtype=bool) if table.labels is None else gaps(table.labels)
+
+
+def _medians(X: Any) -> Fill:
+    """Return the median of every column, entries that a sparse matrix leaves out being zero."""
+    if not sp.issparse(X):
+        return {str(j + 1): _typical(column) for j, column in enumerate(X.T)}
+    found: Fill = {}
+    by_column = sp.csc_array(X)
+    for j, (begin, end) in enumerate(zip(by_column.indptr, by_column.indptr[1:], strict=False)):
+        given, zeros = by_column.data[begin:end], X.shape[0] - int(end - begin)
+        known = given[~np.isnan(given)]
+        # past half of zeros the median is zero, and there is no need to write them all out
+        zero = 2 * zeros > zeros + len(known)
+        found[str(j + 1)] = 0.0 if zero else _typical(np.append(known, np.zeros(zeros)))
+    return found
 
 
 def _kept(table: Table, whole: Array) -> tuple[Table, Fill, list[str]]:
@@ -134,12 +196,13 @@ def read_target(table: Table, task: str = "auto") -> Target:
     """Return the labels of a table as classes or as numbers.
 
     Texts are classes. Numbers are classes if they are whole and few: at most 20 different ones, and
-    fewer than half as many as rows.
+    fewer than half as many as rows. Numbers with leading zeros are codes: classes, kept as texts.
 
     Parameters
     ----------
     table : Table
-        Without missing cells.
+        Without missing cells. If its labels are declared nominal, they are classes whatever they
+        look like.
     task : {"auto", "classification", "regression"}
 
     Returns
@@ -150,32 +213,53 @@ def read_target(table: Table, task: str = "auto") -> Target:
     name = f"{table.name}, target {short(table.target)}"
     texts = np.array([str(label) for label in table.labels], dtype=object)
     numbers = _numbers(table.labels)
-    distinct = len(set(texts.tolist()) if numbers is None else np.unique(numbers))
-    if distinct < 2:
-        raise DataError(
-            f"{name}: expected at least two different labels, got only {short(texts[0])}. "
-            "There is nothing to predict; check --target."
-        )
     if task == "regression":
-        if numbers is None:
-            bad = next(i for i, t in enumerate(texts) if _numbers(np.array([t], object)) is None)
+        if table.nominal:
             raise DataError(
-                f"{name}, row {bad + 1}: expected a finite number to predict, got "
-                f"{short(texts[bad])}. "
-                "Use --task classification for classes."
+                f"{name}: expected classes or numbers, got --categorical and --task regression. "
+                "Leave one of them out."
             )
-        return Target(numbers, "regression", "as asked")
-    whole = numbers is not None and _whole(numbers)
-    few = distinct <= 20 and 2 * distinct <= max(len(texts), 5)
-    if task == "auto" and numbers is not None and not (whole and few):
-        return Target(numbers, "regression", f"the target has {distinct:,} different numbers")
-    y = numbers.astype(np.int64) if whole and numbers is not None else texts.astype(str)
-    counts = Counter(y.tolist())
-    if 2 * distinct > len(texts) and distinct > 2:
+        return Target(_values(texts, numbers, name), "regression", "as asked")
+    if task == "auto" and numbers is not None and not table.nominal:
+        distinct = _distinct(numbers)
+        few = distinct <= 20 and 2 * distinct <= max(len(texts), 5)
+        if not (_whole(numbers) and (few or any(map(CODE.fullmatch, texts)))):
+            _check_variety(distinct, texts, name)
+            return Target(numbers, "regression", f"the target has {distinct:,} different numbers")
+    y = _classes(table, texts, numbers)
+    _check_classes(y, texts, name)
+    return Target(y, "classification", f"the target has {_distinct(y)} classes")
+
+
+def _values(texts: Array, numbers: Array | None, name: str) -> Array:
+    if numbers is None:
+        bad = next(i for i, t in enumerate(texts) if _numbers(np.array([t], object)) is None)
         raise DataError(
-            f"{name}: expected classes with several rows each, got {distinct:,} different labels "
-            "in "
-            f"{len(texts):,} rows. Is this the right column? Use --task regression for numbers."
+            f"{name}, row {bad + 1}: expected a finite number to predict, got "
+            f"{short(texts[bad])}. Use --task classification for classes."
+        )
+    _check_variety(_distinct(numbers), texts, name)
+    return numbers
+
+
+def _classes(table: Table, texts: Array, numbers: Array | None) -> Array:
+    """Return labels as whole numbers where nothing of what was written is lost, else as texts."""
+    if numbers is None or not _whole(numbers):
+        return texts.astype(str)
+    written = table.labels is not None and table.labels.dtype == object
+    if written and (table.nominal or not all(map(PLAIN.fullmatch, texts))):
+        return texts.astype(str)
+    return numbers.astype(np.int64)
+
+
+def _check_classes(y: Array, texts: Array, name: str) -> None:
+    counts = Counter(y.tolist())
+    _check_variety(len(counts), texts, name)
+    if 2 * len(counts) > len(texts) and len(counts) > 2:
+        raise DataError(
+            f"{name}: expected classes with several rows each, got {len(counts):,} different "
+            f"labels in {len(texts):,} rows. Is this the right column? Use --task regression for "
+            "numbers."
         )
     lone = [label for label, count in counts.items() if count < 2]
     if lone:
@@ -184,7 +268,18 @@ def read_target(table: Table, task: str = "auto") -> Target:
             f"{f' and of {len(lone) - 1} more classes' if len(lone) > 1 else ''}. "
             "Leave these rows out, or merge the classes."
         )
-    return Target(y, "classification", f"the target has {distinct} classes")
+
+
+def _check_variety(distinct: int, texts: Array, name: str) -> None:
+    if distinct < 2:
+        raise DataError(
+            f"{name}: expected at least two different labels, got only {short(texts[0])}. "
+            "There is nothing to predict; check --target."
+        )
+
+
+def _distinct(labels: Array) -> int:
+    return len(set(labels.tolist()))
 
 
 def _whole(numbers: Array) -> bool:
@@ -193,6 +288,8 @@ def _whole(numbers: Array) -> bool:
 
 def _numbers(labels: Array) -> Array | None:
     try:
+        if any("_" in label for label in labels if isinstance(label, str)):
+            return None  # Python reads 1_000 as a number; tables do not mean it
         values = np.array([float(label) for label in labels], dtype=np.float64)
     except ValueError:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -21,6 +22,7 @@ MISSING = frozenset(
 )
 
 Cells = Sequence[str]
+Row = tuple[int, list[str]]
 
 
 def read_delimited(
@@ -31,12 +33,14 @@ def read_delimited(
     header: bool = True,
     texts: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
+    literal: Sequence[str] = (),
     all_text: bool = False,
 ) -> dict[str, Array]:
     """Return the columns of a table, numbers as float64 and texts as objects.
 
     Missing cells become NaN among numbers and None among texts. `texts` names columns to be read
-    as text whatever they hold; `kinds` says "number" or "text" where a model has seen a column.
+    as text whatever they hold; `kinds` says "number" or "text" where a model has seen a column; in
+    the columns of `literal` words such as NA are words, and only an empty cell is missing.
     """
     where = path.name
     with open_capped(path, limits) as stream:
@@ -45,10 +49,11 @@ def read_delimited(
         first = next(rows, None)
         if first is None:
             raise DataError(f"{where}: expected a table, got an empty file.")
-        names = check_names(first, delimiter, where) if header else _numbered(len(first))
+        line, cells = first
+        names = check_names(cells, delimiter, where, line) if header else _numbered(len(cells))
         limits.check_shape(0, len(names), where)
         known = {**(kinds or {}), **dict.fromkeys(names if all_text else texts, "text")}
-        table = Columns(names, known, where, line=2 if header else 1)
+        table = Columns(names, known, where, literal)
         if not header:
             table.add([first])
         while chunk := list(islice(rows, CHUNK)):
@@ -59,11 +64,14 @@ def read_delimited(
     return table.finish()
 
 
-def _rows(reader: Any, where: str) -> Iterator[list[str]]:
+def _rows(reader: Any, where: str) -> Iterator[Row]:
+    """Yield rows with the lines they begin at: quoted cells may go over several lines."""
+    begin = 1
     try:
         for row in reader:
             if row:  # a blank line is no row
-                yield row
+                yield begin, row
+            begin = reader.line_num + 1
     except csv.Error as error:
         raise DataError(
             f"{where}, line {reader.line_num}: expected a delimited row, got: {error}. "
@@ -75,32 +83,32 @@ def _numbered(count: int) -> list[str]:
     return [f"x{i + 1}" for i in range(count)]
 
 
-def check_names(cells: Cells, delimiter: str, where: str) -> list[str]:
+def check_names(cells: Cells, delimiter: str, where: str, line: int = 1) -> list[str]:
     """Return the column names of a header; doubtful headers are refused with advice."""
+    where = f"{where}, line {line}"
     names = [cell.strip() for cell in cells]
     if all(_number(name) is not None for name in names):
         raise DataError(
-            f"{where}, line 1: expected column names, got numbers. "
+            f"{where}: expected column names, got numbers. "
             "Add a header, or use --no-header to call the columns x1, x2, ..."
         )
     other = next((d for d in ";\t,|" if d != delimiter and d in names[0]), None)
     if len(names) == 1 and other is not None:
         shown = {"\t": "'\\t'"}.get(other, f"'{other}'")
         raise DataError(
-            f"{where}, line 1: expected columns parted by {delimiter!r}, got one column that holds "
+            f"{where}: expected columns parted by {delimiter!r}, got one column that holds "
             f"{shown}. Use --delimiter {shown}."
         )
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         at = ", ".join(str(i + 1) for i, name in enumerate(names) if name == twice[0])
         raise DataError(
-            f"{where}, line 1: expected every column name once, got {short(twice[0])} in columns "
-            f"{at}. "
+            f"{where}: expected every column name once, got {short(twice[0])} in columns {at}. "
             "Rename or remove one of them."
         )
     for i, name in enumerate(names[1:], start=2):
         if not name:
-            raise DataError(f"{where}, line 1: expected a name for column {i}, got none.")
+            raise DataError(f"{where}: expected a name for column {i}, got none.")
     return names
 
 
@@ -115,36 +123,42 @@ class Columns:
         "number" or "text" where that is known; other columns are judged by their first rows.
     where : str
         Name of the file for messages.
-    line : int
-        Line of the first row, for messages.
+    literal : sequence of str
+        Columns in which only an empty cell is missing.
     """
 
-    def __init__(self, names: list[str], kinds: Mapping[str, str], where: str, line: int) -> None:
-        self.names, self.kinds, self.where, self.line = names, dict(kinds), where, line
+    def __init__(
+        self, names: list[str], kinds: Mapping[str, str], where: str, literal: Sequence[str] = ()
+    ) -> None:
+        self.names, self.kinds, self.where = names, dict(kinds), where
+        self.literal = frozenset(literal)
         self.count = 0
+        self._lines: list[int] = []
         self._parts: list[list[Any]] = [[] for _ in names]
         self._seen: dict[str, str] = {}
 
-    def add(self, rows: list[list[str]]) -> None:
-        """Take rows, which must all be as long as the header."""
-        for i, row in enumerate(rows):
+    def add(self, rows: list[Row]) -> None:
+        """Take rows and their lines; all rows must be as long as the header."""
+        self._lines = [line for line, _ in rows]
+        for i, (_, row) in enumerate(rows):
             if len(row) != len(self.names):
                 raise DataError(
                     f"{self._at(i)}: expected {len(self.names)} fields, got {len(row)}: "
                     f"{short(self.names[-1])} is the last column. Check for stray or absent "
                     "delimiters."
                 )
-        for j, (name, cells) in enumerate(zip(self.names, zip(*rows, strict=True), strict=True)):
+        columns = zip(*(row for _, row in rows), strict=True)
+        for j, (name, cells) in enumerate(zip(self.names, columns, strict=True)):
             if name not in self.kinds:
                 self.kinds[name] = self._judge(name, cells)
             numeric = self.kinds[name] == "number"
-            self._parts[j].append(self._numbers(name, cells) if numeric else self._texts(cells))
+            read = self._numbers if numeric else self._texts
+            self._parts[j].append(read(name, cells))
         self.count += len(rows)
 
     def _at(self, i: int, name: str | None = None) -> str:
-        row = self.count + i + 1
         column = "" if name is None else f", column {short(name)}"
-        return f"{self.where}, row {row} (line {row + self.line - 1}){column}"
+        return f"{self.where}, row {self.count + i + 1} (line {self._lines[i]}){column}"
 
     def _judge(self, name: str, cells: Cells) -> str:
         present = [cell for cell in cells if not is_missing(cell)]
@@ -180,10 +194,11 @@ class Columns:
             )
         return value
 
-    def _texts(self, cells: Cells) -> list[str | None]:
+    def _texts(self, name: str, cells: Cells) -> list[str | None]:
         # equal texts share one object: categories repeat
         seen = self._seen.setdefault
-        return [None if is_missing(cell) else seen(cell, cell) for cell in map(str.strip, cells)]
+        absent = operator.not_ if name in self.literal else is_missing
+        return [None if absent(cell) else seen(cell, cell) for cell in map(str.strip, cells)]
 
     def finish(self) -> dict[str, Array]:
         """Return the columns by name, without an unnamed row index."""

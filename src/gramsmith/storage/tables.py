@@ -44,6 +44,10 @@ class Table:
         Name of the target.
     strings : str, optional
         The column that the samples were, if they are strings from a table.
+    identifiers : list of str, optional
+        Names of the samples, where the format has them.
+    nominal : bool
+        Whether the labels were declared to be categories, numbers included.
     """
 
     name: str
@@ -52,6 +56,8 @@ class Table:
     labels: Array | None = None
     target: str | None = None
     strings: str | None = None
+    identifiers: list[str] | None = None
+    nominal: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -88,8 +94,9 @@ class Table:
         if samples is not None:
             samples = samples[rows] if hasattr(samples, "shape") else [samples[i] for i in rows]
         labels = None if self.labels is None else self.labels[rows]
+        named = None if self.identifiers is None else [self.identifiers[i] for i in rows]
         columns = {name: column[rows] for name, column in self.columns.items()}
-        return replace(self, columns=columns, samples=samples, labels=labels)
+        return replace(self, columns=columns, samples=samples, labels=labels, identifiers=named)
 
 
 def read_table(
@@ -127,7 +134,8 @@ def read_table(
     drop : sequence of str
         Columns to leave out.
     categorical : sequence of str
-        Columns to read as text though they hold numbers.
+        Columns to read as text though they hold numbers. A target among them has classes only,
+        and words such as NA or none are classes too.
     strings : str, optional
         The one text column whose strings are the samples.
     kinds : mapping of str to {"number", "text"}, optional
@@ -165,26 +173,33 @@ def read_table(
         else:
             parted = delimiter or ("," if kind == "csv" else "\t")
             texts = [*categorical, *_listed(strings), *_listed(target)]
-            columns = read_delimited(path, parted, limits, header=header, texts=texts, kinds=kinds)
+            literal = [name for name in _listed(target) if name in categorical]
+            columns = read_delimited(
+                path, parted, limits, header=header, texts=texts, kinds=kinds, literal=literal
+            )
         return _select(path.name, columns, target, drop, strings, categorical)
     if kind == "fasta":
-        return _fasta(path, labels, limits)
+        return _fasta(path, labels, limits, categorical)
     samples: Any
     found: Array | None
+    named = target or "y"
     if kind == "svmlight":
         samples, found = read_svmlight(path, limits)
     elif kind == "npz":
-        samples, found = read_npz(path, target or "y", limits)
+        samples, found = read_npz(path, named, limits)
     else:
         samples, found = read_npy(path, target, limits)
-        found = read_labels(labels, limits)[1] if labels is not None else found
+        if labels is not None:
+            _, named, found = read_labels(labels, limits, categorical)
     if found is not None and len(found) != samples.shape[0]:
         raise DataError(
             f"{path.name}: expected one label per row, got {samples.shape[0]} rows and "
             f"{len(found)} labels."
         )
     listed = samples.tolist() if samples.ndim == 1 else samples
-    return Table(path.name, samples=listed, labels=found, target=target or "y")
+    return Table(
+        path.name, samples=listed, labels=found, target=named, nominal=named in categorical
+    )
 
 
 def guess_format(path: Path) -> str:
@@ -229,6 +244,7 @@ def _select(
                 f"{where}: expected a column {short(name)}, got none. {nearest(name, names)}"
             )
     labels = None if target is None else columns[target]
+    goal: dict[str, Any] = {"labels": labels, "target": target, "nominal": target in categorical}
     inputs = {name: c for name, c in columns.items() if name != target and name not in drop}
     if not inputs:
         raise DataError(f"{where}: expected at least one input column, got none beside the target.")
@@ -237,7 +253,7 @@ def _select(
         strings = wordy[0]
     if strings is not None:
         samples = inputs[strings].tolist()
-        return Table(where, samples=samples, labels=labels, target=target, strings=strings)
+        return Table(where, samples=samples, strings=strings, **goal)
     for name in wordy:
         count = len({cell for cell in inputs[name] if cell is not None})
         raise DataError(
@@ -247,45 +263,51 @@ def _select(
             "by "
             "string kernels with --strings."
         )
-    return Table(where, columns=inputs, labels=labels, target=target)
+    return Table(where, columns=inputs, **goal)
 
 
 def _is_wordy(column: Array) -> bool:
     return len({cell for cell in column if cell is not None}) > MAX_CATEGORIES
 
 
-def _fasta(path: Path, labels: str | Path | None, limits: Limits) -> Table:
+def _fasta(
+    path: Path, labels: str | Path | None, limits: Limits, categorical: Sequence[str]
+) -> Table:
     from gramsmith.storage.fasta import read_fasta
 
     records = list(islice(read_fasta(path, max_bytes=limits.bytes), limits.rows + 1))
     limits.check_shape(len(records), 1, path.name)
     identifiers, sequences = [r[0] for r in records], [r[1] for r in records]
+    table = Table(path.name, samples=sequences, identifiers=identifiers)
     if labels is None:
-        return Table(path.name, samples=sequences)
-    named, values = read_labels(labels, limits)
+        return table
+    named, target, values = read_labels(labels, limits, categorical)
+    table = replace(table, target=target, nominal=target in categorical)
     if named is None:
         if len(values) != len(sequences):
             raise DataError(
                 f"{path.name}: got {len(sequences)} sequences and {len(values)} labels. "
                 "Give one label per sequence, or identifiers beside the labels."
             )
-        return Table(path.name, samples=sequences, labels=values, target="label")
-    table = dict(zip(named, values, strict=True))
-    absent = [name for name in identifiers if name not in table]
+        return replace(table, labels=values)
+    known = dict(zip(named, values, strict=True))
+    absent = [name for name in identifiers if name not in known]
     if absent:
         raise DataError(
             f"{path.name}: expected a label for every sequence, got none for {short(absent[0])}"
             f"{f' and {len(absent) - 1} more' if len(absent) > 1 else ''}."
         )
-    found = np.array([table[name] for name in identifiers], dtype=object)
-    return Table(path.name, samples=sequences, labels=found, target="label")
+    return replace(table, labels=np.array([known[name] for name in identifiers], dtype=object))
 
 
-def read_labels(path: str | Path, limits: Limits) -> tuple[list[str] | None, Array]:
-    """Return identifiers (None if the file has labels only) and labels from a csv or tsv file."""
+def read_labels(
+    path: str | Path, limits: Limits, categorical: Sequence[str] = ()
+) -> tuple[list[str] | None, str, Array]:
+    """Return identifiers (None if there are none), name and values of the labels in a csv file."""
     path = Path(path)
     delimiter = "\t" if guess_format(path) == "tsv" else ","
-    columns = list(read_delimited(path, delimiter, limits, all_text=True).values())
+    found = read_delimited(path, delimiter, limits, literal=categorical, all_text=True)
+    columns = list(found.values())
     if len(columns) not in (1, 2):
         raise DataError(
             f"{path.name}: expected one column of labels, or identifiers and labels, got "
@@ -294,4 +316,4 @@ def read_labels(path: str | Path, limits: Limits) -> tuple[list[str] | None, Arr
     identifiers = columns[0].tolist() if len(columns) == 2 else None
     if identifiers is not None and len(set(identifiers)) != len(identifiers):
         raise DataError(f"{path.name}: expected every identifier once, got repeated ones.")
-    return identifiers, columns[-1]
+    return identifiers, list(found)[-1], columns[-1]
