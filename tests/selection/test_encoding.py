@@ -110,3 +110,18 @@ def test_infinity_names_its_column():
 def test_squares_that_overflow_are_refused():
     with pytest.raises(ValueError, match="column 0"):
         TableEncoder().fit([[1e200], [-1e200]])
+
+
+def test_columns_with_numbers_for_names_are_found_by_them(rng):
+    X = pd.DataFrame(rng.normal(size=(20, 3)))
+    encoder = TableEncoder().fit(X)
+    np.testing.assert_array_equal(encoder.transform(X[[2, 0, 1]]), encoder.transform(X))
+    with pytest.raises(ValueError, match="Missing: '0'"):
+        encoder.transform(X.rename(columns={0: 7}))
+    assert not hasattr(encoder, "feature_names_in_")
+
+
+def test_values_past_all_measure_are_named():
+    X = pd.DataFrame({"good": [1.0, 2.0, 3.0], "bad": [0.0, 1e300, 1.0]})
+    with pytest.raises(ValueError, match="row 1 of column 'bad'"):
+        TableEncoder().fit(X)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import TimeSeriesSplit
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, make_scorer, roc_auc_score
+from sklearn.model_selection import KFold, PredefinedSplit, TimeSeriesSplit
 
 from gramsmith.selection.judge import Judge
 
@@ -102,3 +102,56 @@ def test_no_mistake_is_no_certainty():
     assert judge.standard_error(some) == pytest.approx(0.04, rel=0.02)
     values = Judge("regression", np.arange(4.0))
     assert values.standard_error(np.array([1.0, 3.0, 1.0, 3.0])) == pytest.approx(0.5)
+
+
+def test_weights_count_in_every_score(rng):
+    y, w = BINARY, np.r_[np.ones(20), np.zeros(20)]
+    f = np.where(y == 1, 1.0, -1.0) * np.r_[np.ones(20), -np.ones(20)]  # the second half is wrong
+    for scoring in (None, "roc_auc", "balanced_accuracy"):
+        judge = Judge("classification", y, np.array([0, 1]), w=w, scoring=scoring)
+        best = 0.0 if scoring is None else -1.0
+        assert judge.loss(f, np.arange(40)) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("as_list", [True, False])
+def test_given_folds_are_cut_to_the_rows_in_use(as_list):
+    folds = np.arange(40) % 4
+    cv = PredefinedSplit(folds)
+    cv = list(cv.split()) if as_list else cv
+    judge = Judge("classification", BINARY, np.array([0, 1]), cv=cv)
+    rows = np.array([3, 7, 20, 21, 22, 30, 38, 39])
+    for (train, test), fold in zip(judge.splits(rows, 5), (0, 1, 2, 3), strict=True):
+        assert (folds[rows[test]] == fold).all()
+        np.testing.assert_array_equal(np.sort(np.r_[train, test]), np.arange(8))
+
+
+def test_a_generator_of_folds_is_read_once():
+    judge = Judge("classification", BINARY, np.array([0, 1]), cv=KFold(3).split(BINARY))
+    assert len(judge.splits(np.arange(40), 5)) == 3
+    assert len(judge.splits(np.arange(40), 5)) == 3
+
+
+def test_folds_without_any_of_the_rows_are_refused():
+    judge = Judge("regression", np.arange(9.0), cv=[(np.arange(6), np.arange(6, 9))])
+    with pytest.raises(ValueError, match="cv=5"):
+        judge.splits(np.arange(5), 5)
+
+
+def test_error_of_a_score_by_the_jackknife(rng):
+    """For the accuracy, a mean, the jackknife gives the usual standard error."""
+    y = (rng.random(2000) < 0.5).astype(int)
+    f = y + rng.normal(size=2000) - 0.5
+    plain = Judge("classification", y, np.array([0, 1]))
+    same = Judge("classification", y, np.array([0, 1]), scoring=make_scorer(accuracy_score))
+    rows = np.arange(2000)
+    assert same.error_of(f, rows) == pytest.approx(plain.error_of(f, rows), rel=0.6)
+    g = f + 0.3 * rng.normal(size=2000)
+    for a, b in zip(same.difference(f, g, rows), plain.difference(f, g, rows), strict=True):
+        assert a == pytest.approx(b, rel=0.6)
+
+
+def test_a_threshold_nothing_depends_on_stays_zero(rng):
+    scorer = make_scorer(roc_auc_score, response_method="decision_function")
+    y = (rng.random(60) < 0.5).astype(int)
+    judge = Judge("classification", y, np.array([0, 1]), scoring=scorer)
+    assert judge.best_threshold(rng.normal(size=60), np.arange(60)) == 0.0

@@ -190,3 +190,42 @@ def test_bad_input_is_refused(X, y, message):
 def test_unknown_task_is_refused(circle):
     with pytest.raises(ValueError, match="Expected task"):
         gs.rank_kernels(*circle, task="ranking")
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "f1"])
+def test_learned_kernels_compete_in_the_unit_of_the_score(scoring, rng):
+    X = rng.normal(size=(300, 12))
+    y = np.where(X[:, 0] * X[:, 1] + X[:, 2] > 0, "yes", "no")
+    found = gs.rank_kernels(X, y, scoring=scoring)
+    learned = [r["score"] for r in found.records if r["family"] == "learned"]
+    others = [r["score"] for r in found.records if r["family"] != "learned"]
+    assert max(learned) > max(others) - 0.1
+    assert found.best_estimator.score(X, y) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cv": 1}, "at least 2 folds"),
+        ({"cv": True}, "at least 2 folds"),
+        ({"time_budget": -1.0}, "time_budget"),
+        ({"time_budget": np.nan}, "time_budget"),
+        ({"max_samples": 0}, "max_samples"),
+        ({"max_samples": 0.5}, "max_samples"),
+        ({"kernels": None}, "at least one kernel"),
+        ({"class_weight": {"in": -1.0, "out": 1.0}}, "class weights"),
+        ({"scoring": "neg_mean_squared_error"}, "score for 2 classes"),
+    ],
+)
+def test_odd_options_are_refused(circle, options, message):
+    with pytest.raises(ValueError, match=message):
+        gs.rank_kernels(*circle, **options)
+
+
+def test_without_a_contest_nothing_is_called_ahead(circle):
+    found = gs.rank_kernels(*circle, time_budget=0)
+    assert "ahead" not in found.verdict
+    best, second = found.records[:2]
+    near = second["score"] >= best["score"] - 2 * best["score_error"]
+    assert second["tied"] == near
+    assert not any("was verified" in w for w in found.warnings)

@@ -104,3 +104,52 @@ def test_probabilities_are_calibrated(rng, tmp_path):
     loaded = gs.load_model(tmp_path / "m.safetensors")
     assert (loaded.predict_proba(X) == p).all()
     assert not hasattr(gs.KernelSelector(task="regression"), "predict_proba")
+
+
+def parity(n=90, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, 4))
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+@pytest.mark.parametrize("kernels", ["precomputed", gs.Precomputed(), ["precomputed"]])
+def test_the_samples_may_be_a_gram_matrix(kernels):
+    X, y = parity()
+    K = gs.Gaussian(1.0)(X)
+    selector = gs.KernelSelector(kernels)
+    assert selector.__sklearn_tags__().input_tags.pairwise
+    assert cross_val_score(selector, K, y, cv=3).mean() > 0.65
+    fitted = selector.fit(K[:60, :60], y[:60])
+    assert fitted.n_features_in_ == 60
+    assert fitted.score(K[60:, :60], y[60:]) > 0.65
+
+
+def test_matrices_among_the_kernels_need_no_samples():
+    pandas = pytest.importorskip("pandas")
+    X, y = parity()
+    K = gs.Gaussian(1.0)(X)
+    kernels = {"array": K, "frame": pandas.DataFrame(K), "rows": K.tolist()}
+    for given in (None, X):
+        fitted = gs.KernelSelector(kernels).fit(given, y)
+        assert len(fitted.ranking_.records) == 3
+        assert fitted.score(K, y) > 0.8
+
+
+def test_a_gram_matrix_beside_other_kernels_is_refused():
+    X, y = parity()
+    with pytest.raises(ValueError, match="the matrix itself"):
+        gs.KernelSelector(["precomputed", "linear"]).fit(gs.Gaussian()(X), y)
+
+
+def test_views():
+    X, y = parity()
+    views = (X[:, :2], X[:, 2:])
+    fitted = gs.KernelSelector().fit(views, y)
+    assert fitted.best_estimator_.named_steps["view"] is not None
+    assert fitted.score(views, y) > 0.9
+
+
+def test_values_have_no_decision():
+    X, _ = parity()
+    fitted = gs.KernelSelector(FEW).fit(X, X[:, 0] + 0.5)
+    assert not hasattr(fitted, "decision_function")
+    assert not hasattr(fitted, "predict_proba")

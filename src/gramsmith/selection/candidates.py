@@ -183,7 +183,7 @@ def named_candidates(kernels: Any, views: tuple[Any, ...], random_state: Any = 0
         items = [(None, k) for k in kernels]
     else:
         items = [(None, kernels)]
-    if not items:
+    if not items or kernels is None:
         raise ValueError('Expected at least one kernel, got none. Use kernels="auto".')
     per_view = len(views) > 1
     if per_view and len(items) != len(views):
@@ -196,8 +196,8 @@ def named_candidates(kernels: Any, views: tuple[Any, ...], random_state: Any = 0
         view = i if per_view else 0
         if isinstance(kernel, str) and kernel == "auto":
             found += _defaults_of_view(views[view], view, views, random_state)
-        elif isinstance(kernel, np.ndarray):
-            K = check_kernel_matrix(kernel)
+        elif _is_matrix(kernel):
+            K = check_kernel_matrix(np.asarray(kernel))
             if K.shape[0] != _length(views[0]):
                 raise ValueError(
                     f"Expected a kernel matrix of {_length(views[0])} samples, got shape {K.shape}."
@@ -222,6 +222,12 @@ def _defaults_of_view(X: Any, view: int, views: tuple[Any, ...], rng: Any) -> li
         replace(c, name=f"view {view + 1}: {c.name}", family=f"view {view + 1}: {c.family}")
         for c in found
     ]
+
+
+def _is_matrix(kernel: Any) -> bool:
+    """Return whether a kernel was given as a matrix: array, data frame or list of rows."""
+    rows = isinstance(kernel, list) and bool(kernel) and isinstance(kernel[0], (list, np.ndarray))
+    return isinstance(kernel, np.ndarray) or hasattr(kernel, "columns") or rows
 
 
 def _is_grid(kernel: Any) -> bool:

@@ -75,6 +75,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         TableEncoder
         """
         columns = _frame_columns(X)
+        self.__dict__.pop("column_names_", None)
         if columns is None:
             X = validate_data(
                 self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
@@ -87,8 +88,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             names = list(columns)
             if all(isinstance(name, str) for name in names):
                 self.feature_names_in_ = np.array(names, dtype=object)
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
+            else:
+                # for scikit-learn these are no names, but columns are told apart by them
+                self.__dict__.pop("feature_names_in_", None)
+                self.column_names_ = np.array([str(name) for name in names], dtype=object)
             self.n_features_in_ = len(names)
             kinds = [_is_numeric(column) for column in columns.values()]
             self.numeric_ = np.array(kinds, dtype=bool)
@@ -115,9 +118,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 power = ((X - self.mean_) ** 2).mean(axis=0)
             if not np.isfinite(power).all():
                 column = int(np.flatnonzero(~np.isfinite(power))[0])
+                row = int(np.argmax(np.abs(X[:, column])))
+                numeric = np.flatnonzero(self.numeric_)
+                names = getattr(self, "column_names_", getattr(self, "feature_names_in_", None))
+                shown = column if names is None else repr(str(names[numeric[column]]))
                 raise ValueError(
-                    f"Expected values whose squares are finite, got up to "
-                    f"{np.abs(X[:, column]).max():.3g} in column {column}. Rescale this column."
+                    f"Expected values whose squares are finite, got "
+                    f"{X[row, column]:.3g} in row {row} of column {shown}. Rescale this column."
                 )
         deviation = np.sqrt(power)
         floor = 10.0 * np.finfo(float).eps * np.abs(self.mean_)
@@ -219,16 +226,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _in_order(self, columns: dict[Any, Any]) -> dict[Any, Any]:
         """Return the columns in the order of fit, found by name."""
-        expected = getattr(self, "feature_names_in_", None)
-        if expected is None or not all(isinstance(name, str) for name in columns):
+        expected = getattr(self, "column_names_", getattr(self, "feature_names_in_", None))
+        found = [str(name) for name in columns]
+        if expected is None or len(set(found)) < len(found):
             if len(columns) != self.n_features_in_:
                 raise ValueError(
                     f"X has {len(columns)} features, but {type(self).__name__} is expecting "
                     f"{self.n_features_in_} features as input."
                 )
             return columns
-        missing = [name for name in expected if name not in columns]
-        extra = [name for name in columns if name not in set(expected)]
+        missing = [name for name in expected if name not in found]
+        extra = [name for name in found if name not in set(expected)]
         if missing or extra:
             near = [difflib.get_close_matches(name, extra, 1) for name in missing]
             hints = [f"{m!r} may be {g[0]!r}" for m, g in zip(missing, near, strict=True) if g]
@@ -239,7 +247,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 + (f"Perhaps {'; '.join(hints)}. " if hints else "")
                 + "Rename, add or drop columns; their order does not matter."
             )
-        return {name: columns[name] for name in expected}
+        named = dict(zip(found, columns.values(), strict=True))
+        return {name: named[name] for name in expected}
 
     def _columns_of_array(self, X: Any) -> dict[Any, Any]:
         X = np.asarray(X, dtype=object)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
-from gramsmith.kernels import Kernel
+from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
 from gramsmith.selection.encoding import TableEncoder
 from gramsmith.selection.judge import Judge
 from gramsmith.targets import _as_labels, check_weights
@@ -77,7 +77,11 @@ def read_inputs(
             # all kernels are matrices: the row numbers stand for the samples
             view = np.arange(judge.n, dtype=float)[:, None]
         check_consistent_length(view, judge.y)
-        if is_table(view) and not (isinstance(view, list) and _compare_objects(kernels)):
+        if all_precomputed(kernels):
+            views.append(check_kernel_matrix(view, psd="ignore"))
+            encoders.append(None)
+            sources.append(source)
+        elif is_table(view) and not (isinstance(view, list) and _compare_objects(kernels)):
             encoder = TableEncoder().fit(view)
             views.append(encoder.transform(view))
             encoders.append(encoder)
@@ -105,6 +109,22 @@ def is_table(X: Any) -> bool:
         symbols = getattr(X.dtype, "kind", "O") in "UTOS" and len(X.shape) == 1
         return not symbols or bool(hasattr(X.dtype, "is_numeric") and X.dtype.is_numeric())
     return not (isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (str, bytes)))
+
+
+def all_precomputed(kernels: Any) -> bool:
+    """Return whether the samples are rows of a Gram matrix; some kernels only is an error."""
+    if isinstance(kernels, (str, Kernel)) or not isinstance(kernels, (dict, list, tuple)):
+        kernels = [kernels]
+    named = list(kernels.values() if isinstance(kernels, dict) else kernels)
+    told = [
+        isinstance(k, Precomputed) or (isinstance(k, str) and k == "precomputed") for k in named
+    ]
+    if any(told) and not all(told):
+        raise ValueError(
+            'Expected "precomputed" alone, which says that X is a Gram matrix, got other kernels '
+            "beside it. Pass the matrix itself as one of the kernels."
+        )
+    return bool(told) and all(told)
 
 
 def _compare_objects(kernels: Any) -> bool:
@@ -145,6 +165,9 @@ def read_target(
     if groups is not None:
         groups = np.asarray(groups)
         check_consistent_length(groups, y)
+    if isinstance(cv, bool) or (isinstance(cv, (int, np.integer)) and cv < 2):
+        raise ValueError(f"Expected cv to be at least 2 folds, or a splitter, got {cv!r}. Use 5.")
+    cv = int(cv) if isinstance(cv, np.integer) else cv
     options = {"scoring": scoring, "cv": cv, "groups": groups, "seed": seed}
     if task == "regression":
         try:
@@ -158,7 +181,7 @@ def read_target(
             raise ValueError(
                 "Expected targets that vary, got a constant y. Nothing can be learned."
             )
-        return Judge("regression", values, None, w, None, **options)
+        return _tried(Judge("regression", values, None, w, None, **options))
     if kind.startswith("continuous"):
         raise ValueError(
             "Expected class labels, got real numbers. Unknown label type: continuous. "
@@ -176,4 +199,19 @@ def read_target(
             f"Expected classes with several samples each, got {len(classes)} classes in {len(y)} "
             'samples. If these are numbers to predict, use task="regression".'
         )
-    return Judge("classification", codes, classes, w, class_weight, **options)
+    return _tried(Judge("classification", codes, classes, w, class_weight, **options))
+
+
+def _tried(judge: Judge) -> Judge:
+    """Return the judge after score, folds and class weights have been tried, before any work."""
+    if not judge.plain:
+        judge.score  # noqa: B018
+    if not judge.exchangeable:
+        judge.splits(np.arange(judge.n), 5)
+    weights = judge.weights
+    if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.any()):
+        raise ValueError(
+            f"Expected class weights that are numbers >= 0, got {judge.class_weight!r}. "
+            'Use "balanced", or a dict of label -> weight.'
+        )
+    return judge

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import get_scorer
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -20,40 +19,12 @@ from sklearn.model_selection import (
 )
 from sklearn.utils.class_weight import compute_sample_weight
 
+from gramsmith.selection.scoring import Score
+
 Array = npt.NDArray[Any]
 
-# Scores that read the ranking of the decision values, so that no threshold changes them.
-RANKING_SCORES = {"roc_auc", "average_precision"}
-
-
-class _Told(ClassifierMixin, BaseEstimator):
-    """A classifier that repeats decision values it was told, for scikit-learn's scorers."""
-
-    def __init__(self, classes: Any = None, threshold: float = 0.0) -> None:
-        self.classes = classes
-        self.threshold = threshold
-        self.classes_ = classes
-
-    def decision_function(self, X: Any) -> Array:
-        return np.asarray(X)
-
-    def predict(self, X: Any) -> Array:
-        f = np.asarray(X)
-        code = (f > self.threshold).astype(int) if f.ndim == 1 else f.argmax(axis=1)
-        return np.asarray(self.classes_[code])
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-
-class _ToldValues(RegressorMixin, BaseEstimator):
-    """A regressor that repeats the values it was told."""
-
-    def predict(self, X: Any) -> Array:
-        return np.asarray(X)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
+COARSE = 8  # steps of a first look at thresholds
+BLOCKS = 10  # of the jackknife, for scores that are no mean over samples
 
 
 @dataclass(frozen=True)
@@ -109,9 +80,7 @@ class Judge:
     @property
     def tunes_threshold(self) -> bool:
         """Whether the score asks for a threshold of its own."""
-        named = self.scoring if isinstance(self.scoring, str) else ""
-        wanted = self.scoring is not None and not self.plain and named not in RANKING_SCORES
-        return wanted and self.classes is not None and len(self.classes) == 2
+        return not self.plain and self.score.by_threshold
 
     @cached_property
     def weights(self) -> Array:
@@ -132,8 +101,10 @@ class Judge:
         return np.where(self.y[:, None] == np.arange(C), 1.0, -1.0)
 
     @cached_property
-    def _scorer(self) -> Any:
-        return get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
+    def score(self) -> Score:
+        """The score of scikit-learn, where it is not the default."""
+        counts = None if self.classes is None else np.bincount(self.y, self.w)
+        return Score(self.scoring, self.classes, counts).try_out(self.w is not None)
 
     def losses(self, f: Array, rows: Array) -> Array:
         """Return the default loss of every sample: wrong or not, or the squared error.
@@ -166,22 +137,68 @@ class Judge:
 
     def loss(self, f: Array, rows: Array, threshold: float = 0.0) -> float:
         """Return the loss of decision values: lower is better, whatever the score."""
-        if self.plain and threshold == 0.0:
-            w = None if self.w is None or not self.w[rows].any() else self.w[rows]
-            return float(np.average(self.losses(f, rows), weights=w))
-        if self.task == "regression":
-            return -float(self._scorer(_ToldValues(), f, self.y[rows]))
-        told = _Told(self.classes, threshold)
-        if self._scorer is None:
-            w = None if self.w is None or not self.w[rows].any() else self.w[rows]
-            return float(np.average(told.predict(f) != self.labels[rows], weights=w))
-        return -float(self._scorer(told, f, self.labels[rows]))
+        w = None if self.w is None or not self.w[rows].any() else self.w[rows]
+        if not self.plain:
+            return -self.score.value(f, self.y[rows], w, threshold)
+        shifted = f - threshold if threshold else f
+        return float(np.average(self.losses(shifted, rows), weights=w))
+
+    def error_of(self, f: Array, rows: Array, threshold: float = 0.0) -> float:
+        """Return the standard error of `loss`: of a mean, or else by the jackknife."""
+        if self.plain:
+            return self.standard_error(self.losses(f, rows))
+        return self._jackknife(rows, lambda part: self.loss(f[part], rows[part], threshold))
+
+    def difference(
+        self, f: Array, g: Array, rows: Array, cuts: tuple[float, float] = (0.0, 0.0)
+    ) -> tuple[float, float]:
+        """Return by how much the loss of f is above that of g on the same samples, and its error.
+
+        Parameters
+        ----------
+        f, g : arrays of shape (m,) or (m, C)
+            Decision values or predictions.
+        rows : int array of shape (m,)
+            The samples they belong to.
+        cuts : pair of float
+            Their thresholds.
+        """
+        if self.plain:
+            gap = self.losses(f, rows) - self.losses(g, rows)
+            return float(gap.mean()), float(gap.std() / np.sqrt(max(len(gap), 1)))
+
+        def value(part: Array) -> float:
+            return self.loss(f[part], rows[part], cuts[0]) - self.loss(g[part], rows[part], cuts[1])
+
+        return value(np.arange(len(rows))), self._jackknife(rows, value)
+
+    def _jackknife(self, rows: Array, value: Callable[[Array], float]) -> float:
+        """Return the standard error of a number from what it is without each of ten parts."""
+        block = np.empty(len(rows), dtype=int)
+        block[np.argsort(self.y[rows], kind="stable")] = np.arange(len(rows)) % BLOCKS
+        found = np.array([value(np.flatnonzero(block != b)) for b in range(min(BLOCKS, len(rows)))])
+        found = found[np.isfinite(found)]  # a score may be undefined without some samples
+        if len(found) < 2:
+            return float("inf")
+        return float(np.sqrt((len(found) - 1.0) * found.var()))
 
     def best_threshold(self, f: Array, rows: Array) -> float:
         """Return the threshold with the best score, from held-out decision values."""
         levels = np.unique(np.quantile(f, np.linspace(0.01, 0.99, 99)))
-        found = [self.loss(f, rows, float(level)) for level in levels]
-        flat = np.flatnonzero(np.asarray(found) <= min(found) + 1e-12)
+        found = np.full(len(levels), np.inf)
+
+        def look(places: Any) -> None:
+            for k in places:
+                if not np.isfinite(found[k]):
+                    found[k] = self.loss(f, rows, float(levels[k]))
+
+        look(range(0, len(levels), COARSE))
+        best = int(np.argmin(found))
+        look(range(max(best - COARSE, 0), min(best + COARSE + 1, len(levels))))
+        seen = found[np.isfinite(found)]
+        if not len(seen) or np.ptp(seen) <= 1e-12:
+            return 0.0  # the score does not mind
+        flat = np.flatnonzero(found <= seen.min() + 1e-12)
         # the middle of the best plateau is the steadiest choice
         return float(levels[flat[len(flat) // 2]])
 
@@ -190,9 +207,7 @@ class Judge:
         y = self.y[rows]
         groups = None if self.groups is None else self.groups[rows]
         if self.cv is not None and not isinstance(self.cv, int):
-            given = check_cv(self.cv, y, classifier=self.task == "classification")
-            parts = given.split(np.zeros(len(rows)), y, groups)
-            return [(np.asarray(train), np.asarray(test)) for train, test in parts]
+            return self._within(rows)
         folds = self.cv if isinstance(self.cv, int) else folds
         classify = self.task == "classification"
         cv: Any
@@ -213,6 +228,29 @@ class Judge:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer members than folds
             return list(cv.split(np.zeros(len(rows)), y, groups))
+
+    @cached_property
+    def _given_splits(self) -> list[tuple[Array, Array]]:
+        """The folds of the user's splitter, of all samples, asked for once."""
+        cv = check_cv(self.cv, self.y, classifier=self.task == "classification")
+        parts = cv.split(np.zeros(self.n), self.labels, self.groups)
+        return [(np.asarray(train), np.asarray(test)) for train, test in parts]
+
+    def _within(self, rows: Array) -> list[tuple[Array, Array]]:
+        """Return the user's folds as far as they lie within some rows, as positions there."""
+        place = np.full(self.n, -1)
+        place[rows] = np.arange(len(rows))
+        found = []
+        for train, test in self._given_splits:
+            train, test = (part[part >= 0] for part in (place[train], place[test]))
+            if len(train) > 1 and len(test):
+                found.append((train, test))
+        if not found:
+            raise ValueError(
+                f"Expected folds with training and test samples, got {len(self._given_splits)} "
+                f"folds of cv={self.cv!r} with none in the {len(rows)} rows in use. Use cv=5."
+            )
+        return found
 
     def sample(self, size: int, salt: int = 0) -> Array:
         """Return at most `size` rows, every class in proportion and none lost, in order."""

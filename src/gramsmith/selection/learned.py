@@ -78,6 +78,7 @@ def _climb(X: Array, y: Array, start: float, judge: Judge) -> Array | None:
             learner = TransformLearner(
                 structure="diagonal",
                 measure="cka",
+                l1=0.0,  # sparse shapes are made from the weights, see `Shape`
                 max_iter=12,
                 init=np.full(X.shape[1], float(start)),
                 task=judge.task,

@@ -60,8 +60,8 @@ def rank_kernels(
     Parameters
     ----------
     X : data frame, array or sparse matrix of shape (n, p), strings, tuple of views, or None
-        Numeric columns are standardised, categories become indicators. None if all kernels are
-        matrices.
+        Numeric columns are standardised, categories become indicators. A Gram matrix for
+        kernels="precomputed"; None if all kernels are matrices.
     y : array of shape (n,)
         Labels or values.
     kernels : "auto", kernel, list, or dict of name -> kernel
@@ -111,6 +111,7 @@ def rank_kernels(
     array(['same', 'mixed'], dtype='<U5')
     """
     seed = as_seed(random_state)
+    _check_limits(time_budget, max_samples)
     inputs = read_inputs(
         X,
         y,
@@ -247,6 +248,20 @@ def as_seed(random_state: Any) -> int:
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _check_limits(time_budget: Any, max_samples: Any) -> None:
+    """Raise unless the limits of work are positive."""
+    if time_budget is not None and not time_budget >= 0:
+        raise ValueError(
+            f"Expected time_budget in seconds, 0 or more, got {time_budget!r}. Use for example 60."
+        )
+    whole = isinstance(max_samples, (int, np.integer)) and max_samples >= 2
+    if max_samples is not None and not whole:
+        raise ValueError(
+            f"Expected max_samples to be a whole number of at least 2 rows, got {max_samples!r}. "
+            "Leave it out to let every step choose."
+        )
 
 
 def _candidates(inputs: Inputs, kernels: Any, seed: int) -> Any:

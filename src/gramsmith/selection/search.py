@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from gramsmith.kernels import Gaussian, Precomputed
 from gramsmith.selection import contest
 from gramsmith.selection.candidates import Candidate, simplicity
 from gramsmith.selection.contest import Result, result_from_plain, result_to_plain
+from gramsmith.selection.credit import credited, discounted
 from gramsmith.selection.judge import Judge
 from gramsmith.selection.learned import LEARN_TWICE, learn_diagonal
 from gramsmith.selection.samples import Samples
@@ -29,7 +30,6 @@ SCREEN_ROWS = 800  # the measures settle early
 CHECK_ROWS = 5000  # rows of the first check of all candidates
 CONTEST_ROWS = 1200  # rows on which machines compete
 FRESH = 10  # rows, at least, on which learned kernels are tried
-DOUBT = 2.0  # errors by which learned kernels, picked from many, must prove their gain
 SQUARED_WEIGHT = 0.1  # of the squared error beside the share of errors, among the tied
 EXACT_ROWS = 6000  # beyond this, machines rest on landmarks instead of all samples
 LANDMARKS = 800  # their number
@@ -161,45 +161,25 @@ class Search:
         rows = self.judge.sample(min(CHECK_ROWS, self.max_samples or self.judge.n))
         if np.count_nonzero(~np.isin(rows, self.learned_rows)) < FRESH:
             return  # too few to prove a gain on
-        _, *others = self._credit([source, *(w.candidate(1.0) for w in shapes)], rows, best)
+        old, fresh = self.checks[best], ~np.isin(rows, self.learned_rows)
+
+        def credit(group: list[Candidate]) -> list[Check]:
+            found = check_candidates(
+                group, self.samples, self.judge, rows=rows, workers=self.workers, keep=True
+            )
+            return credited(found, old, self.judge, rows, fresh)
+
+        others = credit([source, *(w.candidate(1.0) for w in shapes)])
         found = [(shape.candidate(1.0), check) for shape, check in zip(shapes, others, strict=True)]
         # the widths of the better shapes: alignment likes wide kernels
         leaders = sorted(range(len(shapes)), key=lambda k: others[k].squared)[:2]
         factors = (2.0, 4.0) if self.judge.n > LEARN_TWICE else (2.0,)
         narrower = [shapes[k].candidate(f) for k in leaders for f in factors]
-        _, *others = self._credit([source, *narrower], rows, best)
+        others = credit([source, *narrower])
         found += zip(narrower, others, strict=True)
         for candidate, check in sorted(found, key=lambda pair: pair[1].squared)[:2]:
             self.candidates = [*self.candidates, candidate]
             self.checks.append(check)
-
-    def _credit(self, group: list[Candidate], rows: Array, best: int) -> list[Check]:
-        """Return checks of learned kernels: the gain over their source on fresh rows, less doubt.
-
-        The source comes first in the group; what the others gain on rows from which nothing was
-        learned is their credit on all of them.
-        """
-        first, *others = check_candidates(
-            group, self.samples, self.judge, rows=rows, workers=self.workers, keep=True
-        )
-        fresh = ~np.isin(rows, self.learned_rows)
-        old = self.checks[best]
-        credited = []
-        for check in others:
-            gap = check.each[fresh] - first.each[fresh]
-            error = float(gap.std() / np.sqrt(max(len(gap), 1)))
-            loss = float(check.wrong[fresh].mean() - first.wrong[fresh].mean())
-            credited.append(
-                replace(
-                    check,
-                    squared=old.squared + float(gap.mean()) + DOUBT * error,
-                    loss=max(old.loss + loss, 0.0),
-                    rows=old.rows,
-                    each=np.empty(0),
-                    wrong=np.empty(0),
-                )
-            )
-        return [first, *credited]
 
     def _seen_in_full(self, i: int) -> bool:
         """Return whether a candidate was checked on as many rows as any."""
@@ -266,7 +246,7 @@ class Search:
 
     def _compete(self, limit: int) -> dict[int, Result]:
         if self.on_landmarks:
-            return self._discount_learned(self._compete_on_landmarks(limit))
+            return self._discount(self._compete_on_landmarks(limit))
         judge, found = self.judge, {}
         rows = judge.sample(min(CONTEST_ROWS, limit), salt=3)
         folds = 5 if len(rows) <= 600 else 3
@@ -285,26 +265,11 @@ class Search:
         for i, result in zip(self.short, results, strict=True):
             if result is not None:
                 found[i] = result
-        return self._discount_learned(found)
+        return self._discount(found)
 
-    def _discount_learned(self, found: dict[int, Result]) -> dict[int, Result]:
-        """Credit a learned kernel with its gain on rows it was not learned from, less doubt."""
-        learned = [i for i in found if self.candidates[i].family == "learned"]
-        others = [i for i in found if i not in learned]
-        if not learned or not others:
-            return found
-        best = min(others, key=lambda i: found[i].loss)
-        for i in learned:
-            fresh = ~np.isin(found[i].tested, self.learned_rows)
-            own, other = (
-                self.judge.losses(found[k].held_out, found[k].tested)[fresh] for k in (i, best)
-            )
-            gap = own - other
-            error = float(gap.std() / np.sqrt(max(len(gap), 1)))
-            loss = found[best].loss + float(gap.mean()) + DOUBT * error
-            sure = max(found[i].error, error)
-            found[i] = replace(found[i], loss=max(loss, 0.0), error=sure)
-        return found
+    def _discount(self, found: dict[int, Result]) -> dict[int, Result]:
+        learned = {i for i in found if self.candidates[i].family == "learned"}
+        return discounted(found, learned, self.judge, self.learned_rows)
 
     def _enter(
         self, machine: str, path: Any, Ks: Any, starts: Any, rows: Array, splits: Any, keep: Any
@@ -395,4 +360,10 @@ class Search:
             if self.on_landmarks:
                 close = {i for i in tied if not self._beaten_by_an_error(i, best)}
         order = sorted(range(len(self.candidates)), key=key)
-        return order, tied or {order[0]}
+        return order, tied or self._tied_in_check(order[0])
+
+    def _tied_in_check(self, best: int) -> set[int]:
+        """Return what the check alone, when there was no time for more, cannot tell apart."""
+        limit = self.checks[best].loss + 2.0 * self.checks[best].error
+        known = range(len(self.candidates))
+        return {best, *(i for i in known if self._seen_in_full(i) and self.checks[i].loss <= limit)}

@@ -12,14 +12,16 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from gramsmith.selection.inputs import is_table
+from gramsmith.selection.inputs import all_precomputed, is_table
 from gramsmith.selection.rank import rank_kernels
 
 Array = npt.NDArray[Any]
 
 
 def _classifies(selector: Any) -> bool:
-    return bool(selector.task != "regression")
+    # before fit "auto" may still turn out to be classes; afterwards it is known
+    values = hasattr(selector, "best_estimator_") and not hasattr(selector, "classes_")
+    return bool(selector.task != "regression") and not values
 
 
 def _has_probabilities(selector: Any) -> bool:
@@ -41,7 +43,7 @@ class _Selector(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "Pass one target per sample."
             )
-        if is_table(X) and not hasattr(X, "columns"):
+        if _is_plain(X):
             X = validate_data(
                 self,
                 X,
@@ -72,11 +74,13 @@ class _Selector(BaseEstimator):
             self.n_features_in_ = encoder.n_features_in_
             if hasattr(encoder, "feature_names_in_"):
                 self.feature_names_in_ = encoder.feature_names_in_
+        elif hasattr(self.best_estimator_, "n_features_in_"):  # a Gram matrix: as many as rows
+            self.n_features_in_ = self.best_estimator_.n_features_in_
         return self
 
     def _new(self, X: Any) -> Any:
         check_is_fitted(self)
-        if is_table(X) and not hasattr(X, "columns") and hasattr(self, "n_features_in_"):
+        if _is_plain(X) and hasattr(self, "n_features_in_"):
             if not hasattr(self, "feature_names_in_"):
                 dtype = (np.float64, np.float32)
                 return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
@@ -98,8 +102,9 @@ class _Selector(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
+        tags.input_tags.pairwise = all_precomputed(self.kernels)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        tags.input_tags.categorical = not tags.input_tags.pairwise
         return tags
 
 
@@ -187,7 +192,8 @@ class KernelSelector(ClassifierMixin, _Selector):
 
         Parameters
         ----------
-        X : data frame, array or sparse matrix of shape (n, p), or sequence of n strings
+        X : data frame, array or sparse matrix of shape (n, p), strings, tuple of views, or None
+            A Gram matrix for kernels="precomputed"; None if all kernels are matrices.
         y : array of shape (n,)
             Labels or values.
         groups : array of shape (n,), optional
@@ -261,6 +267,13 @@ class KernelSelector(ClassifierMixin, _Selector):
             tags.estimator_type = "regressor"
             tags.classifier_tags, tags.regressor_tags = None, RegressorTags()
         return tags
+
+
+def _is_plain(X: Any) -> bool:
+    """Return whether X is one table of numbers; views, frames and objects are read elsewhere."""
+    if X is None or isinstance(X, tuple):
+        return False
+    return is_table(X) and not hasattr(X, "columns")
 
 
 def _as_column(y: Any) -> Any:

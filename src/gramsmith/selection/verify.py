@@ -232,11 +232,12 @@ def _summary(
     best = int(np.argmin(squared))
     flat = F[:, :, 0] if F.shape[2] == 1 else F
     near = [a for a in (best - 1, best, best + 1) if 0 <= a < len(F)]
-    losses = [judge.loss(flat[a], rows[tested]) for a in near]
-    each = judge.losses(flat[best], rows[tested])
+    where = rows[tested]
+    losses = [judge.loss(flat[a], where) for a in near]
+    each = judge.losses(flat[best], where)
     return Check(
         loss=float(np.mean(losses)),
-        error=judge.standard_error(each),
+        error=judge.standard_error(each) if judge.plain else judge.error_of(flat[best], where),
         squared=float(squared[best]),
         alpha=float(ALPHAS[best]),
         spread=spread,

@@ -24,7 +24,7 @@ MEANING = {
     "cka_debiased": "the same without the bias of the diagonal",
     "kta": "alignment with the labels",
     "fsm": "spread of the classes over the distance of their means",
-    "fsm_loo": "the same with every sample left out of its own mean",
+    "fsm_loo": "spread over distance of the classes, with every sample left out of its own mean",
     "csm": "scatter within over scatter between the classes",
 }
 
@@ -88,7 +88,7 @@ class Words:
             verb = "is" if len(tied) == 1 else "are"
             return f"{text}; {named}{more} {verb} within the error bars, a tie."
         verified = [r for r in records[1:] if r["verified"] == best["verified"]]
-        if verified:
+        if verified and self.hunt.results:
             return f"{text}, ahead of “{verified[0]['kernel']}” by more than the error bars."
         return f"{text}."
 
@@ -137,7 +137,7 @@ class Words:
         if said:
             found.append(said)
         favourites = set(self.hunt.favourites.values())
-        if len(favourites) > 2:
+        if len(favourites) > 2 and self.hunt.results:
             found.append(
                 f"The measures disagree: they have {len(favourites)} different favourites. That is "
                 "why the short list was verified; do not trust one measure alone."
@@ -162,10 +162,9 @@ class Words:
         if best.step is None or len(steps) < 5 or best.family == "spectrum":
             return None
         if best.step == min(steps):
-            return (
-                f"The winner is the widest {best.family} kernel that was tried: the task is "
-                "close to linear, and a linear kernel may do as well."
-            )
+            # a wide Gaussian is linear, a wide Laplacian is a sum over features
+            end = "the task is close to linear" if best.family == "gaussian" else "try wider ones"
+            return f"The winner is the widest {best.family} kernel that was tried: {end}."
         if best.step == max(steps):
             return (
                 f"The winner is the narrowest {best.family} kernel that was tried: it decides "

@@ -282,6 +282,7 @@ _SELECTION = {
         category_names_="labels c",
         category_counts_="array k",
         feature_names_out_="labels *",
+        column_names_="labels p?",
         **_INPUTS,
     ),
     **_estimator("gramsmith.selection.views", "TakeView", n_views_="whole"),
