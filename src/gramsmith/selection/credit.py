@@ -40,11 +40,12 @@ def credited(
     for check in others:
         gap = check.each[fresh] - first.each[fresh]
         error = float(gap.std() / np.sqrt(max(len(gap), 1)))
+        loss = old.loss + _gain(check, first, judge, rows, fresh)
         result.append(
             replace(
                 check,
                 squared=old.squared + float(gap.mean()) + DOUBT * error,
-                loss=_possible(old.loss + _gain(check, first, judge, rows, fresh), check.loss, judge),
+                loss=_possible(loss, check.loss, judge),
                 rows=old.rows,
                 each=np.empty(0),
                 wrong=np.empty(0),
