@@ -215,7 +215,7 @@ def backward(
                     W += part
             a, b = members[k].pair(plan, tile)
             kernel = members[k].kernel
-            parts.append((kernel.tile_vjp if inputs else kernel.scale_vjp)(a, b, W, Ks[k]))
+            parts.append((kernel.tile_vjp if inputs else kernel.parameter_vjp)(a, b, W, Ks[k]))
         return parts
 
     n = len(w)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, bracketed
+from gramsmith.kernels.base import Array, Gradient, Kernel, Pullback, bracketed
 from gramsmith.kernels.composed import Composed
 from gramsmith.kernels.embedding import Embedding, add, add_named, prefixed
 from gramsmith.kernels.functions import Power, Scaled
@@ -121,8 +121,18 @@ class Sum(Pair):
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
     ) -> tuple[Embedding, Embedding, Gradient]:
-        da1, db1, own1 = self.k1.tile_vjp(a[0], b[0], W)
-        da2, db2, own2 = self.k2.tile_vjp(a[1], b[1], W)
+        return self._parts(self.k1.tile_vjp, self.k2.tile_vjp, a, b, W)
+
+    def parameter_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return self._parts(self.k1.parameter_vjp, self.k2.parameter_vjp, a, b, W)
+
+    def _parts(
+        self, vjp1: Pullback, vjp2: Pullback, a: Embedding, b: Embedding, W: Array
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        da1, db1, own1 = vjp1(a[0], b[0], W)
+        da2, db2, own2 = vjp2(a[1], b[1], W)
         return (da1, da2), (db1, db2), {**prefixed("k1", own1), **prefixed("k2", own2)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
@@ -182,9 +192,19 @@ class Product(Pair):
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
     ) -> tuple[Embedding, Embedding, Gradient]:
+        return self._parts(self.k1.tile_vjp, self.k2.tile_vjp, a, b, W)
+
+    def parameter_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return self._parts(self.k1.parameter_vjp, self.k2.parameter_vjp, a, b, W)
+
+    def _parts(
+        self, vjp1: Pullback, vjp2: Pullback, a: Embedding, b: Embedding, W: Array
+    ) -> tuple[Embedding, Embedding, Gradient]:
         K1, K2 = self._factors(a, b)
-        da1, db1, own1 = self.k1.tile_vjp(a[0], b[0], W * K2, K1)
-        da2, db2, own2 = self.k2.tile_vjp(a[1], b[1], W * K1, K2)
+        da1, db1, own1 = vjp1(a[0], b[0], W * K2, K1)
+        da2, db2, own2 = vjp2(a[1], b[1], W * K1, K2)
         return (da1, da2), (db1, db2), {**prefixed("k1", own1), **prefixed("k2", own2)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:

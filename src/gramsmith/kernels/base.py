@@ -14,6 +14,7 @@ The same objects are scikit-learn kernels: `kernel(X, Y)`, `kernel.diag(X)`, `th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from gramsmith.kernels.parameters import Parametrised
 
 Array = npt.NDArray[Any]
 Gradient = dict[str, Any]
+Pullback = Callable[..., tuple[Embedding, Embedding, Gradient]]
 
 
 class NotDifferentiable(TypeError):
@@ -85,6 +87,14 @@ class Kernel(Parametrised, SklearnKernel):
     ) -> tuple[Embedding, Embedding, Gradient]:
         """Return what `tile_vjp` does, with Σ_i z_ik dz_ik right but not dz: enough for scales."""
         return self.tile_vjp(a, b, W, K)
+
+    def parameter_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        """Return what `tile_vjp` does as far as parameters need it, None for blocks they do not."""
+        if next(self.parameter_names(), None) is None:
+            return None, None, {}
+        return self.scale_vjp(a, b, W, K)
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         """Return the derivatives of sum(w * diagonal(a)) by the block and by the parameters."""

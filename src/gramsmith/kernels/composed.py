@@ -118,6 +118,14 @@ class Composed(Kernel):
         da, db, own = vjp(a, b, W, K)
         return da, db, prefixed("kernel", own)
 
+    def parameter_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        if self.map.free:
+            return self.scale_vjp(a, b, W, K)
+        da, db, own = self.kernel.parameter_vjp(a, b, W, K)
+        return da, db, prefixed("kernel", own)
+
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         da, own = self.kernel.diagonal_vjp(a, w)
         return da, prefixed("kernel", own)

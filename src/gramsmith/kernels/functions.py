@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, bracketed
+from gramsmith.kernels.base import Array, Gradient, Kernel, Pullback, bracketed
 from gramsmith.kernels.embedding import Embedding, prefixed
 
 
@@ -51,8 +51,18 @@ class FunctionOf(Kernel):
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
     ) -> tuple[Embedding, Embedding, Gradient]:
+        return self._through(self.kernel.tile_vjp, a, b, W)
+
+    def parameter_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return self._through(self.kernel.parameter_vjp, a, b, W)
+
+    def _through(
+        self, vjp: Pullback, a: Embedding, b: Embedding, W: Array
+    ) -> tuple[Embedding, Embedding, Gradient]:
         t = self.kernel.tile(a, b)
-        da, db, inner = self.kernel.tile_vjp(a, b, W * self.slope(t), t)
+        da, db, inner = vjp(a, b, W * self.slope(t), t)
         return da, db, {**self._own(W, t), **prefixed("kernel", inner)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
@@ -269,6 +279,12 @@ class Fixed(FunctionOf):
         self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
     ) -> tuple[Embedding, Embedding, Gradient]:
         da, db, own = self.kernel.tile_vjp(a, b, W, K)
+        return da, db, self._loose(own)
+
+    def parameter_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        da, db, own = self.kernel.parameter_vjp(a, b, W, K)
         return da, db, self._loose(own)
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:

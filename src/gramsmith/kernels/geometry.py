@@ -43,7 +43,7 @@ class Geometry(Protocol):
     def pair_vjp(self, a: Any, b: Any, V: Array) -> tuple[Array, Array]:
         """Return the derivative of sum(V * s) with respect to the scaled rows of both blocks."""
 
-    def own_vjp(self, a: Any, v: Array) -> Array | None:
+    def own_vjp(self, a: Any, v: Array) -> Any:
         """Return the derivative of sum(v * own) with respect to the scaled rows."""
 
     def points(self, a: Any) -> Any:
@@ -306,9 +306,10 @@ class InnerProduct:
             return (b.T @ V.T).T, (a.T @ V).T
         return V @ b, V.T @ a
 
-    def own_vjp(self, a: Any, v: Array) -> Array | None:
-        da = a * (2.0 * v)[:, None]
-        return np.asarray(da.toarray() if sp.issparse(da) else da)
+    def own_vjp(self, a: Any, v: Array) -> Any:
+        if sp.issparse(a):
+            return sp.csr_array(a.multiply((2.0 * v)[:, None]))  # as sparse as the rows
+        return np.asarray(a * (2.0 * v)[:, None])
 
     def degree(self) -> int:
         return 2

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.base import Array, Gradient, Kernel, Pullback
 from gramsmith.kernels.embedding import Embedding, add, add_named
 from gramsmith.kernels.geometry import CANCELLATION
 from gramsmith.kernels.radial import REACH
@@ -93,9 +93,19 @@ class Normalized(DiagonalKernel):
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
     ) -> tuple[Embedding, Embedding, Gradient]:
+        return self._through(self.kernel.tile_vjp, a, b, W)
+
+    def parameter_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return self._through(self.kernel.parameter_vjp, a, b, W)
+
+    def _through(
+        self, vjp: Pullback, a: Embedding, b: Embedding, W: Array
+    ) -> tuple[Embedding, Embedding, Gradient]:
         inner = self._inner(a, b)
         WK = W * inner
-        da, db, own = self.kernel.tile_vjp(a[0], b[0], W * a[1][:, None] * b[1], inner)
+        da, db, own = vjp(a[0], b[0], W * a[1][:, None] * b[1], inner)
         prefixed = {f"kernel__{name}": value for name, value in own.items()}
         return (da, WK @ b[1]), (db, WK.T @ a[1]), prefixed
 
@@ -209,11 +219,21 @@ class GaussianOf(DiagonalKernel):
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
     ) -> tuple[Embedding, Embedding, Gradient]:
+        return self._through(self.kernel.tile_vjp, a, b, W)
+
+    def parameter_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return self._through(self.kernel.parameter_vjp, a, b, W)
+
+    def _through(
+        self, vjp: Pullback, a: Embedding, b: Embedding, W: Array
+    ) -> tuple[Embedding, Embedding, Gradient]:
         s = self._exponent(a, b)
         V = W * np.exp(s)
         own: Gradient = {"length_scale": -2.0 * float(np.vdot(V, s)) / self.length_scale}
         V *= 1.0 / float(self.length_scale) ** 2
-        da, db, inner = self.kernel.tile_vjp(a[0], b[0], V)
+        da, db, inner = vjp(a[0], b[0], V)
         own.update({f"kernel__{name}": value for name, value in inner.items()})
         return (da, -0.5 * V.sum(axis=1)), (db, -0.5 * V.sum(axis=0)), own
 

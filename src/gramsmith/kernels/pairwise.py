@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from gramsmith.kernels.base import Array, Gradient, Kernel
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import Geometry
+from gramsmith.kernels.sparse_products import feature_distances
 
 
 class PairKernel(Kernel):
@@ -79,6 +81,25 @@ class PairKernel(Kernel):
         V, own = self.weigh(a, b, W, K)
         da, db = self.geometry.pair_vjp(a, b, V)
         return da, db, own
+
+    def parameter_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        sparse = sp.issparse(self.geometry.points(a))
+        if self.scales_inputs and not sparse:
+            return self.scale_vjp(a, b, W, K)
+        V, own = self.weigh(a, b, W, K)
+        if self.scales_inputs:  # the derivative by sparse rows would be dense
+            own = {**own, "length_scale": self._by_length(a, b, V)}
+        return None, None, own
+
+    def _by_length(self, a: Embedding, b: Embedding, V: Array) -> Any:
+        # s is proportional to 1 / l², feature by feature
+        if np.ndim(self.length_scale):
+            A, B = (self.geometry.points(e) for e in (a, b))
+            return -2.0 * feature_distances(A, B, V) / np.asarray(self.length_scale)
+        total = np.vecdot(V, self.geometry.pair(a, b)).sum(dtype=np.float64)
+        return -2.0 * float(total) / float(self.length_scale)
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         s = self.geometry.own(a)

@@ -97,6 +97,12 @@ class Gaussian(Radial):
         da, db = self.geometry.scale_vjp(a, b, V)  # type: ignore[attr-defined]
         return np.negative(da, out=da), np.negative(db, out=db), {}
 
+    def weigh(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None
+    ) -> tuple[Array, Gradient]:
+        V = self._slopes(a, b, W, K)
+        return np.negative(V, out=V), {}
+
     def _slopes(self, a: Embedding, b: Embedding, W: Array, K: Array | None) -> Array:
         # The slope is -K: the tile that the caller holds saves the exponential.
         K = self.tile(a, b) if K is None else K
