@@ -90,9 +90,9 @@ class Target:
         return [np.flatnonzero(column) for column in self.V.T]
 
     @cached_property
-    def diagonal(self) -> Array:
-        """T_ii."""
-        return np.asarray(np.einsum("ij,ij->i", self.V @ self.M, self.V))
+    def centred_diagonal(self) -> Array:
+        """The diagonal of H T H."""
+        return np.asarray(np.einsum("ij,ij->i", self.V @ self.M_centred, self.V))
 
     def norm(self, contrast: Array) -> float:
         """Return the Frobenius norm of V contrast V'."""

@@ -73,16 +73,17 @@ def cka_debiased(sums: Sums) -> Scalar:
 
 
 def unbiased_inner(sums: Sums) -> Scalar:
-    """<UK, UT>, that is n(n-3) times the unbiased HSIC."""
+    """<UK, UT>, that is n(n-3) times the unbiased HSIC.
+
+    From the centred target: U does not see the difference, its row sums are 0, and those without
+    the diagonal the negative diagonal.
+    """
     t = sums.target
-    n = t.n
-    diag = t.diagonal
-    # hollow row sums of T, and their total
-    rows = t.V @ (t.M @ t.m) - diag
-    total = float(t.w @ rows)
-    side = total / ((n - 1.0) * (n - 2.0)) - 2.0 * rows / (n - 2.0)
+    n, diag = t.n, t.centred_diagonal
+    total = -float(t.w @ diag)
+    side = total / ((n - 1.0) * (n - 2.0)) + 2.0 / (n - 2.0) * diag
     # Σ_{i≠j} K T = <K, T> - Σ d_i T_ii, and the hollow row sums of K are r - d
-    return sums.functional(t.M, side=side, delta=-t.w * (diag + side))
+    return sums.functional(t.M_centred, side=side, delta=-t.w * (diag + side))
 
 
 def unbiased_square(sums: Sums) -> Scalar:
@@ -95,13 +96,11 @@ def unbiased_square(sums: Sums) -> Scalar:
 
 
 def unbiased_target_square(t: Target) -> float:
-    """<UT, UT>, from the centred target: U does not see the difference, and no digits are lost."""
-    n, M = t.n, t.M_centred
-    diag = np.einsum("ij,ij->i", t.V @ M, t.V)
-    rows = -diag  # those of the centred target are 0
-    total = float(t.w @ rows)
-    hollow = t.norm(M) ** 2 - float(t.w @ diag**2)
-    return hollow - 2.0 / (n - 2.0) * float(t.w @ rows**2) + total**2 / ((n - 1.0) * (n - 2.0))
+    """<UT, UT>, from the centred target as above."""
+    n, diag = t.n, t.centred_diagonal
+    total, square = float(t.w @ diag), float(t.w @ diag**2)
+    hollow = t.norm(t.M_centred) ** 2 - square
+    return hollow - 2.0 / (n - 2.0) * square + total**2 / ((n - 1.0) * (n - 2.0))
 
 
 def pair_alignment(moments: Moments, target: Target, projection: str = "plain") -> float:

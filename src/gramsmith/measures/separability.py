@@ -30,9 +30,9 @@ def need_members(target: Target, least: int, what: str, instead: str = "") -> No
 
 def pair_weights(target: Target) -> Array:
     """Return n_a + n_b for every pair of classes, shape (C, C): half their sum is 1."""
-    W = np.asarray(target.m[:, None] + target.m)
-    np.fill_diagonal(W, 0.0)
-    return np.asarray(2.0 * W / W.sum())
+    W = np.add.outer(target.m, target.m)
+    W.flat[:: len(W) + 1] = 0.0
+    return np.asarray(W * (2.0 / W.sum()))
 
 
 def distance_contrast(target: Target, weights: Array) -> Array:
@@ -48,12 +48,14 @@ def _zero(sums: Sums) -> float:
 
 def _ratio(spread: Array, distance: Array, zero: float) -> tuple[Array, Array]:
     """Return spread / distance of every pair of classes, infinite at distance 0, and 1/distance."""
-    apart = distance > zero
+    distance = np.where(distance > zero, distance, 0.0)
+    distance.flat[:: len(distance) + 1] = np.inf  # a class with itself counts for nothing
+    apart = distance > 0
+    if apart.all():
+        inverse = 1.0 / distance
+        return spread * inverse, inverse
     inverse = np.where(apart, 1.0 / np.where(apart, distance, 1.0), 0.0)
-    F = np.where(apart, spread * inverse, np.inf)
-    np.fill_diagonal(F, 0.0)
-    np.fill_diagonal(inverse, 0.0)
-    return F, inverse
+    return np.where(apart, spread * inverse, np.inf), inverse
 
 
 class Projections:
