@@ -66,3 +66,11 @@ def test_improper_losses_give_no_probabilities(name):
     assert not make_loss(name).proper
     with pytest.raises(TypeError, match="no probabilities"):
         make_loss(name).probability(np.zeros(2))
+
+
+@pytest.mark.parametrize("name", ["logistic", "multinomial"])
+def test_logarithms_of_probabilities_are_finite(name, rng):
+    loss = make_loss(name)
+    f = rng.normal(size=20) if name == "logistic" else rng.normal(size=(20, 3))
+    np.testing.assert_allclose(loss.log_probability(f), np.log(loss.probability(f)), rtol=1e-10)
+    assert np.isfinite(loss.log_probability(1e5 * f)).all()

@@ -198,5 +198,5 @@ class KernelLogisticRegression(KernelClassifier):
         -------
         array of shape (n, n_classes)
         """
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
+        f = self.decision_function(X)
+        return make_loss("logistic" if f.ndim == 1 else "multinomial").log_probability(f)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, log_expit, log_softmax, softmax
 
 Array = npt.NDArray[Any]
 
@@ -44,6 +44,10 @@ class Loss:
         """Return class probabilities, shape (n, n_classes)."""
         raise TypeError(f"{type(self).__name__} gives no probabilities.")
 
+    def log_probability(self, f: Array) -> Array:
+        """Return their logarithms, finite however small they are."""
+        raise TypeError(f"{type(self).__name__} gives no probabilities.")
+
 
 class Logistic(Loss):
     """The logistic loss, log(1 + exp(-y f)).
@@ -69,6 +73,9 @@ class Logistic(Loss):
 
     def probability(self, f: Array) -> Array:
         return np.column_stack([expit(-f), expit(f)])
+
+    def log_probability(self, f: Array) -> Array:
+        return np.column_stack([log_expit(-f), log_expit(f)])
 
 
 class Squared(Loss):
@@ -172,6 +179,9 @@ class Multinomial(Loss):
     def curvature(self, y: Array, f: Array) -> Array:
         # The n x C x C curvature is diag(p) - pp'; p says it all.
         return np.asarray(softmax(f, axis=1))
+
+    def log_probability(self, f: Array) -> Array:
+        return np.asarray(log_softmax(f, axis=1))
 
     def probability(self, f: Array) -> Array:
         return np.asarray(softmax(f, axis=1))
