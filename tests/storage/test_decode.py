@@ -10,11 +10,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.gaussian_process.kernels import DotProduct, Exponentiation
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import forgery
 import gramsmith as gs
+from gramsmith.kernels.adapt import FromSklearn
 from gramsmith.kernels.strings.spectrum import Spectrum
 from gramsmith.machines.svm import KernelSVC
 from gramsmith.storage import inspect_model
@@ -211,6 +213,85 @@ def test_forgeries_are_named(path, value, word, target):
     holder[key] = value
     target.write_bytes(forgery.assemble(header, manifest, body))
     with pytest.raises(gs.ModelFormatError, match=word):
+        gs.load_model(target)
+
+
+def forged(model, target, *path, value):
+    """Write a model whose manifest has another value at a path below the model."""
+    gs.save_model(model, target)
+    header, manifest, body = forgery.parts(target.read_bytes())
+    changed = forgery.changed(manifest, ("model", *path), value)
+    target.write_bytes(forgery.assemble(header, changed, body))
+
+
+VECTORS = np.arange(12.0).reshape(6, 2) / 12
+HALVES = ["a", "b"] * 3
+OBJECT = {"$": "object", "class": "StandardScaler", "params": {}, "fitted": {}}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "part"),
+    [
+        (gs.Gaussian() + gs.Linear(), "k1"),
+        (gs.Gaussian() * gs.Linear(), "k2"),
+        (2.0 * gs.Linear(), "kernel"),
+        (2.0 * gs.Linear(), "scale"),
+        (gs.Linear() ** 2, "exponent"),
+        (gs.Exp(gs.Linear()), "kernel"),
+        (gs.PolynomialOf(gs.Linear(), [1.0, 1.0]), "kernel"),
+        (gs.Normalized(gs.Polynomial()), "kernel"),
+        (gs.GaussianOf(gs.Linear()), "kernel"),
+        (gs.Gaussian() @ gs.LinearMap(np.ones(2)), "kernel"),
+        (gs.Gaussian() @ gs.LinearMap(np.ones(2)), "map"),
+        (FromSklearn(DotProduct()), "source"),
+        (FromSklearn(Exponentiation(DotProduct(), 2)), "source"),
+    ],
+    ids=lambda v: str(v),
+)
+@pytest.mark.parametrize("value", ["x", OBJECT], ids=["text", "scaler"])
+def test_parts_of_kernels_are_kernels(kernel, part, value, target):
+    model = KernelSVC(kernel).fit(VECTORS, HALVES)
+    forged(model, target, "fitted", "kernel_", "params", part, value=value)
+    with pytest.raises(gs.ModelFormatError, match=f"kernel_.{part}: expected"):
+        gs.load_model(target)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("params", "threshold"), "x"),
+        (("params", "kernel"), 3),
+        (("params", "kernel"), "precomputed"),
+        (("fitted", "support_samples_"), None),
+        (("fitted", "classes_", "items", 0), None),
+    ],
+)
+def test_what_predictions_rest_on(path, value, target):
+    forged(KernelSVC(gs.Linear()).fit(VECTORS, HALVES), target, *path, value=value)
+    with pytest.raises(gs.ModelFormatError):
+        gs.load_model(target)
+
+
+def test_samples_are_such_as_the_kernel_takes(target):
+    model = KernelSVC(Spectrum(2)).fit(["ACGT", "AACC", "GGTT", "TTTT"], [0, 1, 0, 1])
+    forged(model, target, "fitted", "support_samples_", "items", 1, value=3)
+    with pytest.raises(gs.ModelFormatError, match="Spectrum"):
+        gs.load_model(target)
+
+
+def test_names_of_features_are_texts(target):
+    pd = pytest.importorskip("pandas")
+    model = KernelSVC(gs.Linear()).fit(pd.DataFrame(VECTORS, columns=["a", "b"]), HALVES)
+    forged(model, target, "fitted", "feature_names_in_", "items", 0, value=3)
+    with pytest.raises(gs.ModelFormatError, match="feature_names_in_: expected names p"):
+        gs.load_model(target)
+
+
+def test_outputs_tell_the_classes_apart(target):
+    model = KernelSVC(gs.Linear()).fit(VECTORS, [0, 0, 1, 1, 2, 2])
+    model.classes_ = np.arange(5)
+    gs.save_model(model, target)
+    with pytest.raises(gs.ModelFormatError, match="3 outputs cannot tell 5 classes apart"):
         gs.load_model(target)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.preprocessing import StandardScaler
 
 import gramsmith as gs
@@ -17,6 +18,11 @@ GOOD = [
     (np.array([], dtype=int), "index m s"),
     (np.array(["a"]), "labels k"),
     (np.array([True]), "labels k"),
+    (np.array(["a", 1], dtype=object), "labels k"),
+    (np.array(["a", "b"], dtype=object), "names k"),
+    (np.array(["a"]), "names k"),
+    (RBF(), "source"),
+    (gs.LinearMap(np.ones(2)), "map"),
     (np.zeros((2, 3)), "samples n p"),
     (sp.csr_array((2, 3)), "samples n p"),
     (["a", "b"], "samples n p"),
@@ -45,6 +51,11 @@ BAD = [
     (np.array([-1]), "index m s"),
     (np.array([0.0]), "index m s"),
     (np.array([[1]]), "labels k"),
+    (np.array([None], dtype=object), "labels k"),
+    (np.array([1], dtype=object), "names k"),
+    (np.array([1]), "names k"),
+    (gs.Gaussian(), "source"),
+    (gs.Gaussian(), "map"),
     (np.array([[np.nan, 1.0]]), "samples n p"),
     (sp.csr_array(([np.nan], ([0], [0])), shape=(1, 1)), "samples n p"),
     (4, "count m"),

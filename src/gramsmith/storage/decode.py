@@ -210,11 +210,12 @@ class Decoder:
                 f"{short(absent)}. The file is damaged or of another version."
             )
         params = {k: self.decode(v, f"{where}.{k}", depth + 1) for k, v in given.items()}
+        sizes: Sizes = {}
         for key, specification in entry.params.items():
             if key in params:
-                check(params[key], specification, {}, f"{where}.{key}")
+                check(params[key], specification, sizes, f"{where}.{key}")
         model = entry.load()(**params)
-        sizes: Sizes = {}
+        sizes = {}
         for key, specification in entry.fitted.items():
             if key in learned:
                 value = self.decode(learned[key], f"{where}.{key}", depth + 1)
@@ -222,7 +223,23 @@ class Decoder:
                 setattr(model, key, value)
         if isinstance(model, Kernel):
             model.check_parameters()
+        if "support_samples_" in learned:
+            _check_expansion(model, where)
         return model
+
+
+def _check_expansion(machine: Any, where: str) -> None:
+    """Raise unless the kernel takes the samples, and the outputs can tell the classes apart."""
+    samples = machine.support_samples_
+    if (samples is None) != machine._is_pairwise():
+        raise ModelFormatError(f"{where}: expected samples unless the kernel is precomputed.")
+    if samples is not None:
+        machine.kernel_.check_input(samples)
+    classes, outputs = len(getattr(machine, "classes_", ())), machine.coefficients_.shape[1]
+    # one value for two classes; else one for each, for each but the first, or for each pair
+    told = {1} if classes == 2 else {classes, classes - 1, classes * (classes - 1) // 2}
+    if classes and outputs not in told:
+        raise ModelFormatError(f"{where}: {outputs} outputs cannot tell {classes} classes apart.")
 
 
 Reader = Callable[[Decoder, Node, str, int], Any]

@@ -127,7 +127,8 @@ class Encoder:
         name, entry = self._registered(value, where)
         params = {k: getattr(value, k) for k in entry.parameters()}
         for key, specification in entry.params.items():
-            if not meets(params[key], specification):
+            # a function is refused below, in words of its own
+            if not meets(params[key], specification) and not is_function(params[key]):
                 raise NotStorable(
                     f"{where}.{key}: a file can keep {specification} here, got "
                     f"{short(params[key])}. "
@@ -163,12 +164,17 @@ def attributes(value: Any) -> dict[str, Any]:
     }
 
 
+def is_function(value: Any) -> bool:
+    """Return whether a value is code, and not a model or a kernel that can be called."""
+    return callable(value) and not hasattr(value, "get_params")
+
+
 def refusal(value: Any, where: str) -> str:
     """Return why a value cannot be kept, and what to do instead."""
     kind = type(value).__name__
     if callable(value) and where.endswith(".callback"):
         return f"{where}: a file keeps no functions. Remove it: model.set_params(callback=None)."
-    if callable(value) and not hasattr(value, "get_params"):
+    if is_function(value):
         return (
             f"{where}: expected numbers, text and known classes, got a function ({short(value)}). "
             "A model file runs no code, so functions cannot be stored. Use a kernel of gramsmith's "

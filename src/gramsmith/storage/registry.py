@@ -8,7 +8,7 @@ here, never from the file. Each fitted attribute has a specification (see
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from inspect import signature
@@ -61,16 +61,24 @@ def _parameters(cls: type) -> dict[str, bool]:
     return {p.name: p.default is not p.empty for p in named}
 
 
-def _kernels(*names: str) -> dict[str, Entry]:
-    return {name: Entry("gramsmith.kernels", name) for name in names}
+def _kernels(*names: str, **params: str) -> dict[str, Entry]:
+    checked = MappingProxyType(params)
+    return {name: Entry("gramsmith.kernels", name, params=checked) for name in names}
 
 
-def _sklearn_kernels(*names: str) -> dict[str, Entry]:
-    return {f"sklearn.{name}": Entry("sklearn.gaussian_process.kernels", name) for name in names}
+def _sklearn_kernels(*names: str, **params: str) -> dict[str, Entry]:
+    home, checked = "sklearn.gaussian_process.kernels", MappingProxyType(params)
+    return {f"sklearn.{name}": Entry(home, name, params=checked) for name in names}
 
 
 def _estimator(module: str, name: str, *transient: str, **fitted: str) -> dict[str, Entry]:
     return {name: Entry(module, name, MappingProxyType(fitted), frozenset(transient))}
+
+
+def _checking(entries: dict[str, Entry], **params: str) -> dict[str, Entry]:
+    """Return entries with specifications of the parameters that answers rest on after a fit."""
+    checked = MappingProxyType(params)
+    return {name: replace(entry, params=checked) for name, entry in entries.items()}
 
 
 _KERNELS = {
@@ -78,19 +86,33 @@ _KERNELS = {
     **_kernels(
         "Linear", "Polynomial", "Sigmoid", "Tanimoto", "Bilinear", "Constant", "Precomputed"
     ),
-    **_kernels("Sum", "Product", "Scaled", "Power", "PolynomialOf", "Exp", "Composed", "LinearMap"),
-    **_kernels("Normalized", "GaussianOf", "AllSubsets", "Subtree", "Spectrum", "AllSubstrings"),
+    **_kernels("Sum", "Product", k1="kernel", k2="kernel"),
+    **_kernels("Scaled", kernel="kernel", scale="number"),
+    **_kernels("Power", kernel="kernel", exponent="number"),
+    **_kernels("PolynomialOf", "Exp", "Normalized", "GaussianOf", kernel="kernel"),
+    **_kernels("Composed", kernel="kernel", map="map"),
+    **_kernels("LinearMap", S="array * | array * * | samples * *"),
+    **_kernels("AllSubsets", "Subtree", "Spectrum", "AllSubstrings"),
     **_kernels("Mismatch", "Subsequence", "WeightedDegree"),
-    "FromSklearn": Entry("gramsmith.kernels.adapt", "FromSklearn"),
+    "FromSklearn": Entry(
+        "gramsmith.kernels.adapt", "FromSklearn", params=MappingProxyType({"source": "source"})
+    ),
     # These hold functions, which no file has: they are listed so that a refusal names the argument.
     **_kernels("FunctionMap", "RankOne"),
     "FromCallable": Entry("gramsmith.kernels.adapt", "FromCallable"),
-    **_sklearn_kernels("RBF", "Matern", "RationalQuadratic", "ExpSineSquared", "DotProduct"),
-    **_sklearn_kernels("ConstantKernel", "WhiteKernel", "PairwiseKernel"),
-    **_sklearn_kernels("Sum", "Product", "Exponentiation"),
+    **_sklearn_kernels("RBF", length_scale="number | array * | list number"),
+    **_sklearn_kernels("Matern", length_scale="number | array * | list number", nu="real"),
+    **_sklearn_kernels("RationalQuadratic", length_scale="number", alpha="number"),
+    **_sklearn_kernels("ExpSineSquared", length_scale="number", periodicity="number"),
+    **_sklearn_kernels("DotProduct", sigma_0="number"),
+    **_sklearn_kernels("ConstantKernel", constant_value="number"),
+    **_sklearn_kernels("WhiteKernel", noise_level="number"),
+    **_sklearn_kernels("PairwiseKernel", gamma="number | none", metric="text"),
+    **_sklearn_kernels("Sum", "Product", k1="source", k2="source"),
+    **_sklearn_kernels("Exponentiation", kernel="source", exponent="number"),
 }
 
-_INPUTS = {"n_features_in_": "count p?", "feature_names_in_": "labels p?"}
+_INPUTS = {"n_features_in_": "count p?", "feature_names_in_": "names p?"}
 
 _TRANSFORMERS = {
     # a cache folder holds pickles, which fit would load: a file must not be able to name one
@@ -136,6 +158,7 @@ _EXPANSION = {
     **_INPUTS,
 }
 _CLASSES = {"classes_": "labels c", **_EXPANSION}
+_ANY_KERNEL = "kernel | source | text | none"
 _RIDGE = {
     **{"solver_": "text", "jitter_": "number", "n_iter_": "whole", "alpha_": "number"},
     **{"alphas_": "array a", "loo_errors_": "loose *", "loo_residuals_": "loose * | loose * *?"},
@@ -143,14 +166,23 @@ _RIDGE = {
 
 
 def _machine(name: str, shared: dict[str, str], **own: str) -> dict[str, Entry]:
-    return _estimator("gramsmith.machines", name, **shared, **own)
+    return _checking(_estimator("gramsmith.machines", name, **shared, **own), kernel=_ANY_KERNEL)
 
 
 _CALIBRATED = {"calibration_slope_": "number?", "calibration_offsets_": "array c?"}
 
 _MACHINES = {
-    **_estimator("gramsmith.machines.svm", "KernelSVC", **_CLASSES, **_CALIBRATED, n_iter_="whole"),
-    **_estimator("gramsmith.machines.svm", "KernelSVR", **_EXPANSION, n_iter_="whole"),
+    **_checking(
+        _estimator(
+            "gramsmith.machines.svm", "KernelSVC", **_CLASSES, **_CALIBRATED, n_iter_="whole"
+        ),
+        kernel=_ANY_KERNEL,
+        threshold="number",
+    ),
+    **_checking(
+        _estimator("gramsmith.machines.svm", "KernelSVR", **_EXPANSION, n_iter_="whole"),
+        kernel=_ANY_KERNEL,
+    ),
     **_machine("ParzenClassifier", _CLASSES, thresholds_="loose *", loo_score_="real | none"),
     **_machine(
         "CentroidClassifier",
@@ -233,7 +265,10 @@ def _learner(name: str, **own: str) -> dict[str, Entry]:
 
 
 _LEARNERS = {
-    "SpectralMap": Entry("gramsmith.learning", "SpectralMap"),
+    **_checking(
+        _estimator("gramsmith.learning", "SpectralMap"),
+        **{"kernel": "kernel", "samples": "samples s p", "coef": "array s q"},
+    ),
     **_learner(
         "TransformLearner",
         components_="array q p | samples q p",
@@ -285,7 +320,9 @@ _SELECTION = {
         column_names_="labels p?",
         **_INPUTS,
     ),
-    **_estimator("gramsmith.selection.views", "TakeView", n_views_="whole"),
+    **_checking(
+        _estimator("gramsmith.selection.views", "TakeView", n_views_="whole"), index="whole"
+    ),
     **_estimator(
         "gramsmith.selection",
         "KernelSelector",

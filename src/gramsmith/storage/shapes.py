@@ -1,4 +1,4 @@
-"""Specifications of fitted attributes, checked before a loaded model is handed out.
+"""Specifications of attributes and parameters, checked before a loaded model is handed out.
 
 A specification is a list of alternatives parted by ``|``. In one alternative the first word is the
 kind and the others are sizes: a number, a letter that must mean the same size wherever it occurs in
@@ -8,11 +8,13 @@ the object, or ``*`` for any size.
 ``array n p``          numbers, finite, of this shape (``loose n p``: NaN and infinities allowed)
 ``index n s``          s whole numbers from 0 to n - 1
 ``labels k``           k labels: numbers, flags or texts
+``names k``            k texts
 ``samples n p``        n samples: dense or CSR rows with p numbers, or n objects
 ``count p``            a whole number, which is p
 ``number``             a finite number (``real``: NaN and infinities allowed)
 ``whole``              a whole number; ``flag``, ``text`` and ``none`` likewise
-``kernel``             a kernel; ``model`` an estimator; ``list x`` a list of those
+``kernel``             a kernel; ``source`` one of scikit-learn; ``map`` a map of samples
+``model``              an estimator; ``list x`` a list of kernels, models, ...
 ``steps``              the steps of a pipeline: pairs of a name and an estimator
 ``value``              anything
 =====================  =========================================================================
@@ -29,9 +31,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
 from gramsmith.kernels.base import Kernel
-from gramsmith.storage.container import ModelFormatError
+from gramsmith.kernels.maps import SampleMap
+from gramsmith.storage.container import Array, ModelFormatError
 
 Sizes = dict[str, int]
 
@@ -83,9 +87,9 @@ def _meets(value: Any, kind: str, axes: list[str], sizes: Sizes) -> bool:
         if not whole or not _fits(value.shape, axes[1:], sizes):
             return False
         return not value.size or bool(value.min() >= 0 and value.max() < sizes.get(axes[0], 0))
-    if kind == "labels":
-        flat = isinstance(value, np.ndarray) and value.dtype.kind in "fiubUO"
-        return flat and value.ndim == 1 and _fits(value.shape, axes, sizes)
+    if kind in ("labels", "names"):
+        flat = isinstance(value, np.ndarray) and value.ndim == 1 and _fits(value.shape, axes, sizes)
+        return flat and (_are_labels(value) if kind == "labels" else _are_texts(value))
     if kind == "samples":
         return _samples(value, axes, sizes)
     if kind == "count":
@@ -95,6 +99,16 @@ def _meets(value: Any, kind: str, axes: list[str], sizes: Sizes) -> bool:
         listed = isinstance(value, list | tuple)
         return listed and all(_meets(item, axes[0], axes[1:], sizes) for item in value)
     return _PLAIN[kind](value)
+
+
+def _are_labels(value: Array) -> bool:
+    if value.dtype == object:
+        return all(isinstance(item, str | bytes | Real | np.bool_) for item in value)
+    return value.dtype.kind in "fiubU"
+
+
+def _are_texts(value: Array) -> bool:
+    return value.dtype.kind == "U" or all(isinstance(item, str) for item in value)
 
 
 def _is_flag(value: Any) -> bool:
@@ -109,6 +123,8 @@ _PLAIN: dict[str, Callable[[Any], bool]] = {
     "text": lambda v: isinstance(v, str),
     "none": lambda v: v is None,
     "kernel": lambda v: isinstance(v, Kernel),
+    "source": lambda v: isinstance(v, SklearnKernel) and not isinstance(v, Kernel),
+    "map": lambda v: isinstance(v, SampleMap),
     "model": lambda v: isinstance(v, BaseEstimator),
     "steps": lambda v: isinstance(v, list) and all(map(_is_step, v)),
     "value": lambda v: True,
