@@ -12,7 +12,6 @@ from gramsmith.report.displays import (
     GramDisplay,
     KernelMapDisplay,
     KernelRankingDisplay,
-    shorten,
 )
 
 HOSTILE = r"$\frac{a}{b}$ <b>"
@@ -79,13 +78,6 @@ def test_bandwidth_display_of_an_evaluation(rng):
     assert len(display.ax_.lines) == 1
 
 
-def test_gram_display_sorts_by_label():
-    K = np.arange(16.0).reshape(4, 4)
-    display = GramDisplay.from_matrix(K, ["b", "a", "b", "a"])
-    assert display.K[0, 0] == K[1, 1]
-    assert display.blocks == [("a", 2), ("b", 2)]
-
-
 def test_feature_display_of_an_estimator():
     class Fitted:
         feature_importances_ = np.array([0.1, 0.9])
@@ -101,6 +93,25 @@ def test_displays_of_contents():
     assert FeatureWeightsDisplay.from_contents(contents).weights == [("a", 1.0)]
 
 
-def test_long_and_steering_labels_are_tamed():
-    assert len(shorten("x" * 100)) <= 34
-    assert "\u202e" not in shorten("a\u202eb")
+def test_displays_of_a_ranking_and_of_its_selector(rng):
+    X = rng.normal(size=(60, 2))
+    selector = gs.KernelSelector(random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
+    ranking = selector.ranking_
+    names = [record["kernel"] for record in ranking.records[:3]]
+    assert KernelRankingDisplay.from_ranking(ranking, limit=3).names == names
+    assert KernelRankingDisplay.from_estimator(selector, limit=3).names == names
+    path = BandwidthDisplay.from_ranking(ranking)
+    assert path.path.family == ranking.contents().paths[0].family
+    with pytest.raises(ValueError, match="Expected a family below"):
+        BandwidthDisplay.from_ranking(ranking, family=99)
+    assert len(FeatureWeightsDisplay.from_ranking(ranking).weights) == 2
+    assert GramDisplay.from_ranking(ranking).blocks == ranking.contents().blocks
+    assert KernelMapDisplay.from_ranking(ranking).points.shape == (60, 2)
+
+
+def test_feature_display_knows_the_names_of_fit():
+    class Fitted:
+        feature_importances_ = np.array([0.1, 0.9])
+        feature_names_in_ = np.array(["small", "large"])
+
+    assert FeatureWeightsDisplay.from_estimator(Fitted()).weights[0] == ("large", 0.9)

@@ -36,6 +36,16 @@ def test_every_style_draws_the_same_twice(style, theme):
     assert ElementTree.fromstring(first).tag.endswith("svg")
 
 
+def test_the_users_style_does_not_matter():
+    import matplotlib as mpl
+
+    figure = Figure("lines", "title", "caption", [PANELS["lines"]], columns=1)
+    expected = draw(figure)
+    loud = {"axes.titlecolor": "red", "xtick.minor.visible": True, "savefig.bbox": "tight"}
+    with mpl.rc_context(loud):
+        assert draw(figure) == expected
+
+
 def test_png_and_many_panels():
     figure = Figure("all", "t", "c", [*PANELS.values(), PANELS["bars"]], columns=3)
     assert draw(figure, "png").startswith(b"\x89PNG")

@@ -99,6 +99,19 @@ def test_pictures_follow_the_page_colour():
     assert "<metadata" not in svg
 
 
+def test_the_users_style_does_not_matter():
+    import matplotlib as mpl
+
+    from gramsmith.report import FeatureWeightsDisplay, KernelMapDisplay
+
+    loud = {"axes.grid": True, "lines.linewidth": 9.0, "font.size": 30.0, "savefig.bbox": "tight"}
+    points = np.arange(6.0).reshape(3, 2)
+    for display in (FeatureWeightsDisplay([("a", 1.0)]), KernelMapDisplay(points, points[:, 0])):
+        expected = draw(lambda display=display: display)
+        with mpl.rc_context(loud):
+            assert draw(lambda display=display: display) == expected
+
+
 def test_empty_contents_make_a_page():
     assert "<h1>t</h1>" in render(Contents("t", "nothing to see", [], "accuracy", "error rate"))
 

@@ -1,11 +1,11 @@
-"""Feature weights and the kernel map."""
+"""Feature weights."""
 
 import numpy as np
 import pytest
 
 import gramsmith as gs
 from gramsmith.selection.candidates import Candidate
-from gramsmith.selection.relevance import feature_weights, kernel_map
+from gramsmith.selection.relevance import feature_weights
 from gramsmith.targets import make_target
 
 
@@ -39,11 +39,3 @@ def test_constant_features_have_no_weights():
     )
     assert not len(weights)
     assert meaning == ""
-
-
-def test_map_of_a_linear_kernel_is_pca(rng):
-    X = rng.normal(size=(30, 2)) * [3.0, 1.0]
-    points = kernel_map(X @ X.T)
-    Xc = X - X.mean(axis=0)
-    np.testing.assert_allclose(points @ points.T, Xc @ Xc.T, atol=1e-6)
-    assert points[np.abs(points[:, 0]).argmax(), 0] > 0

@@ -1,3 +1,8 @@
 """Report: records and curves made visible. Plotting and templates are imported when used."""
 
+from gramsmith.report.displays import BandwidthDisplay as BandwidthDisplay
+from gramsmith.report.displays import FeatureWeightsDisplay as FeatureWeightsDisplay
+from gramsmith.report.displays import KernelRankingDisplay as KernelRankingDisplay
+from gramsmith.report.sample_displays import GramDisplay as GramDisplay
+from gramsmith.report.sample_displays import KernelMapDisplay as KernelMapDisplay
 from gramsmith.report.surface import plot_surface as plot_surface

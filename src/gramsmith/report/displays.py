@@ -11,47 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gramsmith.report.axes import COLOURS, label_ticks, new_axes, shorten, strip_frame
 from gramsmith.report.contents import BandwidthPath, Contents
-
-Array = npt.NDArray[Any]
-
-# Told apart by hue and by lightness, on white and on black.
-COLOURS = ("#3b82c4", "#d9822b", "#2f9e6e", "#c2528b", "#8b6fd1", "#9a8c2f", "#4aa5b5", "#b0553a")
-LABEL = 34  # characters of a label that are shown
-
-
-def _axes(ax: Any, width: float = 4.4, height: float = 3.0) -> Any:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
-
-
-def shorten(text: Any, length: int = LABEL) -> str:
-    """Return a label that fits: control characters shown as signs, long ones cut in the middle."""
-    shown = "".join(c if c.isprintable() else "�" for c in str(text))
-    if len(shown) <= length:
-        return shown
-    half = (length - 1) // 2
-    return f"{shown[:half]}…{shown[-half:]}"
-
-
-def _text(artist: Any) -> Any:
-    artist.set_parse_math(False)
-    return artist
-
-
-def _ticks(axis: Any, positions: Any, labels: Sequence[str], **style: Any) -> None:
-    for label in axis.set_ticks(positions, [shorten(x) for x in labels], **style) or []:
-        _text(label.label1)
-    for label in axis.get_ticklabels():
-        _text(label)
-
-
-def _bare(ax: Any) -> None:
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+from gramsmith.report.sample_displays import GramDisplay as GramDisplay
+from gramsmith.report.sample_displays import KernelMapDisplay as KernelMapDisplay
 
 
 @dataclass
@@ -100,12 +64,40 @@ class KernelRankingDisplay:
 
     @classmethod
     def from_ranking(cls, ranking: Any, *, limit: int = 10) -> KernelRankingDisplay:
-        """Return the display of a `KernelRanking`."""
+        """Return the display of a `KernelRanking`.
+
+        Parameters
+        ----------
+        ranking : KernelRanking
+        limit : int, default=10
+            Kernels that are shown.
+
+        Returns
+        -------
+        KernelRankingDisplay
+        """
         return cls.from_records(ranking.records, score=ranking.scoring, limit=limit)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, limit: int = 10) -> KernelRankingDisplay:
+        """Return the display of a fitted `KernelSelector`.
+
+        Parameters
+        ----------
+        estimator : KernelSelector
+            Fitted in this session: a model file keeps no ranking.
+        limit : int, default=10
+            Kernels that are shown.
+
+        Returns
+        -------
+        KernelRankingDisplay
+        """
+        return cls.from_ranking(estimator.ranking_, limit=limit)
 
     def plot(self, ax: Any = None) -> KernelRankingDisplay:
         """Draw; `ax` is where."""
-        ax = _axes(ax, height=0.8 + 0.27 * len(self.names))
+        ax = new_axes(ax, height=0.8 + 0.27 * len(self.names))
         place = np.arange(len(self.names))[::-1]
         sure = self.verified or [True] * len(self.names)
         for y, value, error, tied, real in zip(
@@ -122,11 +114,11 @@ class KernelRankingDisplay:
                 ms=5,
                 lw=1.6,
             )
-        _ticks(ax.yaxis, place, self.names)
+        label_ticks(ax.yaxis, place, self.names)
         ax.set_xlabel(shorten(self.score))
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="x", alpha=0.25, lw=0.6)
-        _bare(ax)
+        strip_frame(ax)
         ax.spines["left"].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -163,6 +155,28 @@ class BandwidthDisplay:
         return cls(contents.paths[family], contents.loss)
 
     @classmethod
+    def from_ranking(cls, ranking: Any, *, family: int = 0) -> BandwidthDisplay:
+        """Return the display of a `KernelRanking` that tried paths of bandwidths.
+
+        Parameters
+        ----------
+        ranking : KernelRanking
+        family : int, default=0
+            Which of the families with a path, in the order of the report.
+
+        Returns
+        -------
+        BandwidthDisplay
+        """
+        contents = ranking.contents()
+        if not -len(contents.paths) <= family < len(contents.paths):
+            raise ValueError(
+                f"Expected a family below {len(contents.paths)}, the number of paths of bandwidths "
+                f'in this ranking, got {family}. Rank with kernels="auto" for more paths.'
+            )
+        return cls.from_contents(contents, family)
+
+    @classmethod
     def from_evaluation(cls, evaluation: Any, loss: Any = None) -> BandwidthDisplay:
         """Return the display of a `bandwidth_path`, narrower from left to right."""
         from gramsmith.measures import MEASURES
@@ -175,7 +189,7 @@ class BandwidthDisplay:
 
     def plot(self, ax: Any = None) -> BandwidthDisplay:
         """Draw; `ax` is where."""
-        ax = _axes(ax)
+        ax = new_axes(ax)
         steps = self.path.steps
         for colour, (name, values) in zip(COLOURS[1:], self.path.measures.items(), strict=False):
             low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
@@ -198,68 +212,7 @@ class BandwidthDisplay:
         ax.set_xlabel("wide  ←  log2 of gamma, 0 = median distance  →  narrow")
         ax.set_ylim(-0.04, 1.06)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.26), ncols=3, frameon=False)
-        _bare(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-
-@dataclass
-class GramDisplay:
-    """A Gram matrix sorted by class: a good kernel shows bright blocks on the diagonal.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-    blocks : list of (str, int)
-        Classes and their numbers of rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.report.displays import GramDisplay
-    >>> GramDisplay(np.eye(4), [("a", 2), ("b", 2)]).plot().ax_.get_title()
-    ''
-    """
-
-    K: Array
-    blocks: list[tuple[str, int]] = field(default_factory=list)
-
-    @classmethod
-    def from_contents(cls, contents: Contents) -> GramDisplay:
-        """Return the display of a report."""
-        return cls(contents.gram, contents.blocks)
-
-    @classmethod
-    def from_matrix(cls, K: Any, y: Any = None) -> GramDisplay:
-        """Return the display of a Gram matrix, its rows sorted by the labels y."""
-        K = np.asarray(K, dtype=float)
-        if y is None:
-            return cls(K)
-        y = np.asarray(y)
-        order = np.argsort(y, kind="stable")
-        labels, counts = np.unique(y, return_counts=True)
-        sizes = [(str(c), int(k)) for c, k in zip(labels, counts, strict=True)]
-        return cls(K[np.ix_(order, order)], sizes)
-
-    def plot(self, ax: Any = None) -> GramDisplay:
-        """Draw; `ax` is where."""
-        ax = _axes(ax, height=3.6)
-        off = self.K[~np.eye(len(self.K), dtype=bool)]
-        low, high = np.quantile(off, [0.01, 0.99]) if off.size else (0.0, 1.0)
-        image = ax.imshow(
-            self.K, vmin=low, vmax=max(high, low + 1e-12), cmap="viridis", interpolation="none"
-        )
-        ax.figure.colorbar(image, ax=ax, shrink=0.8, label="k(x, z)")
-        stops = np.cumsum([count for _, count in self.blocks])
-        for stop in stops[:-1]:
-            for line in (ax.axhline, ax.axvline):
-                line(stop - 0.5, color="white", lw=0.8)
-        few = self.blocks if len(self.blocks) <= 12 else []
-        middles = [stop - count / 2 - 0.5 for stop, (_, count) in zip(stops, few, strict=False)]
-        _ticks(ax.yaxis, middles, [shorten(name, 14) for name, _ in few])
-        ax.set_xticks([])
-        if not self.blocks:
-            ax.set_xlabel("samples sorted by value")
+        strip_frame(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -289,8 +242,36 @@ class FeatureWeightsDisplay:
         return cls(contents.weights, contents.weights_meaning)
 
     @classmethod
+    def from_ranking(cls, ranking: Any) -> FeatureWeightsDisplay:
+        """Return the display of a `KernelRanking`: what the features are to the winner.
+
+        Parameters
+        ----------
+        ranking : KernelRanking
+            Of vectors; it is empty where no feature matters.
+
+        Returns
+        -------
+        FeatureWeightsDisplay
+        """
+        return cls.from_contents(ranking.contents())
+
+    @classmethod
     def from_estimator(cls, estimator: Any, names: Any = None) -> FeatureWeightsDisplay:
-        """Return the display of an estimator with `feature_importances_`."""
+        """Return the display of an estimator with `feature_importances_`.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Such as `TransformLearner`.
+        names : sequence of str, optional
+            Names of the features; default those of `fit`, if it saw any.
+
+        Returns
+        -------
+        FeatureWeightsDisplay
+        """
+        names = getattr(estimator, "feature_names_in_", None) if names is None else names
         values = np.asarray(estimator.feature_importances_, dtype=float)
         labels = [f"x{k}" for k in range(len(values))] if names is None else [str(n) for n in names]
         order = np.argsort(-values, kind="stable")
@@ -298,75 +279,15 @@ class FeatureWeightsDisplay:
 
     def plot(self, ax: Any = None) -> FeatureWeightsDisplay:
         """Draw; `ax` is where."""
-        ax = _axes(ax, height=0.9 + 0.22 * len(self.weights))
+        ax = new_axes(ax, height=0.9 + 0.22 * len(self.weights))
         place = np.arange(len(self.weights))[::-1]
         values = [value for _, value in self.weights]
         ax.barh(place, values, color=COLOURS[2], height=0.7)
-        _ticks(ax.yaxis, place, [shorten(name, 24) for name, _ in self.weights])
+        label_ticks(ax.yaxis, place, [shorten(name, 24) for name, _ in self.weights])
         ax.tick_params(axis="y", length=0)
         ax.axvline(0.0, color="#8a8a8a", lw=0.8)
         ax.set_xlabel("relevance")
-        _bare(ax)
+        strip_frame(ax)
         ax.spines["left"].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-
-@dataclass
-class KernelMapDisplay:
-    """Samples in the plane of the two leading kernel principal components.
-
-    Parameters
-    ----------
-    points : array of shape (n, 2)
-    colours : array of shape (n,)
-        Class numbers, or values.
-    classes : list of str
-        Empty for values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.report.displays import KernelMapDisplay
-    >>> display = KernelMapDisplay(np.zeros((2, 2)), np.array([0, 1]), ["a", "b"]).plot()
-    >>> len(display.ax_.collections)
-    2
-    """
-
-    points: Array
-    colours: Array
-    classes: list[str] = field(default_factory=list)
-
-    @classmethod
-    def from_contents(cls, contents: Contents) -> KernelMapDisplay:
-        """Return the display of a report."""
-        return cls(contents.map, contents.map_colours, contents.classes)
-
-    def plot(self, ax: Any = None) -> KernelMapDisplay:
-        """Draw; `ax` is where."""
-        ax = _axes(ax, height=3.4)
-        x, y = self.points.T
-        if self.classes:
-            markers = "osD^v<>P"
-            for k, name in enumerate(self.classes):
-                mine = self.colours == k
-                style = {"marker": markers[k % len(markers)], "color": COLOURS[k % len(COLOURS)]}
-                ax.scatter(
-                    x[mine], y[mine], s=14, alpha=0.7, lw=0, label=shorten(name, 18), **style
-                )
-            if len(self.classes) <= 10:
-                legend = ax.legend(
-                    loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=4, frameon=False
-                )
-                for text in legend.get_texts():
-                    _text(text)
-        else:
-            points = ax.scatter(x, y, s=14, c=self.colours, cmap="viridis", lw=0)
-            ax.figure.colorbar(points, ax=ax, shrink=0.8, label="value")
-        ax.set_xlabel("first kernel component")
-        ax.set_ylabel("second")
-        ax.set_xticks([])
-        ax.set_yticks([])
-        _bare(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

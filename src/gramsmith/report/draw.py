@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gramsmith.report.axes import settled_style
 from gramsmith.report.figure import Curve, Figure, Panel
 
 # Colours that stay apart for colour-blind readers, for white and for dark paper.
@@ -65,12 +66,12 @@ def draw(figure: Figure, form: str = "svg", theme: str = "light") -> bytes:
     >>> draw(Figure("line", "A line", "", [panel], columns=1))[:5]
     b'<?xml'
     """
-    matplotlib = require_matplotlib()
+    require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
     look = THEMES[theme]
-    with matplotlib.rc_context(_settings(look)):
+    with settled_style(_settings(look)):
         columns = min(figure.columns, len(figure.panels))
         rows = math.ceil(len(figure.panels) / columns)
         width = {1: 6.4, 2: 9.6, 3: 11.4}.get(columns, 11.4)

@@ -10,6 +10,7 @@ from io import StringIO
 from typing import Any
 
 from gramsmith.report import displays
+from gramsmith.report.axes import settled_style
 from gramsmith.report.contents import Contents
 from gramsmith.report.frame import number, with_error
 
@@ -163,11 +164,10 @@ def draw(make: Callable[[], Any]) -> Any:
     -------
     markupsafe.Markup
     """
-    import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
+    with settled_style(STYLE), warnings.catch_warnings():
         # a label may hold letters that the drawing font lacks; the browser has them
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         figure = Figure(figsize=(4.4, 3.2), layout="constrained")

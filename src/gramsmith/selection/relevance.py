@@ -1,4 +1,4 @@
-"""What the features and the samples look like to a kernel, for the report."""
+"""What the features are to a kernel, for the report."""
 
 from __future__ import annotations
 
@@ -57,15 +57,3 @@ def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Arr
         return np.empty(0), ""
     slope = np.asarray(slope, dtype=float)
     return -slope * float(width), "rise of the centred alignment if the feature counted more"
-
-
-def kernel_map(K: Array) -> Array:
-    """Return the two leading kernel principal components, shape (n, 2), with fixed signs."""
-    n = len(K)
-    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-    values, vectors = np.linalg.eigh(0.5 * (centred + centred.T))
-    top = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
-    if top.shape[1] < 2:
-        top = np.column_stack([top, np.zeros(n)])
-    signs = np.sign(top[np.abs(top).argmax(axis=0), [0, 1]])
-    return np.asarray(np.round(top * np.where(signs == 0, 1.0, signs), 9))

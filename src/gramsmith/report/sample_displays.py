@@ -1,0 +1,234 @@
+"""Displays of samples as a kernel sees them: the Gram matrix, and a map in the plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.report.axes import COLOURS, as_text, label_ticks, new_axes, shorten, strip_frame
+from gramsmith.report.contents import Contents
+from gramsmith.report.projection import MOST, colours_of, drawn, gram_matrix, kernel_map
+
+Array = npt.NDArray[Any]
+
+
+@dataclass
+class GramDisplay:
+    """A Gram matrix sorted by class or value: a good kernel shows bright blocks on the diagonal.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+    blocks : list of (str, int)
+        Classes and their numbers of rows.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> from gramsmith.report.displays import GramDisplay
+    >>> X, y = [[0.0], [9.0], [1.0], [8.0]], ["a", "b", "a", "b"]
+    >>> display = GramDisplay.from_estimator(gs.Gaussian(2.0), X, y)
+    >>> display.blocks
+    [('a', 2), ('b', 2)]
+    >>> display.plot().ax_.get_ylabel()
+    ''
+    """
+
+    K: Array
+    blocks: list[tuple[str, int]] = field(default_factory=list)
+
+    @classmethod
+    def from_contents(cls, contents: Contents) -> GramDisplay:
+        """Return the display of a report."""
+        return cls(contents.gram, contents.blocks)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        max_samples: int = MOST,
+        random_state: Any = 0,
+    ) -> GramDisplay:
+        """Return the display of samples under a kernel.
+
+        Parameters
+        ----------
+        estimator : kernel, or fitted estimator with a kernel
+            Whatever `as_kernel` takes; of a machine, a learner, a pipeline or a search the kernel
+            that was fitted.
+        X : array of shape (n, p), data frame, or sequence of n objects
+        y : array of shape (n,), optional
+            Classes or values, by which the rows are sorted.
+        max_samples : int, default=400
+            Past this number of samples some are drawn at random.
+        random_state : int or RandomState, default=0
+            For that draw.
+
+        Returns
+        -------
+        GramDisplay
+        """
+        X, y = drawn(X, y, max_samples, random_state)
+        return cls.from_matrix(gram_matrix(estimator, X), y)
+
+    @classmethod
+    def from_ranking(cls, ranking: Any) -> GramDisplay:
+        """Return the display of the winner of a `KernelRanking`, on samples of its data.
+
+        Parameters
+        ----------
+        ranking : KernelRanking
+
+        Returns
+        -------
+        GramDisplay
+        """
+        return cls.from_contents(ranking.contents())
+
+    @classmethod
+    def from_matrix(cls, K: Any, y: Any = None) -> GramDisplay:
+        """Return the display of a Gram matrix, its rows sorted by the labels y."""
+        K = np.asarray(K, dtype=float)
+        if y is None:
+            return cls(K)
+        colours, classes = colours_of(y)
+        order = np.argsort(colours, kind="stable")
+        sizes = [(name, int(np.sum(colours == k))) for k, name in enumerate(classes)]
+        return cls(K[np.ix_(order, order)], sizes)
+
+    def plot(self, ax: Any = None) -> GramDisplay:
+        """Draw; `ax` is where."""
+        ax = new_axes(ax, height=3.6)
+        off = self.K[~np.eye(len(self.K), dtype=bool)]
+        low, high = np.quantile(off, [0.01, 0.99]) if off.size else (0.0, 1.0)
+        image = ax.imshow(
+            self.K, vmin=low, vmax=max(high, low + 1e-12), cmap="viridis", interpolation="none"
+        )
+        ax.figure.colorbar(image, ax=ax, shrink=0.8, label="k(x, z)")
+        stops = np.cumsum([count for _, count in self.blocks])
+        for stop in stops[:-1]:
+            for line in (ax.axhline, ax.axvline):
+                line(stop - 0.5, color="white", lw=0.8)
+        few = self.blocks if len(self.blocks) <= 12 else []
+        middles = [stop - count / 2 - 0.5 for stop, (_, count) in zip(stops, few, strict=False)]
+        label_ticks(ax.yaxis, middles, [shorten(name, 14) for name, _ in few])
+        ax.set_xticks([])
+        if not self.blocks:
+            ax.set_xlabel("samples sorted by value")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+@dataclass
+class KernelMapDisplay:
+    """Samples in the plane of the two leading kernel principal components.
+
+    Parameters
+    ----------
+    points : array of shape (n, 2)
+    colours : array of shape (n,)
+        Class numbers, or values.
+    classes : list of str
+        Empty for values.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> from gramsmith.report.displays import KernelMapDisplay
+    >>> X, y = [[0.0], [9.0], [1.0], [8.0]], ["a", "b", "a", "b"]
+    >>> display = KernelMapDisplay.from_estimator(gs.Gaussian(2.0), X, y).plot()
+    >>> display.classes, len(display.ax_.collections)
+    (['a', 'b'], 2)
+    """
+
+    points: Array
+    colours: Array
+    classes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_contents(cls, contents: Contents) -> KernelMapDisplay:
+        """Return the display of a report."""
+        return cls(contents.map, contents.map_colours, contents.classes)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        max_samples: int = MOST,
+        random_state: Any = 0,
+    ) -> KernelMapDisplay:
+        """Return the display of samples under a kernel.
+
+        Parameters
+        ----------
+        estimator : kernel, or fitted estimator with a kernel
+            Whatever `as_kernel` takes; of a machine, a learner, a pipeline or a search the kernel
+            that was fitted.
+        X : array of shape (n, p), data frame, or sequence of n objects
+        y : array of shape (n,), optional
+            Classes or values, shown as colours.
+        max_samples : int, default=400
+            Past this number of samples some are drawn at random.
+        random_state : int or RandomState, default=0
+            For that draw.
+
+        Returns
+        -------
+        KernelMapDisplay
+        """
+        X, y = drawn(X, y, max_samples, random_state)
+        points = kernel_map(gram_matrix(estimator, X))
+        colours, classes = (np.zeros(len(points), int), ["samples"]) if y is None else colours_of(y)
+        return cls(points, colours, classes)
+
+    @classmethod
+    def from_ranking(cls, ranking: Any) -> KernelMapDisplay:
+        """Return the display of the winner of a `KernelRanking`, on samples of its data.
+
+        Parameters
+        ----------
+        ranking : KernelRanking
+
+        Returns
+        -------
+        KernelMapDisplay
+        """
+        return cls.from_contents(ranking.contents())
+
+    def plot(self, ax: Any = None) -> KernelMapDisplay:
+        """Draw; `ax` is where."""
+        ax = new_axes(ax, height=3.4)
+        x, y = self.points.T
+        if self.classes:
+            markers = "osD^v<>P"
+            for k, name in enumerate(self.classes):
+                mine = self.colours == k
+                style = {"marker": markers[k % len(markers)], "color": COLOURS[k % len(COLOURS)]}
+                ax.scatter(
+                    x[mine], y[mine], s=14, alpha=0.7, lw=0, label=shorten(name, 18), **style
+                )
+            if 1 < len(self.classes) <= 10:
+                legend = ax.legend(
+                    loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=4, frameon=False
+                )
+                for text in legend.get_texts():
+                    as_text(text)
+        else:
+            points = ax.scatter(x, y, s=14, c=self.colours, cmap="viridis", lw=0)
+            ax.figure.colorbar(points, ax=ax, shrink=0.8, label="value")
+        ax.set_xlabel("first kernel component")
+        ax.set_ylabel("second")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        strip_frame(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
