@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import gramsmith as gs
 from gramsmith.selection.inputs import is_table, read_inputs, read_target
 
 
@@ -52,3 +53,10 @@ def test_indicator_view_where_it_matters(rng):
     few = rng.integers(0, 4, size=(100, 5)).astype(float)
     assert len(read_inputs(few, few[:, 0] > 1).views) == 2
     assert len(read_inputs(rng.normal(size=(100, 5)), few[:, 0] > 1).views) == 1
+
+
+def test_expressions_of_matrices_are_refused(rng):
+    K = gs.Gaussian()(rng.normal(size=(20, 2)))
+    for kernel in (2.0 * gs.Precomputed(), gs.Normalized(gs.Precomputed())):
+        with pytest.raises(ValueError, match="Compute it"):
+            gs.rank_kernels(K, np.arange(20) % 2, {"odd": kernel})

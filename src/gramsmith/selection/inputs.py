@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
 from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
+from gramsmith.machines.samples import contains
 from gramsmith.selection.encoding import TableEncoder
 from gramsmith.selection.judge import Judge
 from gramsmith.targets import _as_labels, check_weights
@@ -119,6 +120,14 @@ def all_precomputed(kernels: Any) -> bool:
     told = [
         isinstance(k, Precomputed) or (isinstance(k, str) and k == "precomputed") for k in named
     ]
+    for kernel in named:
+        kernel = kernel[0] if isinstance(kernel, tuple) and kernel else kernel
+        if isinstance(kernel, Kernel) and not isinstance(kernel, Precomputed):
+            if contains(kernel, Precomputed):
+                raise ValueError(
+                    f"Expected kernels of samples or matrices, got the expression {kernel} of a "
+                    "matrix. Compute it, and pass the result as one of the kernels."
+                )
     if any(told) and not all(told):
         raise ValueError(
             'Expected "precomputed" alone, which says that X is a Gram matrix, got other kernels '
