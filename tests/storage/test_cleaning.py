@@ -54,7 +54,7 @@ def test_whole_tables_pass_untouched():
 def test_missing_labels_are_never_made_up():
     gappy = table(labels=["p", None, "q", "q"], a=[1.0, 2.0, 3.0, 4.0])
     for policy in ("error", "impute"):
-        with pytest.raises(DataError, match=r"row 2, column .y.*--missing drop"):
+        with pytest.raises(DataError, match=r"row 2, column .y.*--missing drop.*--categorical"):
             fill_gaps(gappy, policy)
     assert fill_gaps(gappy, "drop")[0].n_rows == 3
 

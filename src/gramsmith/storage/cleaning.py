@@ -57,8 +57,8 @@ def fill_gaps(
         row = int(np.flatnonzero(target)[0]) + 1
         raise DataError(
             f"{table.name}, row {row}, column {short(table.target)}: expected a label, got a "
-            "missing "
-            f"one ({int(target.sum())} in all). Leave these rows out with --missing drop."
+            f"missing one ({int(target.sum())} in all). Leave these rows out with --missing drop, "
+            "or name the column with --categorical if words such as NA are classes."
         )
     if policy == "impute":
         chosen = dict(fill) if fill else {name: _typical(c) for name, c in table.columns.items()}
