@@ -41,6 +41,8 @@ HEADINGS = {
     "gramsmith.selection": "Choosing",
     "gramsmith.storage": "Keeping",
 }
+# Classes that are public, but not at the top level.
+PICTURES = import_module("gramsmith.report")
 PUBLIC = {name: getattr(import_module(home), name) for name, home in gramsmith._PUBLIC.items()}
 
 
@@ -56,7 +58,15 @@ def reference():
             if chosen:
                 pieces += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
                 pieces += [f"   {n}" for n in chosen] + [""]
+    pieces += ["Pictures", "--------", "", ".. currentmodule:: gramsmith.report", ""]
+    pieces += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
+    pieces += [f"   {n}" for n in displays()] + [""]
     return "\n".join(pieces)
+
+
+def displays():
+    """Return the names of the Display classes."""
+    return sorted(name for name in vars(PICTURES) if name.endswith("Display"))
 
 
 def shown_methods(item):
@@ -96,6 +106,7 @@ def setup(app):
 
 autosummary_context = {
     "shown": {name: shown_methods(item) for name, item in PUBLIC.items() if isclass(item)}
+    | {name: shown_methods(getattr(PICTURES, name)) for name in displays()}
 }
 page = Path(__file__).parent / "api" / "index.rst"
 page.parent.mkdir(exist_ok=True)

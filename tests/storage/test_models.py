@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.gaussian_process.kernels import Matern as SklearnMatern
-from sklearn.gaussian_process.kernels import WhiteKernel
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -48,6 +48,9 @@ VECTOR_KERNELS = [
     gs.Normalized(gs.Polynomial(2)),
     gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.arange(8.0).reshape(2, 4).T),
     gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.array([1.0, 0.0, 0.5, 2.0])),
+    gs.as_kernel("rbf"),
+    gs.as_kernel("additive_chi2"),
+    gs.as_kernel(RBF(2.0, "fixed") + RBF(0.5)),
     gs.as_kernel(WhiteKernel(0.5)),
     gs.as_kernel(SklearnMatern(2.0, nu=0.7) + WhiteKernel(0.1)),
 ]

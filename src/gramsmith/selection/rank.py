@@ -219,16 +219,15 @@ def plan_ranking(
     n = inputs.judge.n
     first = inputs.views[0]
     p = first.shape[1] if getattr(first, "ndim", 1) == 2 else 0
-    rows = min(n, search.CHECK_ROWS, max_samples or n)
     exact = n <= search.EXACT_ROWS
-    if inputs.judge.task == "classification":
+    classes = inputs.judge.task == "classification"
+    if classes:
         machine = "support vector classifier" if exact else "kernel ridge classifier on landmarks"
     else:
         machine = "kernel ridge regression" if exact else "kernel ridge regression on landmarks"
     # exact: a few Gram matrices; else kernel blocks of two machines in the contest, and the table
     blocks = 8 * min(n, search.FINAL_ROWS) * search.LANDMARKS
     held = 3 * n**2 if exact else blocks + 2 * n * max(int(p), 1)
-    unit = 1e-8 * rows * 300**2 * len(candidates) / 40
     return RankingPlan(
         n_samples=n,
         n_features=int(p),
@@ -237,7 +236,7 @@ def plan_ranking(
         n_screened=min(n, search.SCREEN_ROWS, max_samples or n),
         machine=machine,
         memory_mib=8.0 * max(held, 10 * search.CONTEST_ROWS**2) / 2**20 + 200.0,
-        seconds=1.0 + unit / 10 + n * 1e-4 + (0.0 if exact else 8.0),
+        seconds=1.5 + (1e-7 if classes else 4e-7) * n**2 if exact else 8.0 + 1e-4 * n,
     )
 
 
