@@ -53,7 +53,7 @@ def test_maps_to_other_samples_than_vectors():
         gs.Gaussian(1.5) @ np.abs,
         gs.Constant(0.5) + gs.Gaussian(1.5) @ np.abs,
     ],
-    ids=str,
+    ids=["sum", "product", "normalised", "map", "sum with a map"],
 )
 def test_parameters_beside_a_function_have_derivatives(kernel, X):
     goal = make_target((X[:, 0] * X[:, 1] > 0).astype(int))
