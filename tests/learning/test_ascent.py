@@ -3,9 +3,10 @@ import pytest
 
 import golden
 import gramsmith as gs
-from gramsmith.learning.ascent import Problem, Watch, maximise
+from gramsmith.learning.ascent import Problem, maximise
 from gramsmith.learning.chart import make_chart
 from gramsmith.learning.criterion import make_objective
+from gramsmith.learning.watch import Watch
 from gramsmith.targets import make_target
 
 SOLVERS = ("lbfgs", "ascent")
@@ -114,3 +115,27 @@ def test_held_out_value_chooses_the_iterate():
 def test_verbose_prints_a_line_per_iteration(capsys):
     found = maximise(bowl, np.array([4.0, -3.0]), Watch("Name", verbose=1))
     assert capsys.readouterr().out.count("[Name]") == found.n_iter + 1
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_the_size_of_the_objective_does_not_matter(solver, unit):
+    def scaled(theta):
+        value, _, slope = bowl(theta)
+        return unit * value, unit * value, unit * slope
+
+    found = maximise(scaled, np.array([4.0, -3.0]), Watch("x"), solver=solver, tol=1e-16)
+    np.testing.assert_allclose(found.theta, [1.0, 2.0], atol=1e-2)
+
+
+def test_steps_are_kept_within_a_stride():
+    """Far from the start the objective is flat: a bold step would end there."""
+
+    def hill(theta):
+        value = float(np.exp(-((theta[0] - 3.0) ** 2)) + 1e-3 * theta[0])
+        return value, value, np.array([-2 * (theta[0] - 3.0) * (value - 1e-3 * theta[0]) + 1e-3])
+
+    found = maximise(hill, np.array([0.0]), Watch("x"), tol=1e-10)
+    assert found.theta[0] == pytest.approx(3.0, abs=1e-2)
+    assert np.abs(np.diff(found.history["step"])).max() <= 2.0
+    np.testing.assert_array_equal(found.history["measure"], found.history["value"])

@@ -134,3 +134,19 @@ def test_kernels_without_a_gradient_are_named():
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         KernelLearner(**options).fit(golden.X, golden.y)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_wide_start_does_not_jump_to_the_identity(seed):
+    X = np.random.default_rng(seed).normal(size=(80, 3))
+    y = X[:, 0] * X[:, 1] > 0
+    wide = KernelLearner(gs.Gaussian(10.0)).fit(X, y)
+    near = KernelLearner(gs.Gaussian(1.0)).fit(X, y)
+    assert wide.value_ == pytest.approx(near.value_, abs=1e-5)
+    assert 0.3 < wide.kernel_.length_scale < 1.0
+
+
+@pytest.mark.parametrize("options", [{"max_iter": 0}, {"max_iter": 1.5}, {"tol": -1.0}])
+def test_searches_need_iterations_and_a_tolerance(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        KernelLearner(**options).fit(golden.X, golden.y)

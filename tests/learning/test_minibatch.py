@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
+from gramsmith.learning.minibatch import make_draw, shares
+from gramsmith.targets import make_target
 
 
 @pytest.fixture
@@ -51,3 +53,24 @@ def test_batches_need_gradient_ascent(parity):
         gs.TransformLearner(batch_size=64).fit(*parity)
     with pytest.raises(ValueError, match="batch_size >= 8"):
         gs.TransformLearner(batch_size=4, solver="ascent").fit(*parity)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_batches_of_uneven_classes(rng):
+    """Seventeen of six hundred: a batch without one of them has no value."""
+    X = rng.normal(size=(600, 5))
+    y = np.zeros(600, dtype=int)
+    y[np.argsort(-X[:, 0])[:17]] = 1
+    found = learner().fit(X, y)
+    assert found.feature_importances_.argmax() == 0
+
+
+def test_every_class_has_its_share(rng):
+    y = np.repeat(["a", "b", "c"], [90, 8, 2])
+    target = make_target(y)
+    for _ in range(5):
+        rows = make_draw(target, np.arange(100), 20, np.random.RandomState(0))()
+        assert np.unique(y[rows], return_counts=True)[1].tolist() == [16, 2, 2]
+    assert shares(np.array([1, 50]), 10).tolist() == [1, 9]
+    with pytest.raises(ValueError, match="batch_size >= 6"):
+        make_draw(target, np.arange(100), 5, None)

@@ -145,10 +145,10 @@ def test_start_of_many_features(weighted, rng, monkeypatch):
     """Lanczos finds the directions that the dense covariance has."""
     X = (rng.random((40, 30)) < 0.2) * rng.normal(size=(40, 30)) * np.linspace(3, 1, 30)
     w = rng.integers(1, 4, size=40).astype(float) if weighted else None
-    dense = start.make_start(X, "low_rank", 3, None, None, np.random.RandomState(0), w)
+    dense = start.make_start(X, "low_rank", 3, None, 1.0, np.random.RandomState(0), w)
     monkeypatch.setattr(start, "DENSE", 10)
     lanczos = start.make_start(
-        sp.csr_array(X), "low_rank", 3, None, None, np.random.RandomState(0), w
+        sp.csr_array(X), "low_rank", 3, None, 1.0, np.random.RandomState(0), w
     )
     np.testing.assert_allclose(lanczos, dense, atol=1e-8)
 

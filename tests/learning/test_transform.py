@@ -21,7 +21,8 @@ def parity(rng):
 @pytest.mark.parametrize("structure", ["diagonal", "full", "low_rank"])
 def test_every_structure_climbs(structure, parity):
     X, y = parity
-    learner = TransformLearner(structure=structure, early_stopping=False, random_state=0).fit(X, y)
+    learner = TransformLearner(structure=structure, early_stopping=False, l1=0.0, random_state=0)
+    learner.fit(X, y)
     values = learner.history_["value"]
     assert values[-1] > values[0] + 0.05
     assert learner.value_ == max(values)
@@ -198,12 +199,122 @@ def test_float32_samples_use_float32_tiles(parity):
     assert single.value_ == pytest.approx(double.value_, abs=1e-4)
 
 
-def test_weights_that_grow_without_limit_are_bounded():
+def test_weights_that_could_grow_without_limit_stay_finite():
     X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 20, axis=0)
-    with pytest.warns(ConvergenceWarning, match="without limit"):
-        learner = TransformLearner(measure="polarity").fit(X, np.repeat([0, 1], 20))
-    assert np.isfinite(learner.components_).all()
+    learner = TransformLearner(measure="polarity").fit(X, np.repeat([0, 1], 20))
+    assert learner.value_ == pytest.approx(800.0)
     assert np.abs(learner.components_).max() <= 1000.0
+
+
+def test_weights_near_the_bound_are_reported(parity, monkeypatch):
+    monkeypatch.setattr("gramsmith.learning.map_search.MapSearch.unbounded", lambda *_: True)
+    with pytest.warns(ConvergenceWarning, match="without limit"):
+        TransformLearner().fit(*parity)
+
+
+UNITS = (1e-4, 1e-2, 1e3, 1e6)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"l1": 0.01},
+        {"l2": 0.01},
+        {"measure": "kta"},
+        {"solver": "ascent"},
+        {"kernel": gs.Matern()},
+        {"kernel": "laplacian"},
+        {"structure": "full"},
+        {"structure": "full", "solver": "ascent", "early_stopping": False},
+        {"structure": "low_rank"},
+        {"solver": "ascent", "batch_size": 40, "max_iter": 40},
+        {"structure": "full", "solver": "ascent", "batch_size": 40, "max_iter": 40},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_unit_of_the_data_does_not_matter(options, parity):
+    X, y = parity
+    one = TransformLearner(random_state=0, **options).fit(X, y)
+    for c in UNITS:
+        other = TransformLearner(random_state=0, **options).fit(c * X, y)
+        assert other.value_ == pytest.approx(one.value_, abs=1e-3)
+        # S itself is free up to a rotation.
+        metric, same = (m.components_.T @ m.components_ for m in (other, one))
+        np.testing.assert_allclose(c**2 * metric, same, atol=0.02)
+
+
+def test_features_of_very_different_units(parity):
+    X, y = parity
+    units = np.array([1e-3, 1e2, 1.0, 10.0, 1e-2])
+    one, other = TransformLearner().fit(X, y), TransformLearner().fit(X * units, y)
+    assert other.value_ == pytest.approx(one.value_, rel=0.02)
+    assert other.feature_importances_[:2].sum() > 0.95
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_weight_of_zero_would_rather_return(seed):
+    """At a maximum, no removed feature raises the measure when it comes back a little."""
+    X = np.random.default_rng(seed).normal(size=(200, 20))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2] > 0.5
+    learner = TransformLearner(l1=0.0).fit(X, y)
+    S = np.diag(learner.components_)
+    assert (S == 0).any()
+    for k in np.flatnonzero(S == 0):
+        lifted = np.where(np.arange(20) == k, 0.02, S)
+        K = (gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(lifted))(X)
+        assert gs.cka(K, y) < learner.value_ + 1e-7
+
+
+RULES = {
+    "squares": lambda x: x[0] ** 2 + x[1] ** 2 + x[2] ** 2 > 2.366,
+    "product": lambda x: x[0] * x[1] + x[2] > 0,
+    "linear": lambda x: x[0] + x[1] + x[2] > 0,
+    "waves": lambda x: np.sin(2 * x[0]) + x[1] ** 2 - x[2] > 0.5,
+    "values": lambda x: np.sin(x[0]) + x[1] ** 2 + x[2],
+    "classes": lambda x: np.digitize(x[0] + x[1] * x[2], [-0.6, 0.6]),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_three_of_thirty_features_get_the_weight(rule):
+    for seed in range(2):
+        X = np.random.default_rng(seed).normal(size=(300, 30))
+        learner = TransformLearner().fit(X, RULES[rule](X.T))
+        assert learner.feature_importances_[:3].sum() > 0.9
+
+
+def test_features_that_all_matter_stay():
+    X = np.random.default_rng(0).normal(size=(300, 8))
+    learner = TransformLearner().fit(X, X.sum(axis=1) > 0)
+    assert (learner.feature_importances_ > 0.05).all()
+
+
+@pytest.mark.parametrize("structure", ["diagonal", "full"])
+@pytest.mark.parametrize("kernel", [gs.Gaussian(), gs.Gaussian(100.0), gs.Gaussian.from_gamma(1.0)])
+def test_a_given_kernel_starts_from_the_spread_of_the_data(kernel, structure):
+    X = np.random.default_rng(0).normal(size=(150, 20))
+    y = (X[:, :3] ** 2).sum(axis=1) > 2.366
+    options = {"structure": structure, "random_state": 0}
+    default = TransformLearner(**options).fit(X, y)
+    given = TransformLearner(kernel, **options).fit(X, y)
+    assert given.value_ == pytest.approx(default.value_, abs=1e-4)
+
+
+@pytest.mark.parametrize("kernel", [gs.Laplacian(), gs.Matern(), gs.Gaussian() + gs.Laplacian()])
+def test_other_given_kernels_leave_the_flat_region(kernel):
+    X = np.random.default_rng(0).normal(size=(150, 20))
+    learner = TransformLearner(kernel).fit(X, (X[:, :3] ** 2).sum(axis=1) > 2.366)
+    assert learner.feature_importances_[:3].sum() > 0.8
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_a_start_without_a_value_is_moved(seed):
+    """Leave-one-out FSM is infinite where the classes do not separate at all."""
+    X = np.random.default_rng(seed).normal(size=(100, 10))
+    learner = TransformLearner(measure="fsm_loo").fit(X, X[:, 0] * X[:, 1] > 0)
+    assert learner.feature_importances_[:2].sum() > 0.9
 
 
 def test_a_kernel_driven_to_a_constant_is_reported(parity):
@@ -224,6 +335,11 @@ def test_a_penalty_that_removes_everything_is_reported(parity):
         ({"structure": "low_rank", "rank": 6}, "1 <= rank <= 5"),
         ({"structure": "low_rank", "rank": 0}, "1 <= rank <= 5"),
         ({"l1": -1.0}, "l1 >= 0"),
+        ({"l1": "a"}, "l1 >= 0"),
+        ({"init": "identity"}, "array of numbers"),
+        ({"rank": 0}, "1 <= rank <= 5"),
+        ({"max_iter": 0}, "max_iter >= 1"),
+        ({"tol": -1.0}, "tol >= 0"),
         ({"l2": -0.1}, "l2 >= 0"),
         ({"init": np.zeros(5)}, "Zero is stationary"),
         ({"solver": "newton"}, "lbfgs, ascent"),

@@ -1,13 +1,16 @@
 """Ascent: climb an objective over the parameters of a kernel, and report how it went.
 
-`"lbfgs"` is SciPy's quasi-Newton method. `"ascent"` is steepest ascent with backtracking: it stops
-when an accepted step improves the objective by less than `tol`, and no step ever lowers it.
+`"lbfgs"` is SciPy's quasi-Newton method, in a box that moves along: its model of the curvature
+knows nothing at first, and one bold step can end where the objective is flat. `"ascent"` is
+steepest ascent with backtracking: it stops when an accepted step improves the objective by less
+than `tol`, and no step ever lowers it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,12 +21,18 @@ from gramsmith.kernels import Kernel
 from gramsmith.learning.chart import Chart
 from gramsmith.learning.objective import Objective
 from gramsmith.learning.penalty import Penalty
+from gramsmith.learning.watch import Watch
 from gramsmith.solvers import Outcome
 
 Array = npt.NDArray[Any]
-Callback = Callable[[dict[str, float]], Any]
+Stride = Callable[[Array], tuple[Array, Array]]
 
 SOLVERS = ("lbfgs", "ascent")
+ROUNDS = 100  # of the moving box, far more than it needs
+# How far a coordinate may move within a box, and how far the first step goes: a logarithm as such,
+# others relative to the largest. Under a penalty zero is a trap, and first steps are short.
+LOG, NUMBER, SQUARE = (2.0, 0.5), (3.0, 0.75), (100.0, 2.0)
+CAREFUL = (3.0, 0.25)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +45,9 @@ class Ascent(Outcome):
     value : float
         The objective there, without the penalty.
     history : dict of arrays
-        One entry per iteration: "value", "score" (oriented so that higher is better, penalty
-        included), "step" (length), "gradient_norm", and "held_out" where there is a held-out part.
+        One entry per iteration: "value" (also as "measure"), "score" (oriented so that higher is
+        better, penalty included), "step" (length), "gradient_norm", and "held_out" where there is
+        a held-out part.
     """
 
     theta: Array
@@ -52,7 +62,7 @@ class Problem:
     kernel: Kernel
     chart: Chart
     objective: Objective
-    penalty: Penalty | None = None
+    penalty: Penalty | None = None  # on "map__S"
     _last: tuple[bytes, tuple[float, float, Array]] | None = field(default=None, repr=False)
 
     def __call__(self, theta: Array) -> tuple[float, float, Array]:
@@ -72,8 +82,8 @@ class Problem:
         slope = self.objective.sign * self.chart.pull(self.kernel, gradient)
         score = self.objective.sign * value
         if self.penalty is not None:
-            cost, dcost = self.penalty(theta)
-            score, slope = score - cost, slope - dcost
+            cost, dcost = self.penalty(self.kernel.get_params()["map__S"])
+            score, slope = score - cost, slope - self.chart.pull(self.kernel, {"map__S": dcost})
         if not (np.isfinite(score) and np.isfinite(slope).all()):
             score, slope = -np.inf, np.zeros(len(theta))
         result = (float(score), float(value), slope)
@@ -81,70 +91,34 @@ class Problem:
         return result
 
 
-class Watch:
-    """What happens after every iteration: history, progress, early stopping, the best so far.
+def check_search(solver: Any, max_iter: Any, tol: Any) -> None:
+    """Raise a ValueError unless these options describe a search."""
+    if solver not in SOLVERS:
+        raise ValueError(f"Expected solver among {', '.join(SOLVERS)}, got {solver!r}.")
+    if not (isinstance(max_iter, Real) and float(max_iter).is_integer() and float(max_iter) >= 1):
+        raise ValueError(
+            f"Expected a whole max_iter >= 1, got {max_iter!r}. Use, for example, 200."
+        )
+    if not (isinstance(tol, Real) and 0.0 <= float(tol) < np.inf):
+        raise ValueError(f"Expected tol >= 0, got {tol!r}. Use, for example, 1e-6.")
 
-    Parameters
-    ----------
-    name : str
-        Of the estimator, for progress lines.
-    held_out : callable, optional
-        theta -> oriented value on samples that are not climbed.
-    patience : int
-        Iterations without a better held-out value after which to stop.
-    verbose : int
-    callback : callable, optional
-        Takes a dict of the iteration's numbers; a true result stops the search.
-    """
 
-    def __init__(
-        self,
-        name: str,
-        held_out: Callable[[Array], float] | None = None,
-        patience: int = 10,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.name, self.held_out, self.patience = name, held_out, patience
-        self.verbose, self.callback = verbose, callback
-        self.rows: list[dict[str, float]] = []
-        self.theta: Array | None = None
-        self.value = np.nan
-        self.best = -np.inf
-        self.best_row = 0
-        self.last: Array | None = None
-        self.status: str | None = None
+def strides(chart: Chart, careful: bool = False) -> Stride:
+    """Return the function theta -> how far coordinates may move, in one box and at first."""
+    log = chart.on_log
+    kind = CAREFUL if careful else SQUARE if chart.power == 2 else NUMBER
 
-    def __call__(self, theta: Array, score: float, value: float, slope: Array) -> bool:
-        """Record an iteration; return whether to stop."""
-        row = {
-            "value": value,
-            "score": score,
-            "step": 0.0 if self.last is None else float(np.linalg.norm(theta - self.last)),
-            "gradient_norm": float(np.linalg.norm(slope)),
-        }
-        self.last = np.array(theta)
-        merit = score
-        if self.held_out is not None:
-            merit = row["held_out"] = self.held_out(self.last)
-        self.rows.append(row)
-        if self.theta is None or merit > self.best:
-            self.theta, self.value, self.best = self.last, value, merit
-            self.best_row = len(self.rows) - 1
-        info = {"iteration": float(len(self.rows) - 1), **row}
-        if self.verbose:
-            numbers = ", ".join(f"{name} {number:.6g}" for name, number in row.items())
-            print(f"[{self.name}] {len(self.rows) - 1}: {numbers}")
-        if self.callback is not None and self.callback(info):
-            self.status = "stopped"
-        elif self.held_out is not None and len(self.rows) - 1 - self.best_row >= self.patience:
-            self.status = "early"
-        return self.status is not None
+    def stride(theta: Array) -> tuple[Array, Array]:
+        largest = float(np.abs(theta[~log]).max(initial=0.0)) or 1.0
+        box, first = (np.where(log, LOG[i], kind[i] * largest) for i in (0, 1))
+        return box, first
 
-    def history(self) -> dict[str, Array]:
-        """Return the recorded numbers as one array per name."""
-        names = self.rows[0] if self.rows else {}
-        return {name: np.array([row[name] for row in self.rows]) for name in names}
+    return stride
+
+
+def _plain(theta: Array) -> tuple[Array, Array]:
+    size = np.full(len(theta), max(float(np.abs(theta).max(initial=0.0)), 1.0))
+    return size, 0.25 * size
 
 
 def maximise(
@@ -154,6 +128,7 @@ def maximise(
     *,
     solver: str = "lbfgs",
     limits: Array | None = None,
+    stride: Stride = _plain,
     max_iter: int = 200,
     tol: float = 1e-6,
 ) -> Ascent:
@@ -165,9 +140,14 @@ def maximise(
         theta -> (score, value, derivative of the score).
     theta : array of shape (size,)
     watch : Watch
+        With what it has seen of an earlier search, theta is where this one goes on.
     solver : {"lbfgs", "ascent"}
     limits : array of shape (size, 2), optional
+    stride : callable
+        theta -> how far every coordinate may move before the search takes its bearings again, and
+        in the first step after that.
     max_iter : int
+        Iterations that the watch may have seen at the end.
     tol : float
         Improvement of the score below which to stop.
 
@@ -186,8 +166,11 @@ def maximise(
             "another kernel: standardise the features, or make the length scale larger."
         )
     try:
-        watch(theta, score, value, slope)
-        status = watch.status or run(problem, theta, watch, limits, max_iter, tol)
+        if watch.rows:
+            watch.resume(theta, score, value)
+        else:
+            watch(theta, score, value, slope)
+        status = watch.status or run(problem, theta, watch, limits, stride, max_iter, tol)
     except KeyboardInterrupt:
         status = "interrupted"
     done = len(watch.rows) - 1
@@ -211,47 +194,115 @@ def _lbfgs(
     theta: Array,
     watch: Watch,
     limits: Array,
+    stride: Stride,
     max_iter: int,
     tol: float,
 ) -> str:
-    start = problem(theta)[0]
-    # The line search of L-BFGS wants numbers: a point without a value is one much worse.
-    worst = abs(start) * 10.0 + 10.0
+    failures = 0
+    for _ in range(ROUNDS):
+        before, _, slope = problem(theta)
+        widest, shortest = stride(theta)
+        box = _box(theta, widest, limits)
+        steepness = _steepness(theta, slope, box, shortest)
+        if steepness <= 1e-12 * max(1.0, abs(before)):
+            return "converged"
+        first = len(watch.rows)
+        if first > max_iter:
+            return "max_iter"
+        # The first step of L-BFGS is the derivative itself, times this.
+        theta, status = _round(problem, theta, watch, box, 1.0 / steepness, max_iter, tol)
+        if watch.status is not None:
+            return watch.status
+        if status == "max_iter":
+            return status
+        score, _, slope = problem(theta)
+        if status == "failed":
+            # An optimum within rounding, or a model of the curvature that no longer fits, which a
+            # fresh start from here forgets.
+            failures += 1
+            inside = np.clip(theta + slope, *limits.T) - theta
+            if float(np.abs(inside).max(initial=0.0)) <= 1e-3 * max(1.0, abs(score)):
+                return "converged"
+            if failures == 3:
+                return "stalled"
+        elif score - before <= _least(score, before, tol):
+            return "converged"
+        elif not _on_box(theta, box, limits) and len(watch.rows) - first > 2:
+            return "converged"
+    return "stalled"
+
+
+def _round(
+    problem: Callable[[Array], tuple[float, float, Array]],
+    theta: Array,
+    watch: Watch,
+    box: Array,
+    factor: float,
+    max_iter: int,
+    tol: float,
+) -> tuple[Array, str]:
+    """Run L-BFGS-B on factor * score within a box; return where and how it ended."""
+    last = problem(theta)[0]
+    # The line search wants numbers: a point without a value is one much worse.
+    worst = factor * (abs(last) * 10.0 + 10.0)
+    status = ""
 
     def descend(x: Array) -> tuple[float, Array]:
         score, _, slope = problem(x)
-        return (-score, -slope) if np.isfinite(score) else (worst, np.zeros(len(x)))
+        if not np.isfinite(score):
+            return worst, np.zeros(len(x))
+        return -factor * score, -factor * slope
 
     def after(x: Array) -> None:
+        nonlocal last, status
         score, value, slope = problem(x)
+        small = score - last <= _least(score, last, tol)
+        last = score
         if watch(x, score, value, slope):
             raise StopIteration
+        if small:
+            status = "small"
+            raise StopIteration
 
-    for _ in range(3):
-        left = max_iter + 1 - len(watch.rows)
-        result = minimize(
-            descend,
-            theta,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=limits,
-            callback=after,
-            options={"maxiter": left, "maxfun": 20 * max_iter, "ftol": tol, "gtol": 1e-10},
-        )
-        if watch.status is not None:
-            return watch.status
-        if result.status == 0:
-            return "converged"
-        if result.status == 1 or len(watch.rows) > max_iter:
-            return "max_iter"
-        # A failed line search: an optimum within rounding, or a model of the curvature that no
-        # longer fits, which a fresh start from here forgets.
-        theta = result.x
-        score, _, slope = problem(theta)
-        inside = np.clip(theta + slope, *limits.T) - theta
-        if float(np.abs(inside).max(initial=0.0)) <= 1e-3 * max(1.0, abs(score)):
-            return "converged"
-    return "stalled"
+    result = minimize(
+        descend,
+        theta,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=box,
+        callback=after,
+        options={
+            "maxiter": max_iter + 1 - len(watch.rows),
+            "maxfun": 20 * max_iter,
+            "ftol": 0.0,
+            "gtol": 1e-10,
+        },
+    )
+    if not status:
+        status = {0: "small", 1: "max_iter"}.get(result.status, "failed")
+    return np.clip(result.x, *box.T), status
+
+
+def _least(score: float, before: float, tol: float) -> float:
+    """Return the improvement up to which a step is too small to go on."""
+    return tol * max(1.0, abs(score), abs(before))
+
+
+def _box(theta: Array, stride: Array, limits: Array) -> Array:
+    low, high = limits.T
+    return np.stack([np.maximum(theta - stride, low), np.minimum(theta + stride, high)], axis=1)
+
+
+def _on_box(theta: Array, box: Array, limits: Array) -> bool:
+    """Return whether a coordinate lies on a side of the box that is not one of the limits."""
+    low, high = (box != limits).T
+    return bool(((theta <= box[:, 0]) & low).any() or ((theta >= box[:, 1]) & high).any())
+
+
+def _steepness(theta: Array, slope: Array, box: Array, stride: Array) -> float:
+    """Return the largest derivative, per stride, of the coordinates that are free to follow it."""
+    free = np.where(slope > 0, theta < box[:, 1], theta > box[:, 0])
+    return float(np.abs(np.where(free, slope, 0.0) / stride).max(initial=0.0))
 
 
 def _steepest(
@@ -259,17 +310,18 @@ def _steepest(
     theta: Array,
     watch: Watch,
     limits: Array,
+    stride: Stride,
     max_iter: int,
     tol: float,
 ) -> str:
     low, high = limits.T
     score, _, slope = problem(theta)
-    size = max(float(np.linalg.norm(theta)), 1e-3)
-    length = float(np.linalg.norm(slope))
-    if length == 0.0:
-        return "converged"
-    step = 0.1 * size / length
-    for _ in range(max_iter):
+    step = np.inf
+    while len(watch.rows) <= max_iter:
+        steepness = float(np.abs(slope / stride(theta)[1]).max(initial=0.0))
+        if steepness == 0.0:
+            return "converged"
+        step = min(2.0 * step, 2.0 / steepness)
         while True:
             trial = np.clip(theta + step * slope, low, high)
             gain = float(slope @ (trial - theta))
@@ -285,5 +337,4 @@ def _steepest(
             return str(watch.status)
         if improvement < tol:
             return "converged"
-        step *= 2.0
     return "max_iter"

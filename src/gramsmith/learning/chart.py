@@ -1,7 +1,8 @@
 """Chart: the free parameters of a kernel as one vector.
 
 Positive parameters are read on the log scale, so that a step multiplies them and they stay
-positive; the others as they are.
+positive; the others in units of their own size, or as the squares of such numbers. A search over
+the vector thus does not depend on the units of the data.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from gramsmith.kernels import Kernel
 
 Array = npt.NDArray[Any]
 
+FLOOR = 1e-5  # what a kernel sees of a weight of zero, in units: there the derivative tells nothing
+
 
 @dataclass(frozen=True)
 class Chart:
@@ -31,58 +34,95 @@ class Chart:
         Which parameters are read on the log scale.
     limits : array of shape (size, 2)
         Bounds of the vector.
+    units : array of shape (size,) or float
+        What the parameters that are not on the log scale are divided by.
+    power : {1, 2}
+        Of the parameters that are not on the log scale. A squared Euclidean distance is linear in
+        the squares of the weights: their derivative at 0 says whether a weight should return,
+        whereas that by the weight itself is 0.
+    weights : bool
+        Whether parameters are weights, not negative, of which none may be lost at 0: there the
+        kernel sees a very small weight in its place.
     """
 
     names: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
     logs: tuple[bool, ...]
     limits: Array
+    units: Any = 1.0
+    power: int = 1
+    weights: bool = False
 
     @property
     def size(self) -> int:
         """The length of the vector."""
         return len(self.limits)
 
+    @property
+    def on_log(self) -> Array:
+        """Which coordinates are on the log scale, shape (size,)."""
+        return np.repeat(np.array(self.logs, dtype=bool), self._sizes())
+
     def read(self, kernel: Kernel) -> Array:
         """Return the vector of a kernel's parameters."""
         values = kernel.get_params()
-        parts = []
-        for name, log in zip(self.names, self.logs, strict=True):
-            value = np.ravel(np.asarray(values[name], dtype=np.float64))
-            parts.append(np.log(value) if log else value)
-        return np.concatenate(parts)
+        parts = [np.ravel(np.asarray(values[name], dtype=np.float64)) for name in self.names]
+        v, log = np.concatenate(parts), self.on_log
+        theta = (v / self.units) ** self.power
+        theta[log] = np.log(v[log])
+        return np.asarray(theta)
+
+    def values(self, theta: Array) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return self._named(self._flat(np.asarray(theta, dtype=np.float64)))
 
     def write(self, kernel: Kernel, theta: Array) -> None:
         """Set a kernel's parameters from the vector."""
-        new = {}
-        for name, shape, log, part in self._parts(theta):
-            value = (np.exp(part) if log else part).reshape(shape)
-            new[name] = value if shape else float(value)
-        kernel.set_params(**new)
+        flat = self._flat(np.asarray(theta, dtype=np.float64))
+        if self.weights:
+            flat = np.maximum(flat, FLOOR * self.units)
+        kernel.set_params(**self._named(flat))
 
     def pull(self, kernel: Kernel, gradient: Mapping[str, Any]) -> Array:
         """Return the derivative by the vector, given those by the parameters.
 
-        d/dlog v = v d/dv.
+        d/dlog v = v d/dv, and d/dθ = u^power / power v^(power - 1) d/dv for v = u θ^(1/power).
         """
-        values = kernel.get_params()
-        parts = []
-        for name, shape, log in zip(self.names, self.shapes, self.logs, strict=True):
-            part = np.broadcast_to(np.asarray(gradient.get(name, 0.0), float), shape).ravel()
-            parts.append(part * np.ravel(values[name]) if log else part)
-        return np.concatenate(parts)
+        values, parts, flat = kernel.get_params(), [], []
+        for name, shape in zip(self.names, self.shapes, strict=True):
+            part = np.asarray(gradient.get(name, 0.0), dtype=np.float64)
+            parts.append(np.broadcast_to(part, shape).ravel())
+            flat.append(np.ravel(np.asarray(values[name], dtype=np.float64)))
+        slope, v = np.concatenate(parts), np.concatenate(flat)
+        factor = self.units if self.power == 1 else 0.5 * np.square(self.units) / v
+        return np.asarray(slope * np.where(self.on_log, v, factor))
 
     def at_limits(self, theta: Array) -> list[str]:
         """Return the names of the parameters that lie on a bound."""
         low, high = self.limits.T
         width = np.where(np.isfinite(high - low), high - low, 1.0)
         on = (theta <= low + 1e-9 * width) | (theta >= high - 1e-9 * width)
-        return [name for name, _, _, part in self._parts(on) if part.any()]
+        return [name for name, _, part in self._parts(on) if part.any()]
 
-    def _parts(self, theta: Array) -> list[tuple[str, tuple[int, ...], bool, Array]]:
-        sizes = [int(np.prod(shape)) for shape in self.shapes]
-        cut = np.split(np.asarray(theta), np.cumsum(sizes)[:-1])
-        return list(zip(self.names, self.shapes, self.logs, cut, strict=True))
+    def _flat(self, theta: Array) -> Array:
+        log = self.on_log
+        v = np.sqrt(np.maximum(theta, 0.0)) if self.power == 2 else theta
+        v = v * self.units
+        v[log] = np.exp(theta[log])
+        return np.asarray(v)
+
+    def _named(self, flat: Array) -> dict[str, Any]:
+        return {
+            name: part.reshape(shape) if shape else float(part[0])
+            for name, shape, part in self._parts(flat)
+        }
+
+    def _sizes(self) -> list[int]:
+        return [int(np.prod(shape)) for shape in self.shapes]
+
+    def _parts(self, theta: Array) -> list[tuple[str, tuple[int, ...], Array]]:
+        cut = np.split(np.asarray(theta), np.cumsum(self._sizes())[:-1])
+        return list(zip(self.names, self.shapes, cut, strict=True))
 
 
 def make_chart(
@@ -115,7 +155,7 @@ def make_chart(
             "Multiply it by a number and add kernels, or map its inputs with LinearMap."
         )
     values = kernel.get_params()
-    shapes, logs, limits = [], [], []
+    shapes, logs, limits, units = [], [], [], []
     for name in names:
         value = np.asarray(values[name], dtype=np.float64)
         log = name in positive
@@ -130,7 +170,12 @@ def make_chart(
             )
         pair = np.stack([np.broadcast_to(b, value.shape).ravel() for b in (low, high)], axis=1)
         pair = np.asarray(pair, dtype=np.float64)
+        # The size of the whole array: a zero in it is as free as the others.
+        unit = 1.0 if log else float(np.abs(value).max(initial=0.0)) or 1.0
         shapes.append(value.shape)
         logs.append(log)
-        limits.append(np.log(pair) if log else pair)
-    return Chart(tuple(names), tuple(shapes), tuple(logs), np.concatenate(limits))
+        limits.append(np.log(pair) if log else pair / unit)
+        units.append(np.full(value.size, unit))
+    return Chart(
+        tuple(names), tuple(shapes), tuple(logs), np.concatenate(limits), np.concatenate(units)
+    )

@@ -13,11 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from gramsmith.kernels import Kernel
-from gramsmith.learning.ascent import SOLVERS, Ascent, Problem, Watch, maximise
+from gramsmith.learning.ascent import Ascent, Problem, check_search, maximise, strides
 from gramsmith.learning.chart import Chart, make_chart
 from gramsmith.learning.criterion import check_measure, make_objective
 from gramsmith.learning.degenerate import REMEDY, degenerate
 from gramsmith.learning.objective import Array
+from gramsmith.learning.watch import Watch
 from gramsmith.learning.weights import default_kernel, weigh
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
@@ -152,8 +153,7 @@ class KernelLearner(BaseEstimator):
         KernelLearner
         """
         check_measure(self.measure)
-        if self.solver not in SOLVERS:
-            raise ValueError(f"Expected solver among {', '.join(SOLVERS)}, got {self.solver!r}.")
+        check_search(self.solver, self.max_iter, self.tol)
         if int(self.n_starts) != self.n_starts or self.n_starts < 1:
             raise ValueError(f"Expected n_starts >= 1, got {self.n_starts!r}. Use 1 or more.")
         if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
@@ -238,6 +238,7 @@ class KernelLearner(BaseEstimator):
                     watch,
                     solver=self.solver,
                     limits=chart.limits,
+                    stride=strides(chart),
                     max_iter=self.max_iter,
                     tol=self.tol,
                 )

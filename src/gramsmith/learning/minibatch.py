@@ -8,9 +8,63 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.learning.ascent import Ascent, Problem, Watch
+from gramsmith.learning.ascent import Ascent, Problem
+from gramsmith.learning.watch import Watch
+from gramsmith.measures import Undefined
+from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]
+
+
+def make_draw(target: Target, rows: Array, size: int, rng: Any) -> Callable[[], Array]:
+    """Return a function that draws the rows of a batch, in which every class has its share.
+
+    Parameters
+    ----------
+    target : Target
+    rows : int array
+        The rows to draw from.
+    size : int
+        Of a batch.
+    rng : numpy.random.RandomState
+    """
+    if target.kind != "classes":
+        return lambda: np.sort(rng.choice(rows, size, replace=False))
+    codes = target.codes[rows]
+    groups = [rows[codes == c] for c in np.unique(codes)]
+    if size < 2 * len(groups):
+        raise ValueError(
+            f"Expected batch_size >= {2 * len(groups)}, two samples of each of {len(groups)} "
+            f"classes, got {size}. Use larger batches, or none."
+        )
+    counts = shares(np.array([len(group) for group in groups]), size)
+
+    def draw() -> Array:
+        parts = [rng.choice(g, k, replace=False) for g, k in zip(groups, counts, strict=True)]
+        return np.sort(np.concatenate(parts))
+
+    return draw
+
+
+def shares(counts: Array, size: int) -> Array:
+    """Return how many of each class a batch takes: in proportion, but two where there are two.
+
+    Parameters
+    ----------
+    counts : int array
+        Members of every class.
+    size : int
+        Of a batch, at most the sum of `counts` and at least twice their number.
+    """
+    least = np.minimum(counts, 2)
+    wanted = counts * size / counts.sum()
+    taken = np.maximum(np.floor(wanted).astype(int), least)
+    while taken.sum() != size:
+        if taken.sum() < size:
+            taken[np.argmax(np.where(taken < counts, wanted - taken, -np.inf))] += 1
+        else:
+            taken[np.argmax(np.where(taken > least, taken - wanted, -np.inf))] -= 1
+    return np.asarray(taken)
 
 
 def climb_batches(
@@ -24,7 +78,8 @@ def climb_batches(
     """Climb by steps scaled by the running size of each derivative (Adam), then average.
 
     A single batch is too noisy to choose a best iterate by: the result is the mean of the last
-    half of the iterates, or the best on a held-out part where there is one.
+    half of the iterates, or the best on a held-out part where there is one. A batch on which the
+    measure is undefined is passed over.
 
     Parameters
     ----------
@@ -47,14 +102,14 @@ def climb_batches(
     """
     low, high = limits.T
     theta = np.clip(theta, low, high)
-    rate = 0.05 * max(float(np.abs(theta).mean()), 1e-3)
+    rate = 0.05 * float(np.abs(theta).mean())
     mean, square = np.zeros(len(theta)), np.zeros(len(theta))
     visited: list[Array] = []
     scores: list[float] = []
     status = "converged"
     try:
         for step in range(1, max_iter + 1):
-            score, value, slope = problem_of(draw())(theta)
+            score, value, slope = _try(problem_of, draw, theta)
             visited.append(theta)
             scores.append(score)
             if watch(theta, score, value, slope):
@@ -74,7 +129,7 @@ def climb_batches(
         best, value = watch.theta, watch.value
     else:
         best = np.mean(visited[len(visited) // 2 :], axis=0)
-        value = problem_of(draw())(best)[1] if status != "interrupted" else watch.value
+        value = _try(problem_of, draw, best)[1] if status != "interrupted" else watch.value
     advice = {
         "max_iter": f"The objective still grows: raise max_iter above {max_iter}.",
         "interrupted": "The best result so far is kept; fit again for more.",
@@ -87,6 +142,24 @@ def climb_batches(
         advice=advice,
         n_iter=len(visited),
     )
+
+
+def _try(
+    problem_of: Callable[[Array], Problem], draw: Callable[[], Array], theta: Array
+) -> tuple[float, float, Array]:
+    """Return score, value and slope on the first of ten batches where the measure is defined."""
+    failure: Exception = ValueError(
+        "Expected batches on which the measure is finite, got ten without. Use larger batches."
+    )
+    for _ in range(10):
+        try:
+            result = problem_of(draw())(theta)
+        except Undefined as error:
+            failure = error
+            continue
+        if np.isfinite(result[0]):
+            return result
+    raise failure
 
 
 def _judge(scores: list[float]) -> str:

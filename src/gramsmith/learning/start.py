@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,21 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from gramsmith.kernels import Kernel
+from gramsmith.kernels.geometry import SquaredEuclidean
+from gramsmith.kernels.pairwise import PairKernel
+from gramsmith.kernels.radial import Radial
+from gramsmith.learning.chart import Chart
 from gramsmith.learning.weights import column_moments
 
 Array = npt.NDArray[Any]
 
 STRUCTURES = ("diagonal", "full", "low_rank")
 DENSE = 1000  # features up to which the covariance of sparse rows is a dense matrix
+# The root mean squared distance of mapped samples at the start. Alignments have an optimum among
+# wide kernels, which are linear in effect, and often another one among narrow ones; from here a
+# search ends at the latter, and still feels all features.
+DISTANCE = 3.0
 REACH = 1e3  # how many times longer than its start a weight may become
 
 
@@ -22,16 +32,19 @@ def check_structure(structure: str, rank: int | None, p: int) -> int:
     """Return the number q of columns of S, or raise."""
     if structure not in STRUCTURES:
         raise ValueError(f"Expected structure among {', '.join(STRUCTURES)}, got {structure!r}.")
-    if structure != "low_rank":
-        return p
-    if rank is None:
-        return min(2, p)
-    if int(rank) != rank or not 1 <= rank <= p:
+    if rank is not None and not (is_whole(rank) and 1 <= rank <= p):
         raise ValueError(
             f"Expected 1 <= rank <= {p} (the number of features), got {rank!r}. "
             f'Use a rank in that range, or structure="full".'
         )
-    return int(rank)
+    if structure != "low_rank":
+        return p
+    return min(2, p) if rank is None else int(rank)
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number, 2.0 included."""
+    return isinstance(value, Real) and float(value).is_integer()
 
 
 def make_start(
@@ -39,14 +52,14 @@ def make_start(
     structure: str,
     q: int,
     init: Any,
-    scale: float | None,
+    scale: float,
     rng: Any,
     w: Array | None = None,
 ) -> Array:
     """Return the first S: shape (p,) for a diagonal map, else (p, q).
 
-    The rank of S never grows and a weight of zero stays zero, because every derivative has S as a
-    factor; hence a start of zeros is refused.
+    The rank of S never grows, because every derivative has S as a factor; hence a start of zeros is
+    refused.
 
     Parameters
     ----------
@@ -55,16 +68,22 @@ def make_start(
     q : int
     init : array, optional
         S itself.
-    scale : float or None
-        Weight of every feature; default one over the root mean squared distance of two samples.
+    scale : float
+        What the kernel divides its inputs by, the unit of `DISTANCE`.
     rng : numpy.random.RandomState
     w : array of shape (n,), optional
         Weights.
     """
     p = X.shape[1]
     if init is not None:
-        S = np.array(init, dtype=np.float64)
         shape = (p,) if structure == "diagonal" else (p, q)
+        try:
+            S = np.array(init, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Expected init as an array of numbers of shape {shape}, got {init!r}. "
+                "Pass S itself, or None for the default start."
+            ) from None
         if S.shape != shape:
             raise ValueError(f"Expected init of shape {shape}, got {S.shape}. Pass S, not S'.")
         if not np.isfinite(S).all() or not S.any():
@@ -75,9 +94,8 @@ def make_start(
             )
         return np.abs(S) if structure == "diagonal" else S
     mean, variance = column_moments(X, w)
-    if scale is None:
-        spread = float(2.0 * variance.sum())
-        scale = 1.0 / np.sqrt(spread) if np.isfinite(spread) and spread > 0 else 1.0
+    spread = float(2.0 * variance.sum())
+    scale = scale * DISTANCE / np.sqrt(spread) if np.isfinite(spread) and spread > 0 else scale
     if structure == "diagonal":
         return np.full(p, scale)
     if structure == "full":
@@ -118,16 +136,74 @@ def signs(V: Array) -> Array:
     return np.where(V[top, np.arange(len(top))] < 0, -1.0, 1.0)
 
 
-def reach(S: Array, X: Any, diagonal: bool, w: Array | None = None) -> Array:
-    """Return bounds on the entries of S, shape (S.size, 2).
+def deviations(X: Any, w: Array | None = None) -> Array:
+    """Return the standard deviation of every feature, that of a constant one replaced by the mean.
 
-    Separable data can drive weights to infinity; 1000 times the start, relative to the spread of
-    the feature, is where that ends.
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, p)
+    w : array of shape (n,), optional
+        Weights.
     """
-    spread = np.sqrt(column_moments(X, w)[1])
-    top = spread.max(initial=0.0) or 1.0
-    relative = np.where(spread > 0, top / np.where(spread > 0, spread, 1.0), 1.0)
-    high = REACH * np.abs(S).max() * relative
-    if not diagonal:
-        high = np.repeat(high, S.shape[1])
-    return np.stack([np.zeros_like(high) if diagonal else -high, high], axis=1)
+    mean, variance = column_moments(X, w)
+    spread = np.sqrt(variance)
+    varies = np.isfinite(spread) & (spread > 1e-12 * np.abs(mean))
+    typical = float(np.sqrt(np.mean(np.square(spread[varies])))) if varies.any() else 1.0
+    return np.where(varies, spread, typical)
+
+
+def map_chart(S: Array, deviation: Array, power: int) -> Chart:
+    """Return the coordinates of S in which the search does not depend on the units of the data.
+
+    The unit of every row is one over the deviation of its feature, times what makes the largest
+    entry of S one. Separable data can drive weights to infinity; 1000 times the start is where
+    that ends.
+
+    Parameters
+    ----------
+    S : array of shape (p,) or (p, q)
+        The start.
+    deviation : array of shape (p,)
+        Of the features.
+    power : {1, 2}
+        See `Chart`; 2 only for a diagonal map.
+    """
+    size = float(np.abs(S * (deviation if S.ndim == 1 else deviation[:, None])).max())
+    units = size / (deviation if S.ndim == 1 else np.repeat(deviation, S.shape[1]))
+    high = np.full(S.size, REACH**power)
+    low = np.zeros(S.size) if S.ndim == 1 else -high
+    limits = np.stack([low, high], axis=1)
+    return Chart(("map__S",), (S.shape,), (False,), limits, units, power, weights=S.ndim == 1)
+
+
+def distance_power(kernel: Kernel) -> int:
+    """Return the power of the weights in which a kernel is smooth at 0: 1 for city-block distances.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    """
+    parts = [kernel, *kernel.get_params(deep=True).values()]
+    degrees = [part.geometry.degree() for part in parts if isinstance(part, PairKernel)]
+    return 1 if 1 in degrees else 2
+
+
+def own_scale(kernel: Kernel) -> float:
+    """Return what a kernel divides its inputs by, 1 where that is no single number.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    """
+    scale = np.asarray(kernel.scale if isinstance(kernel, PairKernel) else 1.0, dtype=np.float64)
+    return float(np.exp(np.mean(np.log(scale)))) if np.all(scale > 0) else 1.0
+
+
+def knows_its_width(kernel: Kernel) -> bool:
+    """Return whether the spread of X over the scale of the kernel makes a good start.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    """
+    return isinstance(kernel, Radial) and isinstance(kernel.geometry, SquaredEuclidean)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,22 +17,30 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramsmith.kernels import Composed, Gaussian, Kernel, LinearMap, as_kernel
 from gramsmith.kernels.symbolic import refuse_symbols
-from gramsmith.learning.ascent import SOLVERS, Ascent, Problem, Watch, maximise
-from gramsmith.learning.chart import Chart
+from gramsmith.learning.ascent import Ascent, check_search
 from gramsmith.learning.criterion import check_measure, make_objective
 from gramsmith.learning.degenerate import REMEDY, degenerate
 from gramsmith.learning.held_out import check_fraction, hold_out
-from gramsmith.learning.minibatch import climb_batches
+from gramsmith.learning.map_search import MapSearch
 from gramsmith.learning.objective import Array, Objective
-from gramsmith.learning.penalty import Penalty
+from gramsmith.learning.penalty import spreading_price
 from gramsmith.learning.sparse_maps import components, make_map, refuse_sparse, sparse_refusal
-from gramsmith.learning.start import check_structure, make_start, reach
+from gramsmith.learning.start import (
+    check_structure,
+    deviations,
+    knows_its_width,
+    make_start,
+    own_scale,
+)
+from gramsmith.learning.watch import Watch
 from gramsmith.learning.weights import column_moments, weigh
 from gramsmith.measures import MEASURES
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import Target, make_target
 
 SINGLE = 2000  # samples from which tiles are float32 unless asked otherwise
+ALIGNMENTS = ("kta", "cka", "cka_debiased")  # at most 1, and small where a kernel is useless
+SPREADING = ("cka", "cka_debiased")  # those that like to use a little of every feature
 
 
 class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -41,13 +50,13 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     A diagonal S weighs features, a full S also combines them, a low-rank S looks for a few
     directions. A full map fits the training alignment more closely and generalises worse unless it
-    is stopped early, which is therefore its default.
+    is stopped early, which is therefore its default. The result does not depend on the units of X.
 
     Parameters
     ----------
     kernel : Kernel or name, optional
-        The kernel on top of the map, which must have a derivative. Default: exp(-|x - z|²), with a
-        start that suits the spread of the data.
+        The kernel on top of the map, which must have a derivative. Default: exp(-|x - z|²). The
+        search starts from the spread of the data, whatever the kernel's own length scale.
     structure : {"diagonal", "full", "low_rank"}, default="diagonal"
         The shape of S.
     rank : int, optional
@@ -70,14 +79,19 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         Whole numbers are classes unless this says otherwise.
     init : array of shape (p,) or (p, q), optional
         The first S, not all zero. Default: a multiple of the identity.
-    l1 : float, default=0.0
-        Penalty on the lengths of the rows of S, which removes features.
+    l1 : float or "auto", default="auto"
+        Price of Σ_k |s_k| σ_k, which removes features: s_k is row k of S and σ_k the standard
+        deviation of feature k, so that units do not matter. "auto" charges a diagonal map that
+        climbs a centred alignment a small price for spreading its weights a_k = s_k σ_k over
+        features, 1.5/n Σ_k a_k / √(Σ_k a_k²), once the search has converged, and nothing
+        otherwise. 0 is none.
     l2 : float, default=0.0
-        Penalty on their squares.
+        Price of Σ_k |s_k|² σ_k².
     C : float, default=100.0
         Penalty of the squared slacks for "radius_margin".
     batch_size : int, optional
-        Rows per step of stochastic ascent, for large n; needs solver="ascent".
+        Rows per step of stochastic ascent, for large n; needs solver="ascent". Every class has its
+        share of a batch, and at least two rows.
     max_iter : int, default=200
         Largest number of iterations.
     tol : float, default=1e-6
@@ -108,7 +122,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     value_ : float
         The measure on the samples that were climbed.
     history_ : dict of arrays
-        Per iteration: "value", "score", "step", "gradient_norm", and "held_out" if there is one.
+        Per iteration: "value" (also as "measure"), "score", "step", "gradient_norm", and
+        "held_out" if there is one.
     n_iter_ : int
         The number of iterations.
     n_features_in_ : int
@@ -145,7 +160,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         target: str = "auto",
         task: str = "auto",
         init: Any = None,
-        l1: float = 0.0,
+        l1: float | str = "auto",
         l2: float = 0.0,
         C: float = 100.0,
         batch_size: int | None = None,
@@ -216,28 +231,18 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         X, y, w = weigh(X, y, sample_weight)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         base = Gaussian.from_gamma(1.0) if self.kernel is None else clone(as_kernel(self.kernel, X))
-        scale = None if self.kernel is None else 1.0
-        S = make_start(X, self.structure, q, self.init, scale, rng, w)
-        kernel = make_map(base, S, sp.issparse(X))
         if not base.differentiable or not base.requires_vector_input:
             raise base._no_derivative()
+        S = make_start(X, self.structure, q, self.init, own_scale(base), rng, w)
+        kernel = make_map(base, S, sp.issparse(X))
         kernel.check_parameters()
-        diagonal = S.ndim == 1
-        chart = Chart(("map__S",), (S.shape,), (False,), reach(S, X, diagonal, w))
-        penalty = Penalty(S.shape, self.l1, self.l2, 1e-4 * float(np.abs(S).max()))
         split = self._split(target, rng)
-        learn = np.arange(X.shape[0]) if split is None else split[0]
-        watch = Watch(
-            "TransformLearner",
-            None if split is None else self._held_out(kernel, chart, X, target, split[1]),
-            self.patience,
-            self.verbose,
-            self.callback,
-        )
-        found = self._climb(kernel, chart, penalty, X, target, learn, watch, rng)
-        S = found.theta.reshape(S.shape)
+        search = self._search(kernel, X, target, split, rng, deviations(X, w))
+        if self.init is None and not (knows_its_width(base) and self._is_alignment()):
+            S = search.widened(S, always=self._is_alignment())
+        found, S = search.climb(S, self._watch(search, split), direct=self.init is not None)
         self._set(X, w, base, S, found)
-        self._report(found, chart, X)
+        self._report(found, X, search)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -266,18 +271,18 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _check(self, p: int) -> int:
         check_measure(self.measure, ("radius_margin",))
-        if self.solver not in SOLVERS:
-            raise ValueError(f"Expected solver among {', '.join(SOLVERS)}, got {self.solver!r}.")
+        check_search(self.solver, self.max_iter, self.tol)
         if self.early_stopping not in (True, False, "auto"):
             raise ValueError(
                 f'Expected early_stopping True, False or "auto", got {self.early_stopping!r}.'
             )
         check_fraction(self.validation_fraction)
         for name in ("l1", "l2"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(
-                    f"Expected a penalty {name} >= 0, got {getattr(self, name)!r}. Use 0 for none."
-                )
+            price = getattr(self, name)
+            if name == "l1" and isinstance(price, str) and price == "auto":
+                continue
+            if not (isinstance(price, Real) and 0 <= float(price) < np.inf):
+                raise ValueError(f"Expected a penalty {name} >= 0, got {price!r}. Use 0 for none.")
         if self.batch_size is not None and (self.solver != "ascent" or self.batch_size < 8):
             raise ValueError(
                 f'Expected batch_size >= 8 with solver="ascent", got batch_size='
@@ -305,53 +310,48 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             measure, X, target, C=self.C, memory=self.memory, n_jobs=self.n_jobs, dtype=dtype
         )
 
-    def _held_out(
-        self, kernel: Kernel, chart: Chart, X: Any, target: Target, index: Array
-    ) -> Callable[[Array], float]:
-        measure = self.measure if self.measure in MEASURES else "cka"
-        objective = self._objective(X[index], target.take(index), measure)
-        kernel = clone(kernel)
-
-        def value(theta: Array) -> float:
-            chart.write(kernel, theta)
-            return objective.sign * objective.value(kernel)
-
-        return value
-
-    def _climb(
+    def _search(
         self,
         kernel: Kernel,
-        chart: Chart,
-        penalty: Penalty,
         X: Any,
         target: Target,
-        learn: Array,
-        watch: Watch,
+        split: tuple[Array, Array] | None,
         rng: Any,
-    ) -> Ascent:
-        theta = chart.read(kernel)
-        if self.batch_size is not None and self.batch_size < len(learn):
-            size = int(self.batch_size)
+        spread: Array,
+    ) -> MapSearch:
+        n = X.shape[0]
+        learn = np.arange(n) if split is None else split[0]
 
-            def problem_of(rows: Array) -> Problem:
-                objective = self._objective(X[rows], target.take(rows), self.measure)
-                return Problem(kernel, chart, objective, penalty)
+        def objective(rows: Array, measure: str) -> Objective:
+            part, goal = (X, target) if len(rows) == n else (X[rows], target.take(rows))
+            return self._objective(part, goal, measure)
 
-            def draw() -> Array:
-                return np.sort(rng.choice(learn, size, replace=False))
-
-            return climb_batches(problem_of, draw, theta, watch, chart.limits, self.max_iter)
-        part, goal = (X, target) if len(learn) == X.shape[0] else (X[learn], target.take(learn))
-        problem = Problem(kernel, chart, self._objective(part, goal, self.measure), penalty)
-        return maximise(
-            problem,
-            theta,
-            watch,
+        diagonal = self.structure == "diagonal"
+        automatic = self.l1 == "auto" and diagonal and self.measure in SPREADING
+        return MapSearch(
+            kernel,
+            target,
+            learn,
+            objective,
+            self.measure,
+            spread,
+            rng,
             solver=self.solver,
-            limits=chart.limits,
-            max_iter=self.max_iter,
-            tol=self.tol,
+            l1=0.0 if self.l1 == "auto" else float(self.l1),
+            l2=float(self.l2),
+            spreading=spreading_price(float(target.w[learn].sum())) if automatic else 0.0,
+            batch_size=self.batch_size,
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
         )
+
+    def _watch(self, search: MapSearch, split: tuple[Array, Array] | None) -> Watch:
+        measure = self.measure if self.measure in MEASURES else "cka"
+        held = None if split is None else search.held_out(split[1], measure)
+        return Watch("TransformLearner", held, self.patience, self.verbose, self.callback)
+
+    def _is_alignment(self) -> bool:
+        return self.measure in ALIGNMENTS
 
     def _set(self, X: Any, w: Array | None, base: Kernel, S: Array, found: Ascent) -> None:
         self.kernel_ = Composed(base, LinearMap(S))
@@ -367,7 +367,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
-    def _report(self, found: Ascent, chart: Chart, X: Any) -> None:
+    def _report(self, found: Ascent, X: Any, search: MapSearch) -> None:
         warn_unless_converged(found, "TransformLearner")
         if not found.theta.any():
             warnings.warn(
@@ -375,7 +375,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif (np.abs(found.theta) >= 0.1 * chart.limits[:, 1]).any():
+        elif search.unbounded(found.theta):
             advice = (
                 "Weights grow without limit, as they do for separable data; they are bounded by "
                 '1000 times their start. Use measure="cka", a penalty l2, or early_stopping=True.'
@@ -384,7 +384,10 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 replace(found, status="unbounded", advice=advice), "TransformLearner"
             )
         elif extreme := degenerate(self.kernel_, X):
-            advice = f"The kernel is nearly {extreme}. {REMEDY[extreme]}"
+            advice = (
+                f"The kernel is nearly {extreme}. {REMEDY[extreme]} If the search began there, "
+                f"pass a {'smaller' if extreme == 'the identity' else 'larger'} init."
+            )
             warn_unless_converged(
                 replace(found, status="degenerate", advice=advice), "TransformLearner"
             )

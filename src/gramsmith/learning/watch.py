@@ -1,0 +1,86 @@
+"""Watch: what happens after every iteration of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.learning.progress import Callback
+
+Array = npt.NDArray[Any]
+
+
+class Watch:
+    """What happens after every iteration: history, progress, early stopping, the best so far.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator, for progress lines.
+    held_out : callable, optional
+        theta -> oriented value on samples that are not climbed.
+    patience : int
+        Iterations without a better held-out value after which to stop.
+    verbose : int
+    callback : callable, optional
+        Takes a dict of the iteration's numbers; a true result stops the search.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        held_out: Callable[[Array], float] | None = None,
+        patience: int = 10,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.name, self.held_out, self.patience = name, held_out, patience
+        self.verbose, self.callback = verbose, callback
+        self.rows: list[dict[str, float]] = []
+        self.theta: Array | None = None
+        self.value = np.nan
+        self.best = -np.inf
+        self.best_row = 0
+        self.last: Array | None = None
+        self.status: str | None = None
+
+    def __call__(self, theta: Array, score: float, value: float, slope: Array) -> bool:
+        """Record an iteration; return whether to stop."""
+        row = {
+            "value": value,
+            "score": score,
+            "step": 0.0 if self.last is None else float(np.linalg.norm(theta - self.last)),
+            "gradient_norm": float(np.linalg.norm(slope)),
+        }
+        self.last = np.array(theta)
+        merit = score
+        if self.held_out is not None:
+            merit = row["held_out"] = self.held_out(self.last)
+        self.rows.append(row)
+        if self.theta is None or merit > self.best:
+            self.theta, self.value, self.best = self.last, value, merit
+            self.best_row = len(self.rows) - 1
+        info = {"iteration": float(len(self.rows) - 1), **row}
+        if self.verbose:
+            numbers = ", ".join(f"{name} {number:.6g}" for name, number in row.items())
+            print(f"[{self.name}] {len(self.rows) - 1}: {numbers}")
+        if self.callback is not None and self.callback(info):
+            self.status = "stopped"
+        elif self.held_out is not None and len(self.rows) - 1 - self.best_row >= self.patience:
+            self.status = "early"
+        return self.status is not None
+
+    def resume(self, theta: Array, score: float, value: float) -> None:
+        """Begin again at theta, with another score in other coordinates."""
+        self.theta = self.last = np.array(theta)
+        self.value, self.best_row, self.status = value, len(self.rows) - 1, None
+        self.best = score if self.held_out is None else self.held_out(self.last)
+
+    def history(self) -> dict[str, Array]:
+        """Return the recorded numbers as one array per name."""
+        names = self.rows[0] if self.rows else {}
+        history = {name: np.array([row[name] for row in self.rows]) for name in names}
+        return {"measure": history["value"], **history} if history else history
