@@ -293,14 +293,10 @@ def fit_subset(
         jitter = factor.jitter
         delta = factor.solve(-gradient.T.ravel()).reshape(gradient.T.shape).T
         promise = -float(np.sum(gradient * delta))
-        df = B @ delta
         if promise <= 2.0 * tol * max(abs(history[-1]), 1e-12):
             status = "converged"
-            last = objective(theta + delta, f + df)
-            if last <= history[-1]:
-                theta, f = theta + delta, f + df
-                history.append(last)
             break
+        df = B @ delta
         t = _backtrack(
             lambda t: objective(theta + t * delta, f + t * df),  # noqa: B023
             history[-1],
