@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from gramsmith.learning import SpectralAligner as SpectralAligner
     from gramsmith.learning import TransformLearner as TransformLearner
     from gramsmith.learning import TwoGaussianLearner as TwoGaussianLearner
+    from gramsmith.learning import penalty_path as penalty_path
     from gramsmith.learning import transductive_alignment as transductive_alignment
     from gramsmith.machines import L2SVC as L2SVC
     from gramsmith.machines import CentroidClassifier as CentroidClassifier
@@ -174,6 +175,7 @@ _PUBLIC = {
     "SpectralAligner": "gramsmith.learning",
     "TransformLearner": "gramsmith.learning",
     "TwoGaussianLearner": "gramsmith.learning",
+    "penalty_path": "gramsmith.learning",
     "transductive_alignment": "gramsmith.learning",
     # machines
     "CentroidClassifier": "gramsmith.machines",

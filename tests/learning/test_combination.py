@@ -158,3 +158,34 @@ def test_no_kernel_aligns():
 def test_bad_input(options, X, message):
     with pytest.raises(ValueError, match=message):
         KernelCombination(**options).fit(X, golden.y)
+
+
+def test_matrices_and_grams_in_place_of_kernels():
+    expected = KernelCombination(KERNELS).fit(golden.X, golden.y).weights_
+    grams = [gs.Gram(k, golden.X) for k in KERNELS]
+    for given in (MATRICES, grams, dict(zip("abcd", MATRICES, strict=True)), np.stack(MATRICES)):
+        for X in (None, golden.X):
+            learner = KernelCombination(given).fit(X, golden.y)
+            np.testing.assert_allclose(learner.weights_, expected, atol=1e-8)
+    stack = KernelCombination().fit(np.stack(MATRICES), golden.y)
+    np.testing.assert_allclose(stack.weights_, expected, atol=1e-8)
+    np.testing.assert_allclose(
+        stack.matrix(MATRICES), sum(w * K for w, K in zip(expected, MATRICES, strict=True))
+    )
+
+
+def test_kernels_by_name():
+    learner = KernelCombination({"wide": gs.Gaussian(5.0), "narrow": gs.Gaussian(0.5)})
+    assert learner.fit(golden.X, golden.y).names_ == ["wide", "narrow"]
+    assert hasattr(learner, "kernel_")
+
+
+@pytest.mark.parametrize("single", [gs.Linear(), "linear", MATRICES[0], gs.Gram("rbf", golden.X)])
+def test_a_single_kernel_is_no_list(single):
+    with pytest.raises(ValueError, match=r"Put it into a list"):
+        KernelCombination(single).fit(golden.X, golden.y)
+
+
+def test_kernels_and_matrices_do_not_mix():
+    with pytest.raises(ValueError, match="got both"):
+        KernelCombination([gs.Linear(), MATRICES[0]]).fit(golden.X, golden.y)

@@ -1,6 +1,9 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
+import gramsmith as gs
 from gramsmith.learning import PenaltyPath, TransformLearner, penalty_path
 
 
@@ -38,3 +41,47 @@ def test_the_end_of_the_path_is_empty(parity):
 def test_negative_penalties_are_refused(parity):
     with pytest.raises(ValueError, match="penalties >= 0"):
         penalty_path(*parity, penalties=[-1.0])
+
+
+def test_penalties_that_leave_nothing(parity):
+    with pytest.raises(ValueError, match="leave a feature"):
+        penalty_path(*parity, penalties=[100.0, 200.0])
+
+
+def test_one_penalty(parity):
+    assert penalty_path(*parity, penalties=0.01).weights.shape == (1, 6)
+    with pytest.raises(ValueError, match="penalties >= 0"):
+        penalty_path(*parity, penalties=[])
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e4])
+def test_the_unit_of_the_data_does_not_matter(unit, parity):
+    X, y = parity
+    one, other = penalty_path(X, y), penalty_path(unit * X, y)
+    np.testing.assert_allclose(other.values, one.values, atol=2e-3)
+    assert np.flatnonzero(other.weights[other.best]).tolist() == [0, 1]
+
+
+def test_sparse_rows(parity):
+    X, y = parity
+    path = penalty_path(sp.csr_array(X), y, [0.0, 0.02])
+    np.testing.assert_allclose(path.values, penalty_path(X, y, [0.0, 0.02]).values, atol=1e-4)
+
+
+def test_an_interrupt_ends_the_path(parity):
+    calls = []
+
+    def callback(info):
+        calls.append(info)
+        if len(calls) > 40:
+            raise KeyboardInterrupt
+
+    learner = TransformLearner(random_state=0, callback=callback)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        path = penalty_path(*parity, learner=learner)
+    assert 0 < len(path.penalties) < 12
+    assert len(path.values) == len(path.penalties)
+
+
+def test_at_the_top_level():
+    assert gs.penalty_path is penalty_path

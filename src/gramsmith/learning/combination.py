@@ -16,7 +16,7 @@ from gramsmith.kernels import Kernel, Scaled, Sum
 from gramsmith.learning.mixture import PROJECTIONS
 from gramsmith.learning.objective import Array
 from gramsmith.learning.progress import Callback, sweep_progress
-from gramsmith.learning.views import Bank, is_views, make_bank
+from gramsmith.learning.views import Bank, as_bank_input, is_views, make_bank
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.solvers import solve_nonnegative
 from gramsmith.targets import make_target
@@ -36,9 +36,10 @@ class KernelCombination(BaseEstimator):
 
     Parameters
     ----------
-    kernels : list of kernels, or of (name, kernel) pairs, optional
-        Default: thirteen Gaussians of doubling width for samples; the matrices themselves when
-        `fit` is given a list of matrices or of `Gram`.
+    kernels : list of kernels, matrices or Grams, of (name, kernel) pairs, or dict, optional
+        A dict holds kernels by name. Matrices and Grams bring their samples, and `fit` takes any X
+        with them, None included. Default: thirteen Gaussians of doubling width for samples; the
+        matrices themselves when `fit` is given a list of matrices or of `Gram`.
     method : {"alignf", "align", "uniform"}, default="alignf"
         How to choose the weights.
     measure : {"cka", "kta", "cka_debiased"}, default="cka"
@@ -127,7 +128,8 @@ class KernelCombination(BaseEstimator):
         Parameters
         ----------
         X : array of shape (n, p), sequence of n objects, or one view per kernel
-            A tuple (or a list of matrices or Grams) holds one view per kernel.
+            A tuple (or a list of matrices or Grams, or a stack of matrices) holds one view per
+            kernel.
         y : array of shape (n,) or (n, q)
             Labels or values.
         sample_weight : array of shape (n,), optional
@@ -138,13 +140,14 @@ class KernelCombination(BaseEstimator):
         KernelCombination
         """
         self._check()
-        if not is_views(X, self.kernels) and self._vectors(X):
+        kernels, X = as_bank_input(self.kernels, X)
+        if not is_views(X, kernels) and _take_vectors(kernels):
             X, y = validate_data(
                 self, X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True
             )
         # Weights of zero count for nothing in every sum, so that no row of a matrix need go.
         target = make_target(y, self.target, task=self.task, sample_weight=sample_weight)
-        bank = make_bank(self.kernels, X, None if sample_weight is None else target.w)
+        bank = make_bank(kernels, X, None if sample_weight is None else target.w)
         gram = Gram(
             bank.kernels,
             bank.views,
@@ -207,16 +210,6 @@ class KernelCombination(BaseEstimator):
             raise ValueError(
                 f"Expected a measure among {', '.join(PROJECTIONS)}, got {self.measure!r}."
             )
-        if self.kernels is not None and not len(self.kernels):
-            raise ValueError("Expected at least one kernel, got an empty list. Add a kernel.")
-
-    def _vectors(self, X: Any) -> bool:
-        if self.kernels is None:
-            return True
-        found = (k[1] if isinstance(k, tuple) else k for k in self.kernels)
-        return all(
-            k.requires_vector_input if isinstance(k, Kernel) else k != "precomputed" for k in found
-        )
 
     def _weights(self, M: Array, a: Array) -> Array:
         m = len(a)
@@ -276,3 +269,11 @@ class KernelCombination(BaseEstimator):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _take_vectors(kernels: list[Any] | None) -> bool:
+    """Return whether all kernels take numeric vectors."""
+    found = (k[1] if isinstance(k, tuple) else k for k in kernels or [])
+    return all(
+        k.requires_vector_input if isinstance(k, Kernel) else k != "precomputed" for k in found
+    )

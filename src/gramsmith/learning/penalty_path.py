@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_X_y
 
 from gramsmith.learning.criterion import make_objective
 from gramsmith.learning.held_out import hold_out
 from gramsmith.learning.objective import Array
+from gramsmith.learning.start import deviations
 from gramsmith.learning.transform import TransformLearner
 from gramsmith.measures import MEASURES
 from gramsmith.targets import make_target
@@ -57,17 +57,19 @@ def penalty_path(
 
     Parameters
     ----------
-    X : array of shape (n, p)
+    X : array or CSR matrix of shape (n, p)
     y : array of shape (n,) or (n, q)
         Labels or values.
     penalties : array of shape (m,), optional
-        Default: twelve, spaced by a factor of two, up to where most features are out.
+        Default: twelve, spaced by a factor of two, up to where most features are out. In the
+        units of `TransformLearner`.
     learner : TransformLearner, optional
         Its options are used; default ``TransformLearner(random_state=0)``.
 
     Returns
     -------
     PenaltyPath
+        After an interrupt (Ctrl-C) the part that is done.
 
     Examples
     --------
@@ -79,40 +81,71 @@ def penalty_path(
     >>> np.flatnonzero(path.weights[path.best])
     array([0, 1])
     """
-    X, y = check_X_y(X, y, dtype=(np.float64, np.float32), multi_output=True)
+    given = None if penalties is None else _check(penalties)
+    X, y = check_X_y(X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True)
     base = clone(learner) if learner is not None else TransformLearner(random_state=0)
     base.set_params(structure="diagonal", early_stopping=False, batch_size=None)
     target = make_target(y, base.target, task=base.task)
     rng = check_random_state(base.random_state)
     split = hold_out(target, base.validation_fraction, rng)
-    learn, held = (np.arange(len(X)),) * 2 if split is None else split
+    learn, held = (np.arange(X.shape[0]),) * 2 if split is None else split
     measure = base.measure if base.measure in MEASURES else "cka"
     watch = make_objective(measure, X[held], target.take(held))
     free = base.set_params(l1=0.0).fit(X[learn], y[learn])
-    if penalties is None:
-        # Around where the penalty on all weights outweighs the whole measure.
-        top = max(abs(free.value_), 1e-3) / float(np.diag(free.components_).sum())
-        penalties = top * 2.0 ** np.arange(-10.0, 2.0)
-    penalties = np.sort(np.asarray(penalties, dtype=np.float64))
-    if not len(penalties) or penalties[0] < 0:
-        raise ValueError(f"Expected penalties >= 0, got {penalties[:1]!r}. Use, for example, 0.01.")
-    start = np.diag(free.components_).copy()
+    start = _diagonal(free)
+    if given is None:
+        # Around where the price of all weights outweighs the whole measure.
+        size = float(start @ deviations(X[learn]))
+        given = max(abs(free.value_), 1e-3) / size * 2.0 ** np.arange(-10.0, 2.0)
     weights, values, scores = [], [], []
-    for penalty in penalties:
+    value, score, interrupted = np.nan, np.nan, False
+    for penalty in given:
         if start.any():
             step = clone(base).set_params(l1=float(penalty), init=start)
-            with warnings.catch_warnings():
-                # A penalty that removes every feature, or shrinks all, is the end of the path.
-                warnings.filterwarnings("ignore", ".*(the penalty|degenerate)", ConvergenceWarning)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
                 step.fit(X[learn], y[learn])
-            start, value = np.diag(step.components_).copy(), step.value_
+            start, value = _diagonal(step), step.value_
             score = watch.value(step.kernel_) if start.any() else np.nan
+            interrupted = _pass_on(caught)
         weights.append(start)
         values.append(value)
         scores.append(score)
+        if interrupted:
+            break
     oriented = watch.sign * np.array(scores)
+    if not np.isfinite(oriented).any():
+        raise ValueError(
+            f"Expected penalties that leave a feature, got {given[0]:.3g} as the smallest, which "
+            "removes all. Use smaller ones, or None for the default."
+        )
     best = np.nanmax(oriented)
     near = np.flatnonzero(oriented >= best - 0.01 * abs(best))
     return PenaltyPath(
-        penalties, np.array(weights), np.array(values), np.array(scores), int(near[-1])
+        given[: len(scores)], np.array(weights), np.array(values), np.array(scores), int(near[-1])
     )
+
+
+def _check(penalties: Any) -> Array:
+    found = np.sort(np.atleast_1d(np.asarray(penalties, dtype=np.float64)), axis=-1)
+    if found.ndim != 1 or not len(found) or not (np.isfinite(found).all() and found[0] >= 0):
+        raise ValueError(f"Expected penalties >= 0, got {penalties!r}. Use, for example, [0.01].")
+    return found
+
+
+def _diagonal(learner: TransformLearner) -> Array:
+    return np.array(learner.components_.diagonal(), dtype=np.float64)
+
+
+def _pass_on(caught: list[warnings.WarningMessage]) -> bool:
+    """Repeat the warnings of a fit, and return whether it was interrupted.
+
+    A penalty that removes every feature, or shrinks all, is the end of the path and no fault.
+    """
+    interrupted = False
+    for item in caught:
+        text = str(item.message)
+        interrupted |= "'interrupted'" in text
+        if not ("the penalty" in text or "degenerate" in text):
+            warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
+    return interrupted

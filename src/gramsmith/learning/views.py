@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,42 @@ def is_views(X: Any, kernels: Any) -> bool:
     if not isinstance(X, list) or not X or len(X) != len(kernels if kernels is not None else X):
         return False
     return all(isinstance(v, Gram) or (hasattr(v, "shape") and len(v.shape) == 2) for v in X)
+
+
+def as_bank_input(kernels: Any, X: Any) -> tuple[Any, Any]:
+    """Return kernels and X, matrices or Grams among the kernels made the views that X holds.
+
+    Parameters
+    ----------
+    kernels : list of kernels, of (name, kernel) pairs, of matrices or Grams, dict by name, or None
+    X : samples, or one view per kernel
+        Ignored where `kernels` holds matrices or Grams, which bring their samples.
+    """
+    if isinstance(X, Gram):
+        X = (X,)
+    if getattr(X, "ndim", 2) == 3:
+        X = list(X)  # a stack of matrices
+    if kernels is None:
+        return None, X
+    if isinstance(kernels, (str, Kernel, Gram)) or getattr(kernels, "ndim", 3) == 2:
+        raise ValueError(
+            f"Expected a list of kernels, got the single {type(kernels).__name__}. "
+            "Put it into a list: [kernel]."
+        )
+    pairs = list(kernels.items()) if isinstance(kernels, Mapping) else list(kernels)
+    found = [pair[1] if isinstance(pair, tuple) else pair for pair in pairs]
+    given = [isinstance(k, Gram) or hasattr(k, "shape") for k in found]
+    if not any(given):
+        return pairs, X
+    if not all(given):
+        raise ValueError(
+            "Expected kernels only, or matrices and Grams only, got both. Wrap the kernels as "
+            "Gram(kernel, X), or compute their matrices."
+        )
+    views = [_from_view(view) for view in found]
+    names = [pair[0] if isinstance(pair, tuple) else f"view{i}" for i, pair in enumerate(pairs)]
+    named = [(name, kernel) for name, (kernel, _) in zip(names, views, strict=True)]
+    return named, tuple(view for _, view in views)
 
 
 def make_bank(kernels: Sequence[Any] | None, X: Any, w: Array | None = None) -> Bank:
