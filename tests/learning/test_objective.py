@@ -6,7 +6,7 @@ import gramsmith as gs
 import textbook as tb
 from gramsmith.learning.chart import make_chart
 from gramsmith.learning.criterion import CRITERIA, make_objective
-from gramsmith.learning.objective import contract
+from gramsmith.learning.objective import check_dense, contract
 from gramsmith.measures import MEASURES, Undefined
 from gramsmith.targets import make_target
 
@@ -76,3 +76,9 @@ def test_dense_and_streamed_agree():
     objective = make_objective("cka", golden.X, target)
     value = objective.value(gs.Gaussian(1.0))
     assert value == pytest.approx(tb.cka(golden.K, golden.y), abs=1e-12)
+
+
+def test_what_does_not_fit_is_said_before_the_work():
+    check_dense("ridge_loo", 1000, memory=2**30)
+    with pytest.raises(MemoryError, match=r"100000 x 100000.*'ridge_loo'.*fewer samples"):
+        check_dense("ridge_loo", 100_000, memory=2**30)

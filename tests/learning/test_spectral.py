@@ -149,6 +149,8 @@ def test_twenty_thousand_samples_without_the_matrix(rng):
         ({"threshold": "best"}, "threshold"),
         ({"method": "qr"}, "auto, eigen, cholesky"),
         ({"n_components": 0}, "n_components"),
+        ({"n_components": 2.5}, "n_components"),
+        ({"max_rank": "a"}, "max_rank"),
         ({"max_rank": 0}, "max_rank"),
         ({"validation_fraction": 0.0}, "validation_fraction"),
     ],
@@ -199,3 +201,9 @@ def test_iterations_are_what_was_done(rng):
     assert few.n_iter_ == products.count(1.0) > 4  # one tile per product
     factor = SpectralAligner(KERNEL, method="cholesky", threshold=0.1).fit(X, y)
     assert factor.n_iter_ == len(factor.kernel_.map.samples)
+
+
+def test_the_callback_hears_of_a_dense_solution():
+    rows = []
+    SpectralAligner(KERNEL, callback=rows.append).fit(golden.X, golden.y)
+    assert rows == [{"done": 1.0, "total": 1.0}]

@@ -64,6 +64,9 @@ def test_values_are_centred_on_the_training_mean(problem):
     [
         ({"rule": "best"}, "exact, diagonal"),
         ({"threshold": 1.0}, "threshold"),
+        ({"threshold": "auto"}, "a number"),
+        ({"n_components": 0}, "n_components >= 1"),
+        ({"K": np.zeros((12, 12))}, "positive eigenvalue"),
         ({"train": [0, 0, 1]}, "different row numbers"),
         ({"train": [0, 12]}, "between 0 and 11"),
         ({"train": [0.5, 1.5]}, "row numbers"),
@@ -74,3 +77,10 @@ def test_bad_input(options, message):
     arguments = {"K": golden.K, "y": golden.y, "train": [0, 1, 2, 3], **options}
     with pytest.raises(ValueError, match=message):
         transductive_alignment(**arguments)
+
+
+def test_a_gram_is_a_matrix(problem):
+    K, y, train = problem
+    G = gs.Gram(gs.Precomputed(), K)
+    expected = transductive_alignment(K, y, train)
+    np.testing.assert_allclose(transductive_alignment(G, y, train), expected, atol=1e-9)

@@ -356,7 +356,12 @@ def test_bad_options(options, message, parity):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "name"), [(lambda a, b: a @ b.T, "FromCallable"), (gs.Spectrum(2), "Spectrum")]
+    ("kernel", "name"),
+    [
+        (lambda a, b: a @ b.T, "FromCallable"),
+        (gs.Spectrum(2), "Spectrum"),
+        (gs.Precomputed(), "Precomputed"),
+    ],
 )
 def test_kernels_without_a_gradient_are_named(kernel, name, parity):
     with pytest.raises(NotDifferentiable, match=name):

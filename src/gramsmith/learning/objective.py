@@ -6,6 +6,7 @@ leave-one-out error, Fisher criterion) are others. Learners see only this interf
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]
+
+MATRICES = 3  # that a criterion holds at once: K, its decomposition, the derivative
 
 
 class Objective(Protocol):
@@ -106,6 +109,9 @@ class DenseObjective:
     X: Any
     n_jobs: int | None = None
 
+    def __post_init__(self) -> None:
+        check_dense(self.name, self.X.shape[0] if hasattr(self.X, "shape") else len(self.X))
+
     def _matrix(self, kernel: Kernel) -> Array:
         return Gram(kernel, self.X, n_jobs=self.n_jobs, dtype=np.float64).toarray()
 
@@ -120,6 +126,30 @@ class DenseObjective:
         if dK is None or not np.isfinite(value):
             return value, {}
         return value, contract(kernel, self.X, dK, K)
+
+
+def check_dense(name: str, n: int, memory: float | None = None) -> None:
+    """Raise a MemoryError if a criterion cannot hold its n x n matrices.
+
+    Parameters
+    ----------
+    name : str
+        Of the criterion.
+    n : int
+        The number of samples.
+    memory : float, optional
+        In bytes; default that of the machine, where it tells.
+    """
+    if memory is None:
+        known = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else np.inf
+    need = MATRICES * 8.0 * n * n
+    if need > memory:
+        raise MemoryError(
+            f"Expected memory for {MATRICES} dense matrices of {n} x {n} numbers "
+            f"({need / 2**30:.3g} GiB), which {name!r} needs, got {memory / 2**30:.3g} GiB. Learn "
+            'from fewer samples, or use a measure such as "cka", which is summed tile by tile.'
+        )
 
 
 def contract(kernel: Kernel, X: Any, dK: Array, K: Array | None = None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from gramsmith.learning.held_out import check_fraction, hold_out, take_rows
 from gramsmith.learning.objective import Array
 from gramsmith.learning.progress import Callback, sweep_progress
 from gramsmith.learning.spectral_map import SpectralMap
-from gramsmith.learning.start import signs
+from gramsmith.learning.start import is_whole, signs
 from gramsmith.learning.weights import default_kernel, weigh
 from gramsmith.solvers import pivoted_cholesky
 from gramsmith.targets import Target, check_weights, make_target
@@ -68,7 +68,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     random_state : int, RandomState or None, default=None
         Seeds the held-out split.
     callback : callable, optional
-        Called during sweeps with a dict of "done" and "total" tiles, or columns of the factor.
+        Called during sweeps with a dict of "done" and "total" tiles, or columns of the factor, and
+        at the end where all eigenvectors are computed at once.
     verbose : int, default=0
         Print the progress.
 
@@ -216,8 +217,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
         for name in ("n_components", "max_rank"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"Expected {name} >= 1, got {value!r}. Use a positive number.")
+            if value is not None and not (is_whole(value) and value >= 1):
+                raise ValueError(f"Expected {name} >= 1, got {value!r}. Use a whole number.")
         check_fraction(self.validation_fraction)
 
     def _choose(self, kernel: Kernel, X: Any, target: Target) -> float:
@@ -251,6 +252,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         dense = self.method == "eigen" or (self.method == "auto" and gram.n <= DENSE)
         if dense:
             values, V, self.n_iter_ = _eigenvectors(gram, self.n_components, target.w)
+            if tell is not None and self.n_iter_ == 1:  # no product has told of itself
+                tell(1, 1)
             keep = values > max(threshold, 1e-13) * values[0]
             values, V = values[keep], V[:, keep]
             alphas = _weights(V, target)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
+from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
 from gramsmith.learning.objective import Array
+from gramsmith.learning.start import is_whole
 from gramsmith.solvers import solve_nonnegative
 from gramsmith.targets import make_target
 
@@ -38,7 +41,7 @@ def transductive_alignment(
 
     Parameters
     ----------
-    K : array of shape (n, n)
+    K : array of shape (n, n), or Gram
         Kernel matrix of training and test samples.
     y : array of shape (m,) or (n,)
         Labels or values of the training samples, or of all samples, of which only the training ones
@@ -79,8 +82,12 @@ def transductive_alignment(
     """
     if rule not in RULES:
         raise ValueError(f"Expected rule among {', '.join(RULES)}, got {rule!r}.")
-    if not 0.0 <= threshold < 1.0:
-        raise ValueError(f"Expected 0 <= threshold < 1, got {threshold!r}. Use 1e-9.")
+    if not _is_share(threshold):
+        raise ValueError(f"Expected a number 0 <= threshold < 1, got {threshold!r}. Use 1e-9.")
+    if n_components is not None and not (is_whole(n_components) and n_components >= 1):
+        raise ValueError(f"Expected n_components >= 1, got {n_components!r}. Use a whole number.")
+    if isinstance(K, Gram):
+        K = K.toarray()
     K = check_kernel_matrix(K, psd="ignore")
     n = len(K)
     rows = _rows(train, n)
@@ -92,6 +99,11 @@ def transductive_alignment(
     goal = make_target(labels[rows] if len(labels) == n else labels, target, task=task)
     values, V = eigh(K)
     values, V = values[::-1], V[:, ::-1]
+    if values[0] <= 0:
+        raise ValueError(
+            f"Expected a kernel matrix with a positive eigenvalue, got {values[0]:.3g} at most. "
+            "Use a positive definite kernel."
+        )
     keep = values > max(threshold, 1e-13) * values[0]
     if n_components is not None:
         keep &= np.arange(n) < n_components
@@ -115,6 +127,10 @@ def transductive_alignment(
             )
     G = (V * alpha) @ V.T
     return np.asarray(0.5 * (G + G.T))
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, Real) and 0.0 <= float(value) < 1.0
 
 
 def _rows(train: Any, n: int) -> Array:

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gramsmith.kernels import Composed, Gaussian, Kernel, LinearMap, as_kernel
+from gramsmith.kernels import Composed, Gaussian, Kernel, LinearMap, Precomputed, as_kernel
 from gramsmith.kernels.symbolic import refuse_symbols
 from gramsmith.learning.ascent import Ascent, check_search
 from gramsmith.learning.criterion import check_measure, make_objective
@@ -231,15 +231,17 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         X, y, w = weigh(X, y, sample_weight)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         base = Gaussian.from_gamma(1.0) if self.kernel is None else clone(as_kernel(self.kernel, X))
-        if not base.differentiable or not base.requires_vector_input:
+        vectors = base.requires_vector_input and not isinstance(base, Precomputed)
+        if not (vectors and base.differentiable):
             raise base._no_derivative()
         S = make_start(X, self.structure, q, self.init, own_scale(base), rng, w)
         kernel = make_map(base, S, sp.issparse(X))
         kernel.check_parameters()
         split = self._split(target, rng)
         search = self._search(kernel, X, target, split, rng, deviations(X, w))
-        if self.init is None and not (knows_its_width(base) and self._is_alignment()):
-            S = search.widened(S, always=self._is_alignment())
+        aligns = self.measure in ALIGNMENTS
+        if self.init is None and not (aligns and knows_its_width(base)):
+            S = search.widened(S, always=aligns)
         found, S = search.climb(S, self._watch(search, split), direct=self.init is not None)
         self._set(X, w, base, S, found)
         self._report(found, X, search)
@@ -349,9 +351,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         measure = self.measure if self.measure in MEASURES else "cka"
         held = None if split is None else search.held_out(split[1], measure)
         return Watch("TransformLearner", held, self.patience, self.verbose, self.callback)
-
-    def _is_alignment(self) -> bool:
-        return self.measure in ALIGNMENTS
 
     def _set(self, X: Any, w: Array | None, base: Kernel, S: Array, found: Ascent) -> None:
         self.kernel_ = Composed(base, LinearMap(S))
