@@ -150,3 +150,18 @@ def test_a_wide_start_does_not_jump_to_the_identity(seed):
 def test_searches_need_iterations_and_a_tolerance(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         KernelLearner(**options).fit(golden.X, golden.y)
+
+
+@pytest.mark.parametrize("measure", ["cka", "marginal_likelihood", "radius_margin"])
+def test_a_function_beside_does_not_stop_the_parameters(measure, rng):
+    """The derivative by the Gaussian's width is there, whatever the function does to the rows."""
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
+    kernel = gs.Gaussian(1.5) + gs.RankOne(lambda X: np.sin(X[:, 0]))
+    learner = gs.KernelLearner(kernel, measure=measure, max_iter=30).fit(X, y)
+    start = gs.KernelLearner(kernel, measure=measure, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first = start.fit(X, y).history_["score"][0]
+    assert learner.history_["score"][-1] > first
+    assert learner.kernel_.k1.length_scale != 1.5

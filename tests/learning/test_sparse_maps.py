@@ -9,8 +9,8 @@ import scipy.sparse as sp
 import gramsmith as gs
 from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, LinearMap
-from gramsmith.learning import TransformLearner, sparse_maps, start
-from gramsmith.learning.sparse_maps import make_map, pair_products
+from gramsmith.learning import TransformLearner, start
+from gramsmith.learning.sparse_maps import make_map
 from gramsmith.measures import MEASURES
 from gramsmith.targets import make_target
 
@@ -59,15 +59,6 @@ def test_derivatives_are_those_of_dense_rows(kernel, measure, diagonal, problem,
         sparse.parameters["map__S"], dense.parameters["map__S"], atol=1e-9 * size
     )
     assert sparse.inputs is None
-
-
-def test_products_in_blocks_of_features(rng, monkeypatch):
-    A, B = (sp.random_array((20, 50), density=0.1, rng=rng).tocsr() for _ in range(2))
-    V = rng.normal(size=(20, 20))
-    expected = np.diag(A.toarray().T @ V @ B.toarray())
-    np.testing.assert_allclose(pair_products(A, B, V), expected, atol=1e-12)
-    monkeypatch.setattr(sparse_maps, "ENTRIES", 60)
-    np.testing.assert_allclose(pair_products(A, B, V), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", [None, gs.Matern(nu=2.5), "linear"], ids=repr)

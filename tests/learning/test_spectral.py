@@ -207,3 +207,18 @@ def test_the_callback_hears_of_a_dense_solution():
     rows = []
     SpectralAligner(KERNEL, callback=rows.append).fit(golden.X, golden.y)
     assert rows == [{"done": 1.0, "total": 1.0}]
+
+
+def test_an_interrupted_factor_is_kept(parity):
+    X, y = parity
+
+    def stop(info):
+        if info["done"] > 12:
+            raise KeyboardInterrupt
+
+    learner = SpectralAligner(KERNEL, method="cholesky", threshold=1e-6, callback=stop)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 12 columns"):
+        learner.fit(X, y)
+    assert learner.n_iter_ == 12
+    whole = SpectralAligner(KERNEL, method="cholesky", threshold=1e-6).fit(X, y)
+    assert 0.5 * whole.value_ < learner.value_ <= whole.value_

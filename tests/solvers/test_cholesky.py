@@ -77,3 +77,21 @@ def test_bad_input():
         pivoted_cholesky(lambda j: np.ones(2), [-1.0, 1.0])
     with pytest.raises(ValueError, match="max_rank"):
         pivoted_cholesky(lambda j: np.ones(2), [1.0, 1.0], max_rank=0)
+
+
+def test_interruption_keeps_the_columns_so_far(rng):
+    K = gram(rng)
+    seen = []
+
+    def column(j):
+        if len(seen) == 5:
+            raise KeyboardInterrupt
+        seen.append(j)
+        return K[:, j]
+
+    factor = pivoted_cholesky(column, K.diagonal(), tol=0.0)
+    assert factor.status == "interrupted"
+    np.testing.assert_array_equal(factor.pivots, seen)
+    np.testing.assert_allclose((factor.L @ factor.L.T)[:, seen], K[:, seen])
+    with pytest.raises(KeyboardInterrupt):
+        pivoted_cholesky(column, K.diagonal())

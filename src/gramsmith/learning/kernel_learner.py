@@ -168,7 +168,7 @@ class KernelLearner(BaseEstimator):
             )
         X, y, w = weigh(X, y, sample_weight)
         kernel = clone(default_kernel(self.kernel, X, w))
-        if not kernel.differentiable:
+        if not kernel.learnable:
             raise kernel._no_derivative()
         kernel.check_parameters()
         chart = make_chart(kernel, self.parameters, self.bounds)

@@ -167,7 +167,7 @@ def contract(kernel: Kernel, X: Any, dK: Array, K: Array | None = None) -> dict[
     X = kernel.check_input(X)
     frame = kernel.frame(X)
     E = kernel.embed(X, frame)
-    da, db, own = kernel.tile_vjp(E, E, dK, K)
+    da, db, own = kernel.parameter_vjp(E, E, dK, K)
     total = add_named({}, own)
     dE = add(da, db)
     if dE is not None:

@@ -16,8 +16,7 @@ from gramsmith.kernels.base import Array, Gradient
 from gramsmith.kernels.embedding import Embedding, prefixed
 from gramsmith.kernels.geometry import InnerProduct, SquaredEuclidean
 from gramsmith.kernels.pairwise import PairKernel
-
-ENTRIES = 1 << 20  # of the dense products formed at once
+from gramsmith.kernels.sparse_products import feature_products
 
 
 class SparseProjection(LinearMap):
@@ -46,7 +45,7 @@ class SparseWeighing(Composed):
         else:
             V, own = self.kernel.weigh(a, b, W, K)
         za, zb = self.kernel.geometry.points(a), self.kernel.geometry.points(b)
-        product = pair_products(za, zb, V)
+        product = feature_products(za, zb, V)
         if isinstance(self.kernel.geometry, SquaredEuclidean):
             product = _squares(za, V.sum(axis=1)) + _squares(zb, V.sum(axis=0)) - 2.0 * product
         return None, None, {**prefixed("kernel", own), "map__S": self._by_weight(product)}
@@ -67,25 +66,6 @@ class SparseWeighing(Composed):
     def _by_weight(self, product: Array) -> Array:
         S = np.asarray(self.map.S, dtype=np.float64)
         return np.divide(2.0 * product, S, out=np.zeros(len(S)), where=S != 0)
-
-
-def pair_products(A: Any, B: Any, V: Array) -> Array:
-    """Return Σ_ij V_ij a_ik b_jk for every feature k, the diagonal of A'VB, shape (p,).
-
-    Parameters
-    ----------
-    A : CSR array of shape (m, p)
-    B : CSR array of shape (n, p)
-    V : array of shape (m, n)
-    """
-    At, Bt = sp.csr_array(A.T), sp.csr_array(B.T)
-    both = np.flatnonzero((np.diff(At.indptr) > 0) & (np.diff(Bt.indptr) > 0))
-    total = np.zeros(At.shape[0])
-    step = max(1, ENTRIES // max(V.shape[0], 1))
-    for start in range(0, len(both), step):
-        rows = both[start : start + step]
-        total[rows] = At[rows].multiply(Bt[rows] @ V.T).sum(axis=1)
-    return total
 
 
 def _squares(Z: Any, v: Array) -> Array:

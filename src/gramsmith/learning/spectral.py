@@ -237,7 +237,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         scores = []
         for threshold in THRESHOLDS:
             U = Psi[:, values > threshold * values[0]]
-            scores.append(_feature_alignment(U, target.take(held)))
+            scores.append(feature_alignment(U, target.take(held)))
         self.held_out_ = np.array(scores)
         return THRESHOLDS[int(np.argmax(scores))]
 
@@ -276,7 +276,14 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         )
         self.n_iter_ = factor.rank
         left = float(target.w @ factor.residual) / float(target.w @ gram.diagonal())
-        if not factor.converged and left > max(threshold, 1e-3):
+        if factor.status == "interrupted":
+            warnings.warn(
+                f"SpectralAligner: interrupted after {factor.rank} columns, {left:.2g} of the "
+                "kernel's trace left; the directions they span are kept. Fit again for more.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif not factor.converged and left > max(threshold, 1e-3):
             warnings.warn(
                 f"SpectralAligner: {left:.2g} of the kernel's trace is beyond the first "
                 f"{factor.rank} columns. Raise max_rank, or use a wider kernel.",
@@ -353,7 +360,7 @@ def _spectral_alignment(alphas: Array, target: Target) -> float:
     return float(np.linalg.norm(alphas) / target.norm(target.M))
 
 
-def _feature_alignment(U: Array, target: Target) -> float:
+def feature_alignment(U: Array, target: Target) -> float:
     """Return the alignment of UU' with the target."""
     size = float(np.linalg.norm((target.w[:, None] * U).T @ U))
     B = U.T @ target.wV

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
+from gramsmith.learning.held_out import check_fraction, hold_out
 from gramsmith.learning.objective import Array
+from gramsmith.learning.spectral import THRESHOLDS, feature_alignment
 from gramsmith.learning.start import is_whole
 from gramsmith.solvers import solve_nonnegative
-from gramsmith.targets import make_target
+from gramsmith.targets import Target, make_target
 
 RULES = ("exact", "diagonal")
 
@@ -26,10 +29,12 @@ def transductive_alignment(
     train: Any,
     rule: str = "exact",
     *,
-    threshold: float = 1e-9,
+    threshold: float | str = 1e-9,
     n_components: int | None = None,
     target: str = "auto",
     task: str = "auto",
+    validation_fraction: float = 0.2,
+    random_state: Any = None,
 ) -> Array:
     r"""Return the kernel matrix of all samples whose eigen-directions align with known labels.
 
@@ -50,14 +55,19 @@ def transductive_alignment(
         The training samples.
     rule : {"exact", "diagonal"}, default="exact"
         How the weights are found.
-    threshold : float, default=1e-9
-        Eigenvalues below this share of the largest are left out.
+    threshold : float or "auto", default=1e-9
+        Eigenvalues below this share of the largest are left out; "auto" takes the share with the
+        best alignment on training samples whose labels are held out.
     n_components : int, optional
         Largest number of directions.
     target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
         What similarity should look like, see `gramsmith.targets.make_target`.
     task : {"auto", "classification", "regression"}, default="auto"
         Whole numbers are classes unless this says otherwise.
+    validation_fraction : float, default=0.2
+        Of the training samples to hold out for "auto".
+    random_state : int, RandomState or None, default=None
+        Draws these.
 
     Returns
     -------
@@ -82,8 +92,11 @@ def transductive_alignment(
     """
     if rule not in RULES:
         raise ValueError(f"Expected rule among {', '.join(RULES)}, got {rule!r}.")
-    if not _is_share(threshold):
-        raise ValueError(f"Expected a number 0 <= threshold < 1, got {threshold!r}. Use 1e-9.")
+    if threshold != "auto" and not _is_share(threshold):
+        raise ValueError(
+            f'Expected a number 0 <= threshold < 1 or "auto", got {threshold!r}. Use 1e-9.'
+        )
+    check_fraction(validation_fraction)
     if n_components is not None and not (is_whole(n_components) and n_components >= 1):
         raise ValueError(f"Expected n_components >= 1, got {n_components!r}. Use a whole number.")
     if isinstance(K, Gram):
@@ -104,29 +117,48 @@ def transductive_alignment(
             f"Expected a kernel matrix with a positive eigenvalue, got {values[0]:.3g} at most. "
             "Use a positive definite kernel."
         )
-    keep = values > max(threshold, 1e-13) * values[0]
     if n_components is not None:
-        keep &= np.arange(n) < n_components
-    V = V[:, keep]
-    R = V[rows]
+        values, V = values[:n_components], V[:, :n_components]
+    if threshold == "auto":
+        split = hold_out(goal, validation_fraction, check_random_state(random_state))
+        share = 1e-9 if split is None else _choose(values, V[rows], goal, split, rule)
+    else:
+        share = float(threshold)
+    V = V[:, values > max(share, 1e-13) * values[0]]
+    alpha = _align(V[rows], goal, rule)
+    G = (V * alpha) @ V.T
+    return np.asarray(0.5 * (G + G.T))
+
+
+def _choose(values: Array, R: Array, goal: Target, split: tuple[Array, Array], rule: str) -> float:
+    """Return the share of the largest eigenvalue with the best alignment on held-out rows of R."""
+    learn, held = split
+    part, rest = goal.take(learn), goal.take(held)
+    scores = []
+    for threshold in THRESHOLDS:
+        kept = R[:, values > threshold * values[0]]
+        alpha = _align(kept[learn], part, rule)
+        scores.append(feature_alignment(kept[held] * np.sqrt(alpha), rest))
+    return THRESHOLDS[int(np.argmax(scores))]
+
+
+def _align(R: Array, goal: Target, rule: str) -> Array:
+    """Return the weights of directions, given by their training rows."""
     B = goal.V.T @ R
     a = np.maximum(np.einsum("in,ij,jn->n", B, goal.M, B), 0.0)
     squares = (R.T @ R) ** 2
     if rule == "diagonal":
         own = squares.diagonal()
-        alpha = np.divide(a, own, out=np.zeros_like(a), where=own > 1e-14)
-    else:
-        solution = solve_nonnegative(squares, a, tol=1e-6)
-        alpha = solution.v
-        if not solution.converged:
-            warnings.warn(
-                f"transductive_alignment: expected convergence, got {solution.status!r}; use a "
-                "larger threshold or n_components.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-    G = (V * alpha) @ V.T
-    return np.asarray(0.5 * (G + G.T))
+        return np.asarray(np.divide(a, own, out=np.zeros_like(a), where=own > 1e-14))
+    solution = solve_nonnegative(squares, a, tol=1e-6)
+    if not solution.converged:
+        warnings.warn(
+            f"transductive_alignment: expected convergence, got {solution.status!r}; use a "
+            "larger threshold or n_components.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return np.asarray(solution.v)
 
 
 def _is_share(value: Any) -> bool:

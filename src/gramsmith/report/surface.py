@@ -12,12 +12,12 @@ def plot_surface(surface: Any, ax: Any = None, *, mark: tuple[float, float] | No
 
     Parameters
     ----------
-    surface : dict
-        `surface_` of a fitted `TwoGaussianLearner`: "u", "sigma" and "value".
+    surface : TwoGaussianLearner or dict
+        A fitted learner, whose optimum is marked, or its `surface_`: "u", "sigma" and "value".
     ax : matplotlib axes, optional
         Default: new ones.
     mark : (float, float), optional
-        A point (sigma, u) to mark, such as ``(learner.sigma2_, learner.u_)``.
+        A point (sigma, u) to mark instead.
 
     Returns
     -------
@@ -30,12 +30,15 @@ def plot_surface(surface: Any, ax: Any = None, *, mark: tuple[float, float] | No
     >>> from gramsmith.report import plot_surface
     >>> x = np.array([0.0, 3.0, 5.0, 40.0])[:, None]
     >>> learner = gs.TwoGaussianLearner(sigma1=1.0).fit(x, [-1, 1, 1, 1])
-    >>> ax = plot_surface(learner.surface_)
+    >>> ax = plot_surface(learner)
     >>> ax.get_xlabel()
     'sigma2'
     """
     import matplotlib.pyplot as plt
 
+    if hasattr(surface, "surface_"):
+        mark = (surface.sigma2_, surface.u_) if mark is None else mark
+        surface = surface.surface_
     if ax is None:
         _, ax = plt.subplots()
     sigma, u, value = (np.asarray(surface[name]) for name in ("sigma", "u", "value"))

@@ -23,7 +23,7 @@ class CholeskyFactor:
         The columns of K that were evaluated, in order; L[pivots] is lower triangular.
     residual : array of shape (n,)
         The diagonal of K - L L'.
-    status : {"converged", "max_rank"}
+    status : {"converged", "max_rank", "interrupted"}
     advice : str
     """
 
@@ -63,7 +63,8 @@ def pivoted_cholesky(
     Parameters
     ----------
     column : callable
-        ``column(j)`` returns column j of K, shape (n,). It is called once per pivot.
+        ``column(j)`` returns column j of K, shape (n,). It is called once per pivot. Where it is
+        interrupted, the factor so far is returned.
     diagonal : array of shape (n,)
         The diagonal of K.
     max_rank : int, optional
@@ -121,7 +122,13 @@ def pivoted_cholesky(
             wider[:, :k] = L
             L = wider
         root = np.sqrt(d[j])
-        fresh = np.asarray(column(j), dtype=np.float64).reshape(n)
+        try:
+            fresh = np.asarray(column(j), dtype=np.float64).reshape(n)
+        except KeyboardInterrupt:
+            if not pivots:
+                raise
+            status = "interrupted"  # the columns so far are a factor of their own
+            break
         L[:, k] = (fresh - L[:, :k] @ L[j, :k]) / root
         L[pivots, k] = 0.0
         L[j, k] = root
