@@ -1,4 +1,4 @@
-"""Run every benchmark of this folder except the comparison of selections, which takes long."""
+"""Run every benchmark of this folder except the comparisons of selections, which take long."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 import benchmarks
 
-LONG = {"selection"}
+LONG = {"others", "selection"}
 TOOLS = {"__main__", "measuring"}
 
 
