@@ -45,7 +45,7 @@ def credited(
             replace(
                 check,
                 squared=old.squared + float(gap.mean()) + DOUBT * error,
-                loss=_possible(loss, check.loss, judge),
+                loss=_possible(loss, check.loss),
                 rows=old.rows,
                 each=np.empty(0),
                 wrong=np.empty(0),
@@ -90,13 +90,14 @@ def discounted(
             own.tested[fresh],
             (own.threshold, other.threshold),
         )
-        loss = _possible(other.loss + gap + DOUBT * error, own.loss, judge)
+        least = 0.0 if judge.plain else own.loss
+        loss = _possible(other.loss + gap + DOUBT * error, least)
         result[i] = replace(own, loss=loss, error=max(own.error, error))
     return result
 
 
-def _possible(loss: float, own: float, judge: Judge) -> float:
-    """Return a loss that was pieced together: not below zero, nor better than on all samples."""
+def _possible(loss: float, least: float) -> float:
+    """Return a loss that was pieced together, but not a better one than can be."""
     if not np.isfinite(loss):
         return float("inf")  # a score that cannot be computed proves nothing
-    return max(loss, 0.0 if judge.plain else own)
+    return max(loss, least)
