@@ -63,3 +63,13 @@ def test_a_weight_near_the_limit(parity):
     found, _ = search.climb(np.ones(5), Watch("x"))
     assert not search.unbounded(found.theta)
     assert search.unbounded(np.full(5, 5e4))
+
+
+def test_the_identity_is_no_start(rng):
+    """A random projection tells little, and an alignment then likes the identity best."""
+    X = rng.normal(size=(200, 6))
+    y = X[:, 0] * X[:, 1] > 0
+    learner = gs.TransformLearner(
+        "laplacian", structure="low_rank", rank=2, early_stopping=False, random_state=0
+    ).fit(X, y)
+    assert learner.value_ > 0.2

@@ -89,20 +89,27 @@ class MapSearch:
         always : bool
             Whether to look for the best multiple, or only for one where the measure is finite.
         """
-        objective = self.whole or self.objective(self.draw(), self.measure)
-        merits = []
-        for factor in WIDTHS:
-            self.kernel.set_params(map__S=factor * S)
-            merit = objective.sign * objective.value(self.kernel)
-            merits.append(merit if np.isfinite(merit) else -np.inf)
-            if merit > -np.inf and not always:
-                break
-        if max(merits) > -np.inf:
-            return WIDTHS[int(np.argmax(merits))] * S
+        rows = self.draw() if self.batches else self.learn
+        # An alignment praises the identity where the start tells little; debiased, it does not.
+        for measure in ("cka_debiased", self.measure) if always else (self.measure,):
+            merits = self._merits(S, self.objective(rows, measure), always)
+            if max(merits) > -np.inf:
+                return WIDTHS[int(np.argmax(merits))] * S
         other = replace(
             self, measure="cka_debiased", max_iter=PREPARATION, l1=0.0, l2=0.0, spreading=0.0
         )
         return other.climb(S, Watch(""))[1]
+
+    def _merits(self, S: Array, objective: Objective, every: bool) -> list[float]:
+        """Return the oriented measure at multiples of S, or up to the first where it is finite."""
+        merits: list[float] = []
+        for factor in WIDTHS:
+            self.kernel.set_params(map__S=factor * S)
+            merit = float(objective.sign * objective.value(self.kernel))
+            merits.append(merit if np.isfinite(merit) else -np.inf)
+            if np.isfinite(merit) and not every:
+                break
+        return merits
 
     def climb(self, S: Array, watch: Watch, direct: bool = False) -> tuple[Ascent, Array]:
         """Return how the search from S went, and the map it found.
