@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramsmith as gs
 from gramsmith.kernels import KernelCenterer, KernelNormalizer
-from gramsmith.kernels.precomputed import asymmetry
+from gramsmith.kernels.precomputed import asymmetry, rests_on_matrix
 
 
 @pytest.fixture
@@ -163,3 +163,8 @@ def test_as_a_kernel(rng):
     assert_allclose(gs.Precomputed().diag(K), 1.0)
     assert gs.Precomputed()(K, eval_gradient=True)[1].shape == (20, 20, 0)
     assert_allclose(gs.Gram(gs.Precomputed() + gs.Precomputed(), K).toarray(), 2 * K)
+
+
+def test_what_rests_on_a_matrix():
+    assert rests_on_matrix(2.0 * (gs.Gaussian() + gs.Precomputed()))
+    assert not rests_on_matrix(2.0 * (gs.Gaussian() + gs.Linear()))

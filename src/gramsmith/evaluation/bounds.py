@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gramsmith.evaluation.value import check_ddof, measure_value, sums_of
-from gramsmith.evaluation.views import rests_on_matrix
 from gramsmith.gram import Gram, as_gram
+from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.measures import MEASURES
 from gramsmith.measures.base import Undefined
 from gramsmith.measures.separability import fsm as fsm_formula

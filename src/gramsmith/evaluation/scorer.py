@@ -9,10 +9,10 @@ from sklearn.base import is_regressor
 from sklearn.gaussian_process import kernels as gp
 
 from gramsmith.evaluation.value import measure_value
-from gramsmith.evaluation.views import rests_on_matrix
 from gramsmith.gram import Gram
 from gramsmith.kernels.adapt import as_kernel
 from gramsmith.kernels.base import Kernel
+from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.measures import Measure, get_measure
 
 

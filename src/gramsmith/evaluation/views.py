@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from gramsmith.kernels.adapt import as_kernel
 from gramsmith.kernels.base import Kernel
-from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
+from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix, rests_on_matrix
 
 Array = npt.NDArray[Any]
 
@@ -106,11 +106,6 @@ def make_view(kernel: Kernel, X: Any) -> View:
     if rests_on_matrix(kernel):
         return View(kernel.check_input(X), True)
     return View(X, False)
-
-
-def rests_on_matrix(kernel: Kernel) -> bool:
-    """Return whether a kernel is made of precomputed values, as a multiple of them is."""
-    return isinstance(kernel, Precomputed) or any(map(rests_on_matrix, kernel.children().values()))
 
 
 def take_views(views: Sequence[View], order: Array | None) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 from gramsmith.kernels.base import Array, Gradient, Kernel, Pullback, bracketed
 from gramsmith.kernels.composed import Composed
 from gramsmith.kernels.embedding import Embedding, add, add_named, prefixed
+from gramsmith.kernels.expression import Expression
 from gramsmith.kernels.functions import Power, Scaled
 from gramsmith.kernels.inner import Constant
 from gramsmith.kernels.maps import FunctionMap, SampleMap
@@ -63,7 +65,7 @@ def _as_term(value: Any) -> Kernel:
     )
 
 
-class Pair(Kernel):
+class Pair(Expression):
     """Two kernels evaluated on the same samples."""
 
     def __init__(self, k1: Kernel, k2: Kernel) -> None:
@@ -118,21 +120,16 @@ class Sum(Pair):
     def diagonal(self, a: Embedding) -> Array:
         return self.k1.diagonal(a[0]) + self.k2.diagonal(a[1])
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    def through(
+        self,
+        pullback: Callable[[Kernel], Pullback],
+        a: Embedding,
+        b: Embedding,
+        W: Array,
+        K: Array | None,
     ) -> tuple[Embedding, Embedding, Gradient]:
-        return self._parts(self.k1.tile_vjp, self.k2.tile_vjp, a, b, W)
-
-    def parameter_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return self._parts(self.k1.parameter_vjp, self.k2.parameter_vjp, a, b, W)
-
-    def _parts(
-        self, vjp1: Pullback, vjp2: Pullback, a: Embedding, b: Embedding, W: Array
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        da1, db1, own1 = vjp1(a[0], b[0], W)
-        da2, db2, own2 = vjp2(a[1], b[1], W)
+        da1, db1, own1 = pullback(self.k1)(a[0], b[0], W)
+        da2, db2, own2 = pullback(self.k2)(a[1], b[1], W)
         return (da1, da2), (db1, db2), {**prefixed("k1", own1), **prefixed("k2", own2)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
@@ -189,22 +186,17 @@ class Product(Pair):
     def diagonal(self, a: Embedding) -> Array:
         return self.k1.diagonal(a[0]) * self.k2.diagonal(a[1])
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return self._parts(self.k1.tile_vjp, self.k2.tile_vjp, a, b, W)
-
-    def parameter_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return self._parts(self.k1.parameter_vjp, self.k2.parameter_vjp, a, b, W)
-
-    def _parts(
-        self, vjp1: Pullback, vjp2: Pullback, a: Embedding, b: Embedding, W: Array
+    def through(
+        self,
+        pullback: Callable[[Kernel], Pullback],
+        a: Embedding,
+        b: Embedding,
+        W: Array,
+        K: Array | None,
     ) -> tuple[Embedding, Embedding, Gradient]:
         K1, K2 = self._factors(a, b)
-        da1, db1, own1 = vjp1(a[0], b[0], W * K2, K1)
-        da2, db2, own2 = vjp2(a[1], b[1], W * K1, K2)
+        da1, db1, own1 = pullback(self.k1)(a[0], b[0], W * K2, K1)
+        da2, db2, own2 = pullback(self.k2)(a[1], b[1], W * K1, K2)
         return (da1, da2), (db1, db2), {**prefixed("k1", own1), **prefixed("k2", own2)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from gramsmith.kernels.base import Array, Gradient, Kernel, Pullback, bracketed
 from gramsmith.kernels.embedding import Embedding, prefixed
+from gramsmith.kernels.expression import Expression
 
 
-class FunctionOf(Kernel):
+class FunctionOf(Expression):
     """A scalar function of another kernel, entry by entry: `value`, `slope`, `partials`."""
 
     kernel: Kernel
@@ -48,21 +49,16 @@ class FunctionOf(Kernel):
         axes = tuple(range(-t.ndim, 0))
         return {name: np.sum(W * part, axis=axes) for name, part in self.partials(t).items()}
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return self._through(self.kernel.tile_vjp, a, b, W)
-
-    def parameter_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return self._through(self.kernel.parameter_vjp, a, b, W)
-
-    def _through(
-        self, vjp: Pullback, a: Embedding, b: Embedding, W: Array
+    def through(
+        self,
+        pullback: Callable[[Kernel], Pullback],
+        a: Embedding,
+        b: Embedding,
+        W: Array,
+        K: Array | None,
     ) -> tuple[Embedding, Embedding, Gradient]:
         t = self.kernel.tile(a, b)
-        da, db, inner = vjp(a, b, W * self.slope(t), t)
+        da, db, inner = pullback(self.kernel)(a, b, W * self.slope(t), t)
         return da, db, {**self._own(W, t), **prefixed("kernel", inner)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
@@ -275,16 +271,15 @@ class Fixed(FunctionOf):
     def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
         return self.kernel.tile_into(a, b, out)
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+    def through(
+        self,
+        pullback: Callable[[Kernel], Pullback],
+        a: Embedding,
+        b: Embedding,
+        W: Array,
+        K: Array | None,
     ) -> tuple[Embedding, Embedding, Gradient]:
-        da, db, own = self.kernel.tile_vjp(a, b, W, K)
-        return da, db, self._loose(own)
-
-    def parameter_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        da, db, own = self.kernel.parameter_vjp(a, b, W, K)
+        da, db, own = pullback(self.kernel)(a, b, W, K)
         return da, db, self._loose(own)
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:

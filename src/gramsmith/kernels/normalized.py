@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gramsmith.kernels.base import Array, Gradient, Kernel, Pullback
 from gramsmith.kernels.embedding import Embedding, add, add_named
+from gramsmith.kernels.expression import Expression
 from gramsmith.kernels.geometry import CANCELLATION
 from gramsmith.kernels.radial import REACH
 
 LOST = 1e-4  # error of an exponent beyond which its Gaussian is not worth having
 
 
-class DiagonalKernel(Kernel):
+class DiagonalKernel(Expression):
     """A function of k(x, z) and of numbers made from k(x, x) and k(z, z).
 
     The embedding is (that of the inner kernel, one number c per sample). Subclasses give
@@ -90,22 +92,17 @@ class Normalized(DiagonalKernel):
     def diagonal(self, a: Embedding) -> Array:
         return (np.asarray(a[1]) > 0).astype(np.float64)
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return self._through(self.kernel.tile_vjp, a, b, W)
-
-    def parameter_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return self._through(self.kernel.parameter_vjp, a, b, W)
-
-    def _through(
-        self, vjp: Pullback, a: Embedding, b: Embedding, W: Array
+    def through(
+        self,
+        pullback: Callable[[Kernel], Pullback],
+        a: Embedding,
+        b: Embedding,
+        W: Array,
+        K: Array | None,
     ) -> tuple[Embedding, Embedding, Gradient]:
         inner = self._inner(a, b)
         WK = W * inner
-        da, db, own = vjp(a[0], b[0], W * a[1][:, None] * b[1], inner)
+        da, db, own = pullback(self.kernel)(a[0], b[0], W * a[1][:, None] * b[1], inner)
         prefixed = {f"kernel__{name}": value for name, value in own.items()}
         return (da, WK @ b[1]), (db, WK.T @ a[1]), prefixed
 
@@ -216,24 +213,19 @@ class GaussianOf(DiagonalKernel):
     def diagonal(self, a: Embedding) -> Array:
         return np.ones(len(a[1]))
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return self._through(self.kernel.tile_vjp, a, b, W)
-
-    def parameter_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return self._through(self.kernel.parameter_vjp, a, b, W)
-
-    def _through(
-        self, vjp: Pullback, a: Embedding, b: Embedding, W: Array
+    def through(
+        self,
+        pullback: Callable[[Kernel], Pullback],
+        a: Embedding,
+        b: Embedding,
+        W: Array,
+        K: Array | None,
     ) -> tuple[Embedding, Embedding, Gradient]:
         s = self._exponent(a, b)
         V = W * np.exp(s)
         own: Gradient = {"length_scale": -2.0 * float(np.vdot(V, s)) / self.length_scale}
         V *= 1.0 / float(self.length_scale) ** 2
-        da, db, inner = vjp(a[0], b[0], V)
+        da, db, inner = pullback(self.kernel)(a[0], b[0], V)
         own.update({f"kernel__{name}": value for name, value in inner.items()})
         return (da, -0.5 * V.sum(axis=1)), (db, -0.5 * V.sum(axis=0)), own
 

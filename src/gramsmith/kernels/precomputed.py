@@ -77,6 +77,11 @@ class Precomputed(Kernel):
         return np.asarray(np.diagonal(self.check_input(X)), dtype=np.float64)
 
 
+def rests_on_matrix(kernel: Kernel) -> bool:
+    """Return whether a kernel is made of precomputed values, as a multiple of them is."""
+    return isinstance(kernel, Precomputed) or any(map(rests_on_matrix, kernel.children().values()))
+
+
 def check_kernel_matrix(K: Any, *, symmetric: str = "raise", psd: str = "warn") -> Array:
     """Return K as a float array after checking that it can be a kernel matrix.
 

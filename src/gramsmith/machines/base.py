@@ -21,9 +21,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian, Kernel, Precomputed, as_kernel, check_kernel_matrix
+from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.learning.weights import default_kernel
 from gramsmith.machines.class_weight import apply_class_weight
-from gramsmith.machines.samples import as_samples, as_stored, contains, is_function, is_symbolic
+from gramsmith.machines.samples import as_samples, as_stored, is_function, is_symbolic
 from gramsmith.machines.training import Training as Training
 from gramsmith.targets import check_weights
 
@@ -137,7 +138,7 @@ class KernelMachine(BaseEstimator):
         """Set `kernel_`, a copy that no one else holds."""
         kernel = clone(default_kernel(self.kernel, X, w))
         kernel.check_parameters()
-        if not self._is_pairwise() and contains(kernel, Precomputed):
+        if not self._is_pairwise() and rests_on_matrix(kernel):
             raise ValueError(
                 f"{type(self).__name__}: expected a Gram matrix as it is, got the expression "
                 f"{kernel} of one, whose parts cannot be told apart in new samples. "

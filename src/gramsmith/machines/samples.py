@@ -8,14 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramsmith.kernels import Kernel
-
 Array = npt.NDArray[Any]
-
-
-def contains(kernel: Kernel, kind: type[Kernel]) -> bool:
-    """Return whether a kernel, or a part of it, is of a kind."""
-    return isinstance(kernel, kind) or any(contains(k, kind) for k in kernel.children().values())
 
 
 def is_function(kernel: Any) -> bool:

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
 from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
-from gramsmith.machines.samples import contains
+from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.selection.encoding import TableEncoder
 from gramsmith.selection.judge import Judge
 from gramsmith.targets import _as_labels, check_weights
@@ -123,7 +123,7 @@ def all_precomputed(kernels: Any) -> bool:
     for kernel in named:
         kernel = kernel[0] if isinstance(kernel, tuple) and kernel else kernel
         if isinstance(kernel, Kernel) and not isinstance(kernel, Precomputed):
-            if contains(kernel, Precomputed):
+            if rests_on_matrix(kernel):
                 raise ValueError(
                     f"Expected kernels of samples or matrices, got the expression {kernel} of a "
                     "matrix. Compute it, and pass the result as one of the kernels."

@@ -19,6 +19,7 @@ from sklearn.model_selection import (
 )
 from sklearn.utils.class_weight import compute_sample_weight
 
+from gramsmith.evaluation.result import jackknife
 from gramsmith.selection.scoring import Score
 
 Array = npt.NDArray[Any]
@@ -178,9 +179,8 @@ class Judge:
         block[np.argsort(self.y[rows], kind="stable")] = np.arange(len(rows)) % BLOCKS
         found = np.array([value(np.flatnonzero(block != b)) for b in range(min(BLOCKS, len(rows)))])
         found = found[np.isfinite(found)]  # a score may be undefined without some samples
-        if len(found) < 2:
-            return float("inf")
-        return float(np.sqrt((len(found) - 1.0) * found.var()))
+        error = jackknife(found)
+        return float("inf") if error is None else error
 
     def best_threshold(self, f: Array, rows: Array) -> float:
         """Return the threshold with the best score, from held-out decision values."""
