@@ -170,12 +170,6 @@ def test_no_grab_bags():
     assert not files, "a function lives beside the concept it serves"
 
 
-def test_files_are_short():
-    lengths = {name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
-    long = {path: lines for path, lines in lengths.items() if lines > 400}
-    assert not long, "past 400 lines a file is asking to be two"
-
-
 @pytest.mark.parametrize("public", gramsmith._PUBLIC)
 def test_public_name_is_importable(public):
     home = import_module(gramsmith._PUBLIC[public])

@@ -1,0 +1,212 @@
+"""Write one model file per storable class, with inputs and answers, for tests of later versions.
+
+Run once per release, with the code of that release: ``python tests/models/write_models.py 0.1``.
+The files are then never written again: every later version must load them and answer the same.
+"""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+import gramsmith as gs
+
+HERE = Path(__file__).parent
+METHODS = ("predict", "decision_function", "predict_proba", "transform")
+
+
+def make_inputs():
+    """Return training and new samples of every kind, and three targets."""
+    rng = np.random.default_rng(7)
+    vectors = rng.normal(size=(24, 3)) + 1.5 * np.eye(3)[np.arange(24) % 3]
+    bases = list("ACGT")
+    strings = ["".join(rng.choice(bases, size=6)) + ("ACAC", "GGTT")[i % 2] for i in range(24)]
+    return {
+        "vectors": vectors,
+        "strings": np.array(strings),
+        "two": np.array(["no", "yes"])[(vectors[:, 0] > vectors[:, 1]).astype(int)],
+        "three": np.arange(24) % 3,
+        "values": vectors[:, 0] + np.sin(vectors[:, 1]) + 0.1 * rng.normal(size=24),
+    }
+
+
+def make_table(data):
+    """Return a table of numbers and categories."""
+    colours = np.array(["red", "green", "blue"])[np.arange(24) % 3]
+    return {
+        "height": data["vectors"][:, 0].tolist(),
+        "width": data["vectors"][:, 1].tolist(),
+        "colour": colours.tolist(),
+    }
+
+
+def machines(data):
+    """Yield (name, fitted model, kind of input)."""
+    X, two, three, values = (data[k] for k in ("vectors", "two", "three", "values"))
+    strings = data["strings"].tolist()
+    K = gs.Gaussian(2.0)(X)
+    classifiers = (
+        gs.ParzenClassifier,
+        gs.CentroidClassifier,
+        gs.KernelFisherDiscriminant,
+        gs.KernelPerceptron,
+        gs.KernelRidgeClassifier,
+        gs.KernelLogisticRegression,
+        gs.ImportVectorClassifier,
+        gs.RelevanceVectorClassifier,
+        gs.L2SVC,
+        gs.KernelSVC,
+    )
+    regressors = (gs.KernelRidgeRegressor, gs.RelevanceVectorRegressor, gs.KernelSVR)
+    for machine in classifiers:
+        yield machine.__name__, machine(gs.Gaussian(1.5) + gs.Linear()).fit(X, two), "vectors"
+        yield f"{machine.__name__}-three", machine().fit(X, three), "vectors"
+        yield f"{machine.__name__}-strings", machine(gs.Spectrum(2)).fit(strings, two), "strings"
+        yield f"{machine.__name__}-matrix", machine("precomputed").fit(K, two), "matrix"
+    for machine in regressors:
+        yield machine.__name__, machine(gs.Gaussian(1.5)).fit(X, values), "vectors"
+    landmarks = gs.KernelRidgeRegressor(solver="nystroem", n_landmarks=6, random_state=0)
+    yield "KernelRidgeRegressor-landmarks", landmarks.fit(X, values), "vectors"
+    outputs = gs.KernelRidgeRegressor(alpha=0.1).fit(X, np.column_stack([values, X[:, 2]]))
+    yield "KernelRidgeRegressor-outputs", outputs, "vectors"
+    for loss in ("squared_hinge", "squared", "hinge"):
+        try:
+            fitted = gs.KernelLogisticRegression(gs.Gaussian(), loss=loss).fit(X, two)
+        except (TypeError, ValueError):  # a loss of another version
+            continue
+        yield f"KernelLogisticRegression-{loss}", fitted, "vectors"
+
+
+def learners(data):
+    """Yield (name, fitted model, kind of input)."""
+    X, two = data["vectors"], data["two"]
+    yield "TransformLearner", gs.TransformLearner(max_iter=5).fit(X, two), "vectors"
+    full = gs.TransformLearner(structure="full", early_stopping=False, max_iter=5)
+    yield "TransformLearner-full", full.fit(X, two), "vectors"
+    yield "KernelLearner", gs.KernelLearner(gs.Gaussian(np.ones(3)), max_iter=5).fit(X, two), "none"
+    yield "TwoGaussianLearner", gs.TwoGaussianLearner().fit(X, two), "none"
+    kernels = [("wide", gs.Gaussian(3.0)), ("narrow", gs.Gaussian(1.0)), ("linear", gs.Linear())]
+    yield "KernelCombination", gs.KernelCombination(kernels).fit(X, two), "none"
+    yield "SpectralAligner", gs.SpectralAligner(gs.Gaussian(2.0)).fit(X, two), "vectors"
+
+
+def pipelines(data):
+    """Yield (name, fitted model, kind of input): transformers, pipelines, selectors."""
+    X, two, values = data["vectors"], data["two"], data["values"]
+    strings = data["strings"].tolist()
+    K = gs.Gaussian(2.0)(X)
+    frame = pd.DataFrame(make_table(data))
+    scaled = make_pipeline(StandardScaler(), gs.KernelRidgeClassifier())
+    yield "Pipeline", scaled.fit(X, two), "vectors"
+    ranged = make_pipeline(MinMaxScaler(), gs.TransformLearner(max_iter=3), gs.ParzenClassifier())
+    yield "Pipeline-learned", ranged.fit(X, two), "vectors"
+    centred = make_pipeline(gs.KernelCenterer(), gs.KernelRidgeRegressor("precomputed"))
+    yield "Pipeline-matrix", centred.fit(K, values), "matrix"
+    yield "KernelNormalizer", gs.KernelNormalizer().fit(gs.Polynomial(2)(X)), "gram"
+    selector = gs.KernelSelector(random_state=0)
+    yield "KernelSelector", gs.KernelSelector(random_state=0).fit(X, two), "vectors"
+    yield "KernelSelector-values", selector.fit(X, values), "vectors"
+    yield "KernelSelector-strings", gs.KernelSelector(random_state=0).fit(strings, two), "strings"
+    yield "KernelSelector-table", gs.KernelSelector(random_state=0).fit(frame, two), "table"
+    views = gs.KernelSelector(kernels=[gs.Gaussian(2.0), gs.Linear()], random_state=0)
+    yield "KernelSelector-views", views.fit((X, X[:, :2]), two), "views"
+
+
+def kernels():
+    """Yield (name, kernel, kind of input)."""
+    S = np.array([[1.0, 0.3], [-0.4, 0.8], [0.2, -0.6]])
+    found = {
+        "Gaussian": gs.Gaussian(1.3),
+        "Gaussian-ard": gs.Gaussian([1.0, 2.0, 0.7]),
+        "Laplacian": gs.Laplacian(1.2, "l2"),
+        "Matern": gs.Matern(0.9, 1.5),
+        "RationalQuadratic": gs.RationalQuadratic(1.1, 0.7),
+        "Periodic": gs.Periodic(1.2, 12.0),
+        "Polynomial": gs.Polynomial(3, 0.5, 1.2),
+        "Sigmoid": gs.Sigmoid(0.3, 0.1),
+        "Bilinear": gs.Bilinear(np.diag([1.0, 2.0, 3.0])),
+        "AllSubsets": gs.AllSubsets(weights=[0.5, 1.0, 1.5]),
+        "Sum": gs.Gaussian() + 2.0 * gs.Linear() * gs.Constant(3.0),
+        "Power": (gs.Linear() + 1.0) ** 3,
+        "PolynomialOf": gs.PolynomialOf(gs.Gaussian(), [0.5, 1.0, 2.0]),
+        "Exp": gs.Exp(0.5 * gs.Gaussian()),
+        "GaussianOf": gs.GaussianOf(gs.Polynomial(2, 0.3), 1.5),
+        "Normalized": gs.Normalized(gs.Polynomial(2, 0.3)),
+        "Composed": gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(S),
+        "ByFeatureCount": gs.as_kernel("rbf"),
+        "Fixed": gs.as_kernel(RBF(2.0, "fixed") + RBF(0.5)),
+        "FromSklearn": gs.as_kernel(RBF(2.0) + WhiteKernel(0.1)),
+    }
+    for name, kernel in found.items():
+        yield f"kernel-{name}", kernel, "vectors"
+    yield "kernel-Chi2", gs.Chi2(0.6), "counts"
+    yield "kernel-Tanimoto", gs.Tanimoto(), "counts"
+    yield "kernel-AdditiveChi2", gs.as_kernel("additive_chi2"), "counts"
+    yield "kernel-Precomputed", gs.Precomputed() + gs.Precomputed(), "gram"
+    for kernel in (
+        gs.Spectrum(2),
+        gs.AllSubstrings(max_length=4, decay=0.5),
+        gs.Subsequence(2, 0.5),
+        gs.Mismatch(3, 1, alphabet="ACGT"),
+        gs.WeightedDegree(3, shift=1),
+    ):
+        yield f"kernel-{type(kernel).__name__}", kernel, "strings"
+
+
+def new_samples(kind, inputs, table):
+    """Return samples to answer for: rows in another order, so that nothing rests on identity."""
+    rows = np.arange(24)[::-3]
+    X = inputs["vectors"]
+    if kind == "strings":
+        return inputs["strings"][rows].tolist()
+    if kind == "matrix":
+        return gs.Gaussian(2.0)(X[rows] + 0.1, X)
+    if kind == "gram":
+        return gs.Polynomial(2)(X)
+    if kind == "counts":
+        return np.floor(np.abs(3.0 * X[rows]))
+    if kind == "table":
+        return pd.DataFrame(table).iloc[rows]
+    if kind == "views":
+        return X[rows] + 0.1, X[rows, :2] + 0.1
+    return X[rows] + 0.1
+
+
+def answers(model, kind, inputs, table):
+    """Return what a model says of the new samples, by method."""
+    new = new_samples(kind, inputs, table)
+    if not hasattr(model, "fit"):
+        return {"kernel": model(new)}
+    methods = [] if kind == "none" else [m for m in METHODS if hasattr(model, m)]
+    found = {method: getattr(model, method)(new) for method in methods}
+    kernel = getattr(model, "kernel_", None)
+    if kernel is not None and kind == "none":
+        found["kernel"] = kernel(new)
+    return {name: np.asarray(value) for name, value in found.items()}
+
+
+def main(version):
+    """Write everything for one version."""
+    folder = HERE / version
+    folder.mkdir()
+    inputs = make_inputs()
+    table = make_table(inputs)
+    np.savez_compressed(folder / "inputs.npz", **inputs)
+    (folder / "table.json").write_text(json.dumps(table))
+    kinds = {}
+    warnings.simplefilter("ignore")
+    for name, model, kind in (*machines(inputs), *learners(inputs), *pipelines(inputs), *kernels()):
+        gs.save_model(model, folder / f"{name}.safetensors")
+        np.savez_compressed(folder / f"{name}.npz", **answers(model, kind, inputs, table))
+        kinds[name] = kind
+    (folder / "kinds.json").write_text(json.dumps(kinds, indent=1))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
