@@ -3,6 +3,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import golden
+import gramsmith as gs
 import textbook as tb
 from gramsmith.learning.criteria import (
     KernelFisher,
@@ -50,18 +51,21 @@ def test_ridge_error_is_leave_one_out():
     assert value == pytest.approx(np.mean(residuals**2))
 
 
-def test_fisher_is_the_best_ratio(rng):
+@pytest.mark.parametrize("y", [golden.y, golden.lab])
+def test_fisher_is_the_criterion_of_the_machine(y):
+    value, _ = KernelFisher(make_target(y))(K, False)
+    assert value == pytest.approx(gs.fisher_criterion(K, y), rel=1e-12)
+
+
+def test_fisher_of_an_indefinite_matrix(rng):
+    B = np.tanh(golden.X @ golden.X.T - 1.0)
     criterion = KernelFisher(make_target(golden.y))
-    value, _ = criterion(K, False)
-    classes = [golden.y == c for c in (-1, 1)]
-    means = [K[:, c].mean(axis=1) for c in classes]
-    N = sum(K[:, c] @ (K[:, c] - m[:, None]).T for c, m in zip(classes, means, strict=True))
-    N = N + 1e-3 * np.trace(N) / 12 * np.eye(12)
-    # ΔΔ' is the projector on the centred labels: the mean difference times sqrt(n+ n- / n)
-    b = (means[1] - means[0]) * np.sqrt(4 * 8 / 12)
-    assert value == pytest.approx(b @ np.linalg.solve(N, b))
-    for a in rng.normal(size=(50, 12)):
-        assert (a @ b) ** 2 / (a @ N @ a) <= value
+    value, dK = criterion(B, True)
+    assert value == pytest.approx(gs.fisher_criterion(gs.nearest_psd(B), golden.y), rel=1e-6)
+    E = rng.normal(size=(12, 12))
+    E = 1e-6 * (E + E.T)
+    difference = criterion(B + E, False)[0] - criterion(B - E, False)[0]
+    assert 2.0 * np.vdot(dK, E) == pytest.approx(difference, rel=1e-4)
 
 
 @pytest.mark.parametrize("criterion", [RidgeLeaveOneOut, MarginalLikelihood, KernelFisher])
@@ -74,7 +78,9 @@ def test_multiples_of_the_kernel_change_nothing(criterion, factor):
     assert other == pytest.approx(one, rel=1e-4)
 
 
-@pytest.mark.parametrize("criterion", [RidgeLeaveOneOut, MarginalLikelihood, KernelFisher])
-def test_zero_kernel_is_the_worst(criterion):
-    c = criterion(make_target(golden.yr))
-    assert c.sign * c(np.zeros((12, 12)), True)[0] == -np.inf
+@pytest.mark.parametrize(
+    ("criterion", "worst"),
+    [(RidgeLeaveOneOut, np.inf), (MarginalLikelihood, -np.inf), (KernelFisher, 0.0)],
+)
+def test_zero_kernel_is_the_worst(criterion, worst):
+    assert criterion(make_target(golden.yr))(np.zeros((12, 12)), True)[0] == worst

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from gramsmith.learning.objective import Array
-from gramsmith.solvers import RidgePath
+from gramsmith.solvers import RidgePath, solve_fisher
+from gramsmith.solvers.definite import clip_derivative, clip_negative
 from gramsmith.targets import Target
 
 ALPHAS = np.logspace(-8, 4, 25)  # of regularisers, in units of the mean of the diagonal
@@ -120,50 +121,27 @@ class RidgeLeaveOneOut:
 
 
 class KernelFisher:
-    r"""The kernel Fisher criterion: between over within class scatter along the best direction.
+    r"""Fisher's criterion in feature space, the one of `gramsmith.fisher_criterion`.
 
-    .. math:: J = \max_a \frac{a'BB'a}{a'(N + \mu I)a} = \mathrm{tr}\,B'(N + \mu I)^{-1} B, \quad
-              B = K\Delta, \quad N = K W K
-
-    ΔΔ' is the projector on the centred target, W the one on what the target does not explain, and
-    μ is a fraction of the mean eigenvalue of N, so that a multiple of K changes nothing.
+    .. math:: J = \mathrm{tr}\,(S_w + \mu I)^{-1} S_b, \qquad \mu = \alpha\,\mathrm{tr}\,S_t
 
     Parameters
     ----------
     target : Target
-    regularisation : float
+        For values, S_b is what a regression on them explains.
+    alpha : float
     """
 
     name = "kernel_fisher"
     sign = 1.0
 
-    def __init__(self, target: Target, regularisation: float = 1e-3) -> None:
-        Y = responses(target)
-        Q, R = np.linalg.qr(Y)
-        size = np.abs(R.diagonal())
-        self.delta = Q[:, size > 1e-10 * size.max()]
-        self.regularisation = regularisation
-
-    def _within(self, A: Array) -> Array:
-        """Return W A."""
-        A = A - A.mean(axis=0)
-        return np.asarray(A - self.delta @ (self.delta.T @ A))
+    def __init__(self, target: Target, alpha: float = 1e-3) -> None:
+        self.target, self.alpha = target, alpha
 
     def __call__(self, K: Array, derivative: bool) -> tuple[float, Array | None]:
         """Return the criterion of a Gram matrix and its derivative."""
-        n = len(K)
-        WK = self._within(K)
-        N = K @ WK
-        mu = self.regularisation * float(np.trace(N)) / n
-        if mu <= 0:
-            return -np.inf, None
-        N[np.diag_indices(n)] += mu
-        B = K @ self.delta
-        h = np.linalg.solve(N, B)
-        value = float(np.vdot(B, h))
-        if not derivative:
-            return value, None
-        # dJ = 2 tr h'dB - tr h'dN h - |h|² dmu, dB = dK Δ, dN = dK WK + KW dK, dmu ~ tr dN
-        dK = 2.0 * h @ self.delta.T - 2.0 * h @ (WK @ h).T
-        dK -= 2.0 * float(np.vdot(h, h)) * self.regularisation / n * WK
-        return value, 0.5 * (dK + dK.T)
+        clipped = clip_negative(K, quiet=True)[0]
+        found = solve_fisher(clipped, self.target.V, self.target.w, self.alpha, derivative)
+        if found.derivative is None or clipped is K:
+            return found.value, found.derivative
+        return found.value, clip_derivative(K, found.derivative)

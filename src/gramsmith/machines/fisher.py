@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,56 +12,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
 from gramsmith.machines.base import KernelClassifier, check_number
-from gramsmith.solvers.definite import Definite, clip_negative
+from gramsmith.solvers import solve_fisher
+from gramsmith.solvers.definite import clip_negative
 
 Array = npt.NDArray[Any]
-
-
-@dataclass(frozen=True)
-class _Axes:
-    A: Array  # coefficients of the axes, (n, r)
-    criteria: Array  # between-class over regularised within-class variance, (r,)
-    jitter: float
-
-
-def _axes(K: Array, codes: Array, w: Array, alpha: float, C: int) -> _Axes:
-    """Solve for the discriminant axes in the span of the samples.
-
-    With S_w the within-class covariance, the regularised inverse acts on a class mean Φ'δ as
-    (S_w + μI)^-1 Φ'δ = Φ' (δ - D(nμI + DKD)^-1 DKδ)/μ, where D = W^½ (I - P_Y) W^½ is what centring
-    within classes does to the weighted samples; so one n x n system serves all axes.
-    """
-    n, total = len(K), w.sum()
-    size = np.bincount(codes, w, C)
-    Y = np.eye(C)[codes]
-    delta = w[:, None] * (Y / size - 1.0 / total)
-    root = np.sqrt(w)
-    Q = root[:, None] * Y / np.sqrt(size)
-
-    def within(V: Array) -> Array:
-        return np.asarray(V - Q @ (Q.T @ V))
-
-    mean = w @ K / total
-    variance = float(w @ K.diagonal() / total - mean @ w / total)
-    if variance <= 1e-14 * float(np.abs(K).max(initial=0.0)):
-        # All samples are one point in feature space: there is no axis.
-        return _Axes(np.zeros((n, 0)), np.zeros(0), 0.0)
-    mu = alpha * variance
-    M = within(within(root[:, None] * K * root).T)
-    M = 0.5 * (M + M.T)
-    M[np.diag_indices(n)] += total * mu
-    factor = Definite(M)
-    Kd = K @ delta
-    A = (delta - root[:, None] * within(factor.solve(within(root[:, None] * Kd)))) / mu
-    prior = np.sqrt(size / total)
-    T = prior[:, None] * (Kd.T @ A) * prior
-    values, V = np.linalg.eigh(0.5 * (T + T.T))
-    # C means span at most C - 1 directions; the rest is rounding.
-    keep = np.argsort(-values)[: C - 1]
-    keep = keep[values[keep] > 1e-12 * max(values.max(), np.finfo(float).tiny)]
-    return _Axes(
-        A @ (prior[:, None] * V[:, keep] / np.sqrt(values[keep])), values[keep], factor.jitter
-    )
 
 
 def fisher_criterion(K: Any, y: Any, alpha: float = 1e-3) -> float:
@@ -102,7 +55,7 @@ def fisher_criterion(K: Any, y: Any, alpha: float = 1e-3) -> float:
             f"got shapes {K.shape} and {codes.shape}, {len(classes)} class(es) and alpha={alpha!r}."
         )
     K = clip_negative(K)[0]
-    return float(_axes(K, codes, np.ones(len(K)), alpha, len(classes)).criteria.sum())
+    return solve_fisher(K, np.eye(len(classes))[codes], np.ones(len(K)), alpha).value
 
 
 class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClassifier):
@@ -191,15 +144,15 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_number(self, "alpha")
         train = self._begin(X, y, sample_weight, classes=True)
         K, kept = clip_negative(self._dense(train, "Fit on a sample of the rows.", copies=4))
-        C, w = len(self.classes_), train.weight
-        axes = _axes(K, train.y, w, float(self.alpha), C)
+        w, Y = train.weight, np.eye(len(self.classes_))[train.y]
+        axes = solve_fisher(K, Y, w, float(self.alpha))
         Z = K @ axes.A
         centre = w @ Z / w.sum()
-        size = np.bincount(train.y, w, C)
+        size = w @ Y
         self.priors_ = size / size.sum()
-        self.means_ = (np.eye(C)[train.y] * w[:, None]).T @ (Z - centre) / size[:, None]
+        self.means_ = (Y * w[:, None]).T @ (Z - centre) / size[:, None]
         self.criteria_ = axes.criteria
-        self.criterion_ = float(axes.criteria.sum())
+        self.criterion_ = axes.value
         self.jitter_ = axes.jitter
         self._keep(train, kept(axes.A), -centre)
         return self

@@ -4,6 +4,7 @@ from gramsmith.solvers.bernoulli_evidence import fit_bernoulli_evidence
 from gramsmith.solvers.cholesky import CholeskyFactor, pivoted_cholesky
 from gramsmith.solvers.conjugate import CgSolution, conjugate_gradients, landmark_features
 from gramsmith.solvers.evidence import EvidenceSolution
+from gramsmith.solvers.fisher import FisherSolution, solve_fisher
 from gramsmith.solvers.gaussian_evidence import fit_gaussian_evidence
 from gramsmith.solvers.margin import (
     BallSolution,
@@ -24,6 +25,7 @@ __all__ = [
     "CholeskyFactor",
     "EvidenceSolution",
     "Expansion",
+    "FisherSolution",
     "MarginSolution",
     "NonnegativeSolution",
     "Outcome",
@@ -40,6 +42,7 @@ __all__ = [
     "radius_margin",
     "ridge_loo_error",
     "solve_ball",
+    "solve_fisher",
     "solve_l2svm",
     "solve_nonnegative",
     "warn_unless_converged",

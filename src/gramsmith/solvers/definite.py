@@ -133,3 +133,24 @@ def clip_negative(K: Array, quiet: bool = False) -> tuple[Array, Callable[[Array
         warn_negative(values)
     U, values = U[:, values > 0], values[values > 0]
     return np.asarray((U * values) @ U.T), lambda A: np.asarray(U @ (U.T @ A))
+
+
+def clip_derivative(K: Array, dC: Array) -> Array:
+    """Return the derivative by K of a number whose derivative by the clipped K is dC.
+
+    In the eigenvectors of K it is dC times (max(λ_i, 0) - max(λ_j, 0)) / (λ_i - λ_j).
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric, before its negative eigenvalues were set to zero.
+    dC : array of shape (n, n)
+        Symmetric.
+    """
+    values, U = np.linalg.eigh(K)
+    gap = values[:, None] - values
+    near = np.abs(gap) <= 1e-12 * np.abs(values).max(initial=0.0)
+    kept = np.maximum(values, 0.0)
+    rate = (kept[:, None] - kept) / np.where(near, 1.0, gap)
+    rate = np.where(near, np.broadcast_to(values > 0, gap.shape), rate)
+    return np.asarray(U @ (rate * (U.T @ dC @ U)) @ U.T)
