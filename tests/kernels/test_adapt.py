@@ -21,7 +21,7 @@ from sklearn.metrics.pairwise import (
 )
 
 import gramsmith as gs
-from gramsmith.kernels import Fixed
+from gramsmith.kernels import Fixed, column_moments, default_kernel
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
 
@@ -179,3 +179,15 @@ def test_sums_and_products_with_objects_of_scikit_learn(rng):
         assert_allclose(kernel(X), expected)
         assert "length_scale" in next(iter(kernel.parameter_names()))
     assert_allclose((gs.Gaussian() * DotProduct(0.5))(X), RBF()(X) * DotProduct(0.5)(X))
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_moments_of_columns(dense, rng):
+    X = rng.normal(size=(20, 5)) * (rng.random((20, 5)) < 0.5) + np.arange(5)
+    w = rng.integers(0, 3, size=20)
+    mean, variance = column_moments(X if dense else sp.csr_array(X), w.astype(float))
+    R = np.repeat(X, w, axis=0)
+    np.testing.assert_allclose(mean, R.mean(axis=0))
+    np.testing.assert_allclose(variance, R.var(axis=0))
+    kernel = default_kernel(None, X if dense else sp.csr_array(X), w.astype(float))
+    assert kernel.length_scale == pytest.approx(gs.as_kernel(None, R).length_scale)

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import gramsmith as gs
-from gramsmith.learning.weights import column_moments, default_kernel, weigh
+from gramsmith.learning.weights import weigh
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -105,18 +104,6 @@ def test_criteria_that_solve_refuse_weights(learner, problem):
     X, y, w = problem
     with pytest.raises(ValueError, match=f"no sample_weight .*{learner.measure}.*Use a measure"):
         learner.fit(X, y, sample_weight=w)
-
-
-@pytest.mark.parametrize("dense", [True, False])
-def test_moments_of_columns(dense, rng):
-    X = rng.normal(size=(20, 5)) * (rng.random((20, 5)) < 0.5) + np.arange(5)
-    w = rng.integers(0, 3, size=20)
-    mean, variance = column_moments(X if dense else sp.csr_array(X), w.astype(float))
-    R = np.repeat(X, w, axis=0)
-    np.testing.assert_allclose(mean, R.mean(axis=0))
-    np.testing.assert_allclose(variance, R.var(axis=0))
-    kernel = default_kernel(None, X if dense else sp.csr_array(X), w.astype(float))
-    assert kernel.length_scale == pytest.approx(gs.as_kernel(None, R).length_scale)
 
 
 def test_samples_without_weight_leave():

@@ -6,6 +6,8 @@ A kernel of vectors is two formulas on top of a geometry (`radial`, `inner`); `a
 """
 
 from gramsmith.kernels.adapt import as_kernel as as_kernel
+from gramsmith.kernels.adapt import column_moments as column_moments
+from gramsmith.kernels.adapt import default_kernel as default_kernel
 from gramsmith.kernels.algebra import Product as Product
 from gramsmith.kernels.algebra import Sum as Sum
 from gramsmith.kernels.base import Kernel as Kernel

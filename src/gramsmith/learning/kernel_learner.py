@@ -12,14 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from gramsmith.kernels import Kernel
+from gramsmith.kernels import Kernel, default_kernel
 from gramsmith.learning.ascent import Ascent, Problem, check_search, maximise, strides
 from gramsmith.learning.chart import Chart, make_chart
 from gramsmith.learning.criterion import check_measure, make_objective
 from gramsmith.learning.degenerate import REMEDY, degenerate
 from gramsmith.learning.objective import Array
 from gramsmith.learning.watch import Watch
-from gramsmith.learning.weights import default_kernel, weigh
+from gramsmith.learning.weights import weigh
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
 

@@ -14,13 +14,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramsmith.gram import Gram
-from gramsmith.kernels import Composed, Kernel, Linear, Precomputed
+from gramsmith.kernels import Composed, Kernel, Linear, Precomputed, default_kernel
 from gramsmith.learning.held_out import check_fraction, hold_out, take_rows
 from gramsmith.learning.objective import Array
 from gramsmith.learning.progress import Callback, sweep_progress
 from gramsmith.learning.spectral_map import SpectralMap
 from gramsmith.learning.start import is_whole, signs
-from gramsmith.learning.weights import default_kernel, weigh
+from gramsmith.learning.weights import weigh
 from gramsmith.solvers import pivoted_cholesky
 from gramsmith.targets import Target, check_weights, make_target
 

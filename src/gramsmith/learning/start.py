@@ -10,12 +10,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from gramsmith.kernels import Kernel
+from gramsmith.kernels import Kernel, column_moments
 from gramsmith.kernels.geometry import SquaredEuclidean
 from gramsmith.kernels.pairwise import PairKernel
 from gramsmith.kernels.radial import Radial
 from gramsmith.learning.chart import Chart
-from gramsmith.learning.weights import column_moments
 
 Array = npt.NDArray[Any]
 

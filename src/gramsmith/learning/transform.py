@@ -15,7 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gramsmith.kernels import Composed, Gaussian, Kernel, LinearMap, Precomputed, as_kernel
+from gramsmith.kernels import (
+    Composed,
+    Gaussian,
+    Kernel,
+    LinearMap,
+    Precomputed,
+    as_kernel,
+    column_moments,
+)
 from gramsmith.kernels.symbolic import refuse_symbols
 from gramsmith.learning.ascent import Ascent, check_search
 from gramsmith.learning.criterion import check_measure, make_objective
@@ -33,7 +41,7 @@ from gramsmith.learning.start import (
     own_scale,
 )
 from gramsmith.learning.watch import Watch
-from gramsmith.learning.weights import column_moments, weigh
+from gramsmith.learning.weights import weigh
 from gramsmith.measures import MEASURES
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import Target, make_target

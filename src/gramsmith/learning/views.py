@@ -9,8 +9,14 @@ from typing import Any
 from sklearn.base import clone
 
 from gramsmith.gram import Gram
-from gramsmith.kernels import Gaussian, Kernel, Precomputed, check_kernel_matrix
-from gramsmith.learning.weights import Array, default_kernel
+from gramsmith.kernels import (
+    Gaussian,
+    Kernel,
+    Precomputed,
+    check_kernel_matrix,
+    default_kernel,
+)
+from gramsmith.learning.weights import Array
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from gramsmith.gram import Gram
-from gramsmith.kernels import Gaussian, Kernel, Precomputed, as_kernel, check_kernel_matrix
+from gramsmith.kernels import (
+    Gaussian,
+    Kernel,
+    Precomputed,
+    as_kernel,
+    check_kernel_matrix,
+    default_kernel,
+)
 from gramsmith.kernels.precomputed import rests_on_matrix
-from gramsmith.learning.weights import default_kernel
 from gramsmith.machines.class_weight import apply_class_weight
 from gramsmith.machines.samples import as_samples, as_stored, is_function, is_symbolic
 from gramsmith.machines.training import Training as Training
