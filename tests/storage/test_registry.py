@@ -196,13 +196,13 @@ def test_every_public_kernel_and_estimator_is_registered():
 
 def test_the_registry_holds_what_exists():
     for name, entry in REGISTRY.items():
-        cls = entry.load()
+        cls = entry.cls
         assert cls.__name__ == name.removeprefix("sklearn.")
         assert entry_of(cls) == (name, entry)
-        assert not entry.fitted.keys() & entry.parameters().keys()
+        assert not entry.fitted.keys() & entry.arguments.keys()
 
 
 def test_no_private_attribute_of_scikit_learn_is_needed():
     for name, entry in REGISTRY.items():
-        if entry.module.startswith("sklearn"):
+        if entry.cls.__module__.startswith("sklearn"):
             assert not [attribute for attribute in entry.fitted if attribute.startswith("_")], name

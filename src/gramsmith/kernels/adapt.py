@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -250,6 +250,8 @@ class FromSklearn(Kernel):
     array([[0.5, 0. ],
            [0. , 0.5]])
     """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"source": "source"}
 
     def __init__(self, source: Any) -> None:
         self.source = source

@@ -68,6 +68,8 @@ def _as_term(value: Any) -> Kernel:
 class Pair(Expression):
     """Two kernels evaluated on the same samples."""
 
+    _stored_parameters: ClassVar[dict[str, str]] = {"k1": "kernel", "k2": "kernel"}
+
     def __init__(self, k1: Kernel, k2: Kernel) -> None:
         self.k1 = k1
         self.k2 = k2

@@ -30,6 +30,8 @@ class Composed(Kernel):
     array([[12.]])
     """
 
+    _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel", "map": "map"}
+
     precedence: ClassVar[int] = 2
 
     def __init__(self, kernel: Kernel, map: SampleMap) -> None:

@@ -16,6 +16,8 @@ from gramsmith.kernels.expression import Expression
 class FunctionOf(Expression):
     """A scalar function of another kernel, entry by entry: `value`, `slope`, `partials`."""
 
+    _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel"}
+
     kernel: Kernel
 
     def value(self, t: Array) -> Array:
@@ -96,6 +98,8 @@ class Scaled(FunctionOf):
     array([[6.]])
     """
 
+    _stored_parameters: ClassVar[dict[str, str]] = {"scale": "number"}
+
     positive: ClassVar[tuple[str, ...]] = ("scale",)
     precedence: ClassVar[int] = 2
 
@@ -135,6 +139,8 @@ class Power(FunctionOf):
     >>> (gs.Linear() ** 3)([[2.0]], [[1.0]])
     array([[8.]])
     """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"exponent": "number"}
 
     def __init__(self, kernel: Kernel, exponent: Any = 2) -> None:
         self.kernel = kernel
@@ -239,6 +245,8 @@ class Fixed(FunctionOf):
     >>> list((Fixed(gs.Gaussian()) + gs.RationalQuadratic()).parameter_names())
     ['k2__length_scale', 'k2__alpha']
     """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"parameters": "none | list text"}
 
     def __init__(self, kernel: Kernel, parameters: Sequence[str] | None = None) -> None:
         self.kernel = kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,6 +48,8 @@ class LinearMap(SampleMap):
     >>> k([[0.0, 5.0]], [[1.0, 9.0]]).round(6)
     array([[0.367879]])
     """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"S": "array * | array * * | samples * *"}
 
     free = ("S",)
     linear = True
@@ -100,6 +102,8 @@ class ByFeatureCount(SampleMap):
     >>> ByFeatureCount()(np.ones((1, 4)))
     array([[0.5, 0.5, 0.5, 0.5]])
     """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"power": "number"}
 
     linear = True
 

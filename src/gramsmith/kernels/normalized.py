@@ -23,6 +23,8 @@ class DiagonalKernel(Expression):
     `from_diagonal` (c as a function of the inner diagonal) and its slope.
     """
 
+    _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel"}
+
     kernel: Kernel
 
     def from_diagonal(self, d: Array) -> Array:

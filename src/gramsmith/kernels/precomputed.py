@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -227,6 +227,8 @@ class KernelCenterer(TransformerMixin, BaseEstimator):
     True
     """
 
+    _stored: ClassVar[dict[str, str]] = {"means_": "array p", "mean_": "number"}
+
     def fit(self, K: Any, y: Any = None) -> KernelCenterer:
         """Learn the means of the training matrix K, shape (n, n)."""
         K = validate_data(self, K, dtype=(np.float64, np.float32))
@@ -263,6 +265,8 @@ class KernelNormalizer(TransformerMixin, BaseEstimator):
     array([[1., 0.],
            [0., 1.]])
     """
+
+    _stored: ClassVar[dict[str, str]] = {"diagonal_": "array p"}
 
     def fit(self, K: Any, y: Any = None) -> KernelNormalizer:
         """Learn the diagonal of the training matrix K, shape (n, n)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -94,6 +94,16 @@ class KernelCombination(BaseEstimator):
     >>> bool(learner.value_ >= learner.alignments_.max())
     True
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "kernel_": "kernel?",
+        "value_": "real",
+        "alignments_": "loose m",
+        "weights_": "array m",
+        "names_": "list text",
+        "kernels_": "list kernel",
+        "n_iter_": "whole?",
+    }
 
     def __init__(
         self,

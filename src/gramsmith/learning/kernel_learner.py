@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -96,6 +96,14 @@ class KernelLearner(BaseEstimator):
     >>> bool(learner.kernel_.k1.length_scale[0] < learner.kernel_.k1.length_scale[1])
     True
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "kernel_": "kernel",
+        "value_": "real",
+        "values_": "loose *",
+        "history_": "value",
+        "n_iter_": "whole",
+    }
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -104,6 +104,17 @@ class TwoGaussianLearner(BaseEstimator):
     >>> round(learner.sigma1_, 4)  # the best of several local maxima
     10.0218
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "kernel_": "kernel",
+        "value_": "real",
+        "u_": "number",
+        "sigma1_": "number",
+        "sigma2_": "number",
+        "surface_": "value",
+        "history_": "value",
+        "n_iter_": "whole",
+    }
 
     def __init__(
         self,

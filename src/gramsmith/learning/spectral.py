@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh, solve_triangular
@@ -109,6 +109,16 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     >>> bool(aligner.value_ > gs.kta(gs.Gaussian(1.0)(X), y))
     True
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "kernel_": "kernel",
+        "value_": "real",
+        "held_out_": "loose * | none",
+        "threshold_": "number",
+        "eigenvalues_": "array q",
+        "alphas_": "array q",
+        "n_iter_": "whole?",
+    }
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +30,12 @@ class SpectralMap(SampleMap):
     >>> (gs.Linear() @ psi)([[1.0]], [[3.0]])
     array([[3.]])
     """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {
+        "kernel": "kernel",
+        "samples": "samples s p",
+        "coef": "array s q",
+    }
 
     def __init__(self, kernel: Kernel, samples: Any, coef: Array) -> None:
         self.kernel = kernel

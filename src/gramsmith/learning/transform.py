@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -153,6 +153,15 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     >>> bool(learner.feature_importances_[:2].sum() > 0.95)
     True
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "kernel_": "kernel",
+        "value_": "real",
+        "components_": "array q p | samples q p",
+        "feature_importances_": "array p",
+        "history_": "value",
+        "n_iter_": "whole",
+    }
 
     def __init__(
         self,

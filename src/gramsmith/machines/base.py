@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,16 @@ class KernelMachine(BaseEstimator):
     Subclasses take `kernel` as their first parameter, call `_begin` at the head of `fit`, and
     `_keep` at its end.
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "n_samples_fit_": "count n",
+        "kernel_": "kernel",
+        "support_": "index n s",
+        "support_samples_": "samples s p | none",
+        "coefficients_": "array s t",
+        "intercept_": "array t | array 1",
+    }
+    _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel | source | text | none"}
 
     kernel: Any
     kernel_: Kernel
@@ -272,6 +282,8 @@ class KernelMachine(BaseEstimator):
 
 class KernelClassifier(ClassifierMixin, KernelMachine):
     """Base class of the classifiers: decision values, and the class of the largest."""
+
+    _stored: ClassVar[dict[str, str]] = {"classes_": "labels c"}
 
     classes_: Array
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -104,6 +104,11 @@ def _is_calibrated(machine: Any) -> bool:
 
 class CalibratedScores:
     """A classifier that has probabilities once its decision values were calibrated."""
+
+    _stored: ClassVar[dict[str, str]] = {
+        "calibration_slope_": "number?",
+        "calibration_offsets_": "array c?",
+    }
 
     classes_: Array
     calibration_slope_: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,12 @@ class CentroidClassifier(KernelClassifier):
     >>> machine.predict([[1.5], [3.5]]), round(machine.error_bound_, 4)
     (array([0, 1]), 0.0588)
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "fsm_": "loose c c | real",
+        "class_error_bounds_": "loose *",
+        "error_bound_": "real",
+    }
 
     def __init__(self, kernel: Any = None, *, ddof: int = 0, n_jobs: int | None = None) -> None:
         self.kernel = kernel

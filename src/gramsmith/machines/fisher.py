@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -117,6 +117,14 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     >>> machine.transform(X).shape, round(machine.score(X, y), 2)
     ((150, 2), 0.99)
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "priors_": "array c",
+        "means_": "array c t",
+        "criteria_": "loose *",
+        "criterion_": "real",
+        "jitter_": "number",
+    }
 
     def __init__(
         self, kernel: Any = None, *, alpha: float = 1e-3, n_jobs: int | None = None

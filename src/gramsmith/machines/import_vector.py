@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -177,6 +177,18 @@ class ImportVectorClassifier(KernelClassifier):
     >>> len(machine.import_indices_) < 20, machine.score(X, y) > 0.95
     (True, True)
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "alpha_": "number",
+        "alphas_": "array a",
+        "path_deviances_": "loose a",
+        "path_sizes_": "array a",
+        "objective_": "number",
+        "history_": "value",
+        "n_iter_": "whole",
+        "jitter_": "number",
+        "import_indices_": "index n s",
+    }
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +83,16 @@ class L2SVC(KernelClassifier):
     >>> machine.support_, machine.margins_.round(3), machine.radius_margin_bounds_.round(3)
     (array([1, 2]), array([1.]), array([4.]))
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "n_iter_": "whole",
+        "jitter_": "number",
+        "squared_norms_": "loose *",
+        "margins_": "loose *",
+        "squared_radii_": "loose *",
+        "radius_margin_bounds_": "loose *",
+        "dual_variables_": "array s t",
+    }
 
     def __init__(
         self,

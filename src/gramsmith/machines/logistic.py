@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +90,12 @@ class KernelLogisticRegression(KernelClassifier):
     array([[0.5 , 0.5 ],
            [0.11, 0.89]])
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "objective_": "number",
+        "n_iter_": "whole",
+        "jitter_": "number?",
+    }
 
     def __init__(
         self,

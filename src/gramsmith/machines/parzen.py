@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +64,8 @@ class ParzenClassifier(KernelClassifier):
     >>> gs.ParzenClassifier(gs.Gaussian(1.0)).fit(X, y).predict([[0.1], [2.5]])
     array(['common', 'rare'], dtype='<U6')
     """
+
+    _stored: ClassVar[dict[str, str]] = {"thresholds_": "loose *", "loo_score_": "real | none"}
 
     def __init__(
         self,

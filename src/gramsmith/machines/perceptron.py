@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +85,14 @@ class KernelPerceptron(KernelClassifier):
     >>> machine.predict(X)
     array(['even', 'even', 'odd', 'odd'], dtype='<U4')
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "n_iter_": "whole",
+        "mistakes_": "whole",
+        "steps_": "whole",
+        "last_coefficients_": "array s t",
+        "moment_coefficients_": "array s t",
+    }
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,15 @@ REMEDY = "Fit on a sample of the rows: the basis functions are the training samp
 
 class _RelevanceVectors(KernelMachine):
     """The basis functions, and the posterior of their weights."""
+
+    _stored: ClassVar[dict[str, str]] = {
+        "covariance_": "array t r r",
+        "precisions_": "loose s t",
+        "log_evidence_": "real",
+        "n_iter_": "whole",
+        "relevance_indices_": "index n s",
+        "history_": "value?",
+    }
 
     fit_intercept: bool
     tol: float
@@ -151,6 +160,8 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectors):
     >>> len(machine.relevance_indices_), round(machine.noise_variance_**0.5, 2)
     (5, 0.09)
     """
+
+    _stored: ClassVar[dict[str, str]] = {"noise_variance_": "number"}
 
     def __init__(
         self,

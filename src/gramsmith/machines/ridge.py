@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -87,6 +87,8 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
     >>> machine.predict([[1.5]]).round(3)
     array([0.997])
     """
+
+    _stored: ClassVar[dict[str, str]] = {"n_outputs_": "whole", "flat_": "flag"}
 
     def __init__(
         self,

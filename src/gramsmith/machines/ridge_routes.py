@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,16 @@ EIGEN_LIMIT = 12_000
 
 class KernelRidge(KernelMachine):
     """The path, the choice of the regulariser, and the three routes to the coefficients."""
+
+    _stored: ClassVar[dict[str, str]] = {
+        "solver_": "text",
+        "jitter_": "number",
+        "n_iter_": "whole",
+        "alpha_": "number",
+        "alphas_": "array a",
+        "loo_errors_": "loose *",
+        "loo_residuals_": "loose * | loose * *?",
+    }
 
     alpha: Any
     alphas: Any

@@ -8,7 +8,7 @@ So a machine can be written to a file, and rests on no private state of scikit-l
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +101,9 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
     >>> KernelSVC(gs.Gaussian(1.0), C=10.0).fit(X, y).predict([[0.2], [2.6]])
     array(['a', 'b'], dtype='<U1')
     """
+
+    _stored: ClassVar[dict[str, str]] = {"n_iter_": "whole"}
+    _stored_parameters: ClassVar[dict[str, str]] = {"threshold": "number"}
 
     def __init__(
         self,
@@ -200,6 +203,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
     >>> machine.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).predict([[3.0]]).round(1)
     array([3.])
     """
+
+    _stored: ClassVar[dict[str, str]] = {"n_iter_": "whole"}
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     array([[-1.,  0.],
            [ 1.,  0.]])
     """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "numeric_": "array p",
+        "mean_": "array m",
+        "scale_": "array m",
+        "level_values_": "array v",
+        "level_counts_": "array m",
+        "category_names_": "labels c",
+        "category_counts_": "array k",
+        "feature_names_out_": "labels *",
+        "column_names_": "labels p?",
+    }
 
     def __init__(self, max_categories: int = 100, indicators: bool = False) -> None:
         self.max_categories = max_categories

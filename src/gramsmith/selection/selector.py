@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,13 @@ def _has_probabilities(selector: Any) -> bool:
 
 class _Selector(BaseEstimator):
     """What the two selectors share."""
+
+    _stored: ClassVar[dict[str, str]] = {
+        "best_estimator_": "model",
+        "best_kernel_": "kernel",
+        "classes_": "labels c?",
+        "ranking_": "dropped",
+    }
 
     kernels: Any
     task: str

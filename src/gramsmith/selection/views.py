@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator, TransformerMixin
 
@@ -26,6 +26,9 @@ class TakeView(TransformerMixin, BaseEstimator):
     >>> TakeView(1).fit_transform(([[1.0]], [[2.0]]))
     [[2.0]]
     """
+
+    _stored: ClassVar[dict[str, str]] = {"n_views_": "whole"}
+    _stored_parameters: ClassVar[dict[str, str]] = {"index": "whole"}
 
     def __init__(self, index: int = 0) -> None:
         self.index = index

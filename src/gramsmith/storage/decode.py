@@ -199,7 +199,7 @@ class Decoder:
         if not isinstance(given, dict) or not isinstance(learned, dict):
             raise ModelFormatError(f"{where}: expected parameters and fitted attributes by name.")
         entry = REGISTRY[name]
-        wanted = entry.parameters()
+        wanted = entry.arguments
         absent = [k for k, has_default in wanted.items() if k not in given and not has_default]
         unknown = [*(given.keys() - wanted.keys()), *(learned.keys() - entry.fitted.keys())]
         if learned:
@@ -214,7 +214,7 @@ class Decoder:
         for key, specification in entry.params.items():
             if key in params:
                 check(params[key], specification, sizes, f"{where}.{key}")
-        model = entry.load()(**params)
+        model = entry.cls(**params)
         sizes = {}
         for key, specification in entry.fitted.items():
             if key in learned:

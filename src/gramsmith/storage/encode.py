@@ -125,7 +125,7 @@ class Encoder:
 
     def _object(self, value: Any, where: str, depth: int) -> Node:
         name, entry = self._registered(value, where)
-        params = {k: getattr(value, k) for k in entry.parameters()}
+        params = {k: getattr(value, k) for k in entry.arguments}
         for key, specification in entry.params.items():
             # a function is refused below, in words of its own
             if not meets(params[key], specification) and not is_function(params[key]):
@@ -135,7 +135,7 @@ class Encoder:
                     f"Use set_params({key}=...) first."
                 )
         fitted = {k: v for k, v in attributes(value).items() if k not in params}
-        fitted = {k: v for k, v in fitted.items() if k not in entry.transient}
+        fitted = {k: v for k, v in fitted.items() if k not in entry.dropped}
         unknown = sorted(fitted.keys() - entry.fitted.keys())
         if unknown:
             raise NotStorable(

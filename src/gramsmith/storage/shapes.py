@@ -17,6 +17,7 @@ the object, or ``*`` for any size.
 ``model``              an estimator; ``list x`` a list of kernels, models, ...
 ``steps``              the steps of a pipeline: pairs of a name and an estimator
 ``value``              anything
+``dropped``            not kept in a file
 =====================  =========================================================================
 
 A trailing ``?`` on the whole specification lets the attribute be absent.
