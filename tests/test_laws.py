@@ -290,6 +290,28 @@ def test_invariances_that_are_promised(measure, rng):
 
 
 @every_measure
+@pytest.mark.filterwarnings("ignore::gramsmith.measures.alignment.ConstantKernelWarning")
+def test_facts_that_are_stated(measure, rng):
+    m = MEASURES[measure]
+    y = np.repeat([0, 1, 2], [5, 10, 15])
+    goal = make_target(y)
+
+    def value(K):
+        return m.value(gs.Gram("precomputed", K).moments(goal), goal)
+
+    X = rng.normal(size=(30, 3))
+    identity, ideal = np.eye(30), np.equal.outer(y, y).astype(float)
+    K = gs.Gaussian(2.0)(X + y[:, None])
+    useless = [abs(value(A)) for A in (identity, np.ones((30, 30)), gs.Gaussian(2.0)(X))]
+    largest = max(*useless, value(1e3 * ideal), value(1e3 * K))
+    assert (largest <= 1.0 + 1e-12 and max(useless) < 0.5) == m.bounded
+    rivals = [m.sign * value(A) for A in (ideal, K, 1e3 * K)]
+    assert (m.sign * value(identity) >= max(rivals) - 1e-12) == m.favours_identity
+    same = value(K + 0.7 * identity) == pytest.approx(value(K), rel=1e-10)
+    assert same != m.sees_diagonal
+
+
+@every_measure
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_gradient_through_the_whole_chain(measure, name, rng, small_tiles):
     if name == "constant":

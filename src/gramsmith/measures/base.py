@@ -148,6 +148,12 @@ class Measure:
         Whether a multiple of the kernel, or a shift of the feature space, changes nothing.
     minimum : int
         Fewest samples.
+    bounded : bool
+        Whether it is at most 1, and small where the kernel is useless.
+    favours_identity : bool
+        Whether the identity matrix, a kernel that tells nothing, has the best value there is.
+    sees_diagonal : bool
+        Whether a multiple of the identity, added to the kernel, changes the value.
     """
 
     name: str
@@ -157,6 +163,9 @@ class Measure:
     scale_invariant: bool = True
     translation_invariant: bool = True
     minimum: int = 2
+    bounded: bool = False
+    favours_identity: bool = False
+    sees_diagonal: bool = True
 
     @property
     def sign(self) -> float:

@@ -47,6 +47,10 @@ def mmd_unbiased(sums: Sums) -> Scalar:
 
 POLARITY = Measure("polarity", polarity, scale_invariant=False, translation_invariant=False)
 HSIC = Measure("hsic", hsic, scale_invariant=False)
-HSIC_UNBIASED = Measure("hsic_unbiased", hsic_unbiased, scale_invariant=False, minimum=4)
+HSIC_UNBIASED = Measure(
+    "hsic_unbiased", hsic_unbiased, scale_invariant=False, minimum=4, sees_diagonal=False
+)
 MMD = Measure("mmd", mmd, kinds=("classes",), scale_invariant=False)
-MMD_UNBIASED = Measure("mmd_unbiased", mmd_unbiased, kinds=("classes",), scale_invariant=False)
+MMD_UNBIASED = Measure(
+    "mmd_unbiased", mmd_unbiased, kinds=("classes",), scale_invariant=False, sees_diagonal=False
+)

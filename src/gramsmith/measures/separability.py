@@ -244,7 +244,9 @@ def csm_scatter(sums: Sums) -> Scalar:
     return whole / between - 1.0
 
 
-FSM = Measure("fsm", fsm, False, ("classes", "values"))
-FSM_LOO = Measure("fsm_loo", partial(fsm, leave_one_out=True), False, ("classes",))
+FSM = Measure("fsm", fsm, False, ("classes", "values"), favours_identity=True)
+FSM_LOO = Measure(
+    "fsm_loo", partial(fsm, leave_one_out=True), False, ("classes",), sees_diagonal=False
+)
 CSM = Measure("csm", csm, False, ("classes", "values"))
 CSM_SCATTER = Measure("csm_scatter", csm_scatter, False)
