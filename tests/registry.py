@@ -141,3 +141,11 @@ def projector_csm(K, Y):
     H = np.eye(n) - 1 / n
     P = H @ Y @ np.linalg.pinv(H @ Y)
     return np.trace(H @ K) / np.sum(K * P) - 1
+
+
+def dense_adjoint(adjoint, moments, goal, K):
+    """Return df/dK, shape (n, n), of the adjoint of one kernel matrix K."""
+    adjoint = adjoint.unpivoted(moments, goal)
+    low = adjoint.A[0] @ (goal.w[:, None] * goal.V).T
+    quadratic = 2.0 * adjoint.nu[0, 0] * np.outer(goal.w, goal.w) * K
+    return 0.5 * (low + low.T) + np.diag(adjoint.delta[0]) + quadratic

@@ -82,3 +82,5 @@ def test_dual_numbers(problem):
     assert parts(x / z) == (1.5, 0.5, -0.75)
     assert parts(x.sqrt()) == pytest.approx((np.sqrt(3), 0.5 / np.sqrt(3), 0.0))
     assert (Scalar(4.0) / 2.0 + 1.0).value == 3.0
+    assert parts(np.float64(2.0) * x) == (6.0, 2.0, 0.0)
+    assert (1.0 / Scalar(0.0)).value == np.inf

@@ -154,41 +154,31 @@ class Adjoint:
         side = -2.0 * (self.nu @ low) * target.w
         return Adjoint(self.A + side[:, :, None] * target.e, self.delta, self.nu)
 
-    def dense(self, Ks: Array, target: Target) -> Array:
-        """Return dK as an array of shape (m, n, n), given the kernel matrices (for small n)."""
-        low = self.A @ target.wV.T
-        dK = 0.5 * (low + low.transpose(0, 2, 1))
-        index = np.arange(dK.shape[1])
-        dK[:, index, index] += self.delta
-        return np.asarray(
-            dK + 2.0 * np.einsum("kl,lij->kij", self.nu, Ks) * np.outer(target.w, target.w)
-        )
-
 
 @dataclass(frozen=True)
 class Scalar:
     """A number with its derivative: a dual number whose infinitesimal part is an Adjoint.
 
-    Sums, products, quotients and roots follow the rules of calculus, so that a measure is written
-    as its formula and has its adjoint. Without derivative (`adjoint` None) there are only values.
+    Sums, products, quotients, powers and roots, also with plain numbers, follow the rules of
+    calculus, so that a measure is written as its formula and has its adjoint. Without derivative
+    (`adjoint` None) there are only values. What has no value, such as 1 / 0, is infinite or nan.
     """
 
     value: float
     adjoint: Adjoint | None = None
+    __array_ufunc__ = None  # NumPy's own numbers leave the operators below to this class
 
     def _chain(self, value: float, *terms: tuple[Scalar, float]) -> Scalar:
-        parts = [t.adjoint * f for t, f in terms if t.adjoint is not None and f != 0.0]
-        if not parts:
-            return Scalar(
-                value, None if all(t.adjoint is None for t, _ in terms) else terms[0][0]._zero()
-            )
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-        return Scalar(value, total)
+        """Return a number whose derivative is the sum of those of `terms`, each with its factor.
 
-    def _zero(self) -> Adjoint | None:
-        return None if self.adjoint is None else self.adjoint * 0.0
+        Where a factor is not finite, as at the root of 0, there is no derivative to pass on.
+        """
+        total: Adjoint | None = None
+        for term, factor in terms:
+            if term.adjoint is not None:
+                part = term.adjoint * (factor if np.isfinite(factor) else 0.0)
+                total = part if total is None else total + part
+        return Scalar(float(value), total)
 
     def __add__(self, other: Scalar | float) -> Scalar:
         """Return the sum."""
@@ -202,6 +192,14 @@ class Scalar:
         """Return the difference."""
         return self + (-1.0) * other
 
+    def __neg__(self) -> Scalar:
+        """Return the number with the opposite sign."""
+        return self * -1.0
+
+    def __rsub__(self, other: float) -> Scalar:
+        """Return a plain number minus this one."""
+        return -self + other
+
     def __mul__(self, other: Scalar | float) -> Scalar:
         """Return the product."""
         if not isinstance(other, Scalar):
@@ -211,14 +209,29 @@ class Scalar:
 
     __rmul__ = __mul__
 
+    @np.errstate(all="ignore")
     def __truediv__(self, other: Scalar | float) -> Scalar:
         """Return the quotient."""
         if not isinstance(other, Scalar):
-            return self * (1.0 / other)
-        value = self.value / other.value
-        return self._chain(value, (self, 1.0 / other.value), (other, -value / other.value))
+            return self * (1.0 / np.float64(other))
+        below = np.float64(other.value)
+        value = self.value / below
+        return self._chain(value, (self, 1.0 / below), (other, -value / below))
 
+    @np.errstate(all="ignore")
+    def __rtruediv__(self, other: float) -> Scalar:
+        """Return a plain number over this one."""
+        value = other / np.float64(self.value)
+        return self._chain(value, (self, -value / self.value))
+
+    @np.errstate(all="ignore")
+    def __pow__(self, power: float) -> Scalar:
+        """Return a power, whose exponent is a plain number."""
+        base = np.float64(self.value)
+        return self._chain(base**power, (self, power * base ** (power - 1.0)))
+
+    @np.errstate(all="ignore")
     def sqrt(self) -> Scalar:
         """Return the square root."""
-        root = float(np.sqrt(self.value))
+        root = np.sqrt(self.value)
         return self._chain(root, (self, 0.5 / root))

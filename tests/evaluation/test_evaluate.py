@@ -5,8 +5,9 @@ import pytest
 
 import gramsmith as gs
 import textbook as tb
-from gramsmith.evaluation import Evaluation
+from gramsmith.evaluation import Evaluation, measure_value
 from gramsmith.evaluation.result import jackknife
+from gramsmith.measures import MEASURES, Measure
 
 
 @pytest.fixture
@@ -80,11 +81,43 @@ def test_matrices_views_and_single_kernels(problem):
     assert list(twice.kernels) == ["Gaussian(length_scale=1)", "Gaussian(length_scale=1) (2)"]
 
 
+def test_a_measure_of_your_own(problem, rng):
+    X, y = problem
+    Z = rng.normal(size=(50, 3))
+    distance = Measure("distance", lambda s: 1 - MEASURES["cka"].formula(s), False)
+    table = gs.evaluate(
+        *(KERNELS, X, y),
+        measures=["cka", distance],
+        X_test=Z,
+        y_test=np.where(Z[:, 0] * Z[:, 1] > 0, "same", "other"),
+        permutations=19,
+    )
+    for name in KERNELS:
+        cell, known = table[name, distance], table[name, "cka"]
+        assert cell.value == pytest.approx(1 - known.value)
+        assert cell.error == pytest.approx(known.error)
+        assert cell.held_out == pytest.approx(1 - known.held_out)
+        assert cell.p_value == known.p_value
+    assert table[name, distance] is table[name, "distance"]
+    assert table.best(distance) == table.best("distance") == table.best("cka")
+    assert table.ties(distance) == table.ties("cka")
+    np.testing.assert_array_equal(table.values(distance), 1 - table.values("cka"))
+    assert "distance ↓" in str(table)
+    assert "distance ↓" in table._repr_html_()
+    assert table.records[0]["distance_p_value"] == table.records[0]["cka_p_value"]
+    path = gs.bandwidth_path(X, y, distance, n_bandwidths=5)
+    assert path.best(distance) == gs.bandwidth_path(X, y, "cka", n_bandwidths=5).best()
+    value = measure_value(distance, gs.Gram(gs.Gaussian(), X), y)
+    assert value == pytest.approx(1 - gs.cka(gs.Gram(gs.Gaussian(), X), y))
+    with pytest.raises(ValueError, match="different names, got cka, cka"):
+        gs.evaluate(KERNELS, X, y, measures=["cka", Measure("cka", distance.formula)])
+
+
 def test_regression_and_weights(problem):
     X, _ = problem
     y = X[:, 0] ** 2
     table = gs.evaluate([gs.Gaussian()], X, y, sample_weight=1 + np.arange(120) % 3)
-    assert table.measures == ("kta", "cka", "cka_debiased", "fsm", "csm")
+    assert list(table.measures) == ["kta", "cka", "cka_debiased", "fsm", "csm"]
     name = next(iter(table.kernels))
     again = np.repeat(np.arange(120), 1 + np.arange(120) % 3)
     expected = tb.cka(gs.Gaussian()(X[again]), tb.target_matrix(y[again], "regression"))

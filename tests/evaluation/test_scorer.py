@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import gramsmith as gs
+from gramsmith.measures import MEASURES, Measure
 
 score = gs.alignment_scorer()
 
@@ -33,6 +34,13 @@ def test_whole_numbers_are_values_to_a_regressor(data):
     forced = gs.alignment_scorer(task="classification")
     assert forced(ridge, X, y) == pytest.approx(gs.cka(gs.Gaussian.from_gamma(0.5)(X), y))
     assert score(SVC(gamma=0.5).fit(X, y), X, y) == pytest.approx(forced(ridge, X, y))
+
+
+def test_a_measure_of_your_own(data):
+    X, y = data
+    mine = Measure("mine", lambda sums: 1 - MEASURES["cka"].formula(sums), higher_is_better=False)
+    machine = SVC(gamma=0.5).fit(X, y)
+    assert gs.alignment_scorer(mine)(machine, X, y) == pytest.approx(score(machine, X, y) - 1)
 
 
 @pytest.mark.parametrize("gamma", ["scale", "auto", 0.3])

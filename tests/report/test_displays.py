@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
+from gramsmith.measures import MEASURES, Measure
 from gramsmith.report.contents import BandwidthPath, Contents
 from gramsmith.report.displays import (
     BandwidthDisplay,
@@ -72,10 +73,12 @@ def test_bandwidth_curves_are_scaled():
 
 def test_bandwidth_display_of_an_evaluation(rng):
     X = rng.normal(size=(40, 2))
-    found = gs.bandwidth_path(X, X[:, 0] > 0, ["cka"], n_bandwidths=5)
+    mine = Measure("mine", lambda sums: 1 - MEASURES["cka"].formula(sums), higher_is_better=False)
+    found = gs.bandwidth_path(X, X[:, 0] > 0, ["cka", mine], n_bandwidths=5)
     display = BandwidthDisplay.from_evaluation(found).plot()
     assert display.loss_ax_ is None
-    assert len(display.ax_.lines) == 1
+    first, second = (line.get_ydata() for line in display.ax_.lines)
+    np.testing.assert_allclose(first, second)
 
 
 def test_feature_display_of_an_estimator():

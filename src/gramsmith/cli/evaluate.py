@@ -67,8 +67,7 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
     if as_json:
         show_json({"file": table.name, "rows": table.n_rows, "measures": records, "advice": advice})
         return
-    arrows = {m: "↑" if MEASURES[m].higher_is_better else "↓" for m in found.measures}
-    head = ["kernel", *(f"{m} {arrows[m]}" for m in found.measures)]
+    head = ["kernel", *(f"{m.name} {m.arrow}" for m in found.measures.values())]
     show_table(head, [list(record.values()) for record in records])
     for message in advice:
         say(f"Note: {message}")

@@ -87,7 +87,7 @@ def about_ties(evaluation: Evaluation, measure: str) -> Iterator[Advice]:
     """Yield a remark if the best kernels cannot be told apart."""
     if measure not in evaluation.measures or len(evaluation.kernels) < 2:
         return
-    if not np.isfinite(evaluation._scores(measure)).any():
+    if not np.isfinite(evaluation.scores(measure)).any():
         return
     tied = evaluation.ties(measure)
     if len(tied) > 1:

@@ -41,7 +41,7 @@ def evaluate(
     X: Any,
     y: Any,
     *,
-    measures: Iterable[str] | None = None,
+    measures: Iterable[str | Measure] | str | Measure | None = None,
     X_test: Any = None,
     y_test: Any = None,
     folds: int = 10,
@@ -64,9 +64,9 @@ def evaluate(
         A tuple holds one view of the samples per kernel.
     y : array of shape (n,) or (n, q)
         Labels or values.
-    measures : list of str, optional
-        Names in `gramsmith.measures.MEASURES`; default kta, cka, cka_debiased, fsm, fsm_loo, csm
-        as far as they are defined for the target.
+    measures : list of str or Measure, optional
+        Names in `gramsmith.measures.MEASURES`, or measures of your own; default kta, cka,
+        cka_debiased, fsm, fsm_loo, csm as far as they are defined for the target.
     X_test, y_test : optional
         Held-out data, on which the measures are shown as well.
     folds : int
@@ -139,20 +139,25 @@ def evaluate(
                 p_value=p_value(measure, value, shuffled[:, k, j]) if count else None,
                 folds=known,
             )
-    table = Evaluation(named, tuple(m.name for m in chosen), cells, (), G.n)
-    leading = "cka" if "cka" in table.measures else table.measures[0]
+    table = Evaluation(named, {m.name: m for m in chosen}, cells, (), G.n)
+    leading = "cka" if "cka" in table.measures else chosen[0].name
     return replace(table, advice=(*advice, *remarks, *about_ties(table, leading)))
 
 
-def _chosen(measures: Iterable[str] | None, goal: Target) -> list[Measure]:
-    if measures is not None:
-        chosen = [
-            get_measure(name) for name in ([measures] if isinstance(measures, str) else measures)
-        ]
-        if not chosen:
-            raise ValueError("Expected at least one measure, got an empty list.")
-        return chosen
-    return [m for m in map(get_measure, DEFAULT) if goal.kind in m.kinds]
+def _chosen(measures: Any, goal: Target) -> list[Measure]:
+    if measures is None:
+        return [m for m in map(get_measure, DEFAULT) if goal.kind in m.kinds]
+    if isinstance(measures, (str, Measure)):
+        measures = [measures]
+    chosen = list(dict.fromkeys(map(get_measure, measures)))
+    if not chosen:
+        raise ValueError("Expected at least one measure, got an empty list.")
+    names = [m.name for m in chosen]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"Expected measures of different names, got {', '.join(names)}. Rename yours."
+        )
+    return chosen
 
 
 def _values(

@@ -12,12 +12,13 @@ from gramsmith.evaluation.evaluate import evaluate
 from gramsmith.evaluation.result import Evaluation
 from gramsmith.kernels.geometry import SquaredEuclidean
 from gramsmith.kernels.radial import Gaussian
+from gramsmith.measures import Measure
 
 
 def bandwidth_path(
     X: Any,
     y: Any,
-    measures: Iterable[str] | None = None,
+    measures: Iterable[str | Measure] | str | Measure | None = None,
     *,
     n_bandwidths: int = 16,
     widest: float | None = None,
@@ -32,7 +33,7 @@ def bandwidth_path(
     X : array of shape (n, p)
     y : array of shape (n,) or (n, q)
         Labels or values.
-    measures : list of str, optional
+    measures : list of str or Measure, optional
         As in `evaluate`.
     n_bandwidths : int
         Length of the path.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.kernels.base import Kernel
-from gramsmith.measures import MEASURES
+from gramsmith.measures import Measure
 
 Array = npt.NDArray[Any]
 
@@ -66,7 +66,7 @@ class Evaluation:
     Parameters
     ----------
     kernels : dict of name -> Kernel
-    measures : tuple of str
+    measures : dict of name -> Measure
     cells : dict of (kernel name, measure name) -> Cell
     advice : tuple of Advice
     n : int
@@ -83,36 +83,39 @@ class Evaluation:
     """
 
     kernels: dict[str, Kernel]
-    measures: tuple[str, ...]
+    measures: dict[str, Measure]
     cells: dict[tuple[str, str], Cell]
     advice: tuple[Advice, ...]
     n: int
 
-    def __getitem__(self, key: tuple[str, str]) -> Cell:
-        """Return the cell of (kernel name, measure name)."""
-        return self.cells[key]
+    def __getitem__(self, key: tuple[str, str | Measure]) -> Cell:
+        """Return the cell of (kernel name, measure)."""
+        return self.cells[key[0], self._name(key[1])]
 
-    def values(self, measure: str) -> Array:
+    def values(self, measure: str | Measure) -> Array:
         """Return one measure of all kernels, shape (m,); undefined values are NaN."""
+        measure = self._name(measure)
         found = [self.cells[name, measure].value for name in self.kernels]
         return np.array([np.nan if value is None else value for value in found])
 
-    def best(self, measure: str = "cka") -> str:
+    def best(self, measure: str | Measure = "cka") -> str:
         """Return the name of the kernel that the measure favours."""
-        score = self._scores(measure)
+        score = self.scores(measure)
         if not np.isfinite(score).any():
-            raise ValueError(f"Expected a defined value of {measure}, got none. See `advice`.")
+            name = self._name(measure)
+            raise ValueError(f"Expected a defined value of {name}, got none. See `advice`.")
         return list(self.kernels)[int(np.argmax(score))]
 
-    def ties(self, measure: str = "cka") -> list[str]:
+    def ties(self, measure: str | Measure = "cka") -> list[str]:
         """Return the kernels within the error of the best: the best first.
 
         The error of a difference is that of the paired jackknife, in which noise that both kernels
         share cancels; more than two standard errors count as a difference, but never less than
         a twentieth of the error of the measure itself.
         """
+        measure = self._name(measure)
         first = self.best(measure)
-        score, names = self._scores(measure), list(self.kernels)
+        score, names = self.scores(measure), list(self.kernels)
         best = self.cells[first, measure]
         tied = [first]
         for name in np.array(names, dtype=object)[np.argsort(-score)]:
@@ -125,13 +128,18 @@ class Evaluation:
                 tied.append(name)
         return tied
 
-    def _scores(self, measure: str) -> Array:
-        if measure not in self.measures:
-            raise ValueError(
-                f"Expected a measure among {', '.join(self.measures)}, got {measure!r}."
-            )
-        score = MEASURES[measure].sign * self.values(measure)
+    def scores(self, measure: str | Measure) -> Array:
+        """Return one measure of all kernels, shape (m,), higher is better; undefined is -inf."""
+        measure = self._name(measure)
+        score = self.measures[measure].sign * self.values(measure)
         return np.where(np.isnan(score), -np.inf, score)
+
+    def _name(self, measure: str | Measure) -> str:
+        """Return the name of a measure that is in the table, or raise."""
+        name = measure.name if isinstance(measure, Measure) else measure
+        if name not in self.measures:
+            raise ValueError(f"Expected a measure among {', '.join(self.measures)}, got {name!r}.")
+        return name
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -164,8 +172,7 @@ class Evaluation:
         return text
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        arrows = {m: "↑" if MEASURES[m].higher_is_better else "↓" for m in self.measures}
-        head = ["kernel", *(f"{m} {arrows[m]}" for m in self.measures)]
+        head = ["kernel", *(f"{m.name} {m.arrow}" for m in self.measures.values())]
         best = {m: self._best_or_none(m) for m in self.measures}
         body = []
         for name in self.kernels:
@@ -176,7 +183,7 @@ class Evaluation:
         return head, body
 
     def _best_or_none(self, measure: str) -> str | None:
-        return self.best(measure) if np.isfinite(self._scores(measure)).any() else None
+        return self.best(measure) if np.isfinite(self.scores(measure)).any() else None
 
     def __str__(self) -> str:
         head, body = self._table()

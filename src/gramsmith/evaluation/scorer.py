@@ -44,7 +44,7 @@ class AlignmentScorer:
 
 
 def alignment_scorer(
-    measure: str = "cka", *, target: str = "auto", task: str = "auto"
+    measure: str | Measure = "cka", *, target: str = "auto", task: str = "auto"
 ) -> AlignmentScorer:
     """Return a scorer for `GridSearchCV` and its relatives.
 
@@ -53,8 +53,8 @@ def alignment_scorer(
 
     Parameters
     ----------
-    measure : str
-        A name in `gramsmith.measures.MEASURES`.
+    measure : str or Measure
+        A name in `gramsmith.measures.MEASURES`, or a measure of your own.
     target, task : str
         See `gramsmith.targets.make_target`; regressors have task="regression" unless said
         otherwise.

@@ -37,7 +37,7 @@ def measure_value(
     measure = get_measure(measure)
     with one_blas_thread():
         sums = sums_of(K, y, measure, target=target, task=task, sample_weight=sample_weight)
-        return measure.formula(sums).value
+        return measure.value_of(sums)
 
 
 def sums_of(K: Any, y: Any, measure: Measure | None = None, **options: Any) -> Sums:

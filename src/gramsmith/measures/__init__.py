@@ -5,9 +5,11 @@
 
 from gramsmith.measures.alignment import CKA, CKA_DEBIASED, KTA
 from gramsmith.measures.base import Measure as Measure
+from gramsmith.measures.base import Sums as Sums
 from gramsmith.measures.base import Undefined as Undefined
 from gramsmith.measures.dependence import HSIC, HSIC_UNBIASED, MMD, MMD_UNBIASED, POLARITY
 from gramsmith.measures.separability import CSM, CSM_SCATTER, FSM, FSM_LOO
+from gramsmith.moments import Scalar as Scalar
 
 MEASURES: dict[str, Measure] = {
     measure.name: measure
@@ -28,10 +30,12 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-def get_measure(name: str | Measure) -> Measure:
-    """Return a measure by name, or raise with the names there are."""
-    if isinstance(name, Measure):
-        return name
-    if name not in MEASURES:
-        raise ValueError(f"Expected a measure among {', '.join(MEASURES)}, got {name!r}.")
-    return MEASURES[name]
+def get_measure(measure: str | Measure) -> Measure:
+    """Return a measure given by name or as an object, or raise with the names there are."""
+    if isinstance(measure, Measure):
+        return measure
+    if measure not in MEASURES:
+        raise ValueError(
+            f"Expected a measure among {', '.join(MEASURES)}, or a Measure, got {measure!r}."
+        )
+    return MEASURES[measure]

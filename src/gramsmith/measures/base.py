@@ -134,13 +134,13 @@ class Sums:
 
 @dataclass(frozen=True)
 class Measure:
-    """A named measure.
+    """A named measure; an object of it is taken wherever the name of one is.
 
     Parameters
     ----------
     name : str
     formula : callable
-        Sums -> Scalar.
+        Sums -> Scalar, as arithmetic on what the methods of `Sums` return.
     higher_is_better : bool
     kinds : tuple of str
         Kinds of target for which it is defined.
@@ -154,6 +154,25 @@ class Measure:
         Whether the identity matrix, a kernel that tells nothing, has the best value there is.
     sees_diagonal : bool
         Whether a multiple of the identity, added to the kernel, changes the value.
+
+    Examples
+    --------
+    The squared distance of HKH and HTH, both of length 1:
+
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> def squared_distance(sums):
+    ...     T = sums.target
+    ...     inner = sums.functional(T.M_centred)
+    ...     return 2 - 2 * inner / (sums.centred_square().sqrt() * T.norm(T.M_centred))
+    >>> distance = gs.measures.Measure("distance", squared_distance, higher_is_better=False)
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> print(gs.evaluate([gs.Linear(), gs.Gaussian()], X, y, measures=["cka", distance]))
+    kernel                    cka ↑            distance ↓
+    ------------------------  ---------------  --------------
+    Linear()                  0.01804 ±0.046   1.964 ±0.092
+    Gaussian(length_scale=1)  0.2069 ±0.039 *  1.586 ±0.078 *
     """
 
     name: str
@@ -172,6 +191,11 @@ class Measure:
         """+1 if higher is better, else -1."""
         return 1.0 if self.higher_is_better else -1.0
 
+    @property
+    def arrow(self) -> str:
+        """An arrow that points to the better values, ↑ or ↓."""
+        return "↑" if self.higher_is_better else "↓"
+
     def check(self, target: Target) -> None:
         """Raise `Undefined` if the measure has no value for this target."""
         if target.kind not in self.kinds:
@@ -185,19 +209,23 @@ class Measure:
                 "Add samples."
             )
 
-    def scalar(self, moments: Moments, target: Target, derivative: bool) -> Scalar:
-        """Return the value, with its adjoint if `derivative`."""
-        self.check(target)
-        return self.formula(Sums(moments, target, derivative))
-
     def value(self, moments: Moments, target: Target) -> float:
         """Return the value for moments of one kernel."""
-        return self.scalar(moments, target, False).value
+        return self.value_of(Sums(moments, target))
 
     def value_of(self, sums: Sums) -> float:
         """Return the value from sums that several measures share."""
+        return self._scalar(sums).value
+
+    def _scalar(self, sums: Sums) -> Scalar:
         self.check(sums.target)
-        return self.formula(sums).value
+        found = self.formula(sums)
+        if not isinstance(found, Scalar):
+            raise TypeError(
+                f"Expected the formula of {self.name} to return a number made of those of `Sums`, "
+                f"got {type(found).__name__}. Use Scalar(value) for a constant."
+            )
+        return found
 
     def value_or_none(self, sums: Sums) -> float | None:
         """Return the value from shared sums, or None where the measure is undefined."""
@@ -208,5 +236,5 @@ class Measure:
 
     def value_and_adjoint(self, moments: Moments, target: Target) -> tuple[float, Adjoint]:
         """Return the value and its derivative for moments of one kernel."""
-        result = self.scalar(moments, target, True)
+        result = self._scalar(Sums(moments, target, True))
         return result.value, result.adjoint or Adjoint.zeros(moments)

@@ -179,10 +179,8 @@ class BandwidthDisplay:
     @classmethod
     def from_evaluation(cls, evaluation: Any, loss: Any = None) -> BandwidthDisplay:
         """Return the display of a `bandwidth_path`, narrower from left to right."""
-        from gramsmith.measures import MEASURES
-
         steps = np.arange(len(evaluation.kernels), dtype=float)
-        curves = {m: MEASURES[m].sign * evaluation.values(m) for m in evaluation.measures}
+        curves = {m.name: m.sign * evaluation.values(m) for m in evaluation.measures.values()}
         nothing = np.full(len(steps), np.nan)
         known = nothing if loss is None else np.asarray(loss, dtype=float)
         return cls(BandwidthPath("gaussian", steps, curves, known))

@@ -95,7 +95,7 @@ class Screen:
         return {
             m.name: table.best(m.name)
             for m in self.measures
-            if m.name in ADVISERS and np.isfinite(table._scores(m.name)).any()
+            if m.name in ADVISERS and np.isfinite(table.scores(m.name)).any()
         }
 
     def add_errors(self, names: Sequence[str]) -> None:
@@ -113,8 +113,8 @@ class Screen:
     def table(self) -> Evaluation:
         """Return the measures as an Evaluation."""
         kernels = {c.name: c.kernel for c in self.candidates}
-        names = tuple(m.name for m in self.measures)
-        return Evaluation(kernels, names, dict(self.cells), (), self.n)
+        measures = {m.name: m for m in self.measures}
+        return Evaluation(kernels, measures, dict(self.cells), (), self.n)
 
     def advice(self, names: Sequence[str]) -> list[Advice]:
         """Return remarks on the target and on some candidates."""
