@@ -22,8 +22,7 @@ from gramsmith.evaluation.folds import assign_folds, without_fold
 from gramsmith.evaluation.held_out import held_out_target, held_out_values
 from gramsmith.evaluation.permutations import check_permutations, p_value, shuffled_values
 from gramsmith.evaluation.result import Advice, Cell, Evaluation, jackknife
-from gramsmith.evaluation.views import check_lengths, name_kernels, take_views
-from gramsmith.gram import Gram
+from gramsmith.gram import Gram, as_views
 from gramsmith.gram.threads import one_blas_thread
 from gramsmith.measures import Measure, Undefined, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
@@ -58,8 +57,8 @@ def evaluate(
 
     Parameters
     ----------
-    kernels : dict of name -> kernel, list of kernels, or one kernel
-        Kernels are what `as_kernel` takes, or (n, n) matrices.
+    kernels : dict of name -> kernel, list of kernels or (name, kernel) pairs, or one kernel
+        Kernels are what `as_kernel` takes, (n, n) matrices, or Grams.
     X : array of shape (n, p), sequence of n objects, or None if all kernels are matrices
         A tuple holds one view of the samples per kernel.
     y : array of shape (n,) or (n, q)
@@ -100,15 +99,16 @@ def evaluate(
     count = check_permutations(permutations)
     if (X_test is None) != (y_test is None):
         raise ValueError("Expected both X_test and y_test, got one of them. Pass both or neither.")
-    named, views = name_kernels(kernels, X)
+    views = as_views(kernels, X)
+    named = dict(zip(views.names, views.kernels, strict=True))
     goal = make_target(y, target, task=task, sample_weight=sample_weight)
     chosen = _chosen(measures, goal)
-    check_lengths(views, len(goal.w))
+    views.check_lengths(len(goal.w))
     advice: list[Advice] = [*about_target(goal), *(about_task(goal) if task == "auto" else ())]
     rng = check_random_state(random_state)
     order, fold = assign_folds(goal, folds, rng)
     options = {"memory": memory, "n_jobs": n_jobs, "dtype": dtype}
-    G = Gram(list(named.values()), take_views(views, order), **options)
+    G = Gram(views if order is None else views.take(order), **options)
     goal = goal if order is None else goal.take(order)
     moments = G.moments(goal, fold=fold, cross=False)
     for k, name in enumerate(named):
@@ -123,7 +123,7 @@ def evaluate(
         if y_test is not None:
             test_goal, remark = held_out_target(y_test, goal, target)
             remarks += remark
-            seen = held_out_values(named.values(), views, X_test, test_goal, chosen, options)
+            seen = held_out_values(views, X_test, test_goal, chosen, options)
     cells: dict[tuple[str, str], Cell] = {}
     for k, name in enumerate(named):
         for j, measure in enumerate(chosen):

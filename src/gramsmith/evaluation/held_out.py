@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gramsmith.evaluation.result import Advice
-from gramsmith.evaluation.views import View, check_lengths, make_view, one_each, take_views
-from gramsmith.gram import Gram
+from gramsmith.gram import Gram, Views
 from gramsmith.gram.threads import one_blas_thread
-from gramsmith.kernels.base import Kernel
 from gramsmith.measures import Measure
 from gramsmith.measures.base import Sums
 from gramsmith.targets import ConstantTarget, Target, make_target
@@ -42,8 +40,7 @@ def held_out_target(y: Any, goal: Target, target: str) -> tuple[Target | None, l
 
 
 def held_out_values(
-    kernels: Iterable[Kernel],
-    views: Sequence[View],
+    views: Views,
     X: Any,
     target: Target | None,
     measures: Sequence[Measure],
@@ -53,8 +50,7 @@ def held_out_values(
 
     Parameters
     ----------
-    kernels : iterable of Kernel
-    views : list of View
+    views : Views
         Of the training data, whose columns those of the test data must be.
     X : samples, or a tuple with one view of them per kernel
     target : Target or None
@@ -63,14 +59,11 @@ def held_out_values(
     options : dict
         Arguments of `Gram`.
     """
-    kernels = list(kernels)
-    own = [make_view(k, v) for k, v in zip(kernels, one_each(X, len(kernels)), strict=True)]
-    for view, new in zip(views, own, strict=True):
-        view.check_width(new)
+    held_out = views.on(X)
     if target is None:
         return None
-    check_lengths(own, len(target.w))
-    moments = Gram(kernels, take_views(own, None), **options).moments(target, cross=False)
+    held_out.check_lengths(len(target.w))
+    moments = Gram(held_out, **options).moments(target, cross=False)
     with one_blas_thread():
         sums = [Sums(moments.of(k), target) for k in range(len(moments))]
         return [[measure.value_or_none(s) for measure in measures] for s in sums]

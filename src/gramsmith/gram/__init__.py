@@ -8,3 +8,5 @@ object people hold.
 from gramsmith.gram.gram import Gradient as Gradient
 from gramsmith.gram.gram import Gram as Gram
 from gramsmith.gram.gram import as_gram as as_gram
+from gramsmith.gram.views import Views as Views
+from gramsmith.gram.views import as_views as as_views

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.gram.plan import Plan
+from gramsmith.gram.views import Views
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.embedding import Embedding, count, rows
 from gramsmith.kernels.finite import check_values
@@ -90,22 +91,17 @@ class SquaringPath(Member):
             yield K
 
 
-def make_members(kernels: Sequence[Kernel], X: Any, dtype: Any) -> list[Member]:
-    """Return the members of a list of kernels; a tuple X holds one view per kernel.
+def make_members(views: Views, dtype: Any) -> list[Member]:
+    """Return the kernels with their embedded samples.
 
     Neighbours on the same view that are squares of each other form paths.
     """
-    views = X if isinstance(X, tuple) else (X,) * len(kernels)
-    if len(views) != len(kernels):
-        raise ValueError(
-            f"Expected one view of the samples per kernel ({len(kernels)}), got {len(views)}. "
-            "Pass a tuple with one X per kernel, or one X for all."
-        )
+    kernels = views.kernels
     members: list[Member] = []
     i = 0
     while i < len(kernels):
-        stop = _path_end(kernels, views, i, SQUARINGS[np.dtype(dtype)])
-        member = Member.make(kernels[i], views[i], dtype)
+        stop = _path_end(kernels, views.samples, i, SQUARINGS[np.dtype(dtype)])
+        member = Member.make(kernels[i], views.samples[i], dtype)
         if stop > i + 1:
             path = tuple(kernels[i:stop])
             member = SquaringPath(member.kernel, member.X, member.frame, member.E, path)
@@ -120,12 +116,12 @@ def make_members(kernels: Sequence[Kernel], X: Any, dtype: Any) -> list[Member]:
     return members
 
 
-def _path_end(kernels: Sequence[Kernel], views: tuple[Any, ...], start: int, longest: int) -> int:
+def _path_end(kernels: Sequence[Kernel], samples: Sequence[Any], start: int, longest: int) -> int:
     """Return where the run of kernels ends, each the square of the one before, from `start` on."""
     stop = start + 1
     while (
         stop < min(len(kernels), start + longest)
-        and views[stop] is views[start]
+        and samples[stop] is samples[start]
         and kernels[stop].is_square_of(kernels[stop - 1])
     ):
         stop += 1

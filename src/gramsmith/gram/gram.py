@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +15,10 @@ from gramsmith.gram.bank import Member, make_members
 from gramsmith.gram.plan import MIB, Plan, budget_bytes, make_plan
 from gramsmith.gram.routes import check_magnitude, find_routes, side_by_side
 from gramsmith.gram.threads import count_workers, one_blas_thread, ordered_map
-from gramsmith.kernels.adapt import as_kernel
+from gramsmith.gram.views import as_views
 from gramsmith.kernels.base import Kernel, NotDifferentiable
 from gramsmith.kernels.embedding import rows
+from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
 from gramsmith.moments import Adjoint, Moments
 from gramsmith.targets import Target
 
@@ -43,10 +45,10 @@ class Gram:
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable; or a list of them
-        Whatever `as_kernel` takes.
+    kernel : Kernel, name, scikit-learn kernel, callable; or several of them; or Views
+        Whatever `as_views` takes.
     X : array of shape (n, p), sparse matrix, or sequence of n objects
-        With a list of kernels, a tuple holds one view of the samples per kernel.
+        With several kernels, a tuple holds one view of the samples per kernel.
     memory : float, optional
         Budget in MiB for tiles in work and tiles kept between sweeps; default scikit-learn's
         ``working_memory``. Results do not depend on it.
@@ -74,28 +76,20 @@ class Gram:
     def __init__(
         self,
         kernel: Any,
-        X: Any,
+        X: Any = None,
         *,
         memory: float | None = None,
         n_jobs: int | None = None,
         dtype: Any = None,
         progress: sweep.Progress | None = None,
     ) -> None:
-        listed = isinstance(kernel, (list, tuple))
-        kernels: Sequence[Any] = kernel if listed else [kernel]
-        if not len(kernels):
-            raise ValueError("Expected at least one kernel, got an empty list. Add a kernel.")
-        views = X if isinstance(X, tuple) and listed else (X,) * len(kernels)
-        self.single = not listed
-        self.dtype = _tile_dtype(dtype, views)
+        self.views = as_views(kernel, X)
+        self.dtype = _tile_dtype(dtype, self.views.samples)
         self.budget = budget_bytes(memory)
         self.workers = count_workers(n_jobs)
         self.progress = progress
-        resolved = [
-            as_kernel(k, v) for k, v in zip(kernels, views, strict=len(kernels) == len(views))
-        ]
         with one_blas_thread():  # the threads of a larger product would spin on during the sweep
-            self._members = make_members(resolved, views, self.dtype)
+            self._members = make_members(self.views, self.dtype)
         self.n = self._members[0].n
         if self.n < 1:
             raise ValueError("Expected at least one sample, got none. Pass X with rows.")
@@ -112,7 +106,7 @@ class Gram:
     @property
     def kernels(self) -> list[Kernel]:
         """The kernels, in order."""
-        return [kernel for member in self._members for kernel in member.kernels]
+        return list(self.views.kernels)
 
     @property
     def kernel(self) -> Kernel:
@@ -201,15 +195,14 @@ class Gram:
 
     def joined(self, other: Gram) -> Gram:
         """Return the Gram of the kernels of both, on the same samples."""
-        joint = object.__new__(Gram)
-        joint.__dict__.update(self.__dict__)
         if other.n != self.n:
             raise ValueError(
                 f"Expected kernels on the same samples, got {self.n} and {other.n}. "
                 "Give both the same rows in the same order."
             )
+        joint = copy(self)
+        joint.views = self.views.joined(other.views)
         joint._members = [*self._members, *other._members]
-        joint.single = False
         joint._kept = None
         return joint
 
@@ -365,8 +358,6 @@ def as_gram(K: Any, **options: Any) -> Gram:
     """Return a Gram as it is, or the Gram of a precomputed matrix after checking it."""
     if isinstance(K, Gram):
         return K
-    from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
-
     return Gram(Precomputed(), check_kernel_matrix(K, psd="ignore"), **options)
 
 
