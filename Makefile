@@ -10,7 +10,9 @@ DEMO_DATA   ?= src/gramsmith/data/breast_cancer.csv
 DEMO_TARGET ?= diagnosis
 DEMO_DIR    ?= demo-run
 
-.PHONY: help install demo test test-slow lint format bench bench-selection docs build clean
+PAPERS ?= all -o reproduction
+
+.PHONY: help install demo test test-slow lint format bench bench-selection papers docs build clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -51,6 +53,9 @@ bench: $(STAMP)  ## speed and memory, printed as ratios to the alternatives
 bench-selection: $(STAMP)  ## quality and time of kernel selection against a grid search
 	$(BIN)/python -m benchmarks.selection
 
+papers: $(STAMP)  ## re-run the papers; PAPERS="tan --quick" names papers and options
+	$(BIN)/python -m papers $(PAPERS)
+
 docs: $(STAMP)  ## build the documentation; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser."
@@ -59,6 +64,6 @@ build: $(STAMP)  ## build the wheel and the source distribution into dist/
 	$(BIN)/python -m build
 
 clean:  ## remove everything that was built, the virtual environment included
-	rm -rf $(VENV) build dist $(DEMO_DIR) docs/_build docs/api
+	rm -rf $(VENV) build dist $(DEMO_DIR) reproduction docs/_build docs/api
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find src tests benchmarks examples docs -name __pycache__ -type d -exec rm -rf {} +
+	find src tests benchmarks papers examples docs -name __pycache__ -type d -exec rm -rf {} +

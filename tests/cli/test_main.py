@@ -29,7 +29,7 @@ def test_help_loads_neither_numpy_nor_scikit_learn(args):
 
 def test_commands_are_listed(command):
     shown = command("--help").out
-    for name in ("rank", "predict", "inspect", "evaluate", "reproduce"):
+    for name in ("rank", "predict", "inspect", "evaluate"):
         assert f"\n  {name} " in shown
     assert command("--version").out == f"gramsmith, version {gramsmith.__version__}\n"
 

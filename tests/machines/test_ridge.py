@@ -8,8 +8,8 @@ from sklearn.kernel_ridge import KernelRidge
 
 import gramsmith as gs
 import textbook_learning as textbook
-from gramsmith.papers import tan
 from machine_zoo import points
+from papers import tan
 
 
 def curve(rng, n=60):

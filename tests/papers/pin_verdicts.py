@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from gramsmith.papers import list_experiments, reproduce
+from papers import list_experiments, reproduce
 
 PINS = Path(__file__).with_name("verdicts.json")
 

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from gramsmith.papers.data import LIMIT, SOURCES, DataError, DataFolder, read_content
+from papers.data import LIMIT, SOURCES, DataError, DataFolder, read_content
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -32,7 +32,6 @@ def test_med_has_documents_and_query_20(data_dir):
 @pytest.mark.parametrize("name", SOURCES)
 def test_missing_set_is_named_with_its_publisher_and_its_place(tmp_path, name):
     folder = DataFolder(tmp_path)
-    assert not folder.has(name)
     with pytest.raises(DataError, match=f"Expected the data set {name} in") as caught:
         folder.load(name)
     assert SOURCES[name].published in str(caught.value)
@@ -89,8 +88,8 @@ def archive(name, content):
         ("usps", b"", "damaged"),
         ("usps", b"no zip at all", "damaged"),
         ("usps", npz(X=np.zeros((3, 4)), y=np.zeros(3)), "SHA-256"),
-        ("usps", npz(X=np.array([{}], dtype=object)), "SHA-256"),
-        ("usps", archive("X.npy", hollow_npy((2**30, 2**20))), "got 0 bytes"),
+        ("usps", npz(X=np.array([{}], dtype=object)), "damaged"),
+        ("usps", archive("X.npy", hollow_npy((2**30, 2**20))), "damaged"),
         ("usps", archive("X.npy", b"\x93NUMPY\x09\x00"), "damaged"),
         ("heart", b"not gzip", "damaged"),
         ("heart", gzip.compress(b"+1 1:0.5\n", mtime=0), "SHA-256"),

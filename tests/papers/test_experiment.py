@@ -2,8 +2,8 @@
 
 import pytest
 
-from gramsmith.papers.data import DataError, DataFolder
-from gramsmith.papers.experiment import Experiment, Findings, Run
+from papers.data import DataError, DataFolder
+from papers.experiment import Experiment, Findings, Run
 
 
 def test_names_join_paper_and_part():

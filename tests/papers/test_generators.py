@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from gramsmith.papers.generators import (
+from papers.generators import (
     ringnorm,
     standardised,
     titanic,
     two_blobs,
-    twonorm,
     waveform,
 )
 
@@ -20,12 +19,6 @@ def test_ringnorm_has_breimans_moments(rng):
     assert X[y < 0].std() == pytest.approx(1.0, abs=0.02)
     assert X[y < 0].mean() == pytest.approx(2 / np.sqrt(20), abs=0.02)
     assert X[y > 0].mean() == pytest.approx(0.0, abs=0.02)
-
-
-def test_twonorm_has_breimans_moments(rng):
-    X, y = twonorm(20_000, rng)
-    assert (y[:, None] * X).mean() == pytest.approx(2 / np.sqrt(20), abs=0.02)
-    assert (X - X.mean(axis=0)).std() == pytest.approx(np.sqrt(1 + 0.2), abs=0.02)
 
 
 def test_waveform_mixes_triangles(rng):

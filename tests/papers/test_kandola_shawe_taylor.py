@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.papers import kandola_shawe_taylor as paper
+from papers import kandola_shawe_taylor as paper
 
 
 def test_bag_of_words_has_unit_rows_and_relative_frequencies():

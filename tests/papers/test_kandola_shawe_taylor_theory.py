@@ -2,9 +2,9 @@
 
 from sklearn.datasets import make_friedman1
 
-from gramsmith.papers.data import DataFolder
-from gramsmith.papers.experiment import Run
-from gramsmith.papers.kandola_shawe_taylor_theory import formulas, refine
+from papers.data import DataFolder
+from papers.experiment import Run
+from papers.kandola_shawe_taylor_theory import formulas, refine
 
 
 def test_formulas_hold_or_are_corrected():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gramsmith.papers import lecture_notes
-from gramsmith.papers.data import DataFolder
-from gramsmith.papers.experiment import Run
+from papers import lecture_notes
+from papers.data import DataFolder
+from papers.experiment import Run
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The machines of the lecture notes on small data."""
 
-from gramsmith.papers.data import DataFolder
-from gramsmith.papers.experiment import Run
-from gramsmith.papers.lecture_notes_machines import losses, machines
+from papers.data import DataFolder
+from papers.experiment import Run
+from papers.lecture_notes_machines import losses, machines
 
 
 def test_machines():

@@ -5,9 +5,9 @@ import pytest
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
 
 import gramsmith as gs
-from gramsmith.papers import nguyen_ho
-from gramsmith.papers.data import DataSet
-from gramsmith.papers.generators import two_blobs
+from papers import nguyen_ho
+from papers.data import DataSet
+from papers.generators import two_blobs
 
 
 def test_kernels_are_those_of_libsvm(rng):
@@ -60,7 +60,7 @@ def test_printed_table_agrees_with_its_own_averages():
 
 
 def test_some_kernel_has_the_printed_ranks(data_dir):
-    from gramsmith.papers.data import DataFolder
+    from papers.data import DataFolder
 
     for name in ("heart", "ionosphere", "vehicle"):
         values = nguyen_ho.measure_set(DataFolder(data_dir).load(name))

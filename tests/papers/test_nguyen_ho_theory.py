@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.papers.data import DataFolder
-from gramsmith.papers.experiment import Run
-from gramsmith.papers.nguyen_ho_theory import fisher_criterion, formulas, minimax_ratio
+from papers.data import DataFolder
+from papers.experiment import Run
+from papers.nguyen_ho_theory import fisher_criterion, formulas, minimax_ratio
 
 
 @pytest.fixture

@@ -2,18 +2,15 @@
 
 import csv
 import json
-import os
 from html.parser import HTMLParser
 
-import pytest
+import numpy as np
 
-from gramsmith.papers import PAPERS, reproduce
-from gramsmith.papers.experiment import Experiment, Findings
-from gramsmith.papers.output import heading, make_sections, write_file, write_output
-from gramsmith.papers.record import check, compare
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("jinja2")
+from papers import PAPERS, reproduce
+from papers.experiment import Experiment, Findings
+from papers.figure import Curve, Figure, Panel
+from papers.output import heading, make_page, write_output
+from papers.record import check, compare
 
 
 def test_files_and_their_content(tmp_path):
@@ -69,16 +66,9 @@ def test_hostile_labels_stay_text(tmp_path):
     assert "default-src 'none'" in page
 
 
-def test_text_is_no_formula_in_a_spreadsheet(tmp_path):
-    found = [
-        (
-            Experiment("tan", "x", "x", lambda run: Findings()),
-            Findings([compare("=1+1", "@cell", None, float("inf"), note="-2")]),
-        )
-    ]
+def test_infinity_is_text_in_json(tmp_path):
+    found = [(Experiment("tan", "x", "x", len), Findings([compare("t", "c", None, np.inf)]))]
     write_output(tmp_path, PAPERS, found, quick=False)
-    text = (tmp_path / "records.csv").read_text(encoding="utf-8")
-    assert "'=1+1,'@cell,,inf,,new,'-2" in text
     assert json.loads((tmp_path / "records.json").read_text())["records"][0]["ours"] == "inf"
 
 
@@ -89,19 +79,29 @@ def test_formulas_share_a_table():
 
 
 def test_papers_that_were_not_run_have_no_section():
-    assert make_sections(PAPERS, []) == []
+    assert "<section>" not in make_page(PAPERS, [], {})
 
 
-def test_a_link_in_the_way_is_replaced(tmp_path):
-    (tmp_path / "precious").write_text("mine")
-    os.symlink(tmp_path / "precious", tmp_path / "out")
-    write_file(tmp_path / "out", b"new")
-    assert (tmp_path / "precious").read_text() == "mine"
-    assert (tmp_path / "out").read_bytes() == b"new"
-    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+def test_the_page_shows_tables_counts_and_pictures():
+    figure = Figure("f", "A <figure>", "caption", [Panel("p", "x", "y", [Curve("a", [0], [1])])])
+    records = [compare("Table 1", "a", 1.0, 1.0), compare("Table 1", "b", 1.0, 2.0, why="<b>")]
+    records += [check("(5)", "u", 0.0, printed=1.0), compare("Table 2", "c", None, 3.0)]
+    found = [(Experiment("tan", "x", "x", len), Findings(records, [figure]))]
+    page = make_page(PAPERS, found, {"gramsmith": "0"})
+    assert "A &lt;figure&gt;" in page
+    assert "&lt;b&gt;" in page
+    assert page.count("data:image/svg+xml;base64,") == 2
+    assert "1 exact, 1 differs, 1 corrected, 1 new" in page
+    assert "<dt>new</dt>" in page
+    assert "<dt>holds</dt>" not in page
+    tones = [f'"verdict {tone}"' for tone in ("good", "bad", "changed", "neutral")]
+    assert [page.count(tone) for tone in tones] == [1, 1, 1, 1]
 
 
-def test_a_failed_write_leaves_nothing(tmp_path):
-    with pytest.raises(TypeError):
-        write_file(tmp_path / "out", "text instead of bytes")
-    assert os.listdir(tmp_path) == []
+def test_long_tables_start_closed():
+    def page(rows):
+        found = [(Experiment("tan", "x", "x", len), Findings([compare("t", "c", 1.0, 1.0)] * rows))]
+        return make_page(PAPERS, found, {})
+
+    assert "<details open>" in page(90)
+    assert "<details open>" not in page(91)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gramsmith.papers.porter import measure, stem, words
+from papers.porter import measure, stem, words
 
 EXAMPLES = """
 caresses caress ponies poni ties ti cats cat feed feed agreed agre plastered plaster bled bled

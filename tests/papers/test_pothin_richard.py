@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gramsmith.kernels import Gaussian
-from gramsmith.papers import pothin_richard as paper
-from gramsmith.papers.data import DataFolder
+from papers import pothin_richard as paper
+from papers.data import DataFolder
 
 
 @pytest.mark.parametrize(

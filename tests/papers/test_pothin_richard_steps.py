@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.papers.pothin_richard_steps import Split, evaluate_kernel, fixed_steps, mapped
+from papers.pothin_richard_steps import Split, evaluate_kernel, fixed_steps, mapped
 
 
 @pytest.fixture

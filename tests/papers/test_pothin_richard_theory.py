@@ -1,6 +1,6 @@
 """The gradients of the paper and their corrections; generated data within their spread."""
 
-from gramsmith.papers import reproduce
+from papers import reproduce
 
 
 def test_formulas():

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gramsmith.papers.record import (
+from papers.record import (
     VERDICTS,
     absent,
     check,

@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from gramsmith.papers import PAPERS, list_experiments, reproduce
-from gramsmith.papers import runner as runner_module
-from gramsmith.papers.experiment import Experiment, Findings
-from gramsmith.papers.record import compare
-from gramsmith.papers.runner import OutputError
+from papers import PAPERS, list_experiments, reproduce
+from papers import runner as runner_module
+from papers.experiment import Experiment, Findings
+from papers.record import compare
+from papers.runner import OutputError
 
 
 def test_every_paper_has_experiments_with_names_of_their_own():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.papers import reproduce, tan
+from papers import reproduce, tan
 
 
 @pytest.fixture

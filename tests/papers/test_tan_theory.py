@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramsmith.papers.tan_theory import COUNTER_EXAMPLES, Mixture, stationary_points
+from papers.tan_theory import COUNTER_EXAMPLES, Mixture, stationary_points
 
 
 @pytest.mark.parametrize(

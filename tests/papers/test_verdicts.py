@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gramsmith.papers import list_experiments
+from papers import list_experiments
 
 HERE = Path(__file__).parent
 PINS = json.loads((HERE / "verdicts.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The command line: ``gramsmith rank | predict | inspect | evaluate | reproduce``.
+"""The command line: ``gramsmith rank | predict | inspect | evaluate``.
 
 Results go to the standard output, messages to the standard error. Exit status:
 
@@ -23,7 +23,7 @@ import sys
 import click
 
 from gramsmith import __version__
-from gramsmith.cli import evaluate, inspect, predict, rank, reproduce
+from gramsmith.cli import evaluate, inspect, predict, rank
 from gramsmith.cli.console import say
 
 DEFECT, USAGE, DATA, CONVERGENCE, MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
@@ -51,7 +51,6 @@ group.add_command(rank.rank)
 group.add_command(predict.predict)
 group.add_command(inspect.inspect)
 group.add_command(evaluate.evaluate)
-group.add_command(reproduce.reproduce)
 
 
 def main(prog_name: str = "gramsmith", args: list[str] | None = None) -> None:

@@ -28,10 +28,10 @@ from gramsmith.kernels import (
     RankOne,
     Spectrum,
 )
-from gramsmith.papers.experiment import Experiment, Findings, Paper, Run
-from gramsmith.papers.lecture_notes_machines import losses, machines
-from gramsmith.papers.record import Record, check, compare
-from gramsmith.report.figure import Curve, Figure, Panel
+from papers.experiment import Experiment, Findings, Paper, Run
+from papers.figure import Curve, Figure, Panel
+from papers.lecture_notes_machines import losses, machines
+from papers.record import Record, check, compare
 
 Array = npt.NDArray[Any]
 NAME = "lecture-notes"

@@ -11,8 +11,8 @@ from scipy.optimize import brentq
 from gramsmith.evaluation import kta
 from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian
-from gramsmith.papers.experiment import Findings, Run
-from gramsmith.papers.record import Record, check, compare
+from papers.experiment import Findings, Run
+from papers.record import Record, check, compare
 
 Array = npt.NDArray[Any]
 

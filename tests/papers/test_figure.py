@@ -1,15 +1,11 @@
-"""Drawing: every style, the same bytes twice, labels as text."""
+"""Figures are plain values; drawn in every style, the same bytes twice, labels as text."""
 
-import builtins
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from gramsmith.report.draw import draw, require_matplotlib
-from gramsmith.report.figure import Curve, Figure, Panel, Surface
-
-pytest.importorskip("matplotlib")
+from papers.figure import Curve, Figure, Panel, Surface, draw
 
 x = np.linspace(0, 1, 5)
 PANELS = {
@@ -59,14 +55,8 @@ def test_labels_are_text_and_not_mathematics():
     assert hostile in "".join(root.itertext())
 
 
-def test_missing_matplotlib_names_the_extra(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *arguments):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *arguments)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"gramsmith\[plot\]"):
-        require_matplotlib()
+def test_arrays_are_those_of_all_curves():
+    panel = Panel("p", "x", "y", [Curve("a", [0, 1], [1, 2]), Curve("b", [0], [np.nan])])
+    arrays = Figure("f", "t", "c", [panel, panel]).arrays()
+    assert [len(a) for a in arrays] == [2, 1, 2, 1]
+    assert np.isnan(arrays[1]).all()

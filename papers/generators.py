@@ -34,7 +34,7 @@ def ringnorm(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     Examples
     --------
     >>> import numpy as np
-    >>> from gramsmith.papers.generators import ringnorm
+    >>> from papers.generators import ringnorm
     >>> X, y = ringnorm(100, np.random.default_rng(0))
     >>> X.shape, sorted(set(y.tolist()))
     ((100, 20), [-1, 1])
@@ -43,20 +43,6 @@ def ringnorm(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     noise = rng.standard_normal((n, 20))
     X = np.where(y[:, None] > 0, 2.0 * noise, noise + 2.0 / np.sqrt(20.0))
     return X, y
-
-
-def twonorm(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return Breiman's twonorm: N(a, I) against N(-a, I), a = 2/sqrt(20), 20 features.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.papers.generators import twonorm
-    >>> twonorm(10, np.random.default_rng(0))[0].shape
-    (10, 20)
-    """
-    y = _coin(n, rng)
-    return rng.standard_normal((n, 20)) + 2.0 / np.sqrt(20.0) * y[:, None], y
 
 
 def waveform(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -68,7 +54,7 @@ def waveform(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     Examples
     --------
     >>> import numpy as np
-    >>> from gramsmith.papers.generators import waveform
+    >>> from papers.generators import waveform
     >>> waveform(10, np.random.default_rng(0))[0].shape
     (10, 21)
     """
@@ -87,7 +73,7 @@ def titanic() -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> from gramsmith.papers.generators import titanic
+    >>> from papers.generators import titanic
     >>> X, y = titanic()
     >>> X.shape, int((y > 0).sum())
     ((2201, 3), 711)
@@ -121,7 +107,7 @@ def two_blobs(angle: float, spread: float, n: int, rng: np.random.Generator) -> 
     Examples
     --------
     >>> import numpy as np
-    >>> from gramsmith.papers.generators import two_blobs
+    >>> from papers.generators import two_blobs
     >>> two_blobs(90.0, 0.5, 5, np.random.default_rng(0))[0].shape
     (10, 2)
     """

@@ -19,12 +19,12 @@ from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian
 from gramsmith.learning import TwoGaussianLearner
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
-from gramsmith.papers.experiment import Experiment, Findings, Paper, Run
-from gramsmith.papers.record import Record, compare
-from gramsmith.papers.tan_theory import formulas
-from gramsmith.report.figure import Curve, Figure, Panel, Surface
 from gramsmith.solvers import RidgePath
 from gramsmith.targets import make_target
+from papers.experiment import Experiment, Findings, Paper, Run
+from papers.figure import Curve, Figure, Panel, Surface
+from papers.record import Record, compare
+from papers.tan_theory import formulas
 
 Array = npt.NDArray[Any]
 NAME = "tan"

@@ -109,7 +109,7 @@ def compare(
 
     Examples
     --------
-    >>> from gramsmith.papers.record import compare
+    >>> from papers.record import compare
     >>> compare("Table 1", "u = 0", 0.090, 0.08996, digits=3).verdict
     'exact'
     """
@@ -156,7 +156,7 @@ def check(
 
     Examples
     --------
-    >>> from gramsmith.papers.record import check
+    >>> from papers.record import check
     >>> check("(5)", "u*", 1e-16, printed=0.64, note="the sign").verdict
     'corrected'
     """

@@ -41,7 +41,7 @@ def measure(stem: str) -> int:
 
     Examples
     --------
-    >>> from gramsmith.papers.porter import measure
+    >>> from papers.porter import measure
     >>> [measure(word) for word in ("tree", "trouble", "private")]
     [0, 1, 2]
     """
@@ -103,7 +103,7 @@ def stem(word: str) -> str:
 
     Examples
     --------
-    >>> from gramsmith.papers.porter import stem
+    >>> from papers.porter import stem
     >>> [stem(word) for word in ("relational", "hopping", "oscillators", "sky")]
     ['relat', 'hop', 'oscil', 'sky']
     """
@@ -131,7 +131,7 @@ def words(text: str) -> list[str]:
 
     Examples
     --------
-    >>> from gramsmith.papers.porter import words
+    >>> from papers.porter import words
     >>> words("The relations of 2 kernels, and their uses.")
     ['relat', 'kernel', 'us']
     """

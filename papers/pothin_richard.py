@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from gramsmith.kernels import Gaussian
 from gramsmith.learning import TransformLearner
-from gramsmith.papers.experiment import Experiment, Findings, Paper, Run
-from gramsmith.papers.pothin_richard_steps import (
+from papers.experiment import Experiment, Findings, Paper, Run
+from papers.figure import Curve, Figure, Panel
+from papers.pothin_richard_steps import (
     Ascent,
     Machine,
     Split,
@@ -24,9 +25,8 @@ from gramsmith.papers.pothin_richard_steps import (
     fixed_steps,
     mapped,
 )
-from gramsmith.papers.pothin_richard_theory import formulas, generated
-from gramsmith.papers.record import Record, compare, timed
-from gramsmith.report.figure import Curve, Figure, Panel
+from papers.pothin_richard_theory import formulas, generated
+from papers.record import Record, compare, timed
 
 Array = npt.NDArray[Any]
 NAME = "pothin-richard"

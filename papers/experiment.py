@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gramsmith.papers.data import DataFolder, DataSet
-from gramsmith.papers.record import Record
-from gramsmith.report.figure import Figure
+from papers.data import DataFolder, DataSet
+from papers.figure import Figure
+from papers.record import Record
 
 
 @dataclass(frozen=True)

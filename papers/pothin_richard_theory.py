@@ -12,12 +12,12 @@ from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian, Kernel
 from gramsmith.learning import TransformLearner
 from gramsmith.learning.criterion import make_objective
-from gramsmith.papers.experiment import Findings, Run
-from gramsmith.papers.generators import ringnorm, standardised, titanic, waveform
-from gramsmith.papers.pothin_richard_steps import C, mapped
-from gramsmith.papers.record import Record, check, compare
 from gramsmith.solvers import solve_l2svm
 from gramsmith.targets import make_target
+from papers.experiment import Findings, Run
+from papers.generators import ringnorm, standardised, titanic, waveform
+from papers.pothin_richard_steps import C, mapped
+from papers.record import Record, check, compare
 
 Array = npt.NDArray[Any]
 

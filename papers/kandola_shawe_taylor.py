@@ -18,12 +18,12 @@ from sklearn.svm import SVC
 
 from gramsmith.evaluation import kta
 from gramsmith.learning import SpectralAligner, transductive_alignment
-from gramsmith.papers.experiment import Experiment, Findings, Paper, Run
-from gramsmith.papers.kandola_shawe_taylor_theory import formulas, noise
-from gramsmith.papers.porter import words
-from gramsmith.papers.record import Record, compare
-from gramsmith.report.figure import Curve, Figure, Panel
 from gramsmith.solvers import RidgePath
+from papers.experiment import Experiment, Findings, Paper, Run
+from papers.figure import Curve, Figure, Panel
+from papers.kandola_shawe_taylor_theory import formulas, noise
+from papers.porter import words
+from papers.record import Record, compare
 
 Array = npt.NDArray[Any]
 NAME = "kandola-shawe-taylor"

@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 from gramsmith.evaluation import csm, fsm, fsm_error_bound, kta
 from gramsmith.gram import Gram
 from gramsmith.kernels import Linear
-from gramsmith.papers.data import DataError
-from gramsmith.papers.experiment import Findings, Run
-from gramsmith.papers.record import Record, absent, check, compare
-from gramsmith.report.figure import Curve, Figure, Panel
+from papers.data import DataError
+from papers.experiment import Findings, Run
+from papers.figure import Curve, Figure, Panel
+from papers.record import Record, absent, check, compare
 
 Array = npt.NDArray[Any]
 
@@ -189,7 +189,7 @@ def fisher_criterion(X: Array, y: Array) -> float:
 
 def criteria(run: Run) -> Findings:
     """FSM of the linear kernel beside the optimum over all directions and Fisher's criterion."""
-    from gramsmith.papers.nguyen_ho import PUBLISHED
+    from papers.nguyen_ho import PUBLISHED
 
     found = Findings()
     rows: dict[str, tuple[float, float, float]] = {}

@@ -1,16 +1,109 @@
-"""Drawing: figures as SVG for a page (light and dark) and as PNG for a document."""
+"""Figures: what to draw, as plain values; drawn as SVG (light and dark) and as PNG."""
 
 from __future__ import annotations
 
 import io
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from matplotlib import style
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Canvas
 
-from gramsmith.report.axes import settled_style
-from gramsmith.report.figure import Curve, Figure, Panel
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve, a set of points or the bars of one group.
+
+    Parameters
+    ----------
+    label : str
+        Empty for no entry in the legend.
+    x, y : array of shape (m,)
+    style : {"line", "dashed", "points", "bars"}
+    """
+
+    label: str
+    x: Any
+    y: Any
+    style: str = "line"
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Heights over a grid, drawn as filled contours.
+
+    Parameters
+    ----------
+    x : array of shape (a,)
+    y : array of shape (b,)
+    z : array of shape (b, a)
+    label : str
+        What the heights are.
+    """
+
+    x: Array
+    y: Array
+    z: Array
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Parameters
+    ----------
+    title, xlabel, ylabel : str
+    curves : list of Curve
+    surface : Surface, optional
+        Drawn below the curves.
+    names : list of str
+        Names of the positions 0, 1, ... on the x axis, for bars.
+    logx, logy : bool
+    ylim : (float, float), optional
+    """
+
+    title: str
+    xlabel: str
+    ylabel: str
+    curves: list[Curve] = field(default_factory=list)
+    surface: Surface | None = None
+    names: list[str] = field(default_factory=list)
+    logx: bool = False
+    logy: bool = False
+    ylim: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels with a name for the file, a title and a caption.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits and hyphens: the name of the file.
+    title, caption : str
+    panels : list of Panel
+    columns : int
+        Panels side by side.
+    """
+
+    name: str
+    title: str
+    caption: str
+    panels: list[Panel]
+    columns: int = 2
+
+    def arrays(self) -> list[Array]:
+        """Return the ordinates of all curves, for tests that look for holes."""
+        return [np.asarray(c.y, dtype=float) for panel in self.panels for c in panel.curves]
+
 
 # Colours that stay apart for colour-blind readers, for white and for dark paper.
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b38600", "#56b4e9")
@@ -34,17 +127,6 @@ THEMES = {
 }
 
 
-def require_matplotlib() -> Any:
-    """Return matplotlib, or raise with the line that installs it."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise ImportError(
-            "Expected matplotlib for figures, got none. Run: pip install 'gramsmith[plot]'"
-        ) from error
-    return matplotlib
-
-
 def draw(figure: Figure, form: str = "svg", theme: str = "light") -> bytes:
     """Return a figure as the bytes of an SVG or PNG file, the same bytes every time.
 
@@ -60,18 +142,13 @@ def draw(figure: Figure, form: str = "svg", theme: str = "light") -> bytes:
 
     Examples
     --------
-    >>> from gramsmith.report.draw import draw
-    >>> from gramsmith.report.figure import Curve, Figure, Panel
+    >>> from papers.figure import Curve, Figure, Panel, draw
     >>> panel = Panel("a line", "x", "y", [Curve("y = x", [0, 1], [0, 1])])
     >>> draw(Figure("line", "A line", "", [panel], columns=1))[:5]
     b'<?xml'
     """
-    require_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
     look = THEMES[theme]
-    with settled_style(_settings(look)):
+    with style.context(["default", _settings(look)]):  # whatever the style of the user is
         columns = min(figure.columns, len(figure.panels))
         rows = math.ceil(len(figure.panels) / columns)
         width = {1: 6.4, 2: 9.6, 3: 11.4}.get(columns, 11.4)
@@ -173,8 +250,8 @@ def _curve(ax: Any, curve: Curve, look: Theme, k: int, on_surface: bool) -> None
             rasterized=many,
         )
     else:
-        style = "--" if curve.style == "dashed" else "-"
-        ax.plot(curve.x, curve.y, style, color=colour, label=label)
+        dashes = "--" if curve.style == "dashed" else "-"
+        ax.plot(curve.x, curve.y, dashes, color=colour, label=label)
 
 
 def _shared_legend(canvas: Any, axes: Any, figure: Figure) -> None:

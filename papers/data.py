@@ -24,6 +24,7 @@ from sklearn.datasets import load_svmlight_file
 
 Array = npt.NDArray[Any]
 
+UNREADABLE = (OSError, EOFError, ValueError, MemoryError, zlib.error, zipfile.BadZipFile)
 LIMIT = 64 * 2**20  # bytes after decompression; the largest known set has 3 MB
 IDA = "the IDA benchmark collection of G. Raetsch (split files of its realisations)"
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary.html"
@@ -189,7 +190,7 @@ class DataFolder:
 
     Examples
     --------
-    >>> from gramsmith.papers.data import DataFolder, DataError
+    >>> from papers.data import DataFolder, DataError
     >>> try:
     ...     DataFolder("/no/such/folder").load("usps")
     ... except DataError as error:
@@ -200,11 +201,6 @@ class DataFolder:
     def __init__(self, path: str | Path | None = None) -> None:
         named = os.environ.get("GRAMSMITH_DATA") if path is None else path
         self.path = Path(named) if named else None
-
-    def has(self, name: str) -> bool:
-        """Return whether the files of a set are there, damaged or not."""
-        source = SOURCES[name]
-        return self.path is not None and all((self.path / file).is_file() for file in source.files)
 
     def load(self, name: str) -> DataSet:
         """Return a data set, or raise `DataError` with what to do."""
@@ -237,7 +233,7 @@ class DataFolder:
             )
         try:
             content, digest = read_content(path)
-        except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, KeyError) as error:
+        except UNREADABLE as error:
             raise DataError(
                 f"Expected {path} to be readable, got {type(error).__name__}: {error}. "
                 "The file is damaged; copy it again."
@@ -268,9 +264,10 @@ def read_content(path: Path) -> tuple[Any, str]:
     if path.stat().st_size > LIMIT:
         raise ValueError(f"expected at most {LIMIT} bytes, got {path.stat().st_size}")
     if path.suffix == ".npz":
-        arrays = _read_npz(path)
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {key: stored[key] for key in stored.files}
         digest = hashlib.sha256()
-        for key in sorted(arrays):
+        for key in sorted(key for key, A in arrays.items() if A.dtype.kind in "iuf"):  # not names
             A = np.ascontiguousarray(arrays[key])
             digest.update(f"{key} {A.dtype.str} {A.shape};".encode())
             digest.update(A.tobytes())
@@ -283,29 +280,6 @@ def read_content(path: Path) -> tuple[Any, str]:
     if len(text) > LIMIT:
         raise ValueError(f"expected at most {LIMIT} bytes of text, got more")
     return text, hashlib.sha256(text.replace(b"\r\n", b"\n")).hexdigest()
-
-
-def _read_npz(path: Path) -> dict[str, Array]:
-    """Read the numeric arrays of an npz; sizes are checked before anything is allocated."""
-    arrays: dict[str, Array] = {}
-    with zipfile.ZipFile(path) as archive:
-        if sum(member.file_size for member in archive.infolist()) > LIMIT:
-            raise ValueError(f"expected at most {LIMIT} bytes of arrays, got more")
-        for member in archive.infolist():
-            stream = io.BytesIO(archive.read(member))
-            version = np.lib.format.read_magic(stream)
-            if version != (1, 0):
-                raise ValueError(f"expected npy version 1.0, got {version}")
-            shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-            body = stream.read()
-            if dtype.kind not in "iuf":
-                continue  # names of the splits: not needed
-            if int(np.prod(shape)) * dtype.itemsize != len(body):
-                raise ValueError(f"expected {shape} of {dtype}, got {len(body)} bytes")
-            A = np.frombuffer(body, dtype)
-            A = A.reshape(shape[::-1]).T if fortran else A.reshape(shape)
-            arrays[member.filename.removesuffix(".npy")] = A
-    return arrays
 
 
 def _read_ida(name: str, content: list[Any]) -> DataSet:

@@ -12,10 +12,10 @@ from gramsmith.evaluation import cka, kta, mmd
 from gramsmith.kernels import Gaussian, Kernel
 from gramsmith.learning import SpectralAligner, transductive_alignment
 from gramsmith.machines import KernelRidgeRegressor
-from gramsmith.papers.experiment import Findings, Run
-from gramsmith.papers.record import Record, check, compare
-from gramsmith.report.figure import Curve, Figure, Panel
 from gramsmith.solvers import RidgePath
+from papers.experiment import Findings, Run
+from papers.figure import Curve, Figure, Panel
+from papers.record import Record, check, compare
 
 Array = npt.NDArray[Any]
 

@@ -17,12 +17,12 @@ from sklearn.svm import SVC, NuSVC
 
 from gramsmith.evaluation import evaluate
 from gramsmith.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
-from gramsmith.papers.data import DataError, DataSet
-from gramsmith.papers.experiment import Experiment, Findings, Paper, Run
-from gramsmith.papers.generators import two_blobs
-from gramsmith.papers.nguyen_ho_theory import criteria, formulas
-from gramsmith.papers.record import Record, absent, check, compare
-from gramsmith.report.figure import Curve, Figure, Panel
+from papers.data import DataError, DataSet
+from papers.experiment import Experiment, Findings, Paper, Run
+from papers.figure import Curve, Figure, Panel
+from papers.generators import two_blobs
+from papers.nguyen_ho_theory import criteria, formulas
+from papers.record import Record, absent, check, compare
 
 Array = npt.NDArray[Any]
 NAME = "nguyen-ho"

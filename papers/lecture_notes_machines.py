@@ -21,9 +21,9 @@ from gramsmith.machines import (
     KernelRidgeRegressor,
     RelevanceVectorRegressor,
 )
-from gramsmith.papers.experiment import Findings, Run
-from gramsmith.papers.record import Record, check, compare
-from gramsmith.report.figure import Curve, Figure, Panel
+from papers.experiment import Findings, Run
+from papers.figure import Curve, Figure, Panel
+from papers.record import Record, check, compare
 
 Array = npt.NDArray[Any]
 
@@ -31,7 +31,7 @@ Array = npt.NDArray[Any]
 def machines(run: Run) -> Findings:
     """Run the four machines of the notes on small data."""
     rng = run.rng(10)
-    found = Findings([_perceptron(rng), _ridge(rng), _penalty(rng)])
+    found = Findings([_perceptron(), _ridge(rng), _penalty(rng)])
     found.records += _import_vectors()
     records, figure = _relevance_vectors(rng)
     found.records += [*records, _student()]
@@ -39,7 +39,7 @@ def machines(run: Run) -> Findings:
     return found
 
 
-def _perceptron(rng: np.random.Generator) -> Record:
+def _perceptron() -> Record:
     """Run the printed rule, which has y_i for y_j in the sum and so ignores the other labels."""
     X, y = make_moons(80, noise=0.05, random_state=0)
     y = 2 * y - 1

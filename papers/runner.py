@@ -8,11 +8,13 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gramsmith.gram.threads import one_blas_thread
-from gramsmith.papers import kandola_shawe_taylor, lecture_notes, nguyen_ho, pothin_richard, tan
-from gramsmith.papers.data import DataError, DataFolder
-from gramsmith.papers.experiment import Experiment, Findings, Paper, Run
-from gramsmith.papers.record import Record, absent, of_paper
+from threadpoolctl import threadpool_limits
+
+from papers import kandola_shawe_taylor, lecture_notes, nguyen_ho, pothin_richard, tan
+from papers.data import DataError, DataFolder
+from papers.experiment import Experiment, Findings, Paper, Run
+from papers.output import write_output
+from papers.record import Record, absent, of_paper
 
 PAPERS: dict[str, Paper] = {
     module.PAPER.name: module.PAPER
@@ -40,7 +42,7 @@ def list_experiments(names: str | Sequence[str] = "all") -> list[Experiment]:
 
     Examples
     --------
-    >>> from gramsmith.papers import list_experiments
+    >>> from papers import list_experiments
     >>> {experiment.paper for experiment in list_experiments("tan")}
     {'tan'}
     """
@@ -89,7 +91,7 @@ def reproduce(
 
     Examples
     --------
-    >>> from gramsmith.papers import reproduce
+    >>> from papers import reproduce
     >>> [record.verdict for record in reproduce("tan/formulas", quick=True)][:2]
     ['corrected', 'corrected']
     """
@@ -109,8 +111,6 @@ def reproduce(
     if progress is not None:
         progress(len(experiments), len(experiments), "")
     if folder is not None:
-        from gramsmith.papers.output import write_output
-
         write_output(folder, PAPERS, found, quick)
     return [record for _, findings in found for record in findings.records]
 
@@ -119,7 +119,7 @@ def _isolated(experiment: Experiment, run: Run) -> Findings:
     """Run an experiment; whatever stops it becomes a record, so that the others go on."""
     try:
         # The matrices are small: more BLAS threads than one only get in each other's way.
-        with one_blas_thread():
+        with threadpool_limits(1, user_api="blas"):
             findings = experiment.function(run)
     except DataError as error:
         findings = Findings([absent(experiment.title, ", ".join(experiment.sets), str(error))])
