@@ -10,6 +10,7 @@ import golden
 import gramsmith as gs
 import textbook as tb
 from gramsmith.learning import KernelCombination
+from gramsmith.learning.combination import default_path
 
 KERNELS = [gs.Gaussian.from_gamma(g) for g in (0.05, 0.5, 2.0, 8.0)]
 MATRICES = [k(golden.X) for k in KERNELS]
@@ -186,6 +187,14 @@ def test_a_single_kernel_is_no_list(single):
         KernelCombination(single).fit(golden.X, golden.y)
 
 
-def test_kernels_and_matrices_do_not_mix():
-    with pytest.raises(ValueError, match="got both"):
-        KernelCombination([gs.Linear(), MATRICES[0]]).fit(golden.X, golden.y)
+def test_kernels_matrices_and_grams_mix():
+    expected = KernelCombination(KERNELS).fit(golden.X, golden.y).weights_
+    mixed = [KERNELS[0], MATRICES[1], gs.Gram(KERNELS[2], golden.X), *KERNELS[3:]]
+    learner = KernelCombination(mixed).fit(golden.X, golden.y)
+    np.testing.assert_allclose(learner.weights_, expected, atol=1e-8)
+    assert not hasattr(learner, "kernel_")  # which would be a kernel of one X
+
+
+def test_default_path_doubles():
+    widths = np.array([k.length_scale for k in default_path(golden.X)])
+    np.testing.assert_allclose(widths[:-1] ** 2 / widths[1:] ** 2, 2.0)

@@ -166,7 +166,7 @@ def as_views(kernels: Any, X: Any = None, w: Array | None = None) -> Views:
             f"Expected one view per kernel ({len(found)}), got {len(given)}. "
             "Pass a tuple with one X per kernel, or one X for all."
         )
-    shared = all(view is X for view in given) and not any(map(_brings_samples, found))
+    shared = all(view is X for view in given) and not any(map(brings_samples, found))
     # formats without rows, such as COO, are converted once for all kernels that share them
     as_csr = {id(view): view.tocsr() for view in given if sp.issparse(view)}
     pairs = [
@@ -267,7 +267,8 @@ def _as_kernel_values(view: Any) -> Any:
     return view if _is_gram(view) else Precomputed().check_input(view)
 
 
-def _brings_samples(kernel: Any) -> bool:
+def brings_samples(kernel: Any) -> bool:
+    """Return whether what stands for a kernel is a matrix or a Gram, which needs no X."""
     return _is_gram(kernel) or _is_table(kernel)
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gramsmith.gram import Gram
-from gramsmith.kernels import Kernel, Scaled, Sum
+from gramsmith.gram import Gram, as_views
+from gramsmith.gram.views import brings_samples, views_in
+from gramsmith.kernels import Gaussian, Kernel, Scaled, Sum, default_kernel
 from gramsmith.learning.mixture import PROJECTIONS
 from gramsmith.learning.objective import Array
 from gramsmith.learning.progress import Callback, sweep_progress
-from gramsmith.learning.views import Bank, as_bank_input, is_views, make_bank
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.solvers import solve_nonnegative
 from gramsmith.targets import make_target
@@ -150,17 +151,18 @@ class KernelCombination(BaseEstimator):
         KernelCombination
         """
         self._check()
-        kernels, X = as_bank_input(self.kernels, X)
-        if not is_views(X, kernels) and _take_vectors(kernels):
+        kernels = self.kernels
+        shared = views_in(X, kernels) is None
+        if shared and _take_vectors(kernels):
             X, y = validate_data(
                 self, X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True
             )
         # Weights of zero count for nothing in every sum, so that no row of a matrix need go.
         target = make_target(y, self.target, task=self.task, sample_weight=sample_weight)
-        bank = make_bank(kernels, X, None if sample_weight is None else target.w)
+        w = None if sample_weight is None else target.w
+        views = as_views(default_path(X, w) if kernels is None and shared else kernels, X, w)
         gram = Gram(
-            bank.kernels,
-            bank.views,
+            views,
             memory=self.memory,
             n_jobs=self.n_jobs,
             dtype=self.dtype,
@@ -176,9 +178,9 @@ class KernelCombination(BaseEstimator):
         self.weights_ = self._weights(M, a)
         size = float(np.sqrt(max(self.weights_ @ M @ self.weights_, 0.0)))
         self.value_ = float(a @ self.weights_ / (size * norm)) if size > 0 else 0.0
-        self.names_ = bank.names
+        self.names_ = list(views.names)
         self.n_iter_ = 1
-        self._keep(bank)
+        self._keep([clone(kernel) for kernel in views.kernels], views.shared)
         return self
 
     def matrix(self, X: Any, Y: Any = None) -> Array:
@@ -220,6 +222,11 @@ class KernelCombination(BaseEstimator):
             raise ValueError(
                 f"Expected a measure among {', '.join(PROJECTIONS)}, got {self.measure!r}."
             )
+        if isinstance(self.kernels, str | Kernel | Gram) or getattr(self.kernels, "ndim", 3) == 2:
+            raise ValueError(
+                f"Expected a list of kernels, got the single {type(self.kernels).__name__}. "
+                "Put it into a list: [kernel]."
+            )
 
     def _weights(self, M: Array, a: Array) -> Array:
         m = len(a)
@@ -251,14 +258,14 @@ class KernelCombination(BaseEstimator):
         )
         return np.asarray(np.eye(m)[int(np.argmax(self.alignments_))])
 
-    def _keep(self, bank: Bank) -> None:
-        self.kernels_ = bank.kernels
-        if not bank.shared:
+    def _keep(self, kernels: list[Kernel], shared: bool) -> None:
+        self.kernels_ = kernels
+        if not shared:
             self.__dict__.pop("kernel_", None)  # of an earlier fit
             return
         terms: list[Kernel] = [
             Scaled(kernel, float(weight))
-            for weight, kernel in zip(self.weights_, bank.kernels, strict=True)
+            for weight, kernel in zip(self.weights_, kernels, strict=True)
             if weight
         ]
         self.kernel_ = reduce(Sum, terms)
@@ -281,9 +288,19 @@ class KernelCombination(BaseEstimator):
         return tags
 
 
-def _take_vectors(kernels: list[Any] | None) -> bool:
-    """Return whether all kernels take numeric vectors."""
-    found = (k[1] if isinstance(k, tuple) else k for k in kernels or [])
-    return all(
-        k.requires_vector_input if isinstance(k, Kernel) else k != "precomputed" for k in found
+def default_path(X: Any, w: Array | None = None) -> list[Kernel]:
+    """Return thirteen Gaussians around gamma = 1 / (p var), from wide to narrow."""
+    middle = default_kernel(None, X, w).length_scale
+    return [Gaussian(float(middle * 2.0 ** (-j / 2.0))) for j in range(-6, 7)]
+
+
+def _take_vectors(kernels: Any) -> bool:
+    """Return whether there are kernels that take X, and all of these take numeric vectors."""
+    if kernels is None:
+        return True
+    listed = kernels.values() if isinstance(kernels, Mapping) else kernels
+    found = [k[1] if isinstance(k, tuple) else k for k in listed]
+    takers = [k for k in found if not brings_samples(k)]
+    return bool(takers) and all(
+        k.requires_vector_input if isinstance(k, Kernel) else k != "precomputed" for k in takers
     )
