@@ -41,8 +41,12 @@ HEADINGS = {
     "gramsmith.selection": "Choosing",
     "gramsmith.storage": "Keeping",
 }
-# Classes that are public, but not at the top level.
-PICTURES = import_module("gramsmith.report")
+# Classes that are public, but not at the top level: module -> heading, classes.
+PICTURES = sorted(n for n in vars(import_module("gramsmith.report")) if n.endswith("Display"))
+INNER = {
+    "gramsmith.measures": ("A measure of your own", ["Measure", "Scalar", "Sums"]),
+    "gramsmith.report": ("Pictures", PICTURES),
+}
 PUBLIC = {name: getattr(import_module(home), name) for name, home in gramsmith._PUBLIC.items()}
 
 
@@ -58,15 +62,11 @@ def reference():
             if chosen:
                 pieces += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
                 pieces += [f"   {n}" for n in chosen] + [""]
-    pieces += ["Pictures", "--------", "", ".. currentmodule:: gramsmith.report", ""]
-    pieces += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
-    pieces += [f"   {n}" for n in displays()] + [""]
+    for module, (heading, names) in INNER.items():
+        pieces += [heading, "-" * len(heading), "", f".. currentmodule:: {module}", ""]
+        pieces += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
+        pieces += [f"   {n}" for n in names] + [""]
     return "\n".join(pieces)
-
-
-def displays():
-    """Return the names of the Display classes."""
-    return sorted(name for name in vars(PICTURES) if name.endswith("Display"))
 
 
 def shown_methods(item):
@@ -106,7 +106,11 @@ def setup(app):
 
 autosummary_context = {
     "shown": {name: shown_methods(item) for name, item in PUBLIC.items() if isclass(item)}
-    | {name: shown_methods(getattr(PICTURES, name)) for name in displays()}
+    | {
+        name: shown_methods(getattr(import_module(module), name))
+        for module, (_, names) in INNER.items()
+        for name in names
+    }
 }
 page = Path(__file__).parent / "api" / "index.rst"
 page.parent.mkdir(exist_ok=True)

@@ -182,16 +182,19 @@ def test_all_is_the_public_list():
 
 
 def test_type_checkers_see_the_same_names():
-    tree = source(SRC / "__init__.py")
-    block = next(node for node in tree.body if _is_type_checking(node))
     seen = {
         alias.asname: node.module
-        for node in ast.walk(block)
+        for node in ast.walk(source(SRC / "__init__.pyi"))
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
         if alias.asname == alias.name
     }
-    assert seen == gramsmith._PUBLIC
+    assert seen == gramsmith._HOMES
+    folders = [item for item in seen if item not in gramsmith._PUBLIC]
+    assert [f"gramsmith.{item}" for item in folders] == [
+        getattr(gramsmith, item).__name__ for item in folders
+    ]
+    assert (SRC / "py.typed").exists()
 
 
 def test_every_all_holds_names_that_exist():
