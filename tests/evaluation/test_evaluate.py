@@ -1,12 +1,13 @@
 """evaluate and bandwidth_path: one pass, errors, held-out values, p-values, advice."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gramsmith as gs
 import textbook as tb
 from gramsmith.evaluation import Evaluation, measure_value
-from gramsmith.evaluation.result import jackknife
+from gramsmith.evaluation.errors import jackknife
 from gramsmith.measures import MEASURES, Measure
 
 
@@ -46,13 +47,6 @@ def test_errors_are_those_of_leaving_folds_out(problem):
         Z = rng.normal(size=(120, 3))
         fresh.append(gs.cka(gs.Gram(gs.Gaussian(), Z), Z[:, 0] * Z[:, 1] > 0))
     assert 0.5 < cell.error / np.std(fresh) < 2.0
-
-
-def test_jackknife_formula():
-    values = np.array([1.0, 2.0, 4.0])
-    assert jackknife(values) == pytest.approx(np.sqrt(2 / 3 * np.sum((values - 7 / 3) ** 2)))
-    assert jackknife(np.array([1.0, np.inf])) is None
-    assert jackknife(np.array([1.0])) is None
 
 
 def test_held_out_values_and_permutations(problem, rng):
@@ -111,6 +105,58 @@ def test_a_measure_of_your_own(problem, rng):
     assert value == pytest.approx(1 - gs.cka(gs.Gram(gs.Gaussian(), X), y))
     with pytest.raises(ValueError, match="different names, got cka, cka"):
         gs.evaluate(KERNELS, X, y, measures=["cka", Measure("cka", distance.formula)])
+
+
+@pytest.fixture
+def split(rng):
+    X, Z = rng.normal(size=(60, 3)), rng.normal(size=(30, 3))
+    return X, (X[:, 0] > 0).astype(int), Z, (Z[:, 0] > 0).astype(int)
+
+
+def test_the_task_is_that_of_the_training_data(split):
+    X, _, Z, _ = split
+    whole = np.round(3 * Z[:, 0])
+    table = gs.evaluate({"k": gs.Gaussian()}, X, X[:, 0], X_test=Z, y_test=whole)
+    expected = gs.cka(gs.Gram(gs.Gaussian(), Z), whole, task="regression")
+    assert table["k", "cka"].held_out == pytest.approx(expected)
+
+
+def test_one_class_leaves_the_cells_empty_and_says_so(split):
+    X, y, Z, _ = split
+    table = gs.evaluate({"k": gs.Gaussian()}, X, y, X_test=Z, y_test=np.ones(30, dtype=int))
+    assert table["k", "cka"].value is not None
+    assert table["k", "cka"].held_out is None
+    assert any("Held-out" in a.message and "two classes" in a.message for a in table.advice)
+
+
+def test_a_class_of_one_leaves_the_cells_empty_that_need_more(split):
+    X, y, Z, _ = split
+    table = gs.evaluate({"k": gs.Gaussian()}, X, y, X_test=Z, y_test=np.arange(30) == 0)
+    assert table["k", "kta"].held_out is not None
+    assert table["k", "fsm"].held_out is None
+
+
+def test_matrices_are_square_matrices_of_the_test_samples(split):
+    X, y, Z, labels = split
+    k = gs.Gaussian()
+    table = gs.evaluate({"k": "precomputed"}, k(X), y, X_test=k(Z), y_test=labels)
+    assert table["k", "cka"].held_out == pytest.approx(gs.cka(k(Z), labels))
+
+
+def test_samples_that_do_not_fit_are_refused(split):
+    X, y, Z, labels = split
+    kernels = [gs.Gaussian()]
+    with pytest.raises(ValueError, match="the 3 columns of X, got 2"):
+        gs.evaluate(kernels, X, y, X_test=Z[:, :2], y_test=labels)
+    frame, other = (pd.DataFrame(A, columns=list("abc")) for A in (X, Z))
+    with pytest.raises(ValueError, match=r"columns \(a, b, c\) of X in their order, got \(b, a, c"):
+        gs.evaluate(kernels, frame, y, X_test=other[["b", "a", "c"]], y_test=labels)
+    with pytest.raises(ValueError, match="same length, got 30 and 7"):
+        gs.evaluate(kernels, X, y, X_test=Z, y_test=labels[:7])
+    with pytest.raises(ValueError, match="one view per kernel"):
+        gs.evaluate(kernels, X, y, X_test=(Z, Z), y_test=labels)
+    with pytest.raises(ValueError, match="Expected y_test like y"):
+        gs.evaluate(kernels, X, X[:, :2], X_test=Z, y_test=Z)
 
 
 def test_regression_and_weights(problem):

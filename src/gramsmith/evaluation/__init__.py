@@ -8,12 +8,12 @@ from gramsmith.evaluation.path import median_distance as median_distance
 from gramsmith.evaluation.result import Advice as Advice
 from gramsmith.evaluation.result import Evaluation as Evaluation
 from gramsmith.evaluation.scorer import alignment_scorer as alignment_scorer
-from gramsmith.evaluation.value import measure_value as measure_value
 from gramsmith.evaluation.verbs import alignment as alignment
 from gramsmith.evaluation.verbs import cka as cka
 from gramsmith.evaluation.verbs import csm as csm
 from gramsmith.evaluation.verbs import fsm as fsm
 from gramsmith.evaluation.verbs import hsic as hsic
 from gramsmith.evaluation.verbs import kta as kta
+from gramsmith.evaluation.verbs import measure_value as measure_value
 from gramsmith.evaluation.verbs import mmd as mmd
 from gramsmith.evaluation.verbs import polarity as polarity

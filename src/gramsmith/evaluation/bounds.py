@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.evaluation.value import check_ddof, measure_value, sums_of
+from gramsmith.evaluation.verbs import check_ddof, measure_value, sums_of
 from gramsmith.gram import Gram, as_gram
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.measures import MEASURES

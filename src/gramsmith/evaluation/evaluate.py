@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
@@ -18,20 +17,29 @@ from gramsmith.evaluation.advice import (
     about_task,
     about_ties,
 )
-from gramsmith.evaluation.folds import assign_folds, without_fold
-from gramsmith.evaluation.held_out import held_out_target, held_out_values
-from gramsmith.evaluation.permutations import check_permutations, p_value, shuffled_values
-from gramsmith.evaluation.result import Advice, Cell, Evaluation, jackknife
-from gramsmith.gram import Gram, as_views
+from gramsmith.evaluation.errors import (
+    FOLDS,
+    assign_folds,
+    check_permutations,
+    jackknife,
+    left_out_values,
+    p_value,
+    shuffled_values,
+    values_of,
+)
+from gramsmith.evaluation.result import Advice, Cell, Evaluation
+from gramsmith.gram import Gram, Views, as_views
 from gramsmith.gram.threads import one_blas_thread
 from gramsmith.measures import Measure, Undefined, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.measures.base import Sums
 from gramsmith.moments import Moments
-from gramsmith.targets import Target, make_target
+from gramsmith.targets import ConstantTarget, Target, make_target
 
 Array = npt.NDArray[Any]
 
+# a label matrix is the only one of its kind, whatever its values
+TASKS = {"classes": "classification", "values": "regression", "labels": "auto"}
 DEFAULT = ("kta", "cka", "cka_debiased", "fsm", "fsm_loo", "csm")
 
 
@@ -43,7 +51,7 @@ def evaluate(
     measures: Iterable[str | Measure] | str | Measure | None = None,
     X_test: Any = None,
     y_test: Any = None,
-    folds: int = 10,
+    folds: int = FOLDS,
     permutations: int = 0,
     target: str = "auto",
     task: str = "auto",
@@ -117,13 +125,12 @@ def evaluate(
         # that a kernel is constant is said in the advice
         warnings.simplefilter("ignore", ConstantKernelWarning)
         values, remarks = _values(moments, goal, chosen)
-        left_out = _left_out(moments, goal, chosen)
+        left_out = left_out_values(moments, goal, chosen)
         shuffled = shuffled_values(G, goal, chosen, count, rng)
         seen = None
         if y_test is not None:
-            test_goal, remark = held_out_target(y_test, goal, target)
-            remarks += remark
-            seen = held_out_values(views, X_test, test_goal, chosen, options)
+            seen, more = _held_out(views, X_test, y_test, goal, chosen, options)
+            remarks += more
     cells: dict[tuple[str, str], Cell] = {}
     for k, name in enumerate(named):
         for j, measure in enumerate(chosen):
@@ -176,20 +183,29 @@ def _values(
 
     with one_blas_thread():
         sums = [Sums(moments.of(k), goal) for k in range(len(moments))]
-        values = [[one(measure, own) for measure in measures] for own in sums]
+        values = [[one(measure, of_kernel) for measure in measures] for of_kernel in sums]
     return values, list(reasons.values())
 
 
-def _left_out(moments: Moments, goal: Target, measures: Sequence[Measure]) -> Array:
-    """Return the measures without each fold, shape (F, m, measures), nan where undefined."""
-    folds = moments.q.shape[2]
+def _held_out(
+    views: Views, X: Any, y: Any, goal: Target, measures: Sequence[Measure], options: dict[str, Any]
+) -> tuple[list[list[float | None]] | None, list[Advice]]:
+    """Return the measures of every kernel on test data like those of `goal`, and remarks.
 
-    def one(fold: int) -> list[list[float | None]]:
-        part, rest = without_fold(moments, goal, fold)
-        sums = [Sums(part.of(k), rest) for k in range(len(part))]
-        return [[measure.value_or_none(own) for measure in measures] for own in sums]
-
-    # one after the other: threads would only hand each other the interpreter lock
+    None instead of values where the test data have one class or constant values.
+    """
+    held_out = views.on(X)
+    try:
+        target = make_target(y, goal.scheme, task=TASKS[goal.kind])
+    except ConstantTarget as reason:
+        return None, [Advice("undefined", f"Held-out values: {reason}")]
+    columns, expected = target.V.shape[1], goal.V.shape[1]
+    if target.kind != goal.kind or (goal.kind != "classes" and columns != expected):
+        raise ValueError(
+            f"Expected y_test like y ({goal.kind}, {expected - 1} columns), got "
+            f"{target.kind} with {columns - 1}. Pass the same outputs."
+        )
+    held_out.check_lengths(len(target.w))
+    moments = Gram(held_out, **options).moments(target, cross=False)
     with one_blas_thread():
-        values = [one(fold) for fold in range(folds if folds > 1 else 0)]
-    return np.array(values, dtype=np.float64).reshape(len(values), len(moments), len(measures))
+        return values_of(moments, target, measures), []

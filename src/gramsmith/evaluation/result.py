@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.evaluation.errors import jackknife
 from gramsmith.kernels.base import Kernel
 from gramsmith.measures import Measure
 
@@ -210,14 +211,3 @@ class Evaluation:
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-
-
-def jackknife(values: Array) -> float | None:
-    """Return the standard error of a statistic from its values without each of F folds.
-
-    se² = (F - 1)/F Σ_f (θ_f - mean)²; None if a value is not finite.
-    """
-    F = len(values)
-    if F < 2 or not np.isfinite(values).all():
-        return None
-    return float(np.sqrt((F - 1) / F * np.sum((values - values.mean()) ** 2)))

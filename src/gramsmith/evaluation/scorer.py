@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import is_regressor
 from sklearn.gaussian_process import kernels as gp
 
-from gramsmith.evaluation.value import measure_value
+from gramsmith.evaluation.verbs import measure_value
 from gramsmith.gram import Gram
 from gramsmith.kernels.adapt import as_kernel
 from gramsmith.kernels.base import Kernel

@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 )
 from sklearn.utils.class_weight import compute_sample_weight
 
-from gramsmith.evaluation.result import jackknife
+from gramsmith.evaluation.errors import jackknife
 from gramsmith.selection.scoring import Score
 
 Array = npt.NDArray[Any]

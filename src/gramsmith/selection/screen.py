@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gramsmith.evaluation.advice import about_kernel, about_target
-from gramsmith.evaluation.folds import without_fold
-from gramsmith.evaluation.result import Advice, Cell, Evaluation, jackknife
+from gramsmith.evaluation.errors import SCREENING_FOLDS, jackknife, without_fold
+from gramsmith.evaluation.result import Advice, Cell, Evaluation
 from gramsmith.gram import Gram
 from gramsmith.measures import get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
@@ -50,7 +50,7 @@ class Screen:
         judge: Judge,
         rows: Any,
         *,
-        folds: int = 5,
+        folds: int = SCREENING_FOLDS,
         memory: float | None = None,
         n_jobs: int | None = None,
     ) -> None:

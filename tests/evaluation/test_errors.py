@@ -1,0 +1,167 @@
+"""Errors: folds that are left out, and p-values that are those of all orders of the labels."""
+
+import tracemalloc
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+import textbook as tb
+from gramsmith.evaluation import errors
+from gramsmith.evaluation.errors import (
+    assign_folds,
+    jackknife,
+    p_value,
+    shuffled_values,
+    without_fold,
+)
+from gramsmith.measures import MEASURES
+from gramsmith.targets import make_target
+
+
+def targets(X):
+    return {
+        "classes": (X[:, 0] * X[:, 1] > 0).astype(int),
+        "three classes": np.arange(len(X)) % 3,
+        "values": X[:, 0] ** 2 + 5.0,
+        "outputs": X[:, :2] - 3.0,
+        "labels": (X[:, :2] > 0).astype(int),
+    }
+
+
+@pytest.mark.parametrize("kernel", [gs.Gaussian(), gs.Linear()], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", targets(np.zeros((6, 3))))
+def test_the_rest_is_measured_as_if_it_were_alone(kind, weighted, kernel, rng):
+    X = rng.normal(size=(45, 3))
+    w = 1.0 + np.arange(45) % 3 if weighted else None
+    goal = make_target(targets(X)[kind], sample_weight=w)
+    fold = np.sort(rng.integers(0, 4, size=45))
+    moments = gs.Gram(kernel, X).moments(goal, fold=fold)
+    for f in range(4):
+        index = np.flatnonzero(fold != f)
+        part, rest = without_fold(moments, goal, f)
+        alone = make_target(targets(X)[kind][index], sample_weight=None if w is None else w[index])
+        direct = gs.Gram(kernel, X[index]).moments(alone)
+        for measure in MEASURES.values():
+            if goal.kind in measure.kinds and not (kind == "outputs" and measure.name == "fsm"):
+                expected = measure.value(direct, alone)
+                assert measure.value(part, rest) == pytest.approx(expected, rel=1e-9), measure.name
+
+
+@pytest.mark.parametrize("measure", ["kta", "cka", "cka_debiased", "csm", "fsm"])
+def test_errors_of_a_regression_are_the_textbook_jackknife(measure, rng):
+    X = rng.normal(size=(40, 3))
+    y = X[:, 0] + 4.0
+    cell = gs.evaluate([gs.Linear()], X, y, measures=[measure], folds=5)
+    order, fold = assign_folds(make_target(y), 5, np.random.RandomState(0))
+    textbook = {
+        "kta": lambda K, y: tb.kta(K, tb.target_matrix(y, "regression")),
+        "cka": lambda K, y: tb.cka(K, tb.target_matrix(y, "regression")),
+        "cka_debiased": lambda K, y: tb.cka_debiased(K, tb.target_matrix(y, "regression")),
+        "csm": tb.csm_regression,
+        "fsm": tb.fsm_regression,
+    }[measure]
+    K = X[order] @ X[order].T
+    expected = tb.jackknife_error(textbook, K, y[order], fold)
+    assert next(iter(cell.cells.values())).error == pytest.approx(expected, rel=1e-8)
+
+
+def test_values_that_are_constant_without_a_fold_have_no_error(rng):
+    X = rng.normal(size=(20, 2))
+    y = np.full(20, 0.3)
+    y[7] = 0.7
+    with pytest.raises(ValueError, match="target that varies"):
+        MEASURES["cka"].value(*_leave_out_the_odd_one(X, y))
+    assert gs.evaluate({"k": gs.Gaussian()}, X, y)["k", "cka"].error is None
+
+
+def _leave_out_the_odd_one(X, y):
+    fold = np.zeros(20, dtype=int)
+    fold[-1] = 1
+    order = np.r_[np.delete(np.arange(20), 7), 7]
+    goal = make_target(y[order])
+    return without_fold(gs.Gram(gs.Gaussian(), X[order]).moments(goal, fold=fold), goal, 1)
+
+
+def test_folds_keep_the_shares_of_the_classes():
+    y = np.repeat([0, 1], [20, 10])
+    order, fold = assign_folds(make_target(y), 5, np.random.RandomState(0))
+    assert (np.diff(fold) >= 0).all()
+    for f in range(5):
+        assert np.bincount(y[order[fold == f]]).tolist() == [4, 2]
+    assert assign_folds(make_target(y), 0, None) == (None, None)
+
+
+def test_jackknife_formula():
+    values = np.array([1.0, 2.0, 4.0])
+    assert jackknife(values) == pytest.approx(np.sqrt(2 / 3 * np.sum((values - 7 / 3) ** 2)))
+    assert jackknife(np.array([1.0, np.inf])) is None
+    assert jackknife(np.array([1.0])) is None
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-13])
+@pytest.mark.parametrize("measure", ["kta", "polarity"])
+def test_shuffles_that_give_the_same_target_count_as_equal(measure, scale):
+    Z = np.array([[0.1], [0.2], [0.35], [1.1], [1.4], [1.7]])
+    y = np.array([0, 0, 0, 1, 1, 1])
+    kernel = scale * gs.Gaussian(0.7)
+    K = kernel(Z)
+    textbook = {"kta": tb.kta, "polarity": tb.polarity}[measure]
+    best = textbook(K, y)
+    orders = [textbook(K, y[list(order)]) for order in permutations(range(6))]
+    exact = np.mean([v >= best * (1 - 1e-9) for v in orders])
+    table = gs.evaluate({"k": kernel}, Z, y, measures=[measure], permutations=2000)
+    assert exact == 0.1
+    assert table["k", measure].p_value == pytest.approx(exact, abs=0.02)
+
+
+def test_p_value_of_every_orientation():
+    shuffled = np.array([0.1, 0.2, 0.3, np.nan])
+    assert p_value(MEASURES["cka"], 0.25, shuffled) == 3 / 5
+    assert p_value(MEASURES["fsm"], 0.25, shuffled) == 4 / 5
+    assert p_value(MEASURES["fsm"], np.inf, shuffled) == 1.0
+    assert p_value(MEASURES["fsm"], 0.25, np.full(4, np.inf)) == 1 / 5
+
+
+def test_values_are_those_of_the_shuffled_targets_however_they_are_cut(monkeypatch, rng):
+    X = rng.normal(size=(30, 2))
+    goal = make_target(X[:, 0] + 1.0, sample_weight=np.arange(30) % 3)
+    measures = [MEASURES["cka"], MEASURES["kta"]]
+    kernels, swept = [gs.Gaussian(), gs.Linear()], []
+    forward = gs.Gram.moments
+    monkeypatch.setattr(
+        gs.Gram, "moments", lambda self, t, **o: swept.append(len(t)) or forward(self, t, **o)
+    )
+    whole, cut = (
+        shuffled_values(
+            gs.Gram(kernels, X, memory=m, n_jobs=1), goal, measures, 7, np.random.RandomState(0)
+        )
+        for m in (None, 0.04)
+    )
+    assert swept[0] == 7
+    assert max(swept[1:]) < 7
+    assert cut == pytest.approx(whole)
+    first = next(errors._shuffled(goal, 1, np.random.RandomState(0)))
+    again = tb.repeated_rows(goal.w)
+    T = tb.target_matrix(first.V[again, 1], "regression")
+    assert whole[0, 0, 1] == pytest.approx(tb.kta(gs.Gaussian()(X[again]), T))
+
+
+def test_memory_stays_within_the_budget(rng):
+    X = rng.normal(size=(400, 2))
+    y = rng.integers(0, 2, size=400)
+    kernels = [gs.Gaussian(), gs.Laplacian(), gs.Matern()]
+    gs.evaluate(kernels, X, y, measures=["cka"], permutations=2, memory=12, n_jobs=1)
+    tracemalloc.start()
+    gs.evaluate(kernels, X, y, measures=["cka"], permutations=800, memory=12, n_jobs=1, folds=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 * 2**20  # all at once it would be 70
+
+
+@pytest.mark.parametrize("count", [-5, 2.5, True])
+def test_bad_counts(count, rng):
+    with pytest.raises(ValueError, match="permutations to be a whole number >= 0"):
+        gs.evaluate([gs.Gaussian()], rng.normal(size=(9, 2)), np.arange(9) % 2, permutations=count)
