@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+import golden
 import gramsmith as gs
 from gramsmith.measures import MEASURES, Measure
 from gramsmith.report.contents import BandwidthPath, Contents
@@ -13,6 +14,7 @@ from gramsmith.report.displays import (
     GramDisplay,
     KernelMapDisplay,
     KernelRankingDisplay,
+    plot_surface,
 )
 
 HOSTILE = r"$\frac{a}{b}$ <b>"
@@ -118,3 +120,19 @@ def test_feature_display_knows_the_names_of_fit():
         feature_names_in_ = np.array(["small", "large"])
 
     assert FeatureWeightsDisplay.from_estimator(Fitted()).weights[0] == ("large", 0.9)
+
+
+def test_surface_is_drawn():
+    learner = gs.TwoGaussianLearner(sigma1=0.3, n_grid=16).fit(golden.X, golden.y)
+    ax = plot_surface(learner.surface_, mark=(learner.sigma2_, learner.u_))
+    assert ax.get_xscale() == "log"
+    assert len(ax.lines) == 1
+    again = plot_surface(learner.surface_, ax)
+    assert again is ax
+
+
+def test_a_learner_marks_its_optimum():
+    learner = gs.TwoGaussianLearner(sigma1=0.3, n_grid=16).fit(golden.X, golden.y)
+    ax = plot_surface(learner)
+    assert ax.lines[0].get_xdata()[0] == learner.sigma2_
+    assert ax.lines[0].get_ydata()[0] == learner.u_

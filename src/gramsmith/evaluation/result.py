@@ -188,11 +188,7 @@ class Evaluation:
 
     def __str__(self) -> str:
         head, body = self._table()
-        widths = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
-        lines = [_line(head, widths), _line(["-" * w for w in widths], widths)]
-        lines += [_line(row, widths) for row in body]
-        lines += [f"{a.code}: {a.message}" for a in self.advice]
-        return "\n".join(lines)
+        return "\n".join([text_table(head, body), *(f"{a.code}: {a.message}" for a in self.advice)])
 
     __repr__ = __str__
 
@@ -209,5 +205,11 @@ class Evaluation:
         return f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>{notes}"
 
 
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return rows under a head, in columns."""
+    widths = [max(len(str(row[k])) for row in [head, *rows]) for k in range(len(head))]
+    lines = [head, ["-" * w for w in widths], *rows]
+    return "\n".join(
+        "  ".join(str(cell).ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )

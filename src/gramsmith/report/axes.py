@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-# Told apart by hue and by lightness, on white and on black.
+# The one palette: told apart by hue and by lightness, on white and on black.
 COLOURS = ("#3b82c4", "#d9822b", "#2f9e6e", "#c2528b", "#8b6fd1", "#9a8c2f", "#4aa5b5", "#b0553a")
+GREY = "#8a8a8a"  # what stands back
 LABEL = 34  # characters of a label that are shown
 
 

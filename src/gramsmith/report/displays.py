@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.report.axes import COLOURS, label_ticks, new_axes, shorten, strip_frame
+from gramsmith.report.axes import COLOURS, GREY, label_ticks, new_axes, shorten, strip_frame
 from gramsmith.report.contents import BandwidthPath, Contents
 from gramsmith.report.sample_displays import GramDisplay as GramDisplay
 from gramsmith.report.sample_displays import KernelMapDisplay as KernelMapDisplay
@@ -103,7 +103,7 @@ class KernelRankingDisplay:
         for y, value, error, tied, real in zip(
             place, self.scores, self.errors, self.tied, sure, strict=True
         ):
-            colour = COLOURS[0] if tied or y == place[0] else "#8a8a8a"
+            colour = COLOURS[0] if tied or y == place[0] else GREY
             ax.errorbar(
                 value,
                 y,
@@ -283,9 +283,51 @@ class FeatureWeightsDisplay:
         ax.barh(place, values, color=COLOURS[2], height=0.7)
         label_ticks(ax.yaxis, place, [shorten(name, 24) for name, _ in self.weights])
         ax.tick_params(axis="y", length=0)
-        ax.axvline(0.0, color="#8a8a8a", lw=0.8)
+        ax.axvline(0.0, color=GREY, lw=0.8)
         ax.set_xlabel("relevance")
         strip_frame(ax)
         ax.spines["left"].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def plot_surface(surface: Any, ax: Any = None, *, mark: tuple[float, float] | None = None) -> Any:
+    """Draw the surface of a `TwoGaussianLearner`: alignment over bandwidth and share.
+
+    Parameters
+    ----------
+    surface : TwoGaussianLearner or dict
+        A fitted learner, whose optimum is marked, or its `surface_`: "u", "sigma" and "value".
+    ax : matplotlib axes, optional
+        Default: new ones.
+    mark : (float, float), optional
+        A point (sigma, u) to mark instead.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> from gramsmith.report import plot_surface
+    >>> x = np.array([0.0, 3.0, 5.0, 40.0])[:, None]
+    >>> learner = gs.TwoGaussianLearner(sigma1=1.0).fit(x, [-1, 1, 1, 1])
+    >>> ax = plot_surface(learner)
+    >>> ax.get_xlabel()
+    'sigma2'
+    """
+    if hasattr(surface, "surface_"):
+        mark = (surface.sigma2_, surface.u_) if mark is None else mark
+        surface = surface.surface_
+    ax = new_axes(ax, width=6.4, height=4.8)
+    sigma, u, value = (np.asarray(surface[name]) for name in ("sigma", "u", "value"))
+    filled = ax.contourf(sigma, u, value, levels=24)
+    ax.figure.colorbar(filled, ax=ax, label="alignment")
+    ax.set_xscale("log")
+    ax.set_xlabel("sigma2")
+    ax.set_ylabel("u, share of the first Gaussian")
+    if mark is not None and np.isfinite(mark[0]) and mark[0] > 0:
+        ax.plot(*mark, marker="o", color="white", markeredgecolor="black")
+    return ax

@@ -11,8 +11,7 @@ from typing import Any
 
 from gramsmith.report import displays
 from gramsmith.report.axes import settled_style
-from gramsmith.report.contents import Contents
-from gramsmith.report.frame import number, with_error
+from gramsmith.report.contents import Contents, number, with_error
 
 # What is drawn in this colour takes the colour of the page: dark on light, light on dark.
 INK = "#0b0c0d"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gramsmith.measures import MEASURES
 from gramsmith.report.contents import BandwidthPath, Contents
-from gramsmith.report.projection import kernel_map
+from gramsmith.report.sample_displays import kernel_map
 from gramsmith.selection.relevance import feature_weights
 from gramsmith.selection.search import Search
 from gramsmith.targets import make_target

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from gramsmith.evaluation.result import text_table
 from gramsmith.measures import MEASURES
-from gramsmith.report.frame import number, records_frame, text_table, with_error
+from gramsmith.report.contents import number, records_frame, with_error
 from gramsmith.selection.search import Search
 from gramsmith.selection.words import Words
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramsmith.measures import MEASURES
-from gramsmith.report.frame import number, with_error
+from gramsmith.report.contents import number, with_error
 from gramsmith.selection import search
 from gramsmith.selection.search import Search
 
