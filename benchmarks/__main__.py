@@ -7,14 +7,16 @@ import pkgutil
 import sys
 
 import benchmarks
+from benchmarks.measuring import processor
 
-LONG = {"others", "selection"}
-TOOLS = {"__main__", "measuring"}
+LONG = {"honesty", "others", "selection"}
+TOOLS = {"__main__", "kept", "measuring", "sets"}
 
 
 def main() -> None:
     """Run the benchmarks named on the command line, or all."""
     names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__))
+    print(processor())
     chosen = sys.argv[1:] or [name for name in names if name not in LONG | TOOLS]
     for name in chosen:
         module = importlib.import_module(f"benchmarks.{name}")

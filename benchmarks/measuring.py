@@ -1,13 +1,15 @@
-"""What all benchmarks share: the best of several runs, extra memory, a table."""
+"""What all benchmarks share: the best of several runs, extra memory, the processor, a table."""
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 import textwrap
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 # ru_maxrss of a new process starts at the peak of its parent, and would hide what comes after.
 PEAK = """
@@ -90,3 +92,15 @@ def show(title: str, rows: list[Row]) -> None:
         verdict = "" if row.met is None else "ok" if row.met else "MISSED"
         print(f"{row.name:<{width}}  {row.figure:>12}  {row.wanted:>12}  {verdict}")
     sys.stdout.flush()
+
+
+def processor() -> str:
+    """Return the name of the processor and its vector instructions: speeds depend on both."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    flags = {flag for line in lines if line.startswith("flags") for flag in line.split()}
+    vectors = [flag for flag in ("avx2", "fma", "avx512f") if flag in flags]
+    return (
+        f"{named[0] if named else platform.processor()} ({', '.join(vectors)}; {len(named)} cores)"
+    )

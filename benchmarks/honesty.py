@@ -1,0 +1,166 @@
+"""Whether the score that `rank_kernels` hands over is what fresh data give.
+
+    GRAMSMITH_DATA=/path/to/data python -m benchmarks.honesty [--share 0.05] [--kept FILE]
+
+Two questions. *Bias*: the estimate for new data less the score on rows that played no part, over
+data sets, sizes and scores, with groups, with uneven classes and with shuffled labels. *Claims*: on
+data without any signal, how often is one kernel said to beat another, or to do better than the
+commonest answer? Finished pieces are kept in a file and not done again; ``--share`` does a part of
+the work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import get_scorer
+
+import gramsmith as gs
+from benchmarks.kept import Kept
+from benchmarks.measuring import processor
+from benchmarks.sets import SETS, available, data_folder, split
+
+CLASSES = ("ida-banana", "ida-german", "ida-image", "ida-titanic", "ida-waveform", "keel-letter")
+OTHER_CLASSES = ("wdbc", "keel-satimage", "chile")
+VALUES = ("california", "auto-mpg", "carseats")
+UNEVEN = ("ida-german", "keel-satimage", "covtype")
+SIZES = (60, 200, 1000)
+SPLITS = {60: 20, 200: 10, 1000: 4}
+NULL_SETS = 1000
+
+
+def bias(scenario: str, name: str, rows: int, number: int, folder: str) -> dict[str, float]:
+    """Return the estimate for new data, the score of the table and the score on fresh rows."""
+    entry = SETS[name]
+    X, y = entry.load(Path(folder))
+    scoring: str | None = None
+    options: dict[str, Any] = {"task": entry.task, "n_jobs": 1}
+    if scenario in ("f1", "neg_log_loss"):
+        # the rarer classes against the commonest, at most one row in five of them
+        labels, counts = np.unique(y, return_counts=True)
+        y = (y == labels[counts.argmin()]).astype(int)
+        scoring = scenario
+    if scenario == "shuffled labels":
+        y = np.random.default_rng([number, 5]).permutation(y)
+    X, y, X_test, y_test = split(X, y, rows, number, name)
+    if scenario == "groups":
+        X, y, options["groups"] = copies(X, y, number)
+    if scoring is not None:
+        options["scoring"] = scoring
+    if len(X_test) > 4000:
+        X_test, y_test = X_test[:4000], y_test[:4000]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranking = gs.rank_kernels(X, y, **options)
+        by_default = "accuracy" if entry.task == "classification" else "r2"
+        fresh = get_scorer(scoring or by_default)(ranking.best_estimator, X_test, y_test)
+    guess = ranking.estimate
+    return {
+        "estimate": float(guess.value),
+        "low": float(guess.low),
+        "high": float(guess.high),
+        "table": float(ranking.records[0]["score"]),
+        "fresh": float(fresh),
+    }
+
+
+def copies(X: Any, y: Any, seed: int) -> tuple[Any, Any, Any]:
+    """Return a fifth of the rows five times over, a little apart, and which row each came from."""
+    chosen = np.repeat(np.arange(len(y) // 5), 5)
+    noise = 0.1 * np.random.default_rng(seed).normal(size=(len(chosen), X.shape[1]))
+    return X[chosen] + noise * X.std(axis=0), y[chosen], chosen
+
+
+def claims(grouped: bool, number: int) -> dict[str, bool]:
+    """Return what is claimed of four kernels on features that know nothing of the labels."""
+    rng = np.random.default_rng([number, int(grouped)])
+    n = int(rng.integers(40, 101))
+    groups = np.repeat(np.arange(n // 5), 5) if grouped else None
+    count = n // 5 if grouped else n
+    share = rng.uniform(0.3, 0.5)
+    y = (rng.random(count) < share).astype(int)
+    y[:4] = (0, 1, 0, 1)
+    X = rng.normal(size=(count, 4))
+    if groups is not None:
+        X, y = X[groups] + 0.3 * rng.normal(size=(len(groups), 4)), y[groups]
+    kernels = {
+        "linear": gs.Linear(),
+        "wide": gs.Gaussian(3.0),
+        "narrow": gs.Gaussian(1.0),
+        "polynomial": gs.Polynomial(2),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranking = gs.rank_kernels(X, y, kernels, groups=groups, n_jobs=1, random_state=number)
+    beaten = [record["kernel"] for record in ranking.records[1:] if not record["tied"]]
+    return {"beats another": bool(beaten), "beats the majority": bool(ranking.beats_baseline)}
+
+
+def pieces(folder: Path, share: float) -> Iterator[tuple[str, str, int, int, str]]:
+    """Yield the work of `bias`; a share of the splits, at least one each."""
+    known = available(folder, "trying")
+    scenarios = {
+        "plain": (*CLASSES, *OTHER_CLASSES),
+        "values": VALUES,
+        "groups": ("ida-banana", "ida-waveform", "wdbc"),
+        "f1": UNEVEN,
+        "neg_log_loss": UNEVEN,
+        "shuffled labels": ("ida-german", "wdbc", "ida-waveform"),
+    }
+    for scenario, names in scenarios.items():
+        for name in names:
+            for rows in SIZES:
+                if name not in known:
+                    continue
+                for number in range(max(1, round(share * SPLITS[rows]))):
+                    yield scenario, name, rows, number, str(folder)
+
+
+def table(done: list[tuple[tuple[Any, ...], dict[str, float]]]) -> None:
+    """Print, for every scenario and size, the mean of estimate less fresh score, and its error."""
+    print(
+        f"\n{'scenario':<16} {'n':>5} {'runs':>5} {'table':>8} {'estimate':>9} {'error':>7} inside"
+    )
+    for scenario in dict.fromkeys(piece[0] for piece, _ in done):
+        for rows in SIZES:
+            found = [r for piece, r in done if (piece[0], piece[2]) == (scenario, rows)]
+            if not found:
+                continue
+            gap = np.array([r["estimate"] - r["fresh"] for r in found])
+            shown = np.array([r["table"] - r["fresh"] for r in found])
+            inside = np.mean([r["low"] <= r["fresh"] <= r["high"] for r in found])
+            error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
+            print(
+                f"{scenario:<16} {rows:>5} {len(found):>5} {shown.mean():>+8.4f} "
+                f"{gap.mean():>+9.4f} {error:>7.4f} {inside:>6.0%}"
+            )
+
+
+def main() -> None:
+    """Run both parts and print their tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default=None)
+    parser.add_argument("--share", type=float, default=1.0, help="part of the work, 0.05 in CI")
+    parser.add_argument("--kept", type=Path, default=Path("benchmarks/.kept/honesty.jsonl"))
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    kept, folder = Kept(options.kept), data_folder(options.data)
+    print(processor())
+    work = list(pieces(folder, options.share))
+    table(list(zip(work, kept.run(bias, work, options.jobs), strict=True)))
+    nulls = max(20, round(options.share * NULL_SETS))
+    for grouped in (False, True):
+        found = kept.run(claims, [(grouped, i) for i in range(nulls // 2)], options.jobs)
+        for claim in ("beats another", "beats the majority"):
+            share = np.mean([r[claim] for r in found])
+            kind = "with groups" if grouped else "without groups"
+            print(f"claims on {len(found)} sets without signal, {kind}: {claim} {share:.1%}")
+
+
+if __name__ == "__main__":
+    main()
