@@ -64,6 +64,7 @@ from gramsmith.machines import CentroidClassifier as CentroidClassifier
 from gramsmith.machines import ImportVectorClassifier as ImportVectorClassifier
 from gramsmith.machines import KernelFisherDiscriminant as KernelFisherDiscriminant
 from gramsmith.machines import KernelLogisticRegression as KernelLogisticRegression
+from gramsmith.machines import KernelLossClassifier as KernelLossClassifier
 from gramsmith.machines import KernelPerceptron as KernelPerceptron
 from gramsmith.machines import KernelRidgeClassifier as KernelRidgeClassifier
 from gramsmith.machines import KernelRidgeRegressor as KernelRidgeRegressor

@@ -384,6 +384,7 @@ SPARSE = (
     gs.RelevanceVectorClassifier,
     gs.RelevanceVectorRegressor,
     gs.L2SVC,
+    gs.KernelSVC,
 )
 
 
@@ -520,6 +521,7 @@ INDEFINITE = (
     gs.KernelRidgeClassifier,
     gs.KernelRidgeRegressor,
     gs.KernelLogisticRegression,
+    gs.KernelLossClassifier,
     gs.KernelFisherDiscriminant,
     gs.L2SVC,
     gs.ImportVectorClassifier,

@@ -11,7 +11,7 @@ import gramsmith as gs
 import textbook_learning as textbook
 from gramsmith.machines.import_vector import _Problem, leave_one_out_deviance
 from gramsmith.solvers import fit_subset
-from gramsmith.solvers.losses import Logistic, Multinomial
+from gramsmith.solvers.losses import Logistic, Multinomial, code_targets
 from machine_zoo import points, strings
 
 
@@ -55,7 +55,7 @@ def problem(K, y, classes, w=None):
     loss = Logistic() if classes == 2 else Multinomial()
     w = np.ones(len(y)) if w is None else w
     one = np.minimum(1.0, w)
-    return _Problem(K, K * K, np.arange(len(y)), loss.encode(y, classes), w, one, loss)
+    return _Problem(K, K * K, np.arange(len(y)), code_targets(y, classes), w, one, loss)
 
 
 def test_gains_are_those_of_one_newton_step(rng):

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from gramsmith.machines.base import KernelClassifier, Training, check_number
+from gramsmith.machines.loss import LossProbabilities
 from gramsmith.solvers import Expansion, fit_subset, warn_unless_converged
 from gramsmith.solvers.definite import Definite, clip_negative
-from gramsmith.solvers.losses import Loss, make_loss
+from gramsmith.solvers.losses import Logistic, Loss, Multinomial, code_targets
 from gramsmith.solvers.newton import subset_hessian
 
 Array = npt.NDArray[Any]
@@ -58,7 +59,7 @@ class _Problem:
         C = 1 if self.Y.ndim == 1 else self.Y.shape[1]
         slope = self.loss.slope(self.Y, found.f).reshape(-1, C)
         curvature = self.loss.curvature(self.Y, found.f).reshape(-1, C)
-        if self.loss.multiclass:
+        if self.Y.ndim == 2:
             curvature = curvature * (1.0 - curvature)
         B = np.column_stack([np.ones(len(self.K)), self.K[:, chosen]])
         penalty = np.zeros((B.shape[1], B.shape[1]))
@@ -90,7 +91,7 @@ class _Stage:
     status: str
 
 
-class ImportVectorClassifier(KernelClassifier):
+class ImportVectorClassifier(LossProbabilities, KernelClassifier):
     r"""The import vector machine.
 
     .. math:: \min_{S, a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'K_{SS}\,a, \qquad
@@ -189,6 +190,7 @@ class ImportVectorClassifier(KernelClassifier):
         "jitter_": "number",
         "import_indices_": "index n s",
     }
+    loss = "logistic"
 
     def __init__(
         self,
@@ -236,10 +238,10 @@ class ImportVectorClassifier(KernelClassifier):
         self.alphas_ = self._check_parameters()
         train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
         C = len(self.classes_)
-        loss = make_loss("logistic" if C == 2 else "multinomial")
+        loss: Loss = Logistic() if C == 2 else Multinomial()
         K, pool = self._candidates(train)
         one = train.weight * np.minimum(1.0, 1.0 / train.copies)
-        problem = _Problem(K, K * K, pool, loss.encode(train.y, C), train.weight, one, loss)
+        problem = _Problem(K, K * K, pool, code_targets(train.y, C), train.weight, one, loss)
         stages: list[_Stage] = []
         for alpha in self.alphas_:
             stages.append(self._grow(problem, float(alpha), stages[-1].chosen if stages else []))
@@ -321,36 +323,6 @@ class ImportVectorClassifier(KernelClassifier):
         self._keep(train, found.a.reshape(len(index), q), found.b, index)
         self.import_indices_ = self.support_
 
-    def predict_proba(self, X: Any) -> Array:
-        """Return class probabilities.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
-        f = self.decision_function(X)
-        return make_loss("logistic" if f.ndim == 1 else "multinomial").probability(f)
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return logarithms of class probabilities.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
-        f = self.decision_function(X)
-        return make_loss("logistic" if f.ndim == 1 else "multinomial").log_probability(f)
-
 
 def leave_one_out_deviance(
     problem: _Problem, chosen: list[int], found: Expansion, alpha: float
@@ -371,7 +343,7 @@ def leave_one_out_deviance(
     h = np.einsum("ij,cjdk,ik->icd", B, inverse.reshape(C, m, C, m), B, optimize=True)
     one = problem.one[:, None]
     g = one * problem.loss.slope(Y, f).reshape(n, C)
-    if problem.loss.multiclass:
+    if Y.ndim == 2:
         L = curvature[:, :, None] * (np.eye(C) - curvature[:, None, :])
     else:
         L = curvature.reshape(n, 1, 1)

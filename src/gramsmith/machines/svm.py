@@ -139,15 +139,10 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
         """
         check_number(self, "C")
         self._forget_calibration()
-        train = self._begin(X, y, sample_weight, classes=True)
-        weight = self.class_weight
-        if isinstance(weight, dict):
-            known = {label: code for code, label in enumerate(self.classes_.tolist())}
-            weight = {known[label]: factor for label, factor in weight.items() if label in known}
+        train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
         machine = SVC(
             C=self.C,
             kernel="precomputed",
-            class_weight=weight,
             tol=self.tol,
             max_iter=self.max_iter,
             cache_size=500,

@@ -1,12 +1,13 @@
 """Losses: how wrong a decision value is. One small interface, two derivatives.
 
-A loss knows the coding of its targets (`encode`), its value per sample, its slope and curvature by
-the decision values, and how decision values become probabilities, if they do.
+A loss is any object with `value`, `slope` and `curvature` (see `Loss`); one whose minimum gives
+probabilities says so by the methods `probability` and, finite however small they are,
+`log_probability`. `KernelLossClassifier` takes such an object.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,41 +16,39 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 Array = npt.NDArray[Any]
 
 
-class Loss:
-    """A convex function of the decision values f, shape (n,) for all but the multinomial loss.
+class Loss(Protocol):
+    """A convex function of decision values f and labels y = ±1, both of shape (n,).
 
-    Subclasses give `value`, `slope` and `curvature`; those with `proper = True` also `probability`.
+    `Multinomial` alone has one decision value per class, and labels as `code_targets` gives them.
     """
-
-    proper = False
-    multiclass = False
-
-    def encode(self, codes: Array, n_classes: int) -> Array:
-        """Return targets for class numbers 0 ... n_classes - 1: here -1 and +1."""
-        return np.where(codes == n_classes - 1, 1.0, -1.0)
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the loss of every sample, shape (n,)."""
-        raise TypeError(f"{type(self).__name__} defines no value.")
 
     def slope(self, y: Array, f: Array) -> Array:
         """Return the derivative by f, of the shape of f."""
-        raise TypeError(f"{type(self).__name__} defines no slope.")
 
     def curvature(self, y: Array, f: Array) -> Array:
         """Return the second derivative by f; the class probabilities for the multinomial loss."""
-        raise TypeError(f"{type(self).__name__} defines no curvature.")
-
-    def probability(self, f: Array) -> Array:
-        """Return class probabilities, shape (n, n_classes)."""
-        raise TypeError(f"{type(self).__name__} gives no probabilities.")
-
-    def log_probability(self, f: Array) -> Array:
-        """Return their logarithms, finite however small they are."""
-        raise TypeError(f"{type(self).__name__} gives no probabilities.")
 
 
-class Logistic(Loss):
+def code_targets(codes: Array, n_classes: int) -> Array:
+    """Return class numbers as the losses want them: -1 and +1, or one column per class.
+
+    Parameters
+    ----------
+    codes : int array of shape (n,)
+        Class numbers from 0.
+    n_classes : int
+
+    Returns
+    -------
+    array of shape (n,) for two classes, else (n, n_classes)
+    """
+    return np.where(codes == 1, 1.0, -1.0) if n_classes == 2 else np.eye(n_classes)[codes]
+
+
+class Logistic:
     """The logistic loss, log(1 + exp(-y f)).
 
     Examples
@@ -59,8 +58,6 @@ class Logistic(Loss):
     >>> Logistic().value(np.array([1.0]), np.array([0.0])).round(4)
     array([0.6931])
     """
-
-    proper = True
 
     def value(self, y: Array, f: Array) -> Array:
         return np.asarray(np.logaddexp(0.0, -y * f))
@@ -78,7 +75,7 @@ class Logistic(Loss):
         return np.column_stack([log_expit(-f), log_expit(f)])
 
 
-class Squared(Loss):
+class Squared:
     """The squared loss, (y - f)²/2: least squares on labels -1 and +1.
 
     Examples
@@ -99,7 +96,7 @@ class Squared(Loss):
         return np.ones_like(f)
 
 
-class SquaredHinge(Loss):
+class SquaredHinge:
     """The squared hinge, max(0, 1 - y f)²/2: the loss of the L2-SVM.
 
     Examples
@@ -120,7 +117,7 @@ class SquaredHinge(Loss):
         return (y * f < 1.0).astype(np.float64)
 
 
-class SmoothHinge(Loss):
+class SmoothHinge:
     """The hinge max(0, 1 - y f) of the SVM, its corner rounded over a width.
 
     Parameters
@@ -152,23 +149,16 @@ class SmoothHinge(Loss):
         return (np.abs(1.0 - y * f) < self.width) / (2.0 * self.width)
 
 
-class Multinomial(Loss):
+class Multinomial:
     """The multinomial logistic loss -log softmax(f)_y, with one decision value per class.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from gramsmith.solvers.losses import Multinomial
-    >>> loss = Multinomial()
-    >>> loss.value(loss.encode(np.array([1]), 3), np.zeros((1, 3))).round(4)
+    >>> from gramsmith.solvers.losses import Multinomial, code_targets
+    >>> Multinomial().value(code_targets(np.array([1]), 3), np.zeros((1, 3))).round(4)
     array([1.0986])
     """
-
-    proper = True
-    multiclass = True
-
-    def encode(self, codes: Array, n_classes: int) -> Array:
-        return np.eye(n_classes)[codes]
 
     def value(self, y: Array, f: Array) -> Array:
         return np.asarray(-np.sum(y * log_softmax(f, axis=1), axis=1))
@@ -187,26 +177,10 @@ class Multinomial(Loss):
         return np.asarray(softmax(f, axis=1))
 
 
+# Losses of one decision value, by the names that `KernelLossClassifier` takes.
 LOSSES: dict[str, type[Loss]] = {
     "logistic": Logistic,
     "squared": Squared,
     "squared_hinge": SquaredHinge,
     "hinge": SmoothHinge,
-    "multinomial": Multinomial,
 }
-
-
-def make_loss(name: str) -> Loss:
-    """Return the loss of a name: logistic, squared, squared_hinge, hinge or multinomial.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    Loss
-    """
-    if name not in LOSSES:
-        raise ValueError(f"Expected a loss out of {', '.join(LOSSES)}, got {name!r}. Choose one.")
-    return LOSSES[name]()

@@ -66,7 +66,7 @@ def fit_expansion(
     K : array of shape (n, n)
         Symmetric and positive semidefinite.
     y : array of shape (n,) or (n, C)
-        Targets, as `loss.encode` gives them.
+        Targets, as `code_targets` gives them.
     loss : Loss
     alpha : float
         Regulariser, positive.
@@ -94,7 +94,7 @@ def fit_expansion(
     array([-2.013, -1.007,  1.007,  2.013])
     """
     weight = np.ones(len(K)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    step = _multinomial_step if loss.multiclass else _scalar_step
+    step = _multinomial_step if y.ndim == 2 else _scalar_step
     a = np.zeros_like(y)
     b = np.zeros(y.shape[1:])
 
@@ -106,7 +106,7 @@ def fit_expansion(
     history = [objective(a, f, Ka)]
     status, n_iter, jitter = "max_iter", 0, 0.0
     for n_iter in range(1, max_iter + 1):  # noqa: B007
-        w = weight if not loss.multiclass else weight[:, None]
+        w = weight if y.ndim == 1 else weight[:, None]
         g, W = w * loss.slope(y, f), w * loss.curvature(y, f)
         a1, b1, added = step(K, W, g, f, weight, alpha, fit_intercept)
         jitter = max(jitter, added)
@@ -133,7 +133,7 @@ def fit_expansion(
         history.append(objective(a, f, Ka))
     return Expansion(
         a=a,
-        b=b if loss.multiclass else float(b),
+        b=b if y.ndim == 2 else float(b),
         f=f,
         objective=history[-1],
         history=history,
@@ -245,7 +245,7 @@ def fit_subset(
     R : array of shape (m, m)
         Their rows of A: the Gram matrix of the centres.
     y : array of shape (n,) or (n, C)
-        Targets, as `loss.encode` gives them.
+        Targets, as `code_targets` gives them.
     loss : Loss
     alpha : float
         Regulariser, positive.
@@ -286,7 +286,7 @@ def fit_subset(
     history = [objective(theta, f)]
     status, n_iter, jitter = "max_iter", 0, 0.0
     for n_iter in range(1, max_iter + 1):  # noqa: B007
-        w = weight if not loss.multiclass else weight[:, None]
+        w = weight if y.ndim == 1 else weight[:, None]
         gradient = B.T @ (w * loss.slope(y, f)) + penalty @ theta
         H = subset_hessian(B, penalty, loss.curvature(y, f), weight)
         factor = Definite(H, jitter)
@@ -309,7 +309,7 @@ def fit_subset(
         history.append(objective(theta, f))
     return Expansion(
         a=theta[1:],
-        b=theta[0] if loss.multiclass else float(theta[0]),
+        b=theta[0] if y.ndim == 2 else float(theta[0]),
         f=f,
         objective=history[-1],
         history=history,

@@ -190,7 +190,8 @@ class Decoder:
             raise ModelFormatError(f"{where}: expected bytes in hexadecimal.") from error
 
     def _object(self, node: Node, where: str, depth: int) -> Any:
-        name, given, learned = node["class"], node["params"], node["fitted"]
+        name, given = _renamed(node["class"], node["params"])
+        learned = node["fitted"]
         if not isinstance(name, str) or name not in REGISTRY:
             raise ModelFormatError(
                 f"{where}: expected a class that gramsmith knows, got {short(name)}. The file was "
@@ -226,6 +227,16 @@ class Decoder:
         if "support_samples_" in learned:
             _check_expansion(model, where)
         return model
+
+
+def _renamed(name: Any, given: Any) -> tuple[Any, Any]:
+    """Return class and parameters as this version calls them."""
+    if name == "KernelLogisticRegression" and isinstance(given, dict) and "loss" in given:
+        # until 0.1 it had other losses too
+        if given["loss"] == "logistic":
+            return name, {key: value for key, value in given.items() if key != "loss"}
+        return "KernelLossClassifier", given
+    return name, given
 
 
 def _check_expansion(machine: Any, where: str) -> None:

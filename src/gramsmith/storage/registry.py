@@ -53,12 +53,13 @@ class Entry:
 
 def _entry(cls: type, fitted: Mapping[str, str], params: Mapping[str, str]) -> Entry:
     kept = {name: text for name, text in fitted.items() if text != _DROPPED}
+    arguments = _arguments(cls)
     return Entry(
         cls,
         MappingProxyType({**kept, **_INPUTS} if kept else {}),
         frozenset(fitted.keys() - kept.keys()),
-        MappingProxyType(dict(params)),
-        MappingProxyType(_arguments(cls)),
+        MappingProxyType({k: v for k, v in params.items() if k in arguments}),
+        MappingProxyType(arguments),
     )
 
 

@@ -1,4 +1,4 @@
-"""Kernel logistic regression against quasi-Newton, Laplace's mode and scikit-learn."""
+"""Losses of kernel expansions against quasi-Newton, Laplace's mode and scikit-learn."""
 
 import numpy as np
 import pytest
@@ -53,13 +53,13 @@ def test_other_losses_are_other_machines():
     X, y = points(60)
     K = gs.Gaussian(1.5)(X)
     options = {"kernel": "precomputed", "alpha": 0.5}
-    hinge = gs.KernelLogisticRegression(loss="hinge", max_iter=500, **options).fit(K, y)
+    hinge = gs.KernelLossClassifier(loss="hinge", max_iter=500, **options).fit(K, y)
     svc = SVC(kernel="precomputed", C=2.0).fit(K, y)
     np.testing.assert_allclose(hinge.decision_function(K), svc.decision_function(K), atol=0.1)
-    squared = gs.KernelLogisticRegression(loss="squared_hinge", **options).fit(K, y)
+    squared = gs.KernelLossClassifier(loss="squared_hinge", **options).fit(K, y)
     l2 = gs.L2SVC("precomputed", C=2.0).fit(K, y)
     np.testing.assert_allclose(squared.decision_function(K), l2.decision_function(K), atol=1e-4)
-    least = gs.KernelLogisticRegression(loss="squared", **options).fit(K, y)
+    least = gs.KernelLossClassifier(loss="squared", **options).fit(K, y)
     ridge = gs.KernelRidgeClassifier("precomputed", alpha=0.5).fit(K, y)
     np.testing.assert_allclose(least.decision_function(K), ridge.decision_function(K), atol=1e-6)
 
@@ -67,12 +67,56 @@ def test_other_losses_are_other_machines():
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge", "hinge"])
 def test_other_losses_take_several_classes(loss):
     X, y = points(90, classes=3)
-    machine = gs.KernelLogisticRegression(gs.Gaussian(1.5), loss=loss, alpha=0.1, max_iter=500)
+    machine = gs.KernelLossClassifier(gs.Gaussian(1.5), loss=loss, alpha=0.1, max_iter=500)
     assert machine.fit(X, y).score(X, y) > 0.7
     assert machine.decision_function(X).shape == (90, 3)
     assert not hasattr(machine, "predict_proba")
     with pytest.raises(AttributeError, match="predict_proba"):
         machine.predict_proba(X)
+
+
+class Exponential:
+    """A loss of a user's, exp(-y f), with the probabilities of boosting."""
+
+    def value(self, y, f):
+        return np.exp(-y * f)
+
+    def slope(self, y, f):
+        return -y * np.exp(-y * f)
+
+    def curvature(self, y, f):
+        return np.exp(-y * f)
+
+    def probability(self, f):
+        return np.column_stack([expit(-2 * f), expit(2 * f)])
+
+
+def test_a_loss_of_the_users(tmp_path):
+    X, y = points(60)
+    K = gs.Gaussian(1.5)(X)
+    machine = gs.KernelLossClassifier("precomputed", loss=Exponential(), alpha=0.5).fit(K, y)
+    a, b, sign = machine.coefficients_[:, 0], machine.intercept_[0], 2.0 * y - 1.0
+    slope = -sign * np.exp(-sign * (K @ a + b))
+    np.testing.assert_allclose(slope + 0.5 * a, 0.0, atol=1e-6)  # the representer theorem
+    assert slope.sum() == pytest.approx(0.0, abs=1e-6)
+    p = machine.predict_proba(K)
+    np.testing.assert_allclose(np.exp(machine.predict_log_proba(K)), p)
+    np.testing.assert_array_equal(p.argmax(axis=1), machine.predict(K))
+    X, y = points(60, classes=3)
+    several = gs.KernelLossClassifier(loss=Exponential()).fit(X, y)
+    assert several.score(X, y) > 0.6
+    with pytest.raises(AttributeError, match="predict_proba"):
+        several.predict_proba(X)
+    with pytest.raises(TypeError, match="loss: a file can keep text"):
+        gs.save_model(several, tmp_path / "own.safetensors")
+
+
+def test_logistic_regression_is_the_logistic_loss():
+    X, y = points(60, classes=3)
+    special = gs.KernelLogisticRegression(gs.Gaussian(1.5)).fit(X, y)
+    general = gs.KernelLossClassifier(gs.Gaussian(1.5), loss="logistic").fit(X, y)
+    np.testing.assert_array_equal(special.predict_proba(X), general.predict_proba(X))
+    assert "loss" not in special.get_params()
 
 
 def test_limit_of_steps_warns():
@@ -86,8 +130,11 @@ def test_bad_parameters():
     for alpha in (0.0, -1.0, np.inf):
         with pytest.raises(ValueError, match="alpha > 0"):
             gs.KernelLogisticRegression(alpha=alpha).fit(X, y)
-    with pytest.raises(ValueError, match="loss"):
-        gs.KernelLogisticRegression(loss="log").fit(X, y)
+    for loss in ("log", None, np.tanh):
+        with pytest.raises(ValueError, match="lacks a method 'value'"):
+            gs.KernelLossClassifier(loss=loss).fit(X, y)
+    with pytest.raises(TypeError, match="loss"):
+        gs.KernelLogisticRegression(loss="hinge")
 
 
 def test_progress_is_printed(capsys):

@@ -1,0 +1,322 @@
+"""Any convex loss of a kernel expansion, and its special case: kernel logistic regression."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.metaestimators import available_if
+
+from gramsmith.machines.base import KernelClassifier, check_number
+from gramsmith.solvers import fit_expansion, warn_unless_converged
+from gramsmith.solvers.definite import clip_negative
+from gramsmith.solvers.losses import LOSSES, Logistic, Multinomial, code_targets
+
+Array = npt.NDArray[Any]
+
+_NEEDS = ("value", "slope", "curvature")
+
+
+def _has_probabilities(machine: Any) -> bool:
+    if isinstance(machine.loss, str) and machine.loss == "logistic":
+        return True
+    several = len(getattr(machine, "classes_", ())) > 2
+    if hasattr(machine.loss, "probability") and not several:
+        return True
+    raise AttributeError(
+        f"Expected loss='logistic' for probabilities{' of several classes' if several else ''}, "
+        f"got {machine.loss!r}. Use decision_function, or "
+        "sklearn.calibration.CalibratedClassifierCV."
+    )
+
+
+class LossProbabilities:
+    """The probabilities of a classifier whose `loss` has them."""
+
+    loss: Any
+    decision_function: Any
+
+    def _loss(self) -> Any:
+        """Return the loss as an object."""
+        if isinstance(self.loss, str) and self.loss in LOSSES:
+            return LOSSES[self.loss]()
+        lacking = [f"a method {name!r}" for name in _NEEDS if not hasattr(self.loss, name)]
+        if lacking:
+            raise ValueError(
+                f"{type(self).__name__}: expected loss to be one of {', '.join(LOSSES)} or an "
+                f"object with value, slope and curvature, got {self.loss!r}, which lacks "
+                f"{lacking[0]}. See gramsmith.solvers.losses.Loss."
+            )
+        return self.loss
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities; only with a loss that has them.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        f = self.decision_function(X)
+        return np.asarray((self._loss() if f.ndim == 1 else Multinomial()).probability(f))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return logarithms of class probabilities; only with a loss that has them.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        f = self.decision_function(X)
+        loss = self._loss() if f.ndim == 1 else Multinomial()
+        if hasattr(loss, "log_probability"):
+            return np.asarray(loss.log_probability(f))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(loss.probability(f)))
+
+
+class KernelLossClassifier(LossProbabilities, KernelClassifier):
+    r"""The kernel expansion that minimises any convex loss.
+
+    .. math:: \min_{a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'Ka, \qquad f = Ka + b
+
+    by Newton's method, with labels y = ±1. By the representer theorem no other function of the
+    kernel's space does better. The loss makes the machine: least squares, the L2-SVM ("squared
+    hinge"), the SVM ("hinge"), or `KernelLogisticRegression`. Several classes go one against the
+    rest, but for the logistic loss, which becomes multinomial.
+
+    Parameters
+    ----------
+    kernel : Kernel, name, scikit-learn kernel, callable or None
+        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
+        eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
+    loss : {"logistic", "squared", "squared_hinge", "hinge"} or object, default="logistic"
+        "hinge" has its corner rounded over a width of 0.05. An object has the methods ``value``,
+        ``slope`` and ``curvature`` of `gramsmith.solvers.losses.Loss`, functions of the labels and
+        the decision values, and ``probability`` if it gives probabilities.
+    alpha : float, default=1.0
+        Regulariser; one over C of an SVM.
+    class_weight : dict, "balanced" or None
+        Factors on the weights of the samples by class; "balanced" gives all classes the same
+        total.
+    fit_intercept : bool, default=True
+        Whether to add an intercept, which is not penalised.
+    tol : float, default=1e-8
+        Stop when a Newton step promises to lower the objective by less than this share.
+    max_iter : int, default=100
+        Most Newton steps.
+    verbose : bool, default=False
+        Whether to print the objective after every Newton step.
+    n_jobs : int, optional
+        Threads for kernel evaluations; default all cores.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    objective_ : float
+        The minimum, summed over the machines where there are several.
+    n_iter_ : int
+        Newton steps.
+    jitter_ : float
+        What was added to a diagonal that was singular to working precision; 0 if nothing.
+    kernel_ : Kernel
+        The kernel in use.
+    support_ : int array of shape (n_support,)
+        Training samples in the expansion.
+    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
+        These samples.
+    coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
+        Their coefficients.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Intercepts.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+    >>> machine = gs.KernelLossClassifier(gs.Gaussian(1.0), loss="squared", alpha=0.1).fit(X, y)
+    >>> machine.decision_function([[1.5], [3.0]]).round(2) + 0.0
+    array([0.  , 0.99])
+    """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "objective_": "number",
+        "n_iter_": "whole",
+        "jitter_": "number?",
+    }
+    _stored_parameters: ClassVar[dict[str, str]] = {"loss": "text"}
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        loss: Any = "logistic",
+        alpha: float = 1.0,
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.loss = loss
+        self.alpha = alpha
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
+            Training samples.
+        y : array of shape (n,)
+            Class labels.
+        sample_weight : array of shape (n,), optional
+            Weights; weight 2 is the same as repeating a row.
+
+        Returns
+        -------
+        the machine
+        """
+        check_number(self, "alpha")
+        check_number(self, "tol")
+        check_number(self, "max_iter", low=1, equal=True)
+        loss = self._loss()
+        train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
+        remedy = "Use ImportVectorClassifier with max_candidates, or a sample of the rows."
+        K, kept = clip_negative(self._dense(train, remedy, copies=4))
+        C, who = len(self.classes_), type(self).__name__
+        if C == 2:
+            targets = [code_targets(train.y, 2)]
+        elif isinstance(loss, Logistic):
+            loss, targets = Multinomial(), [code_targets(train.y, C)]
+        else:
+            targets = [code_targets((train.y == c).astype(int), 2) for c in range(C)]
+        A, b, self.objective_, self.n_iter_, self.jitter_ = [], [], 0.0, 0, 0.0
+        for target in targets:
+            found = fit_expansion(
+                K,
+                target,
+                loss,
+                float(self.alpha),
+                fit_intercept=self.fit_intercept,
+                sample_weight=train.w,
+                max_iter=int(self.max_iter),
+                tol=float(self.tol),
+            )
+            if self.verbose:
+                for k, value in enumerate(found.history):
+                    print(f"[{who}] step {k}: objective {value:.8g}")
+            warn_unless_converged(found, who)
+            A.append(found.a.reshape(train.n, -1))
+            b.append(np.atleast_1d(found.b))
+            self.objective_ += found.objective
+            self.n_iter_ = max(self.n_iter_, found.n_iter)
+            self.jitter_ = max(self.jitter_, found.jitter)
+        self._keep(train, kept(np.hstack(A)), np.concatenate(b))
+        return self
+
+
+class KernelLogisticRegression(KernelLossClassifier):
+    r"""Kernel logistic regression.
+
+    .. math:: \min_{a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'Ka, \qquad f = Ka + b
+
+    with the logistic loss, multinomial for several classes, by Newton's method. Its probabilities
+    are calibrated by construction: they minimise a proper score. Other losses are those of
+    `KernelLossClassifier`.
+
+    Parameters
+    ----------
+    kernel : Kernel, name, scikit-learn kernel, callable or None
+        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
+        eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
+    alpha : float, default=1.0
+        Regulariser; one over C of an SVM.
+    class_weight : dict, "balanced" or None
+        Factors on the weights of the samples by class; "balanced" gives all classes the same
+        total.
+    fit_intercept : bool, default=True
+        Whether to add an intercept, which is not penalised.
+    tol : float, default=1e-8
+        Stop when a Newton step promises to lower the objective by less than this share.
+    max_iter : int, default=100
+        Most Newton steps.
+    verbose : bool, default=False
+        Whether to print the objective after every Newton step.
+    n_jobs : int, optional
+        Threads for kernel evaluations; default all cores.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    objective_ : float
+        The minimum.
+    n_iter_ : int
+        Newton steps.
+    jitter_ : float
+        What was added to a diagonal that was singular to working precision; 0 if nothing.
+    kernel_ : Kernel
+        The kernel in use.
+    support_ : int array of shape (n_support,)
+        Training samples in the expansion.
+    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
+        These samples.
+    coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
+        Their coefficients.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Intercepts.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+    >>> machine = gs.KernelLogisticRegression(gs.Gaussian(1.0), alpha=0.1).fit(X, y)
+    >>> machine.predict_proba([[1.5], [3.0]]).round(2)
+    array([[0.5 , 0.5 ],
+           [0.11, 0.89]])
+    """
+
+    loss = "logistic"
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        alpha: float = 1.0,
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.n_jobs = n_jobs
