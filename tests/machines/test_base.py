@@ -51,7 +51,7 @@ def on_purpose(test):
     are no fit for every solver.
     """
     for message in (
-        "ignore:Expected a positive semidefinite Gram matrix:UserWarning",
+        "ignore:Expected a positive semidefinite kernel matrix:UserWarning",
         "ignore::sklearn.exceptions.ConvergenceWarning",
     ):
         test = pytest.mark.filterwarnings(message)(test)

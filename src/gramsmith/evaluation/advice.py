@@ -8,6 +8,7 @@ import numpy as np
 
 from gramsmith.evaluation.result import Advice, Evaluation
 from gramsmith.gram import Gram
+from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.precomputed import Precomputed
 from gramsmith.measures.base import Sums
 from gramsmith.moments import Moments
@@ -42,22 +43,17 @@ def about_kernel(name: str, moments: Moments, target: Target) -> Iterator[Advice
 def about_definiteness(name: str, G: Gram, k: int) -> Iterator[Advice]:
     """Yield a remark if a kernel is not positive semidefinite."""
     kernel = G.kernels[k]
-    member = G._members[k] if len(G._members) == len(G.kernels) else None
     if not kernel.positive_definite:
         yield Advice(
             "indefinite",
             f"{name} is not positive semidefinite in general; bounds that need it do not hold.",
             name,
         )
-    elif isinstance(kernel, Precomputed) and member is not None and G.n <= SMALL:
-        low, high = np.linalg.eigvalsh(member.E[0])[[0, -1]]
-        if low < -1e-8 * max(abs(high), abs(low)):
-            yield Advice(
-                "indefinite",
-                f"{name} has a negative eigenvalue, {low:.3g} (largest {high:.3g}). "
-                "Repair it with nearest_psd.",
-                name,
-            )
+    elif isinstance(kernel, Precomputed) and G.n <= SMALL:
+        K = G.part(k).toarray()
+        message = indefiniteness(np.linalg.eigvalsh(K.astype(np.float64)), dtype=K.dtype)
+        if message is not None:
+            yield Advice("indefinite", f"{name}: {message}", name)
 
 
 def about_target(target: Target) -> Iterator[Advice]:

@@ -15,7 +15,7 @@ from gramsmith.gram.bank import Member, make_members
 from gramsmith.gram.plan import MIB, Plan, budget_bytes, make_plan
 from gramsmith.gram.routes import check_magnitude, find_routes, side_by_side
 from gramsmith.gram.threads import count_workers, one_blas_thread, ordered_map
-from gramsmith.gram.views import as_views
+from gramsmith.gram.views import Views, as_views
 from gramsmith.kernels.base import Kernel, NotDifferentiable
 from gramsmith.kernels.embedding import rows
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
@@ -193,6 +193,11 @@ class Gram:
         )
         return np.asarray(moments.PV[0].reshape(v.shape))
 
+    def part(self, k: int) -> Gram:
+        """Return the Gram of one of the kernels, by its number."""
+        views = self.views.part(k)
+        return self._with(views, make_members(views, self.dtype))
+
     def joined(self, other: Gram) -> Gram:
         """Return the Gram of the kernels of both, on the same samples."""
         if other.n != self.n:
@@ -200,11 +205,13 @@ class Gram:
                 f"Expected kernels on the same samples, got {self.n} and {other.n}. "
                 "Give both the same rows in the same order."
             )
-        joint = copy(self)
-        joint.views = self.views.joined(other.views)
-        joint._members = [*self._members, *other._members]
-        joint._kept = None
-        return joint
+        return self._with(self.views.joined(other.views), [*self._members, *other._members])
+
+    def _with(self, views: Views, members: list[Member]) -> Gram:
+        """Return a Gram of other kernels on the same samples, with the same options."""
+        other = copy(self)
+        other.views, other._members, other._kept = views, members, None
+        return other
 
     # ---- the two sweeps ---------------------------------------------------------------------
 

@@ -112,6 +112,10 @@ class Views:
                     "numbers of samples."
                 )
 
+    def part(self, k: int) -> Views:
+        """Return the view of one kernel, by its number."""
+        return Views((self.names[k],), (self.kernels[k],), (self.samples[k],), self.shared)
+
     def joined(self, other: Views) -> Views:
         """Return the kernels of both.
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import Geometry, InnerProduct
 from gramsmith.kernels.pairwise import PairKernel
@@ -221,12 +222,9 @@ class Bilinear(Kernel):
             raise ValueError(
                 f"Expected a symmetric matrix B, got shape {B.shape}. Use (B + B.T) / 2."
             )
-        low = float(np.linalg.eigvalsh(B)[0])
-        if low < -1e-10 * max(1.0, float(np.abs(B).max())):
-            raise ValueError(
-                f"Expected a positive semidefinite B, got smallest eigenvalue {low:.3g}. "
-                "Repair it with gramsmith.nearest_psd."
-            )
+        message = indefiniteness(np.linalg.eigvalsh(B), "B")
+        if message is not None:
+            raise ValueError(message)
 
     def check_input(self, X: Any) -> Any:
         X = super().check_input(X)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramsmith.kernels.base import Array, Gradient, Kernel, symmetrised
+from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import check_finite
 
@@ -116,26 +117,13 @@ def check_kernel_matrix(K: Any, *, symmetric: str = "raise", psd: str = "warn") 
     if gap:
         K = symmetrised(np.array(K))
     if psd != "ignore":
-        low, high = (float(v) for v in np.linalg.eigvalsh(K.astype(np.float64))[[0, -1]])
-        if low < -_eigenvalue_rounding(K, max(abs(high), abs(low))):
-            message = (
-                f"Expected a positive semidefinite kernel matrix, got smallest eigenvalue "
-                f"{low:.6g} (largest {high:.6g}). Repair it with gramsmith.nearest_psd(K), or "
-                'accept it with psd="ignore".'
-            )
+        values = np.linalg.eigvalsh(K.astype(np.float64))
+        message = indefiniteness(values, dtype=K.dtype)
+        if message is not None:
             if psd == "raise":
                 raise ValueError(message)
-            warnings.warn(message, UserWarning, stacklevel=2)
+            warnings.warn(f'{message} Accept it with psd="ignore".', UserWarning, stacklevel=2)
     return np.asarray(K)
-
-
-def _eigenvalue_rounding(K: Array, top: float) -> float:
-    """Return how far below 0 rounding can move an eigenvalue of K."""
-    double = 1e3 * len(K) * np.finfo(np.float64).eps * top
-    # Entries of single precision are off by eps |K_ij|, and no eigenvalue moves by more than the
-    # norm of all that.
-    single = 0.0 if K.dtype == np.float64 else 10.0 * np.finfo(K.dtype).eps * np.linalg.norm(K)
-    return float(double + single)
 
 
 def check_square(K: Array) -> None:

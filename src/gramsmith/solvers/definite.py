@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from gramsmith.kernels.definiteness import indefiniteness, is_semidefinite
+
 Array = npt.NDArray[Any]
 
 
@@ -81,13 +83,10 @@ def warn_negative(values: Array) -> None:
     values : array of shape (n,)
         Ascending.
     """
-    if len(values) and values[0] < -1e-9 * np.abs(values).max():
+    message = indefiniteness(values)
+    if message is not None:
         warnings.warn(
-            f"Expected a positive semidefinite Gram matrix, got eigenvalue {values[0]:.3g} "
-            f"(largest {values[-1]:.3g}). Negative eigenvalues are set to zero; use "
-            "gramsmith.nearest_psd to choose another correction.",
-            UserWarning,
-            stacklevel=4,
+            f"{message} As it is, negative eigenvalues are set to zero.", UserWarning, stacklevel=4
         )
 
 
@@ -121,14 +120,9 @@ def clip_negative(K: Array, quiet: bool = False) -> tuple[Array, Callable[[Array
     """
     if not len(K):
         return K, lambda A: A
-    jitter = 1e-10 * float(np.mean(np.abs(K.diagonal()))) + float(np.finfo(float).tiny)
-    test = K.T.copy(order="F")
-    test[np.diag_indices_from(test)] += jitter
-    try:
-        cho_factor(test, lower=True, overwrite_a=True, check_finite=False)
+    if is_semidefinite(K):
         return K, lambda A: A
-    except LinAlgError:
-        values, U = np.linalg.eigh(K)
+    values, U = np.linalg.eigh(K)
     if not quiet:
         warn_negative(values)
     U, values = U[:, values > 0], values[values > 0]

@@ -11,13 +11,14 @@ coefficients cost O(n²) per α and the leverages of all α are one matrix produ
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
+
+from gramsmith.solvers.definite import warn_negative
 
 Array = npt.NDArray[Any]
 
@@ -93,14 +94,7 @@ class RidgePath:
         self.smallest = float(values[0])
         top = float(max(np.abs(values).max(), np.finfo(float).tiny))
         self.floor = n * float(np.finfo(float).eps) * top
-        if self.smallest < -1e3 * self.floor:
-            warnings.warn(
-                f"Expected a positive semidefinite Gram matrix, got eigenvalue {self.smallest:.3g} "
-                f"(largest {top:.3g}). Negative eigenvalues are set to zero; use "
-                "gramsmith.nearest_psd to choose another correction.",
-                UserWarning,
-                stacklevel=2,
-            )
+        warn_negative(values)
         self.kept = values > -self.floor
         self._prepare(np.maximum(values, 0.0), U, y, fit_intercept, root)
         self.copies = self.weight if copies is None else np.asarray(copies, dtype=float)
