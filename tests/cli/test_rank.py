@@ -171,7 +171,7 @@ def test_interrupted_and_resumed(command, table, tmp_path, monkeypatch):
     def interrupted(*args, progress, **options):
         def stop(stage, *rest):
             stages.append(stage)
-            if stage == "contest":
+            if stage == "cross-validation":
                 raise KeyboardInterrupt
 
         return original(*args, progress=stop, **options)

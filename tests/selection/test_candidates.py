@@ -1,18 +1,20 @@
-"""Candidates: by default, by name, as grids, as matrices, by view."""
+"""Candidates: by default, by name, as grids, as matrices, by view, learned."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import gramsmith as gs
+from gramsmith.selection import sizes
 from gramsmith.selection.candidates import (
-    Candidate,
-    coded_candidates,
     default_candidates,
+    indicator_candidates,
+    learn_weights,
     median_distances,
     named_candidates,
-    simplicity,
+    narrower,
 )
+from gramsmith.selection.task import Task
 
 
 @pytest.fixture
@@ -88,8 +90,8 @@ def test_empty_list_is_refused(X):
         named_candidates([], (X,))
 
 
-def test_coded_candidates_are_marked(X):
-    assert all(c.name.endswith(", categories") for c in coded_candidates(X, 1))
+def test_indicator_candidates_are_marked(X):
+    assert all(c.name.endswith(", categories") for c in indicator_candidates(X, 1))
 
 
 def test_user_kernel_is_not_shared(X):
@@ -102,9 +104,38 @@ def test_identical_rows_have_a_distance():
     assert median_distances(np.ones((5, 2))) == (1.0, 1.0)
 
 
-def test_simple_families_come_before_rich_ones():
-    families = ["linear", "polynomial, categories", "view 2: gaussian", "matern", "learned"]
-    places = [simplicity(Candidate("c", gs.Linear(), family)) for family in families]
-    assert places == sorted(places)
-    assert len(set(places)) == 5
-    assert simplicity(Candidate("c", gs.Linear(), "mine")) == places[2]
+@pytest.fixture
+def task(rng):
+    X = rng.normal(size=(100, 4))
+    task = Task("classification", (X[:, 0] > 0).astype(int), np.array([0, 1]))
+    source = next(c for c in default_candidates(X) if c.family == "gaussian" and c.step == 0)
+    return X, task, source
+
+
+def test_learned_rows_are_a_part(task):
+    X, task, source = task
+    found, rows = learn_weights(source, source, X, task)
+    assert 50 <= len(rows) <= 70
+    assert len({shape.name for shape in found}) == len(found) == 3
+    plain, soft, chosen = (shape.kernel.map.S for shape in found)
+    for weights in (plain, soft, chosen):
+        assert weights[0] == weights.max()
+    assert (plain**2 @ X.var(axis=0)) == pytest.approx(soft**2 @ X.var(axis=0))
+    assert soft[1:].sum() / soft[0] > plain[1:].sum() / plain[0]
+    assert set(chosen / chosen.max()) <= {0.0, 1.0}
+
+
+def test_second_climb_where_samples_are_many(task, monkeypatch):
+    X, task, source = task
+    monkeypatch.setattr(sizes, "LEARN_TWICE_ROWS", 50)
+    found, _ = learn_weights(source, source, X, task)
+    assert len(found) == 6
+    assert sum("second climb" in shape.name for shape in found) == 3
+
+
+def test_width_of_a_shape_is_a_factor(task):
+    X, task, source = task
+    wide = learn_weights(source, source, X, task)[0][0]
+    narrow = narrower(wide, 2.0)
+    assert narrow.name == f"{wide.name}, 2 times narrower"
+    np.testing.assert_allclose(narrow.kernel(X), wide.kernel(X) ** 4)

@@ -6,8 +6,8 @@ import pytest
 import gramsmith as gs
 from gramsmith.selection import landmark_fit
 from gramsmith.selection.candidates import Candidate
-from gramsmith.selection.judge import Judge
 from gramsmith.selection.samples import Samples
+from gramsmith.selection.task import Task
 
 
 @pytest.mark.parametrize("block", [1000, 37])
@@ -17,7 +17,7 @@ def test_blocks_change_nothing(rng, monkeypatch, block):
     y = np.sin(X[:, 0]) + 0.2 * rng.normal(size=150)
     candidate = Candidate("g", gs.Gaussian(1.0), "g")
     machine = gs.KernelRidgeRegressor(candidate.kernel, solver="nystroem", n_landmarks=150)
-    landmark_fit.fit_on_landmarks(machine, candidate, Samples((X,)), Judge("regression", y))
+    landmark_fit.fit_on_landmarks(machine, candidate, Samples((X,)), Task("regression", y))
     exact = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=machine.alpha_).fit(X, y)
     np.testing.assert_allclose(machine.predict(X), exact.predict(X), atol=1e-4)
     assert machine.n_samples_fit_ == 150
@@ -28,21 +28,10 @@ def test_strings_on_landmarks():
     X = ["abab", "baba", "abba", "cdcd", "dcdc", "cddc"] * 5
     y = np.array([0, 0, 0, 1, 1, 1] * 5)
     candidate = Candidate("s", gs.Normalized(gs.Spectrum(2)), "s")
-    judge = Judge("classification", y, np.array(["ab", "cd"]))
+    task = Task("classification", y, np.array(["ab", "cd"]))
     machine = gs.KernelRidgeClassifier(candidate.kernel, solver="nystroem", n_landmarks=10)
-    landmark_fit.fit_on_landmarks(machine, candidate, Samples((X,)), judge)
+    landmark_fit.fit_on_landmarks(machine, candidate, Samples((X,)), task)
     assert machine.predict(["ababab", "cdcd"]).tolist() == ["ab", "cd"]
-
-
-def test_known_regulariser_needs_no_choice(rng):
-    X = rng.normal(size=(60, 2))
-    y = np.sin(X[:, 0]) + 0.2 * rng.normal(size=60)
-    candidate = Candidate("g", gs.Gaussian(1.0), "g")
-    machine = gs.KernelRidgeRegressor(candidate.kernel, alpha=0.3)
-    landmark_fit.fit_at_once(machine, candidate, Samples((X,)), Judge("regression", y))
-    exact = gs.KernelRidgeRegressor(candidate.kernel, alpha=0.3).fit(X, y)
-    np.testing.assert_allclose(machine.predict(X), exact.predict(X), atol=1e-8)
-    assert machine.n_samples_fit_ == 60
 
 
 def test_threshold_and_probabilities_on_landmarks(rng):
@@ -51,9 +40,9 @@ def test_threshold_and_probabilities_on_landmarks(rng):
     candidate = Candidate("g", gs.Gaussian(1.0), "g")
     errors, shares = [], []
     for scoring in (None, "balanced_accuracy"):
-        judge = Judge("classification", y, np.array([0, 1]), scoring=scoring)
+        task = Task("classification", y, np.array([0, 1]), scoring=scoring)
         machine = gs.KernelRidgeClassifier(candidate.kernel, solver="nystroem", n_landmarks=60)
-        landmark_fit.fit_on_landmarks(machine, candidate, Samples((X,)), judge)
+        landmark_fit.fit_on_landmarks(machine, candidate, Samples((X,)), task)
         guess = machine.predict(X)
         errors.append([np.mean(guess[y == c] != c) for c in (0, 1)])
         shares.append(machine.predict_proba(X)[:, 1])

@@ -1,11 +1,12 @@
-"""Samples: blocks that share distances equal the kernels one by one."""
+"""Samples: what is a table; blocks that share distances equal the kernels one by one; views."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gramsmith as gs
 from gramsmith.selection.candidates import Candidate, default_candidates
-from gramsmith.selection.samples import Samples, take
+from gramsmith.selection.samples import Samples, TakeView, is_table, read_samples
 
 
 def test_shared_blocks_equal_single_kernels(rng):
@@ -42,6 +43,43 @@ def test_vector_length_scales_and_views(rng):
         np.testing.assert_allclose(K, candidates[i].kernel(data, data), atol=1e-12)
 
 
-@pytest.mark.parametrize("X", [["a", "b", "c"], np.array(["a", "b", "c"])])
-def test_take(X):
-    assert list(take(X, np.array([2, 0]))) == ["c", "a"]
+def test_takes_its_view():
+    step = TakeView(1).fit(("a", "b"))
+    assert step.transform(("c", "d")) == "d"
+
+
+@pytest.mark.parametrize("X", [("a",), "ab", ["a", "b"]])
+def test_wrong_views_are_refused(X):
+    with pytest.raises(ValueError, match="views"):
+        TakeView(1).fit(X)
+    step = TakeView(1).fit(("a", "b"))
+    with pytest.raises(ValueError, match="tuple of 2 views"):
+        step.transform(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "table"),
+    [
+        (np.zeros((2, 2)), True),
+        (pd.DataFrame({"a": [1]}), True),
+        ([[1.0], [2.0]], True),
+        (["ab", "cd"], False),
+        (np.array(["ab", "cd"]), False),
+        (np.array(["ab", "cd"], dtype=object), False),
+    ],
+)
+def test_is_table(X, table):
+    assert is_table(X) is table
+
+
+def test_indicator_view_where_it_matters(rng):
+    few = rng.integers(0, 4, size=(100, 5)).astype(float)
+    assert len(read_samples(few, 100, "auto").views) == 2
+    assert len(read_samples(rng.normal(size=(100, 5)), 100, "auto").views) == 1
+
+
+def test_expressions_of_matrices_are_refused(rng):
+    K = gs.Gaussian()(rng.normal(size=(20, 2)))
+    for kernel in (2.0 * gs.Precomputed(), gs.Normalized(gs.Precomputed())):
+        with pytest.raises(ValueError, match="Compute it"):
+            gs.rank_kernels(K, np.arange(20) % 2, {"odd": kernel})

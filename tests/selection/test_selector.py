@@ -84,7 +84,7 @@ def test_clone_forgets(circle):
 def test_groups_reach_the_folds(rng):
     X = rng.normal(size=(60, 2))
     selector = gs.KernelSelector(FEW).fit(X, X[:, 0] > 0, groups=np.arange(60) // 5)
-    assert not selector.ranking_._hunt.judge.exchangeable
+    assert not selector.ranking_._findings.task.exchangeable
 
 
 def test_missing_target_is_named(rng):

@@ -1,7 +1,8 @@
-"""Candidates: the kernels that are compared, by default or as the user names them."""
+"""Candidates: the kernels that are compared: by default, named by the user, or learned."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,11 +12,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 
 from gramsmith import kernels as gk
 from gramsmith.kernels import as_kernel, check_kernel_matrix
 from gramsmith.kernels.base import Kernel
+from gramsmith.learning import TransformLearner
+from gramsmith.selection import sizes
+from gramsmith.selection.task import Task
 
 Array = npt.NDArray[Any]
 
@@ -26,7 +31,7 @@ MATERN_STEPS = range(-3, 6, 2)
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel in the race.
+    """A kernel that is compared with others.
 
     Parameters
     ----------
@@ -46,16 +51,6 @@ class Candidate:
     family: str
     step: float | None = None
     view: int = 0
-
-
-SIMPLEST_FIRST = ("linear", "polynomial", "gaussian", "matern", "laplacian", "learned")
-
-
-def simplicity(candidate: Candidate) -> int:
-    """Return the place of a candidate's family from simple to rich; kernels of users share one."""
-    words = candidate.family.replace(",", " ").replace(":", " ").split()
-    known = [i for i, family in enumerate(SIMPLEST_FIRST) if family in words]
-    return known[0] if known else SIMPLEST_FIRST.index("gaussian")
 
 
 def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[Candidate]:
@@ -104,7 +99,7 @@ def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[
     return found
 
 
-def coded_candidates(X: Any, view: int, random_state: Any = 0) -> list[Candidate]:
+def indicator_candidates(X: Any, view: int, random_state: Any = 0) -> list[Candidate]:
     """Return the kernels for a table whose few-valued columns are indicators: equal or not."""
     found = default_candidates(X, view=view, random_state=random_state)
     kept = [
@@ -149,7 +144,9 @@ def string_candidates(X: list[Any], *, view: int = 0) -> list[Candidate]:
     return found
 
 
-def named_candidates(kernels: Any, views: tuple[Any, ...], random_state: Any = 0) -> Any:
+def named_candidates(
+    kernels: Any, views: tuple[Any, ...], random_state: Any = 0, *, has_indicators: bool = False
+) -> tuple[list[Candidate], tuple[Any, ...]]:
     """Return the candidates a user asked for, and the views they need.
 
     Parameters
@@ -161,6 +158,8 @@ def named_candidates(kernels: Any, views: tuple[Any, ...], random_state: Any = 0
     views : tuple
         The samples, one entry per view.
     random_state : int or RandomState
+    has_indicators : bool
+        Whether the second view holds the columns of the first, few-valued ones as indicators.
 
     Returns
     -------
@@ -169,14 +168,13 @@ def named_candidates(kernels: Any, views: tuple[Any, ...], random_state: Any = 0
         With the matrices among the kernels appended.
     """
     if isinstance(kernels, str) and kernels == "auto":
+        if has_indicators:
+            found = default_candidates(views[0], random_state=random_state)
+            return found + indicator_candidates(views[1], 1, random_state), views
         found = [
             c for v, X in enumerate(views) for c in _defaults_of_view(X, v, views, random_state)
         ]
         return _distinct(found), views
-    if isinstance(kernels, str) and kernels == "coded":
-        # the second view holds the same columns with few-valued ones as indicators
-        found = default_candidates(views[0], random_state=random_state)
-        return found + coded_candidates(views[1], 1, random_state), views
     if isinstance(kernels, Mapping):
         items: list[tuple[str | None, Any]] = [(str(name), k) for name, k in kernels.items()]
     elif isinstance(kernels, (list, tuple)) and not _is_grid(kernels):
@@ -273,3 +271,60 @@ def median_distances(X: Any, random_state: Any = 0, size: int = 400) -> tuple[fl
 
 def _length(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def narrower(candidate: Candidate, factor: float) -> Candidate:
+    """Return a candidate of learned feature weights with all of them times a factor."""
+    kernel = gk.Gaussian.from_gamma(1.0) @ gk.LinearMap(candidate.kernel.map.S * factor)
+    return replace(candidate, name=f"{candidate.name}, {factor:g} times narrower", kernel=kernel)
+
+
+def learn_weights(
+    source: Candidate, middle: Candidate, X: Array, task: Task
+) -> tuple[list[Candidate], Array] | None:
+    """Return Gaussians of learned feature weights, and the rows they were learned from.
+
+    The alignment finds the features that matter, but it has several optima, likes wide kernels and
+    favours the strongest feature. So the weights are tried as learned, softened (square roots)
+    and equal for those above a tenth of the mean; where samples are many, from a second start too.
+    """
+    size = 1000 if task.n <= sizes.LEARN_LONGER_ROWS else 2000
+    A = task.sample(min(max(task.n * 3 // 5, 30), size), salt=4)
+    spread = X.var(axis=0)
+    found = []
+    starts = [("", source), (" (second climb)", middle)]
+    for start, first in starts if task.n > sizes.LEARN_TWICE_ROWS else starts[:1]:
+        S = _learn(X[A], task.y[A], 1.0 / (np.sqrt(2.0) * first.kernel.length_scale), task)
+        if S is None:
+            continue
+        share = S**2 * spread
+        chosen = share > 0.1 * share.sum() / len(share)
+        kinds = {"learned": S, "softened": np.sqrt(S), "selected": chosen.astype(float)}
+        for word, shape in kinds.items():
+            weights = shape * np.sqrt(share.sum() / float(shape**2 @ spread))
+            kernel = gk.Gaussian.from_gamma(1.0) @ gk.LinearMap(weights)
+            name = f"Gaussian, {word} feature weights{start}"
+            found.append(Candidate(name, kernel, "learned", None, source.view))
+    return (found, A) if found else None
+
+
+def _learn(X: Array, y: Array, start: float, task: Task) -> Array | None:
+    """Return feature weights that raise the alignment, or None where there are none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # stopping early is the intention
+        try:
+            learner = TransformLearner(
+                structure="diagonal",
+                measure="cka",
+                l1=0.0,  # sparse shapes are made from the weights, see `learn_weights`
+                max_iter=12,
+                init=np.full(X.shape[1], float(start)),
+                task=task.kind,
+                dtype="float32",
+                random_state=task.seed,
+            ).fit(X, y)
+        except ValueError:
+            return None
+    S = np.abs(np.diagonal(learner.components_))
+    usable = np.isfinite(S).all() and float(S**2 @ X.var(axis=0)) > 0
+    return np.ascontiguousarray(S) if usable else None

@@ -13,20 +13,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.selection import sizes
 from gramsmith.selection.candidates import Candidate
-from gramsmith.selection.contest import solve_ridge
-from gramsmith.selection.judge import Judge
 from gramsmith.selection.samples import Samples
+from gramsmith.selection.task import Task
 from gramsmith.solvers.landmarks import LandmarkPath, landmark_path
 
 Array = npt.NDArray[Any]
 
 BLOCK = 8192  # rows in work at once
-CALIBRATION_ROWS = 16384  # left-out decision values to which probabilities are fitted
 ALPHAS = 10.0 ** np.arange(-9.0, 2.5, 0.5)  # per sample, in units of the variance of the features
 
 
-def fit_on_landmarks(machine: Any, candidate: Candidate, samples: Samples, judge: Judge) -> Any:
+def fit_on_landmarks(machine: Any, candidate: Candidate, samples: Samples, task: Task) -> Any:
     """Fit a ridge machine on all rows, in blocks, and return it.
 
     Parameters
@@ -35,16 +34,16 @@ def fit_on_landmarks(machine: Any, candidate: Candidate, samples: Samples, judge
         With its kernel and its number of landmarks.
     candidate : Candidate
     samples : Samples
-    judge : Judge
+    task : Task
 
     Returns
     -------
     the machine
     """
-    n, m = judge.n, min(int(machine.n_landmarks), judge.n)
-    chosen = np.sort(judge.sample(m, salt=7))[:m]
-    w = None if np.all(judge.weights == 1.0) else judge.weights
-    Y = judge.codes
+    n, m = task.n, min(int(machine.n_landmarks), task.n)
+    chosen = np.sort(task.sample(m, salt=7))[:m]
+    w = None if np.all(task.weights == 1.0) else task.weights
+    Y = task.codes
 
     def blocks() -> Iterator[tuple[slice, Array]]:
         for start in range(0, n, BLOCK):
@@ -58,16 +57,16 @@ def fit_on_landmarks(machine: Any, candidate: Candidate, samples: Samples, judge
     total = np.zeros(len(alphas))
     for rows, K in blocks():
         one = np.ones(len(K)) if w is None else w[rows]
-        R = path.loo_residuals(K, Y[rows], alphas, None if w is None else one, judge.copies[rows])
+        R = path.loo_residuals(K, Y[rows], alphas, None if w is None else one, task.copies[rows])
         total += np.einsum("arq,r->a", R * R, one)
     best = int(np.argmin(total))
     coefficients, intercept = path.solve(float(alphas[best]))
-    _set(machine, candidate, samples, judge, chosen, coefficients, intercept)
+    _set(machine, candidate, samples, task, chosen, coefficients, intercept)
     machine.alpha_ = float(alphas[best])
     machine.alphas_ = alphas
     machine.loo_errors_ = total / (path.total * Y.shape[1])
-    if judge.classes is not None and judge.exchangeable:
-        _set_scale(machine, candidate, samples, judge, chosen, path, float(alphas[best]))
+    if task.classes is not None and task.exchangeable:
+        _set_scale(machine, candidate, samples, task, chosen, path, float(alphas[best]))
     return machine
 
 
@@ -75,81 +74,55 @@ def _set_scale(
     machine: Any,
     candidate: Candidate,
     samples: Samples,
-    judge: Judge,
+    task: Task,
     chosen: Array,
     path: LandmarkPath,
     alpha: float,
 ) -> None:
     """Choose threshold (if the score asks for one) and probabilities by leaving one out."""
-    rows = judge.sample(CALIBRATION_ROWS, salt=8)
+    rows = task.sample(sizes.CALIBRATION_ROWS, salt=8)
     parts = []
     for part in np.array_split(rows, -(-len(rows) // BLOCK)):
         _, K = next(iter(samples.blocks([candidate], part, chosen)))
-        w = None if np.all(judge.weights == 1.0) else judge.weights[part]
-        R = path.loo_residuals(K, judge.codes[part], np.array([alpha]), w, judge.copies[part])
-        parts.append(judge.codes[part] - R[0])
+        w = None if np.all(task.weights == 1.0) else task.weights[part]
+        R = path.loo_residuals(K, task.codes[part], np.array([alpha]), w, task.copies[part])
+        parts.append(task.codes[part] - R[0])
     F = np.concatenate(parts)
     f = F[:, 0] if F.shape[1] == 1 else F
-    if judge.tunes_threshold:
-        threshold = judge.best_threshold(f, rows)
+    if task.tunes_threshold:
+        threshold = task.best_threshold(f, rows)
         machine.intercept_ = machine.intercept_ - threshold
         f = f - threshold
-    machine.calibrate(f, judge.labels[rows], None if judge.w is None else judge.w[rows])
-
-
-def fit_at_once(machine: Any, candidate: Candidate, samples: Samples, judge: Judge) -> Any:
-    """Fit a ridge machine whose regulariser is known, and return it.
-
-    One Cholesky factor, a tenth of the eigendecomposition that would be needed to choose.
-
-    Parameters
-    ----------
-    machine : KernelRidgeRegressor
-        With its kernel and a number for alpha.
-    candidate : Candidate
-    samples : Samples
-    judge : Judge
-
-    Returns
-    -------
-    the machine
-    """
-    rows = np.arange(judge.n)
-    _, K = next(iter(samples.blocks([candidate], rows, rows)))
-    K = 0.5 * (K + K.T)
-    alpha = float(machine.alpha)
-    coefficients, intercept = solve_ridge(K, judge.codes, judge.weights, alpha)
-    _set(machine, candidate, samples, judge, rows, coefficients, intercept)
-    return machine
+    machine.calibrate(f, task.labels[rows], None if task.w is None else task.w[rows])
 
 
 def _set(
     machine: Any,
     candidate: Candidate,
     samples: Samples,
-    judge: Judge,
+    task: Task,
     chosen: Array,
     coefficients: Array,
     intercept: Array,
 ) -> None:
     """Hand the expansion to a machine; a few rows set what depends on the kind of samples alone."""
-    machine.fit(*_few(samples.views[candidate.view], judge, chosen))
+    machine.fit(*_few(samples.views[candidate.view], task, chosen))
     machine.support_ = chosen
     machine.support_samples_ = _objects(samples.take(candidate, chosen))
     machine.coefficients_ = np.ascontiguousarray(coefficients)
     machine.intercept_ = np.atleast_1d(intercept)
-    machine.n_samples_fit_ = judge.n
+    machine.n_samples_fit_ = task.n
 
 
-def _few(X: Any, judge: Judge, chosen: Array) -> tuple[Any, Array]:
+def _few(X: Any, task: Task, chosen: Array) -> tuple[Any, Array]:
     """Return a few rows of every class."""
-    if judge.classes is None:
+    if task.classes is None:
         rows = chosen[:50]
     else:
-        first = [np.flatnonzero(judge.y == code)[:5] for code in range(len(judge.classes))]
+        first = [np.flatnonzero(task.y == code)[:5] for code in range(len(task.classes))]
         rows = np.sort(np.concatenate(first))
     part = X[rows] if hasattr(X, "shape") else _objects([X[i] for i in rows])
-    return part, judge.labels[rows]
+    return part, task.labels[rows]
 
 
 def _objects(samples: Any) -> Any:

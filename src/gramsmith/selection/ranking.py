@@ -1,21 +1,291 @@
-"""KernelRanking: kernels from best to worst, with the evidence, in words, tables and pictures."""
+"""rank_kernels: from data to a ranking, a fitted model and the evidence for both."""
 
 from __future__ import annotations
 
 import html
+import warnings
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 
 from gramsmith.evaluation.result import text_table
-from gramsmith.measures import MEASURES
+from gramsmith.measures import Measure, get_measure
 from gramsmith.report.contents import number, records_frame, with_error
-from gramsmith.selection.search import Search
-from gramsmith.selection.words import Words
+from gramsmith.selection import explanation, sizes
+from gramsmith.selection.candidates import Candidate, named_candidates
+from gramsmith.selection.explanation import PageSample
+from gramsmith.selection.machines import check_machine, fit_winner
+from gramsmith.selection.samples import Samples, read_samples
+from gramsmith.selection.steps import Findings, Work, run_steps
+from gramsmith.selection.task import Task, read_task
 
 SHOWN = 12  # rows of the printed table
+CONSTRAINTS: dict[str, Any] = {
+    "task": [StrOptions({"auto", "classification", "regression"})],
+    "measures": [list, tuple, None],
+    "machine": [HasMethods(["fit", "predict", "get_params"]), None],
+    "time_budget": [Interval(Real, 0, None, closed="left"), None],
+    "n_jobs": [Integral, None],
+    "memory": [Interval(Real, 0, None, closed="neither"), None],
+    "max_samples": [Interval(Integral, 2, None, closed="left"), None],
+}
+
+
+def rank_kernels(
+    X: Any,
+    y: Any,
+    kernels: Any = "auto",
+    *,
+    task: str = "auto",
+    scoring: Any = None,
+    cv: Any = None,
+    groups: Any = None,
+    class_weight: Any = None,
+    sample_weight: Any = None,
+    measures: Sequence[str | Measure] | None = None,
+    machine: Any = None,
+    time_budget: float | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    memory: float | None = None,
+    max_samples: int | None = None,
+    progress: Callable[[str, int, int, str], Any] | None = None,
+    checkpoint: MutableMapping[str, Any] | None = None,
+) -> KernelRanking:
+    """Rank kernels for a task, verify the best with the machine to be used, and fit the winner.
+
+    All candidates are checked by ridge regression on landmarks with exact leave-one-out errors, and
+    the measures are computed for all of them. The favourites of both make the short list, which is
+    verified: cross-validation of support vector machines (ridge regression for values) on shared
+    Gram matrices. The winner is fitted on everything.
+
+    Parameters
+    ----------
+    X : data frame, array or sparse matrix of shape (n, p), strings, tuple of views, or None
+        Numeric columns are standardised, categories become indicators. A Gram matrix for
+        kernels="precomputed"; None if all kernels are matrices.
+    y : array of shape (n,)
+        Labels or values.
+    kernels : "auto", kernel, list, or dict of name -> kernel
+        A kernel is what `as_kernel` takes, an (n, n) matrix, or a pair (kernel, {parameter:
+        values}). "auto": linear, polynomial, Gaussian, Laplacian, Matérn, learned feature weights;
+        for strings the string kernels.
+    task : {"auto", "classification", "regression"}
+        Whole numbers are classes unless this says otherwise.
+    scoring : str or callable, optional
+        A score of scikit-learn; default accuracy, or the squared error for values. Scores that ask
+        for it (such as "balanced_accuracy" and "f1") have the decision threshold chosen for them.
+    cv : int or splitter, optional
+        Folds of the cross-validation.
+    groups : array of shape (n,), optional
+        Samples of one group are never divided between training and test.
+    class_weight : dict, "balanced" or None
+        Weights of the classes in training.
+    sample_weight : array of shape (n,), optional
+        Weights of the samples.
+    measures : list of str or Measure, optional
+        The measures of the table; default alignments and separability. Those that do not favour the
+        identity matrix put their favourite on the short list.
+    machine : estimator, optional
+        A machine to be used instead of a support vector machine or ridge regression: any estimator
+        with a parameter `kernel` that takes kernels and "precomputed", one of gramsmith's, of
+        scikit-learn's or your own. It is cross-validated with its parameters as they are, and
+        the winner is fitted with it.
+    time_budget : float, optional
+        Seconds after which no further work is begun; what there is by then is ranked.
+    random_state : int, RandomState or None
+        Decides samples and folds; the default makes runs repeatable.
+    n_jobs : int, optional
+        Threads; default all cores.
+    memory : float, optional
+        Budget in MiB for tiles, see `Gram`.
+    max_samples : int, optional
+        Most rows used in any one step before the final fit.
+    progress : callable, optional
+        Called with (stage, done, total, label).
+    checkpoint : mutable mapping, optional
+        Where results of finished steps are kept as plain values, and found again.
+
+    Returns
+    -------
+    KernelRanking
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> X = np.random.default_rng(0).normal(size=(120, 2))
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same", "mixed")
+    >>> ranking = gs.rank_kernels(X, y)
+    >>> ranking.best_estimator.predict([[1.0, 1.0], [1.0, -1.0]])
+    array(['same', 'mixed'], dtype='<U5')
+    """
+    limits = {
+        "task": task,
+        "measures": measures,
+        "machine": machine,
+        "time_budget": time_budget,
+        "n_jobs": n_jobs,
+        "memory": memory,
+        "max_samples": max_samples,
+    }
+    validate_parameter_constraints(CONSTRAINTS, limits, "rank_kernels")
+    goal = read_task(
+        y,
+        task=task,
+        scoring=scoring,
+        cv=cv,
+        groups=groups,
+        class_weight=class_weight,
+        sample_weight=sample_weight,
+        seed=as_seed(random_state),
+    )
+    if machine is not None:
+        check_machine(machine, goal)
+    measures = None if measures is None else [get_measure(m) for m in measures]
+    candidates, samples = _read_kernels(kernels, X, goal)
+    work = Work(n_jobs, memory, max_samples, time_budget, progress, checkpoint)
+    learn = isinstance(kernels, str) and kernels == "auto"
+    found = run_steps(
+        candidates, samples, goal, work, learn=learn, measures=measures, machine=machine
+    )
+    best = found.order[0]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = fit_winner(
+            found.best, found.checks[best], found.results.get(best), samples, goal, machine
+        )
+    for item in caught:
+        warnings.warn(item.message, item.category, stacklevel=2)
+    steps = samples.steps(found.best, X)
+    work.report("fit", 1, 1, found.best.name)
+    return KernelRanking(
+        found,
+        Pipeline([*steps, ("model", model)]) if steps else model,
+        PageSample.of(found.best, samples, goal),
+        converged=not any(issubclass(item.category, ConvergenceWarning) for item in caught),
+    )
+
+
+@dataclass(frozen=True)
+class RankingPlan:
+    """What `rank_kernels` would do, before any kernel is evaluated.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Size of the table; no features for strings.
+    task : {"classification", "regression"}
+    kernels : list of str
+        Names of the candidates.
+    n_screened : int
+        Rows for which the measures are computed.
+    machine : str
+        What the winner will be fitted with.
+    memory_mib : float
+        Rough peak.
+    seconds : float
+        Rough time on two cores.
+    """
+
+    n_samples: int
+    n_features: int
+    task: str
+    kernels: list[str]
+    n_screened: int
+    machine: str
+    memory_mib: float
+    seconds: float
+
+
+def plan_ranking(
+    X: Any,
+    y: Any,
+    kernels: Any = "auto",
+    *,
+    random_state: Any = 0,
+    max_samples: int | None = None,
+    machine: Any = None,
+    **options: Any,
+) -> RankingPlan:
+    """Return what `rank_kernels` would do with the same arguments.
+
+    Parameters
+    ----------
+    X, y, kernels, random_state, max_samples, machine
+        As in `rank_kernels`.
+    **options
+        Its other arguments; those that only matter later are not looked at.
+
+    Returns
+    -------
+    RankingPlan
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramsmith.selection import plan_ranking
+    >>> plan = plan_ranking(np.zeros((10, 2)) + np.arange(10)[:, None], [0, 1] * 5)
+    >>> plan.task, plan.n_samples, plan.machine
+    ('classification', 10, 'support vector classifier')
+    """
+    known = ("task", "scoring", "cv", "groups", "class_weight", "sample_weight")
+    chosen = {k: v for k, v in options.items() if k in known}
+    goal = read_task(y, seed=as_seed(random_state), **chosen)
+    candidates, samples = _read_kernels(kernels, X, goal)
+    n, p = goal.n, samples.n_features or 0
+    exact = machine is not None or not sizes.use_landmarks(n, [c.kernel for c in candidates])
+    classes = goal.kind == "classification"
+    if machine is not None:
+        name = type(machine).__name__
+    elif exact:
+        name = "support vector classifier" if classes else "kernel ridge regression"
+    else:
+        name = f"kernel ridge {'classifier' if classes else 'regression'} on landmarks"
+    # exact: a few Gram matrices; else kernel blocks of two machines that are compared, and X
+    blocks = 8 * min(n, sizes.LANDMARK_ROWS) * sizes.LANDMARKS
+    held = 3 * n**2 if exact else blocks + 2 * n * max(p, 1)
+    return RankingPlan(
+        n_samples=n,
+        n_features=p,
+        task=goal.kind,
+        kernels=[c.name for c in candidates],
+        n_screened=min(n, sizes.MEASURE_ROWS, max_samples or n),
+        machine=name,
+        memory_mib=8.0 * max(held, 10 * sizes.CROSS_VALIDATION_ROWS**2) / 2**20 + 200.0,
+        seconds=1.5 + (1e-7 if classes else 4e-7) * n**2 if exact else 8.0 + 1e-4 * n,
+    )
+
+
+def as_seed(random_state: Any) -> int:
+    """Return a seed: the number itself, or one drawn from a RandomState."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _read_kernels(kernels: Any, X: Any, task: Task) -> tuple[list[Candidate], Samples]:
+    samples = read_samples(X, task.n, kernels)
+    candidates, views = named_candidates(
+        kernels, samples.views, task.seed, has_indicators=samples.has_indicators
+    )
+    return candidates, replace(samples, views=views)
 
 
 class KernelRanking:
@@ -23,12 +293,12 @@ class KernelRanking:
 
     Parameters
     ----------
-    hunt : Search
-        The selection that was run.
+    findings : Findings
+        What the steps of the selection have found.
     model : estimator
         The winner, fitted.
-    feature_names : array of str, optional
-        Names of the encoded features.
+    sample : PageSample
+        What the report draws.
     converged : bool
         Whether the winner's solver came to its end.
 
@@ -52,49 +322,47 @@ class KernelRanking:
     """
 
     def __init__(
-        self, hunt: Search, model: Any, feature_names: Any = None, converged: bool = True
+        self, findings: Findings, model: Any, sample: PageSample, converged: bool = True
     ) -> None:
-        self._hunt = hunt
+        self._findings = findings
+        self._sample = sample
         self.best_estimator = model
         self.converged = converged
-        self._feature_names = feature_names
-        self._words = Words(hunt, model)
 
     @property
     def best_kernel(self) -> Any:
         """The kernel that won."""
-        return self._hunt.candidates[self._hunt.order[0]].kernel
+        return self._findings.best.kernel
 
     @property
     def task(self) -> str:
         """The task: "classification" or "regression"."""
-        return self._hunt.judge.task
+        return self._findings.task.kind
+
+    @property
+    def classes(self) -> Any:
+        """The labels in order; None for values."""
+        return self._findings.task.classes
 
     @property
     def scoring(self) -> str:
         """The name of the score."""
-        return self._words.score
+        return self._findings.task.score_name
 
     @property
     def verdict(self) -> str:
         """The outcome in one sentence."""
-        return self._words.verdict(self.records)
+        return explanation.verdict(self._findings, self.records)
 
     @property
     def sampled(self) -> str | None:
         """What was computed on samples of the rows, in one sentence; None if nothing was."""
-        return self._words.sampled()
+        return explanation.sampled(self._findings)
 
     @cached_property
     def warnings(self) -> list[str]:
         """What should be known before the result is used, in plain words."""
-        found = self._words.warnings(self.records)
-        if not self.converged:
-            found.append(
-                "The winner's solver stopped before it converged: scale the features, or ask for "
-                "less accuracy with a smaller C."
-            )
-        return found
+        return explanation.warnings(self._findings, self.records, self.converged)
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
@@ -103,27 +371,26 @@ class KernelRanking:
         Keys: rank, kernel, family, tied, verified, score, score_error, machine, parameter,
         loo_score, loo_squared, loo_rows, the measures and their errors.
         """
-        hunt, rows = self._hunt, []
-        for rank, i in enumerate(hunt.order, start=1):
-            candidate, check, result = hunt.candidates[i], hunt.checks[i], hunt.results.get(i)
-            loss = check.loss if result is None else result.loss
-            error = check.error if result is None else result.error
+        found, task, rows = self._findings, self._findings.task, []
+        for rank, i in enumerate(found.order, start=1):
+            candidate, check, result = found.candidates[i], found.checks[i], found.results.get(i)
+            known = check if result is None else result
             row: dict[str, Any] = {
                 "rank": rank,
                 "kernel": candidate.name,
                 "family": candidate.family,
-                "tied": i in hunt.tied and len(hunt.tied) > 1,
+                "tied": i in found.tied and len(found.tied) > 1,
                 "verified": "leave-one-out" if result is None else "cross-validation",
-                "score": self._words.as_score(loss),
-                "score_error": self._words.as_error(error),
+                "score": task.as_score(known.loss),
+                "score_error": task.as_error(known.error),
                 "machine": "ridge" if result is None else result.machine,
                 "parameter": check.alpha if result is None else result.parameter,
-                "loo_score": self._words.as_score(check.loss),
+                "loo_score": task.as_score(check.loss),
                 "loo_squared": check.squared,
                 "loo_rows": check.rows,
             }
-            for measure in hunt.measures.measures:
-                cell = hunt.measures[candidate.name, measure]
+            for measure in found.measures.measures:
+                cell = found.measures[candidate.name, measure]
                 row[measure] = cell.value
                 row[f"{measure}_error"] = cell.error
             rows.append(row)
@@ -145,21 +412,21 @@ class KernelRanking:
         -------
         str
         """
-        return self._words.explain(self.records, name)
+        return explanation.explain(self._findings, self.records, name)
 
     # ---- as a table -------------------------------------------------------------------------
 
     def _table(self, limit: int = SHOWN) -> tuple[list[str], list[list[str]]]:
-        names = list(self._hunt.measures.measures)
-        arrows = [f"{m} {'↑' if MEASURES[m].higher_is_better else '↓'}" for m in names]
+        measures = self._findings.measures.measures
+        arrows = [f"{m.name} {m.arrow}" for m in measures.values()]
         head = ["rank", "kernel", self.scoring, "verified by", *arrows]
         body = []
         for record in self.records[:limit]:
             mark = " =" if record["tied"] else ""
             score = with_error(record["score"], record["score_error"])
-            measures = [number(record[m]) for m in names]
+            values = [number(record[m]) for m in measures]
             body.append(
-                [f"{record['rank']}{mark}", record["kernel"], score, record["verified"], *measures]
+                [f"{record['rank']}{mark}", record["kernel"], score, record["verified"], *values]
             )
         return head, body
 
@@ -199,9 +466,7 @@ class KernelRanking:
         -------
         gramsmith.report.contents.Contents
         """
-        from gramsmith.selection.page import make_contents
-
-        return make_contents(self, self._hunt, self._feature_names, title, source)
+        return explanation.make_contents(self, self._findings, self._sample, title, source)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the scores of the kernels with their errors.
@@ -240,8 +505,3 @@ class KernelRanking:
         target = Path(path)
         target.write_bytes(render(self.contents(title, source)).encode("utf-8"))
         return target
-
-
-def plain(value: Any) -> Any:
-    """Return a NumPy number as a Python one."""
-    return value.item() if isinstance(value, np.generic) else value

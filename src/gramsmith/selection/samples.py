@@ -1,21 +1,29 @@
-"""Samples: kernel blocks of many candidates that share their distances."""
+"""Samples: what the user passed, read once, and the kernel blocks that are cut from it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_consistent_length
 
-from gramsmith.kernels import Precomputed
+from gramsmith.gram.views import Views, take_rows
+from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
 from gramsmith.kernels.pairwise import PairKernel
+from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.encoding import TableEncoder
 
 Array = npt.NDArray[Any]
 
 
+@dataclass(frozen=True)
 class Samples:
     """The views of the samples, from which blocks of kernel matrices are cut.
 
@@ -24,43 +32,66 @@ class Samples:
     views : tuple
         One entry per view: array or sparse matrix of n rows, sequence of n objects, or a Gram
         matrix for candidates that are precomputed.
+    encoders : tuple of TableEncoder or None
+        What encoded each view; matrices among the kernels, which come last, have no entry.
+    sources : tuple of int
+        For each encoder, which of the user's views it encodes.
+    several : bool
+        Whether the user passed a tuple of views.
     """
 
-    def __init__(self, views: Sequence[Any]) -> None:
-        self.views = tuple(views)
+    views: tuple[Any, ...]
+    encoders: tuple[TableEncoder | None, ...] = ()
+    sources: tuple[int, ...] = ()
+    several: bool = False
+
+    @property
+    def has_indicators(self) -> bool:
+        """Whether the second view is the first with few-valued columns as indicators."""
+        return self.sources == (0, 0)
+
+    @property
+    def n_features(self) -> int | None:
+        """The number of columns of the first view; None for objects."""
         first = self.views[0]
-        self.n = int(first.shape[0]) if hasattr(first, "shape") else len(first)
+        return int(first.shape[1]) if getattr(first, "ndim", 1) == 2 else None
+
+    def encoder(self, candidate: Candidate) -> TableEncoder | None:
+        """Return what encodes the view of a candidate, if anything does."""
+        return self.encoders[candidate.view] if candidate.view < len(self.encoders) else None
+
+    def steps(self, candidate: Candidate, X: Any) -> list[tuple[str, Any]]:
+        """Return the steps of a pipeline from what the user passed, X, to a candidate's view."""
+        steps: list[tuple[str, Any]] = []
+        if self.several and candidate.view < len(self.sources):
+            steps.append(("view", TakeView(self.sources[candidate.view]).fit(X)))
+        encoder = self.encoder(candidate)
+        return [*steps, ("encode", encoder)] if encoder is not None else steps
 
     def take(self, candidate: Candidate, rows: Any) -> Any:
         """Return rows of the view of a candidate; of a Gram matrix, rows and columns."""
-        X = self.views[candidate.view]
-        if isinstance(candidate.kernel, Precomputed):
-            return X[np.ix_(rows, rows)]
-        return take(X, rows)
+        return self.of([candidate]).take(rows).samples[0]
+
+    def of(self, candidates: Sequence[Candidate]) -> Views:
+        """Return the kernels of candidates, each with its view."""
+        return Views(
+            tuple(c.name for c in candidates),
+            tuple(c.kernel for c in candidates),
+            tuple(self.views[c.view] for c in candidates),
+            shared=False,
+        )
 
     def blocks(
         self, candidates: Sequence[Candidate], rows: Array, columns: Array
     ) -> Iterator[tuple[int, Array]]:
-        """Yield (position, kernel block) of every candidate, distances being computed once.
-
-        Parameters
-        ----------
-        candidates : list of Candidate
-        rows, columns : int arrays
-        """
-        for i, block in self.promises(candidates, rows, columns):
+        """Yield (position, kernel block) of every candidate, distances being computed once."""
+        for i, block in self.lazy_blocks(candidates, rows, columns):
             yield i, block()
 
-    def promises(
+    def lazy_blocks(
         self, candidates: Sequence[Candidate], rows: Array, columns: Array
     ) -> Iterator[tuple[int, Callable[[], Array]]]:
-        """Yield (position, function that returns the kernel block), for threads to call.
-
-        Parameters
-        ----------
-        candidates : list of Candidate
-        rows, columns : int arrays
-        """
+        """Yield (position, function that returns the kernel block), for threads to call."""
         shared: dict[Any, list[int]] = {}
         for i, candidate in enumerate(candidates):
             shared.setdefault(_geometry_key(candidate, i), []).append(i)
@@ -84,7 +115,7 @@ def _cut(K: Any, rows: Array, columns: Array) -> Array:
 
 
 def _evaluate(kernel: Any, X: Any, rows: Array, columns: Array) -> Array:
-    return np.asarray(kernel(take(X, rows), take(X, columns)), dtype=np.float64)
+    return np.asarray(kernel(take_rows(X, rows), take_rows(X, columns)), dtype=np.float64)
 
 
 def _of_distances(kernel: Any, s: Array, unit: float) -> Array:
@@ -93,7 +124,7 @@ def _of_distances(kernel: Any, s: Array, unit: float) -> Array:
 
 def _distances(kernels: Sequence[Any], X: Any, rows: Array, columns: Array) -> tuple[int, Array]:
     """Return what kernels of one geometry have in common, and the power in which it scales."""
-    A, B = (kernels[0].check_input(take(X, index)) for index in (rows, columns))
+    A, B = (kernels[0].check_input(take_rows(X, index)) for index in (rows, columns))
     # one with a kink asks for exact small distances, and that serves the others too
     geometry = max((k.geometry for k in kernels), key=lambda g: getattr(g, "cusp", False))
     frame = geometry.frame(B)
@@ -108,8 +139,156 @@ def _geometry_key(candidate: Candidate, i: int) -> Any:
     return i
 
 
-def take(X: Any, rows: Any) -> Any:
-    """Return rows of an array, sparse matrix or sequence."""
+def as_array(X: Any) -> Any:
+    """Return a sequence of objects as an array of objects, and what is an array as it is."""
     if hasattr(X, "shape"):
-        return X[rows]
-    return [X[i] for i in np.asarray(rows)]
+        return X
+    out = np.empty(len(X), dtype=object)
+    out[:] = list(X)
+    return out
+
+
+def read_samples(X: Any, n: int, kernels: Any) -> Samples:
+    """Return the samples as kernels take them, or raise before any work.
+
+    Parameters
+    ----------
+    X, kernels
+        As in `rank_kernels`.
+    n : int
+        The number of targets.
+    """
+    several = isinstance(X, tuple)
+    auto = isinstance(kernels, str) and kernels == "auto"
+    found: list[tuple[Any, TableEncoder | None, int]] = []
+    for source, view in enumerate(X if several else (X,)):
+        if view is None and not isinstance(kernels, str):
+            # all kernels are matrices: the row numbers stand for the samples
+            view = np.arange(n, dtype=float)[:, None]
+        check_consistent_length(view, np.empty(n))
+        if all_precomputed(kernels):
+            found.append((check_kernel_matrix(view, psd="ignore"), None, source))
+        elif is_table(view) and not (isinstance(view, list) and _compare_objects(kernels)):
+            encoder = TableEncoder().fit(view)
+            found.append((encoder.transform(view), encoder, source))
+            if auto and not several and not sp.issparse(found[-1][0]):
+                coded = TableEncoder(indicators=True).fit(view)
+                # worth a view of its own where such columns are more than a few
+                if 3 * np.count_nonzero(coded.level_counts_) >= len(coded.level_counts_):
+                    found.append((coded.transform(view), coded, source))
+        else:
+            # a column of a data frame is read by place, whatever its index says
+            found.append((view if isinstance(view, np.ndarray) else list(view), None, source))
+    views, encoders, sources = zip(*found, strict=True)
+    return Samples(views, encoders, sources, several)
+
+
+def is_table(X: Any) -> bool:
+    """Return whether X is a table of columns, as opposed to a sequence of strings or objects."""
+    if hasattr(X, "columns") or sp.issparse(X):
+        return True
+    if hasattr(X, "shape"):
+        symbols = getattr(X.dtype, "kind", "O") in "UTOS" and len(X.shape) == 1
+        return not symbols or bool(hasattr(X.dtype, "is_numeric") and X.dtype.is_numeric())
+    return not (isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (str, bytes)))
+
+
+def all_precomputed(kernels: Any) -> bool:
+    """Return whether the samples are rows of a Gram matrix; some kernels only is an error."""
+    if isinstance(kernels, (str, Kernel)) or not isinstance(kernels, (dict, list, tuple)):
+        kernels = [kernels]
+    named = list(kernels.values() if isinstance(kernels, dict) else kernels)
+    matrices = [
+        isinstance(k, Precomputed) or (isinstance(k, str) and k == "precomputed") for k in named
+    ]
+    for kernel in named:
+        kernel = kernel[0] if isinstance(kernel, tuple) and kernel else kernel
+        if isinstance(kernel, Kernel) and not isinstance(kernel, Precomputed):
+            if rests_on_matrix(kernel):
+                raise ValueError(
+                    f"Expected kernels of samples or matrices, got the expression {kernel} of a "
+                    "matrix. Compute it, and pass the result as one of the kernels."
+                )
+    if any(matrices) and not all(matrices):
+        raise ValueError(
+            'Expected "precomputed" alone, which says that X is a Gram matrix, got other kernels '
+            "beside it. Pass the matrix itself as one of the kernels."
+        )
+    return bool(matrices) and all(matrices)
+
+
+def _compare_objects(kernels: Any) -> bool:
+    """Return whether all kernels a user named compare sets, token lists or trees."""
+    if isinstance(kernels, (str, Kernel)):
+        kernels = [kernels]
+    named = kernels.values() if isinstance(kernels, dict) else kernels
+    found = [kernel[0] if isinstance(kernel, tuple) else kernel for kernel in named]
+    return all(isinstance(k, Kernel) and not k.requires_vector_input for k in found)
+
+
+class TakeView(TransformerMixin, BaseEstimator):
+    """Pass on one view of samples that come as a tuple of views.
+
+    Parameters
+    ----------
+    index : int, default=0
+        Which view.
+
+    Attributes
+    ----------
+    n_views_ : int
+        Number of views seen in fit.
+
+    Examples
+    --------
+    >>> from gramsmith.selection.samples import TakeView
+    >>> TakeView(1).fit_transform(([[1.0]], [[2.0]]))
+    [[2.0]]
+    """
+
+    _stored: ClassVar[dict[str, str]] = {"n_views_": "whole"}
+    _stored_parameters: ClassVar[dict[str, str]] = {"index": "whole"}
+
+    def __init__(self, index: int = 0) -> None:
+        self.index = index
+
+    def fit(self, X: Any, y: Any = None) -> TakeView:
+        """Count the views.
+
+        Parameters
+        ----------
+        X : tuple of views
+        y : ignored
+
+        Returns
+        -------
+        TakeView
+        """
+        if not isinstance(X, tuple) or not 0 <= self.index < len(X):
+            raise ValueError(
+                f"Expected a tuple of at least {self.index + 1} views, got {type(X).__name__}. "
+                "Pass the views in the order of fit."
+            )
+        self.n_views_ = len(X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the view.
+
+        Parameters
+        ----------
+        X : tuple of views
+
+        Returns
+        -------
+        whatever the view is
+        """
+        if not isinstance(X, tuple) or len(X) != self.n_views_:
+            raise ValueError(
+                f"Expected a tuple of {self.n_views_} views, got {type(X).__name__}. "
+                "Pass the views in the order of fit."
+            )
+        return X[self.index]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_views_")

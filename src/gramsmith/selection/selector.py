@@ -9,13 +9,16 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import RegressorTags
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from gramsmith.selection.inputs import all_precomputed, is_table
-from gramsmith.selection.rank import rank_kernels
+from gramsmith.selection.ranking import CONSTRAINTS, rank_kernels
+from gramsmith.selection.samples import all_precomputed, is_table
 
 Array = npt.NDArray[Any]
+
+FLOATS = (np.float64, np.float32)
 
 
 def _classifies(selector: Any) -> bool:
@@ -30,92 +33,7 @@ def _has_probabilities(selector: Any) -> bool:
     return _classifies(selector) and (fitted is None or hasattr(fitted, "predict_proba"))
 
 
-class _Selector(BaseEstimator):
-    """What the two selectors share."""
-
-    _stored: ClassVar[dict[str, str]] = {
-        "best_estimator_": "model",
-        "best_kernel_": "kernel",
-        "classes_": "labels c?",
-        "ranking_": "dropped",
-    }
-
-    kernels: Any
-    task: str
-    random_state: Any
-
-    def _select(self, X: Any, y: Any, groups: Any, sample_weight: Any, task: str) -> Any:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. "
-                "Pass one target per sample."
-            )
-        if _is_plain(X):
-            X = validate_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=(np.float64, np.float32),
-                ensure_min_samples=2,
-            )
-            y = _as_column(y)
-        options = {
-            name: getattr(self, name)
-            for name in ("scoring", "cv", "time_budget", "n_jobs", "memory", "max_samples")
-        }
-        self.ranking_ = rank_kernels(
-            X,
-            y,
-            self.kernels,
-            task=task,
-            groups=groups,
-            class_weight=getattr(self, "class_weight", None),
-            sample_weight=sample_weight,
-            random_state=self.random_state,
-            **options,
-        )
-        self.best_estimator_ = self.ranking_.best_estimator
-        self.best_kernel_ = self.ranking_.best_kernel
-        encoder = getattr(self.best_estimator_, "named_steps", {}).get("encode")
-        if encoder is not None:
-            self.n_features_in_ = encoder.n_features_in_
-            if hasattr(encoder, "feature_names_in_"):
-                self.feature_names_in_ = encoder.feature_names_in_
-        elif hasattr(self.best_estimator_, "n_features_in_"):  # a Gram matrix: as many as rows
-            self.n_features_in_ = self.best_estimator_.n_features_in_
-        return self
-
-    def _new(self, X: Any) -> Any:
-        check_is_fitted(self)
-        if _is_plain(X) and hasattr(self, "n_features_in_"):
-            if not hasattr(self, "feature_names_in_"):
-                dtype = (np.float64, np.float32)
-                return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
-        return X
-
-    def predict(self, X: Any) -> Array:
-        """Return the predictions of the winner.
-
-        Parameters
-        ----------
-        X : like in fit
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        X = self._new(X)
-        return np.asarray(self.best_estimator_.predict(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = all_precomputed(self.kernels)
-        tags.input_tags.sparse = not tags.input_tags.pairwise
-        tags.input_tags.categorical = not tags.input_tags.pairwise
-        return tags
-
-
-class KernelSelector(ClassifierMixin, _Selector):
+class KernelSelector(ClassifierMixin, BaseEstimator):
     """Choose a kernel, verify it and fit the machine, as one estimator.
 
     The same as `rank_kernels`, inside `fit`: a test fold of `cross_val_score` has no part in the
@@ -131,9 +49,14 @@ class KernelSelector(ClassifierMixin, _Selector):
     scoring : str or callable, optional
         A score of scikit-learn.
     cv : int or splitter, optional
-        Folds of the contest.
+        Folds of the cross-validation.
     class_weight : dict, "balanced" or None
         Weights of the classes in training.
+    measures : list of str or Measure, optional
+        The measures of the table.
+    machine : estimator, optional
+        A machine with a parameter `kernel` to be used instead of a support vector machine or ridge
+        regression.
     time_budget : float, optional
         Seconds after which no further work is begun.
     n_jobs : int, optional
@@ -169,6 +92,21 @@ class KernelSelector(ClassifierMixin, _Selector):
     True
     """
 
+    _stored: ClassVar[dict[str, str]] = {
+        "best_estimator_": "model",
+        "best_kernel_": "kernel",
+        "classes_": "labels c?",
+        "ranking_": "dropped",
+    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernels": "no_validation",
+        "scoring": [str, callable, None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "cv": "no_validation",
+        "random_state": ["random_state"],
+        **CONSTRAINTS,
+    }
+
     def __init__(
         self,
         kernels: Any = "auto",
@@ -177,6 +115,8 @@ class KernelSelector(ClassifierMixin, _Selector):
         scoring: Any = None,
         cv: Any = None,
         class_weight: Any = None,
+        measures: Any = None,
+        machine: Any = None,
         time_budget: float | None = None,
         n_jobs: int | None = None,
         memory: float | None = None,
@@ -188,6 +128,8 @@ class KernelSelector(ClassifierMixin, _Selector):
         self.scoring = scoring
         self.cv = cv
         self.class_weight = class_weight
+        self.measures = measures
+        self.machine = machine
         self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.memory = memory
@@ -212,13 +154,51 @@ class KernelSelector(ClassifierMixin, _Selector):
         -------
         KernelSelector
         """
-        self._select(X, y, groups, sample_weight, self.task)
-        judge = self.ranking_._hunt.judge
-        if judge.classes is not None:
-            self.classes_ = judge.classes
-        elif hasattr(self, "classes_"):
-            del self.classes_
+        self._validate_params()
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. "
+                "Pass one target per sample."
+            )
+        if _is_plain(X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+            y = _as_column(y)
+        options = self.get_params(deep=False)
+        self.ranking_ = rank_kernels(X, y, groups=groups, sample_weight=sample_weight, **options)
+        self.best_estimator_ = self.ranking_.best_estimator
+        self.best_kernel_ = self.ranking_.best_kernel
+        encoder = getattr(self.best_estimator_, "named_steps", {}).get("encode")
+        if encoder is not None:
+            self.n_features_in_ = encoder.n_features_in_
+            if hasattr(encoder, "feature_names_in_"):
+                self.feature_names_in_ = encoder.feature_names_in_
+        elif hasattr(self.best_estimator_, "n_features_in_"):  # a Gram matrix: as many as rows
+            self.n_features_in_ = self.best_estimator_.n_features_in_
+        self.__dict__.pop("classes_", None)
+        if self.ranking_.classes is not None:
+            self.classes_ = self.ranking_.classes
         return self
+
+    def _new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        if _is_plain(X) and hasattr(self, "n_features_in_"):
+            if not hasattr(self, "feature_names_in_"):
+                return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return X
+
+    def predict(self, X: Any) -> Array:
+        """Return the predictions of the winner.
+
+        Parameters
+        ----------
+        X : like in fit
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        X = self._new(X)
+        return np.asarray(self.best_estimator_.predict(X))
 
     @available_if(_classifies)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Array:
@@ -237,7 +217,7 @@ class KernelSelector(ClassifierMixin, _Selector):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the classes, calibrated on samples left out in the contest.
+        """Return the probabilities of the classes, calibrated in cross-validation.
 
         Parameters
         ----------
@@ -270,6 +250,9 @@ class KernelSelector(ClassifierMixin, _Selector):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = all_precomputed(self.kernels)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        tags.input_tags.categorical = not tags.input_tags.pairwise
         if self.task == "regression":
             tags.estimator_type = "regressor"
             tags.classifier_tags, tags.regressor_tags = None, RegressorTags()

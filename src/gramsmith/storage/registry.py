@@ -20,7 +20,6 @@ from sklearn.gaussian_process import kernels as gaussian_process
 
 from gramsmith import kernels, learning, machines, selection
 from gramsmith.kernels.adapt import FromCallable, FromSklearn
-from gramsmith.selection.views import TakeView
 
 _INPUTS = {"n_features_in_": "count p?", "feature_names_in_": "names p?"}
 # What explains a fit but is not kept.
@@ -93,9 +92,9 @@ _OURS = {
     cls.__name__: _entry(cls, _declared(cls, "_stored"), _declared(cls, "_stored_parameters"))
     for cls in (
         *_exported(kernels, machines, learning, selection),
-        # Made by `as_kernel` and by `KernelSelector`. Functions cannot be kept: their kernel is
-        # here so that the refusal names the argument.
-        *(FromCallable, FromSklearn, TakeView),
+        # Made by `as_kernel`. Functions cannot be kept: their kernel is here so that the refusal
+        # names the argument.
+        *(FromCallable, FromSklearn),
     )
     if cls is not kernels.Kernel
 }

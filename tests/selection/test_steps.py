@@ -1,35 +1,35 @@
-"""The search: learned weights are credited honestly, the short list is a union, ties are kept."""
+"""The steps: learned weights, the measures, the short list, landmarks, resumed work."""
 
 import numpy as np
 import pytest
 from sklearn.model_selection import ShuffleSplit
 
 import gramsmith as gs
-from gramsmith.selection import search
+from gramsmith.selection import sizes, steps
 from gramsmith.selection.candidates import default_candidates
-from gramsmith.selection.contest import result_from_plain, result_to_plain
-from gramsmith.selection.judge import Judge
 from gramsmith.selection.samples import Samples
-from gramsmith.selection.search import Search
+from gramsmith.selection.steps import Work, measure, run_steps
+from gramsmith.selection.task import Task
 from gramsmith.solvers import RidgePath
 
 
-def hunt(X, y, **options):
-    judge = Judge("classification", y, np.unique(y))
-    return Search(default_candidates(X), Samples((X,)), judge, n_jobs=1, **options).run()
+def search(X, y, checkpoint=None, **options):
+    task = Task("classification", y, np.unique(y))
+    work = Work(n_jobs=1, checkpoint=checkpoint)
+    return run_steps(default_candidates(X), Samples((X,)), task, work, **options)
 
 
 def test_irrelevant_features_make_learning_win(rng):
     X = rng.normal(size=(300, 12))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    found = hunt(X, y)
+    found = search(X, y)
     assert found.candidates[found.order[0]].family == "learned"
 
 
 def test_learning_is_not_credited_with_memory(rng):
     # labels are noise: what was learned on some rows must not shine on them
     X, y = rng.normal(size=(150, 10)), rng.integers(0, 2, 150)
-    found = hunt(X, y)
+    found = search(X, y)
     learned = [i for i, c in enumerate(found.candidates) if c.family == "learned"]
     for i in learned:
         assert found.checks[i].loss > 0.3
@@ -39,7 +39,7 @@ def test_learning_is_not_credited_with_memory(rng):
 
 def test_short_list_holds_leaders_and_is_short(rng):
     X = rng.normal(size=(120, 3))
-    found = hunt(X, (X[:, 0] > 0).astype(int), learn=False)
+    found = search(X, (X[:, 0] > 0).astype(int), learn=False)
     squared = [c.squared for c in found.checks]
     assert int(np.argmin(squared)) in found.short
     assert 2 <= len(found.short) <= 7
@@ -48,17 +48,9 @@ def test_short_list_holds_leaders_and_is_short(rng):
 
 def test_order_holds_everyone_once(rng):
     X = rng.normal(size=(80, 2))
-    found = hunt(X, (X[:, 0] > 0).astype(int), learn=False)
+    found = search(X, (X[:, 0] > 0).astype(int), learn=False)
     assert sorted(found.order) == list(range(len(found.candidates)))
     assert found.order[0] in found.tied
-
-
-def test_plain_results_come_back(ranking):
-    result = next(iter(ranking._hunt.results.values()))
-    again = result_from_plain(result_to_plain(result))
-    assert again.loss == result.loss
-    assert (again.held_out == result.held_out).all()
-    assert again.path == result.path
 
 
 def test_progress_is_optional(rng):
@@ -72,10 +64,10 @@ def _stop(*news):
 
 
 def test_many_samples_compete_on_landmarks(rng, monkeypatch):
-    monkeypatch.setattr(search, "EXACT_ROWS", 100)
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
     X = rng.normal(size=(160, 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    found = hunt(X, y, learn=False)
+    found = search(X, y, learn=False)
     assert found.on_landmarks
     assert {result.machine for result in found.results.values()} == {"landmarks"}
     # with as many landmarks as samples this is kernel ridge regression itself
@@ -87,26 +79,17 @@ def test_many_samples_compete_on_landmarks(rng, monkeypatch):
     assert result.loss == pytest.approx(wrong.mean(), abs=0.01)
 
 
-def test_landmark_contest_is_resumed(rng, monkeypatch):
-    monkeypatch.setattr(search, "EXACT_ROWS", 100)
+def test_landmark_cross_validation_is_resumed(rng, monkeypatch):
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
     X = rng.normal(size=(160, 2))
     y = (X[:, 0] > 0).astype(int)
     notes = {}
-    first = hunt(X, y, learn=False, checkpoint=notes)
-    monkeypatch.setattr(search, "check_candidates", None)  # nothing may be computed again
-    again = hunt(X, y, learn=False, checkpoint=notes)
+    first = search(X, y, learn=False, checkpoint=notes)
+    monkeypatch.setattr(steps, "check_candidates", None)  # nothing may be computed again
+    again = search(X, y, learn=False, checkpoint=notes)
     assert again.order == first.order
     for i, result in first.results.items():
         assert again.results[i].loss == result.loss
-
-
-def test_simplest_wins_where_many_samples_leave_a_tie(rng, monkeypatch):
-    X = rng.normal(size=(300, 3))
-    y = (X.sum(axis=1) + 0.5 * rng.normal(size=300) > 0).astype(int)
-    monkeypatch.setattr(search, "EXACT_ROWS", 100)
-    found = hunt(X, y)
-    assert found.candidates[found.order[0]].family == "linear"
-    assert len(found.tied) > 1
 
 
 @pytest.fixture
@@ -118,7 +101,7 @@ def sorted_product(rng):
 
 
 def test_sorted_classes_leave_no_fold_undefined(sorted_product, monkeypatch):
-    monkeypatch.setattr(search, "EXACT_ROWS", 100)
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
     X, y = sorted_product
     ranking = gs.rank_kernels(X, y, [gs.Gaussian(1.0), gs.Linear()], scoring="roc_auc")
     first, second = ranking.records
@@ -128,7 +111,7 @@ def test_sorted_classes_leave_no_fold_undefined(sorted_product, monkeypatch):
 
 
 def test_rows_never_tested_have_no_say(sorted_product, monkeypatch):
-    monkeypatch.setattr(search, "EXACT_ROWS", 100)
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
     X, y = sorted_product
     splitter = ShuffleSplit(1, test_size=0.3)  # without a seed: other rows each time
     ranking = gs.rank_kernels(X, y, [gs.Gaussian(1.0), gs.Linear()], cv=splitter)
@@ -137,7 +120,7 @@ def test_rows_never_tested_have_no_say(sorted_product, monkeypatch):
 
 
 def test_groups_and_weights_on_landmarks(sorted_product, monkeypatch):
-    monkeypatch.setattr(search, "EXACT_ROWS", 100)
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
     X, y = sorted_product
     w = np.ones(240)
     w[:60] = 0.0
@@ -150,5 +133,63 @@ def test_groups_and_weights_on_landmarks(sorted_product, monkeypatch):
 
 def test_few_rows_teach_no_weights(rng):
     X = rng.normal(size=(20, 2))
-    found = hunt(X, (X[:, 0] > 0).astype(int))  # warnings are errors
+    found = search(X, (X[:, 0] > 0).astype(int))  # warnings are errors
     assert all(candidate.family != "learned" for candidate in found.candidates)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X = np.random.default_rng(3).normal(size=(60, 2))
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def measured(data):
+    X, y = data
+    task = Task("classification", y, np.array([0, 1]))
+    return measure(default_candidates(X), Samples((X,)), task, Work())
+
+
+def test_values_are_those_of_evaluate(measured, data):
+    table = measured.table()
+    kernels = {c.name: c.kernel for c in measured.candidates[:6]}
+    known = gs.evaluate(kernels, *data, measures=["cka", "fsm_loo"], folds=0)
+    for name in kernels:
+        for m in ("cka", "fsm_loo"):
+            value = known[name, m].value
+            # infinity says "undefined here", and no number is promised then
+            expected = pytest.approx(value, rel=1e-8) if np.isfinite(value) else None
+            assert table[name, m].value == expected
+
+
+def test_every_measure_but_fsm_has_a_favourite(measured):
+    assert set(measured.favourites()) == {"cka", "cka_debiased", "kta", "fsm_loo", "csm"}
+
+
+def test_errors_on_request(measured):
+    name = measured.candidates[5].name
+    assert measured.table()[name, "cka"].error is None
+    assert measured.table([name])[name, "cka"].error > 0
+
+
+def test_values_have_fewer_measures(rng):
+    X = rng.normal(size=(40, 2))
+    task = Task("regression", X[:, 0])
+    found = measure(default_candidates(X)[:4], Samples((X,)), task, Work())
+    assert "cka" in found.favourites()
+    assert "fsm_loo" not in found.favourites()
+
+
+def test_errors_of_a_regression_are_those_of_the_rest_on_its_own(rng):
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + 3.0
+    candidates = default_candidates(X)[:3]
+    measured = measure(candidates, Samples((X,)), Task("regression", y), Work())
+    name = candidates[0].name
+    known = measured.table([name])[name, "cka"].folds
+    for f, value in enumerate(known):
+        _, index = measured.moments.without(f)
+        # the samples of the sweep are in the order of its folds: find them by their values
+        rows = [int(np.argmin(np.abs(y - y.mean() - v))) for v in measured.target.V[index, 1]]
+        direct = gs.cka(gs.Gram(candidates[0].kernel, X[rows]), y[rows], task="regression")
+        assert value == pytest.approx(direct, rel=1e-8)

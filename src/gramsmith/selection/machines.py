@@ -1,0 +1,368 @@
+"""Machines: the short list is cross-validated with the machine to be used; the winner is fitted.
+
+Every candidate's Gram matrix is computed once; folds and regularisers share it. A path of
+regularisers is tried coarsely first and then finely around each candidate's best, and candidates
+that are clearly beaten by then take no further part.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cho_factor, cho_solve
+from sklearn import config_context
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, SVR
+from sklearn.utils.validation import has_fit_parameter
+
+from gramsmith.gram.threads import ordered_map
+from gramsmith.kernels import Precomputed
+from gramsmith.machines import KernelRidgeClassifier, KernelRidgeRegressor
+from gramsmith.machines.svm import KernelSVC, KernelSVR
+from gramsmith.selection import sizes
+from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.held_out import Check, Result, Splits, result_of_values
+from gramsmith.selection.landmark_fit import _set, fit_on_landmarks
+from gramsmith.selection.samples import Samples, as_array
+from gramsmith.selection.task import Task
+from gramsmith.selection.ties import beaten
+
+Array = npt.NDArray[Any]
+# (training block, its rows, test block, regularisers) -> predictions (a, test rows[, classes])
+Path = Callable[[Array, Array, Array, Array], Array]
+
+COARSE_C = 2.0 ** np.array([-2.0, 1.0, 4.0])
+COARSE_ALPHA = 10.0 ** np.array([-1.0, 0.0, 1.0])
+FINE = 2.0**1.5  # neighbours of the best, on both sides
+FINALISTS = 3  # candidates for which regularisers are tried finely
+SERIAL = 400  # rows below which threads only wait for each other
+
+DESCRIPTIONS = {
+    "svc": "a support vector classifier",
+    "svr": "support vector regression",
+    "ridge": "kernel ridge regression",
+    "landmarks": "kernel ridge on landmarks",
+}
+
+# ---- one machine on one fold --------------------------------------------------------------------
+
+
+def svc_path(task: Task) -> Path:
+    """Return the machine of classification: one support vector classifier per C."""
+
+    def run(K: Array, rows: Array, K_test: Array, Cs: Array) -> Array:
+        K, rows, K_test = _with_weight(K, rows, K_test, task)
+        y, w = task.y[rows], task.weights[rows]
+        seen = np.unique(y)
+        out = []
+        for C in Cs:
+            if len(seen) < 2:
+                f = np.ones((len(K_test), 1))
+            else:
+                machine = SVC(C=C, kernel="precomputed", max_iter=20000 + 20 * len(rows))
+                f = _quietly(machine, K, y, w).decision_function(K_test)
+            out.append(_all_classes(f, seen, task))
+        return np.stack(out)
+
+    return run
+
+
+def svr_path(task: Task) -> Path:
+    """Return support vector regression on values divided by their deviation."""
+    scale = task.deviation
+
+    def run(K: Array, rows: Array, K_test: Array, Cs: Array) -> Array:
+        y, w = task.y[rows] / scale, task.weights[rows]
+        out = []
+        for C in Cs:
+            machine = SVR(C=C, kernel="precomputed", epsilon=0.05, max_iter=20000 + 20 * len(rows))
+            out.append(_quietly(machine, K, y, w).predict(K_test) * scale)
+        return np.stack(out)
+
+    return run
+
+
+def ridge_path(task: Task) -> Path:
+    """Return kernel ridge regression, one Cholesky factor per alpha (per sample)."""
+
+    def run(K: Array, rows: Array, K_test: Array, alphas: Array) -> Array:
+        y, w = task.codes[rows], task.weights[rows]
+        out = []
+        for alpha in alphas:
+            coef, intercept = solve_ridge(K, y, w, float(alpha) * w.sum())
+            f = K_test @ coef + intercept
+            out.append(f[:, 0] if f.shape[1] == 1 else f)
+        return np.stack(out)
+
+    return run
+
+
+def users_path(task: Task, machine: Any) -> Path:
+    """Return a machine of the user's, as it is: there is no path of regularisers."""
+
+    def run(K: Array, rows: Array, K_test: Array, _: Array) -> Array:
+        K, rows, K_test = _with_weight(K, rows, K_test, task)
+        seen = np.unique(task.y[rows])
+        if task.classes is not None and len(seen) < 2:
+            return _all_classes(np.ones((len(K_test), 1)), seen, task)[None]
+        fitted = clone(machine).set_params(kernel="precomputed")
+        _fit(fitted, K, task.labels[rows], task.weights[rows])
+        return _decision_values(fitted, K_test, seen, task)[None]
+
+    return run
+
+
+def check_machine(machine: Any, task: Task) -> None:
+    """Raise a ValueError unless a machine of the user's can be used for the task."""
+    name = type(machine).__name__
+    if not (hasattr(machine, "get_params") and "kernel" in machine.get_params(deep=False)):
+        raise ValueError(
+            f"Expected a machine that is an estimator with a parameter `kernel`, got {name}. "
+            'It is given kernels and, in cross-validation, kernel="precomputed".'
+        )
+    other = is_regressor if task.kind == "classification" else is_classifier
+    if other(machine):
+        raise ValueError(
+            f"Expected a machine for {task.kind}, got {name}. Use another machine, or say "
+            "what the targets are with task=."
+        )
+    if np.any(task.weights != 1.0) and not has_fit_parameter(machine, "sample_weight"):
+        raise ValueError(
+            f"Expected a machine whose fit takes sample_weight, got {name} and weights. "
+            "Leave sample_weight and class_weight out."
+        )
+
+
+def _decision_values(machine: Any, K: Array, seen: Array, task: Task) -> Array:
+    """Return predictions, or values of which the largest decides, whatever the machine has."""
+    if task.classes is None:
+        return np.asarray(machine.predict(K), dtype=float)
+    if hasattr(machine, "decision_function"):
+        f = np.asarray(machine.decision_function(K))
+        if f.ndim == 1 or f.shape[1] == len(seen):
+            return _all_classes(f, seen, task)
+    if hasattr(machine, "predict_proba"):
+        F = np.asarray(machine.predict_proba(K))
+    else:
+        F = (np.asarray(machine.predict(K))[:, None] == task.classes[seen]).astype(float)
+    return _all_classes(F[:, 1] - F[:, 0] if len(seen) == 2 else F, seen, task)
+
+
+def _with_weight(K: Array, rows: Array, K_test: Array, task: Task) -> tuple[Array, Array, Array]:
+    """Return the samples that have a weight: a row of no weight is no row."""
+    counts = task.weights[rows] > 0
+    if counts.all():
+        return K, rows, K_test
+    return K[np.ix_(counts, counts)], rows[counts], K_test[:, counts]
+
+
+def _all_classes(f: Array, seen: Array, task: Task) -> Array:
+    """Return decision values for all classes where a training fold has seen some of them only."""
+    classes = 2 if task.classes is None else len(task.classes)
+    if len(seen) == classes:
+        return f
+    columns = np.column_stack([-f, f]) if f.ndim == 1 else f
+    full = np.full((len(columns), classes), float(columns.min(initial=0.0)) - 1.0)
+    full[:, seen] = columns
+    return full if classes > 2 else np.asarray(full[:, 1] - full[:, 0])
+
+
+def solve_ridge(K: Array, Y: Array, w: Array, alpha: float) -> tuple[Array, Array]:
+    """Return the coefficients and the unpenalised intercept of weighted kernel ridge regression."""
+    A = K + np.diag(alpha / w) if np.all(w > 0) else K + np.diag(alpha / np.maximum(w, 1e-12))
+    factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    solved = cho_solve(factor, np.column_stack([Y, np.ones(len(Y))]), check_finite=False)
+    u = solved[:, -1]
+    intercept = solved[:, :-1].sum(axis=0) / u.sum()
+    return solved[:, :-1] - np.outer(u, intercept), intercept
+
+
+def _quietly(machine: Any, K: Array, y: Array, w: Array) -> Any:
+    # cross-validation only compares; the winner is fitted to convergence, and warns
+    # and its matrices were checked when they were made
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        return _fit(machine, K, y, w)
+
+
+def _fit(machine: Any, X: Any, y: Array, w: Array) -> Any:
+    return machine.fit(X, y) if np.all(w == 1.0) else machine.fit(X, y, sample_weight=w)
+
+
+# ---- many candidates, all folds -----------------------------------------------------------------
+
+
+def cross_validate(
+    machine: str,
+    path: Path,
+    Ks: Sequence[Array],
+    starts: Sequence[Array],
+    task: Task,
+    rows: Array,
+    splits: Splits,
+    *,
+    workers: int = 1,
+    in_time: Callable[[], bool] = lambda: True,
+) -> list[Result | None]:
+    """Cross-validate one machine on several Gram matrices.
+
+    Parameters
+    ----------
+    machine : str
+        Name of the machine.
+    path : callable
+        See `svc_path`.
+    Ks : list of arrays of shape (m, m)
+        Gram matrices of the rows, divided by their spread.
+    starts : list of arrays
+        Coarse regularisers of each.
+    task : Task
+    rows : int array of shape (m,)
+    splits : list of (training, test)
+        Positions within rows.
+    workers : int
+    in_time : callable
+        False once the time is up: what has not begun is left out.
+
+    Returns
+    -------
+    list of Result or None
+    """
+    tested = rows[np.concatenate([test for _, test in splits])]
+    counts = [len(test) for _, test in splits]
+    workers = workers if len(rows) > SERIAL else 1
+    tune = machine in DESCRIPTIONS  # a machine of the user's has no threshold to set
+
+    def run(item: tuple[int, Array]) -> Array | None:
+        i, values = item
+        if not in_time():
+            return None
+        parts = []
+        for train, test in splits:
+            block, cross = Ks[i][np.ix_(train, train)], Ks[i][np.ix_(test, train)]
+            parts.append(path(block, rows[train], cross, values))
+        return np.concatenate(parts, axis=1)
+
+    def run_all(items: list[tuple[int, Array]]) -> list[Result | None]:
+        # filters of warnings belong to the whole process: they are set here, never in a thread
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = list(ordered_map(run, items, workers))
+        return [
+            None
+            if F is None
+            else result_of_values(machine, values, F, task, tested, counts, tune_threshold=tune)
+            for (_, values), F in zip(items, found, strict=True)
+        ]
+
+    found = run_all(list(enumerate(starts)))
+    known = {i: result for i, result in enumerate(found) if result is not None}
+    if not known or len(starts[0]) < 2:
+        return found
+    order = sorted(known, key=lambda i: known[i].loss)
+    left = [i for i in order if not beaten(known[i], known[order[0]], task)][:FINALISTS]
+    items = [(i, _finer(known[i], starts[i])) for i in left if in_time()]
+    for (i, _), finer in zip(items, run_all(items), strict=True):
+        if finer is not None:
+            path_of_both = tuple(sorted({*known[i].path, *finer.path}))
+            better = finer if finer.loss < known[i].loss else known[i]
+            found[i] = replace(better, path=path_of_both)
+    return found
+
+
+def _finer(result: Result, coarse: Array) -> Array:
+    """Return the neighbours of the best regulariser; beyond the end of the path, a step further."""
+    low, high = result.parameter / FINE, result.parameter * FINE
+    if result.parameter == coarse[-1]:
+        return np.array([low, high, high * FINE])
+    if result.parameter == coarse[0]:
+        return np.array([low / FINE, low, high])
+    return np.array([low, high])
+
+
+# ---- the winner ---------------------------------------------------------------------------------
+
+
+def fit_winner(
+    candidate: Candidate,
+    check: Check,
+    result: Result | None,
+    samples: Samples,
+    task: Task,
+    machine: Any = None,
+) -> Any:
+    """Return the machine of the winner, fitted on all samples of its view.
+
+    Parameters
+    ----------
+    candidate, check, result
+        The winner, and what is known of it; no result if there was no time.
+    samples : Samples
+    task : Task
+    machine : estimator, optional
+        The user's, to be used instead of those that `rank_kernels` chooses from.
+    """
+    kernel: Any = candidate.kernel
+    if isinstance(kernel, Precomputed):
+        kernel = "precomputed"
+    X = as_array(samples.views[candidate.view])
+    if machine is not None:
+        return _fit(clone(machine).set_params(kernel=kernel), X, task.labels, task.weights)
+    on_landmarks = sizes.use_landmarks(task.n, [candidate.kernel])
+    machine = _machine(kernel, check, result, task, on_landmarks)
+    if on_landmarks:
+        fit_on_landmarks(machine, candidate, samples, task)
+    elif (
+        isinstance(machine, KernelRidgeRegressor)
+        and task.n > sizes.CHOLESKY_ROWS
+        and task.weights.all()
+    ):
+        # one Cholesky factor, a tenth of the eigendecomposition that would be needed to choose
+        rows = np.arange(task.n)
+        _, K = next(iter(samples.blocks([candidate], rows, rows)))
+        solved = solve_ridge(0.5 * (K + K.T), task.codes, task.weights, float(machine.alpha))
+        _set(machine, candidate, samples, task, rows, *solved)
+    else:
+        machine.fit(X, task.labels, sample_weight=task.w)
+    if task.classes is None or result is None or hasattr(machine, "predict_proba"):
+        return machine
+    used = "landmarks" if on_landmarks else "svc"
+    if used == result.machine:  # decision values of another machine have other units
+        if on_landmarks:
+            machine.intercept_ = machine.intercept_ - result.threshold
+        _calibrate(machine, task, result)
+    return machine
+
+
+def _machine(
+    kernel: Any, check: Check, result: Result | None, task: Task, on_landmarks: bool
+) -> Any:
+    if on_landmarks:
+        ridge = KernelRidgeClassifier if task.kind == "classification" else KernelRidgeRegressor
+        return ridge(kernel, solver="nystroem", n_landmarks=sizes.LANDMARKS, random_state=task.seed)
+    if task.kind == "classification":
+        C = (result.parameter if result is not None else 1.0) / check.spread
+        cut = 0.0 if result is None else result.threshold
+        return KernelSVC(kernel, C=C, class_weight=task.class_weight, threshold=cut)
+    if result is not None and result.machine == "svr":
+        scale = task.deviation
+        return KernelSVR(kernel, C=result.parameter * scale / check.spread, epsilon=0.05 * scale)
+    alpha = result.parameter if result is not None else check.alpha
+    return KernelRidgeRegressor(kernel, alpha=alpha * check.spread * float(task.weights.sum()))
+
+
+def _calibrate(machine: Any, task: Task, result: Result) -> None:
+    """Fit the probabilities to the decision values of samples left out in cross-validation."""
+    f, where = result.held_out - result.threshold, result.tested
+    if task.w is not None:  # rows of no weight are no rows, and may be all there are of a class
+        f, where = f[task.w[where] > 0], where[task.w[where] > 0]
+    left = np.isin(np.asarray(task.classes), machine.classes_)
+    if f.ndim == 2 and not left.all():
+        f = f[:, left]
+        f = f[:, 1] - f[:, 0] if f.shape[1] == 2 else f
+    machine.calibrate(f, task.labels[where], None if task.w is None else task.w[where])

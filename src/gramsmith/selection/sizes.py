@@ -1,0 +1,34 @@
+"""Sizes: how many rows each step uses, and from how many on another method is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gramsmith.kernels import Precomputed
+
+MEASURE_ROWS = 800  # rows of the measures, which settle early
+CHECK_ROWS = 5000  # rows of the first check of all candidates
+HALVING_ROWS = 1000  # rows from which only the better half is checked on all of them
+CROSS_VALIDATION_ROWS = 1200  # rows on which machines are cross-validated
+MORE_FOLDS_ROWS = 600  # rows up to which there are five folds, not three
+LEARN_TWICE_ROWS = 2000  # rows from which feature weights are learned from two starts
+LEARN_LONGER_ROWS = 5000  # rows from which more of them are learned from
+FRESH_ROWS = 10  # rows, at least, on which learned kernels must prove their gain
+CHOLESKY_ROWS = 1000  # rows from which ridge regression of a known alpha saves its eigenvalues
+EXACT_ROWS = 6000  # rows up to which machines use all samples, beyond it landmarks
+LANDMARKS = 800  # their number
+LANDMARK_ROWS = 10000  # rows on which machines on landmarks are compared
+CALIBRATION_ROWS = 16384  # rows to whose left-out decision values probabilities are fitted
+
+
+def use_landmarks(n: int, kernels: Iterable[Any]) -> bool:
+    """Return whether machines use landmarks instead of all samples; for matrices they never do."""
+    return n > EXACT_ROWS and not any(isinstance(kernel, Precomputed) for kernel in kernels)
+
+
+def count_landmarks(n: int) -> int:
+    """Return how many the first check uses: all of a small set, ever fewer of a larger one."""
+    return int(min(n, 40 + 4.0 * np.sqrt(n), LANDMARKS))

@@ -1,0 +1,229 @@
+"""Machines: cross-validation on shared Gram matrices, and the winner."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import cross_val_predict
+from sklearn.svm import SVC, NuSVC
+
+import gramsmith as gs
+from gramsmith.machines.base import KernelClassifier
+from gramsmith.selection import machines, sizes
+from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.first_check import check_candidates
+from gramsmith.selection.samples import Samples
+from gramsmith.selection.task import Task
+from gramsmith.selection.ties import beaten
+
+
+@pytest.fixture
+def task(rng):
+    X = rng.normal(size=(90, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    return X, y, Task("classification", y, np.array([0, 1]))
+
+
+def enter(task, Ks, starts, **options):
+    rows = np.arange(task.n)
+    path = machines.svc_path(task)
+    return machines.cross_validate(
+        "svc", path, Ks, starts, task, rows, task.splits(rows, 5), **options
+    )
+
+
+def test_losses_are_those_of_scikit_learn(task):
+    X, y, task = task
+    K = rbf_kernel(X, gamma=1.0)
+    [result] = enter(task, [K], [np.array([2.0])])
+    splits = task.splits(np.arange(90), 5)
+    found = cross_val_predict(SVC(C=2.0, kernel="precomputed"), K, y, cv=splits)
+    assert result.loss == pytest.approx(np.mean(found != y))
+    assert result.error > 0
+    assert len(result.folds) == 5
+
+
+def test_finer_values_are_tried_around_the_best(task):
+    X, _, task = task
+    [result] = enter(task, [rbf_kernel(X, gamma=1.0)], [machines.COARSE_C])
+    assert len(result.path) in (len(machines.COARSE_C) + 2, len(machines.COARSE_C) + 3)
+    assert result.loss == min(loss for _, loss in result.path)
+
+
+def test_beaten_candidates_are_not_refined(task):
+    X, _, task = task
+    good, bad = enter(task, [rbf_kernel(X, gamma=1.0), X @ X.T], [machines.COARSE_C] * 2)
+    assert beaten(bad, good, task)
+    assert not beaten(good, good, task)
+    assert len(bad.path) == len(machines.COARSE_C)
+
+
+def test_threads_change_nothing(task):
+    X, _, task = task
+    Ks = [rbf_kernel(X, gamma=g) for g in (0.3, 3.0)]
+    one, two = (enter(task, Ks, [machines.COARSE_C] * 2, workers=w) for w in (1, 2))
+    assert [r.path for r in one] == [r.path for r in two]
+
+
+def test_no_time_no_results(task):
+    X, _, task = task
+    assert enter(task, [X @ X.T], [machines.COARSE_C], in_time=lambda: False) == [None]
+
+
+def test_ridge_solution(rng):
+    X = rng.normal(size=(30, 2))
+    y = X[:, 0] ** 2
+    K = rbf_kernel(X, gamma=0.5)
+    coef, intercept = machines.solve_ridge(K, y[:, None], np.ones(30), 0.1)
+    residual = y - K @ coef[:, 0] - intercept
+    np.testing.assert_allclose(residual, 0.1 * coef[:, 0], atol=1e-10)
+    assert coef.sum() == pytest.approx(0.0, abs=1e-9)
+    centred = KernelRidge(alpha=0.1, kernel="precomputed").fit(K, y - intercept)
+    np.testing.assert_allclose(coef[:, 0], centred.dual_coef_, atol=1e-9)
+
+
+def test_support_vector_regression_resists_outliers(rng):
+    X = rng.normal(size=(120, 1))
+    y = X[:, 0].copy()
+    y[::12] += 20.0
+    task = Task("regression", y)
+    rows = np.arange(120)
+    splits = task.splits(rows, 4)
+    K = X @ X.T
+    args = (task, rows, splits)
+    [svr] = machines.cross_validate("svr", machines.svr_path(task), [K], [np.array([1.0])], *args)
+    [ridge] = machines.cross_validate(
+        "ridge", machines.ridge_path(task), [K], [np.array([0.01])], *args
+    )
+    miss = [np.median(np.abs(r.held_out - X[r.tested, 0])) for r in (svr, ridge)]
+    assert miss[0] < 0.5 * miss[1]
+
+
+def test_class_missing_from_a_training_fold(rng):
+    X = rng.normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(int)
+    y[7] = 2  # alone: in one fold it is only tested
+    task = Task("classification", y, np.array(list("abc")))
+    rows = np.arange(40)
+    path = machines.svc_path(task)
+    [result] = machines.cross_validate(
+        "svc", path, [X @ X.T], [np.array([1.0])], task, rows, task.splits(rows, 4)
+    )
+    assert result.held_out.shape == (40, 3)
+    assert result.loss < 0.3
+
+
+def test_filters_of_warnings_are_left_as_they_were(rng):
+    X = rng.normal(size=(500, 3))
+    y = (X[:, 0] > 0).astype(int)
+    before = list(warnings.filters)
+    for _ in range(3):
+        gs.rank_kernels(X, y, [gs.Gaussian(1.0), gs.Gaussian(2.0), gs.Linear()], n_jobs=4)
+        assert list(warnings.filters) == before
+
+
+def test_a_class_without_weight_is_no_class(rng):
+    X, y = rng.normal(size=(90, 2)), np.arange(90) % 3
+    w = np.where(y == 2, 0.0, 1.0)
+    model = gs.rank_kernels(X, y, [gs.Gaussian(1.0)], sample_weight=w).best_estimator
+    assert set(model.predict(X)) <= {0, 1}
+    assert model.predict_proba(X).shape == (90, 2)
+
+
+def test_known_regulariser_needs_no_choice(rng, monkeypatch):
+    X = rng.normal(size=(60, 2))
+    y = np.sin(X[:, 0]) + 0.2 * rng.normal(size=60)
+    task, samples = Task("regression", y), Samples((X,))
+    candidate = Candidate("g", gs.Gaussian(1.0), "g")
+    [check] = check_candidates([candidate], samples, task)
+    slow = machines.fit_winner(candidate, check, None, samples, task)
+    monkeypatch.setattr(sizes, "CHOLESKY_ROWS", 50)
+    fast = machines.fit_winner(candidate, check, None, samples, task)
+    assert slow.alpha == fast.alpha
+    np.testing.assert_allclose(fast.predict(X), slow.predict(X), atol=1e-8)
+    assert fast.n_samples_fit_ == 60
+
+
+class MeanDifference(KernelClassifier):
+    """A machine of a user's own: the nearer of two class means."""
+
+    def __init__(self, kernel=None):
+        self.kernel = kernel
+
+    def fit(self, X, y):
+        train = self._begin(X, y, None, classes=True)
+        w = np.where(train.y == 1, 1.0 / np.sum(train.y == 1), -1.0 / np.sum(train.y == 0))
+        K = self._gram(train.X).toarray()
+        squares = [K[np.ix_(train.y == c, train.y == c)].mean() for c in (0, 1)]
+        self._keep(train, w[:, None], np.array([0.5 * (squares[0] - squares[1])]))
+        return self
+
+    def decision_function(self, X):
+        return self._expand(X)[:, 0]
+
+
+@pytest.mark.parametrize("machine", [MeanDifference(), SVC(C=3.0), NuSVC(nu=0.3)])
+def test_machine_of_the_user(task, machine):
+    X, y, _ = task
+    kernels = {"narrow": gs.Gaussian(0.7), "linear": gs.Linear()}
+    found = gs.rank_kernels(X, y, kernels, machine=machine)
+    best = found.records[0]
+    assert best["kernel"] == "narrow"
+    assert best["machine"] == type(machine).__name__ == type(found.best_estimator[-1]).__name__
+    assert best["machine"] in found.verdict
+    splits = Task("classification", y, np.array([0, 1])).splits(np.arange(90), 5)
+    Z = found.best_estimator[0].transform(X)
+    mine = clone(machine).set_params(kernel="precomputed")
+    held_out = cross_val_predict(mine, kernels["narrow"](Z), y, cv=splits)
+    assert best["score"] == pytest.approx(np.mean(held_out == y))
+    selector = gs.KernelSelector(kernels, machine=machine).fit(X, y)
+    assert (selector.predict(X) == found.best_estimator.predict(X)).all()
+
+
+def test_machine_of_the_user_for_values(rng):
+    X = rng.normal(size=(80, 2))
+    y, w = np.sin(2.0 * X[:, 0]), rng.uniform(0.5, 2.0, 80)
+    ridge = KernelRidge(alpha=0.1)
+    found = gs.rank_kernels(X, y, ["rbf", "linear"], machine=ridge, sample_weight=w)
+    assert found.records[0]["kernel"] == "rbf"
+    assert found.best_estimator.score(X, y) > 0.8
+
+
+def test_a_machine_may_say_classes_only(rng):
+    """Labels and probabilities will do where there are no decision values."""
+
+    class Labels(ClassifierMixin, BaseEstimator):
+        def __init__(self, kernel=None):
+            self.kernel = kernel
+
+        def fit(self, X, y):
+            self.machine_ = MeanDifference(self.kernel).fit(X, y)
+            return self
+
+        def predict(self, X):
+            return self.machine_.predict(X)
+
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] > 0, "b", "a")
+    told = gs.rank_kernels(X, y, ["linear"], machine=Labels())
+    same = gs.rank_kernels(X, y, ["linear"], machine=MeanDifference())
+    assert told.records[0]["score"] == same.records[0]["score"]
+
+
+@pytest.mark.parametrize(
+    ("machine", "options", "message"),
+    [
+        (LogisticRegression(), {}, "parameter `kernel`"),
+        (KernelRidge(), {}, "machine for classification"),
+        (MeanDifference(), {"class_weight": "balanced"}, "takes sample_weight"),
+        ("svc", {}, "'machine' parameter"),
+    ],
+)
+def test_other_machines_are_refused(rng, machine, options, message):
+    X, y = rng.normal(size=(20, 2)), np.arange(20) % 3 % 2
+    with pytest.raises(ValueError, match=message):
+        gs.rank_kernels(X, y, machine=machine, **options)
