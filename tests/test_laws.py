@@ -95,8 +95,8 @@ def test_pullbacks_against_differences(name, rng):
     def f(k, X):
         return np.sum(W * k(X, Z)) + np.sum(w * k.diag(X))
 
-    frame = kernel.frame(X, Z)
-    a, b = kernel.embed(X, frame), kernel.embed(Z, frame)
+    reference = kernel.reference(X, Z)
+    a, b = kernel.embed(X, reference), kernel.embed(Z, reference)
     da, db, own = kernel.tile_vjp(a, b, W, kernel.tile(a, b))
     own = dict(own)
     dd, by_diagonal = kernel.diagonal_vjp(a, w)
@@ -104,7 +104,7 @@ def test_pullbacks_against_differences(name, rng):
     dX = np.zeros_like(X)
     for x, e, cotangent, mine in ((X, a, da, True), (Z, b, db, False), (X, a, dd, True)):
         if cotangent is not None:
-            by_input, by_parameter = kernel.embed_vjp(x, frame, e, cotangent)
+            by_input, by_parameter = kernel.embed_vjp(x, reference, e, cotangent)
             add_named(own, by_parameter)
             if mine and by_input is not None:
                 dX += by_input

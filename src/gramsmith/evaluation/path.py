@@ -73,7 +73,7 @@ def median_distance(X: Any, size: int = 1000, random_state: Any = 0) -> float:
     rows = np.sort(rng.permutation(n)[:size]) if n > size else np.arange(n)
     part = X[rows]
     geometry = SquaredEuclidean(cusp=True)  # equal rows are at distance 0, not at rounding
-    E = geometry.embed(part, geometry.frame(part), 1.0, float)
+    E = geometry.embed(part, geometry.reference(part), 1.0, float)
     upper = np.sqrt(geometry.pair(E, E)[np.triu_indices(len(rows), 1)])
     upper = upper[upper > 0]
     return float(np.median(upper)) if len(upper) else 1.0

@@ -26,7 +26,7 @@ class Member:
 
     kernel: Kernel
     X: Any
-    frame: Any
+    reference: Any
     E: Embedding
 
     @classmethod
@@ -34,8 +34,8 @@ class Member:
         """Check the kernel and its input, and embed the samples."""
         kernel.check_parameters()
         X = kernel.check_input(X)
-        frame = kernel.frame(X)
-        return cls(kernel, X, frame, kernel.embed(X, frame, dtype))
+        reference = kernel.reference(X)
+        return cls(kernel, X, reference, kernel.embed(X, reference, dtype))
 
     @property
     def n(self) -> int:
@@ -104,7 +104,7 @@ def make_members(views: Views, dtype: Any) -> list[Member]:
         member = Member.make(kernels[i], views.samples[i], dtype)
         if stop > i + 1:
             path = tuple(kernels[i:stop])
-            member = SquaringPath(member.kernel, member.X, member.frame, member.E, path)
+            member = SquaringPath(member.kernel, member.X, member.reference, member.E, path)
         members.append(member)
         i = stop
     sizes = {member.n for member in members}

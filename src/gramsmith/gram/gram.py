@@ -177,7 +177,7 @@ class Gram:
             raise ValueError(f"Expected {self.n} rows to multiply, got shape {v.shape}.")
         V = v.reshape(self.n, -1)
         member = self._members[0]
-        U = member.kernel.features(member.X, member.frame)
+        U = member.kernel.features(member.X, member.reference)
         if explicit.worthwhile(U, self.n, 1, self.budget):
             return np.asarray(U @ (U.T @ V)).reshape(v.shape)
         plan = self.plan()

@@ -25,7 +25,7 @@ def find_routes(
     """
     features = []
     for member in members:
-        U = member.kernel.features(member.X, member.frame)
+        U = member.kernel.features(member.X, member.reference)
         features.append(U if explicit.worthwhile(U, n, folds, budget) else None)
     tiled = [U is None for U in features]
     if all(tiled) or (cross and any(tiled)):

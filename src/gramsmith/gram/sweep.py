@@ -19,6 +19,7 @@ import numpy.typing as npt
 from gramsmith.gram.bank import Member
 from gramsmith.gram.plan import Block, Plan
 from gramsmith.gram.threads import one_blas_thread, ordered_map
+from gramsmith.kernels.base import Wanted
 from gramsmith.kernels.embedding import Embedding, add, add_named, add_rows
 from gramsmith.kernels.scratch import scratch
 from gramsmith.moments import Adjoint, Moments
@@ -186,6 +187,7 @@ def backward(
     if len(flat) != len(members):
         raise ValueError("Expected single kernels in a backward sweep, got a path of bandwidths.")
     weighted = bool(np.any(w != 1.0))
+    wants: Wanted = "samples" if inputs else "parameters"
     needed = [k for k in range(len(members)) if _is_active(adjoint, k)]
     read = [k for k in range(len(members)) if k in needed or adjoint.nu[:, k].any()]
 
@@ -215,7 +217,7 @@ def backward(
                     W += part
             a, b = members[k].pair(plan, tile)
             kernel = members[k].kernel
-            parts.append((kernel.tile_vjp if inputs else kernel.parameter_vjp)(a, b, W, Ks[k]))
+            parts.append(kernel.tile_vjp(a, b, W, Ks[k], wants=wants))
         return parts
 
     n = len(w)
@@ -243,7 +245,7 @@ def backward(
             add_named(own[k], by_parameter)
         dX = None
         if dE[k] is not None:
-            dX, by_parameter = member.kernel.embed_vjp(member.X, member.frame, member.E, dE[k])
+            dX, by_parameter = member.kernel.embed_vjp(member.X, member.reference, member.E, dE[k])
             add_named(own[k], by_parameter)
         results.append((own[k], dX if inputs else None))
     return results

@@ -1,8 +1,9 @@
-"""Kernels from elsewhere: scikit-learn's objects and names, plain functions."""
+"""What may stand for a kernel: scikit-learn's objects and names, functions; numbers beside one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,12 +12,12 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from gramsmith.kernels.algebra import Product, Sum
-from gramsmith.kernels.base import Array, Kernel
+from gramsmith.kernels.base import OPERATORS, Array, Kernel
 from gramsmith.kernels.composed import Composed
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.functions import Fixed, Power
+from gramsmith.kernels.functions import Fixed, Power, Scaled
 from gramsmith.kernels.inner import Constant, Linear, Polynomial, Sigmoid
-from gramsmith.kernels.maps import ByFeatureCount
+from gramsmith.kernels.maps import ByFeatureCount, FunctionMap, SampleMap
 from gramsmith.kernels.normalized import Normalized
 from gramsmith.kernels.parameters import is_positive
 from gramsmith.kernels.precomputed import Precomputed
@@ -264,7 +265,7 @@ class FromSklearn(Kernel):
     def noisy(self) -> bool:
         return True  # for all one knows
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return X[:]  # an object of its own, so that X twice is not taken for one block
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
@@ -308,7 +309,7 @@ class FromCallable(Kernel):
             return X.tocsr()
         return X if isinstance(X, np.ndarray) else _as_samples(X)
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return X
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
@@ -364,3 +365,43 @@ def _as_samples(X: Any) -> Array:
     samples = np.empty(len(X), dtype=object)
     samples[:] = list(X)
     return samples
+
+
+# ---- the operators ---------------------------------------------------------------------------
+
+
+def _as_term(value: Any) -> Kernel:
+    if isinstance(value, Real):
+        return Constant(float(value))
+    if isinstance(value, gp.Kernel):
+        return from_sklearn(value)
+    raise TypeError(
+        f"Expected a kernel or a number, got {type(value).__name__}. "
+        "Wrap other kernels with gramsmith.as_kernel."
+    )
+
+
+def _add(left: Any, right: Any) -> Kernel:
+    return Sum(_as_term(left), _as_term(right))
+
+
+def _multiply(left: Any, right: Any) -> Kernel:
+    if isinstance(left, Real):
+        return Scaled(right, float(left))
+    if isinstance(right, Real):
+        return Scaled(left, float(right))
+    return Product(_as_term(left), _as_term(right))
+
+
+def _compose(kernel: Kernel, map: Any) -> Kernel:
+    if isinstance(map, SampleMap):
+        return Composed(kernel, map)
+    if not callable(map) and not hasattr(map, "transform"):
+        raise TypeError(
+            f"Expected a map, a function or a fitted transformer after @, got "
+            f"{type(map).__name__}. Use kernel @ LinearMap(S) for a matrix S."
+        )
+    return Composed(kernel, FunctionMap(map))
+
+
+OPERATORS.update({"+": _add, "*": _multiply, "**": Power, "@": _compose})

@@ -1,71 +1,17 @@
-"""The operators: sums, products, and what numbers and maps mean beside a kernel."""
+"""Sums and products of kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, Pullback, bracketed
-from gramsmith.kernels.composed import Composed
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, bracketed
 from gramsmith.kernels.embedding import Embedding, add, add_named, prefixed
-from gramsmith.kernels.expression import Expression
-from gramsmith.kernels.functions import Power, Scaled
-from gramsmith.kernels.inner import Constant
-from gramsmith.kernels.maps import FunctionMap, SampleMap
 
 
-def add_kernels(left: Any, right: Any) -> Kernel:
-    """Return left + right, where a number stands for a constant kernel."""
-    return Sum(_as_term(left), _as_term(right))
-
-
-def multiply_kernels(left: Any, right: Any) -> Kernel:
-    """Return left * right, where a number scales the other kernel."""
-    if isinstance(left, Real):
-        return Scaled(right, float(left))
-    if isinstance(right, Real):
-        return Scaled(left, float(right))
-    return Product(_as_term(left), _as_term(right))
-
-
-def power(kernel: Kernel, exponent: Any) -> Kernel:
-    """Return kernel ** exponent."""
-    return Power(kernel, exponent)
-
-
-def compose(kernel: Kernel, map: Any) -> Kernel:
-    """Return k(phi(x), phi(z))."""
-    if isinstance(map, SampleMap):
-        return Composed(kernel, map)
-    if not callable(map) and not hasattr(map, "transform"):
-        raise TypeError(
-            f"Expected a map, a function or a fitted transformer after @, got "
-            f"{type(map).__name__}. Use kernel @ LinearMap(S) for a matrix S."
-        )
-    return Composed(kernel, FunctionMap(map))
-
-
-def _as_term(value: Any) -> Kernel:
-    if isinstance(value, Kernel):
-        return value
-    if isinstance(value, Real):
-        return Constant(float(value))
-    if isinstance(value, SklearnKernel):
-        from gramsmith.kernels.adapt import from_sklearn  # which makes sums and products itself
-
-        return from_sklearn(value)
-    raise TypeError(
-        f"Expected a kernel or a number, got {type(value).__name__}. "
-        "Wrap other kernels with gramsmith.as_kernel."
-    )
-
-
-class Pair(Expression):
+class Pair(Kernel):
     """Two kernels evaluated on the same samples."""
 
     _stored_parameters: ClassVar[dict[str, str]] = {"k1": "kernel", "k2": "kernel"}
@@ -77,19 +23,21 @@ class Pair(Expression):
     def check_input(self, X: Any) -> Any:
         return self.k2.check_input(self.k1.check_input(X))
 
-    def frame(self, *Xs: Any) -> Any:
-        return self.k1.frame(*Xs), self.k2.frame(*Xs)
+    def reference(self, *Xs: Any) -> Any:
+        return self.k1.reference(*Xs), self.k2.reference(*Xs)
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        frame = frame or (None, None)
-        return self.k1.embed(X, frame[0], dtype), self.k2.embed(X, frame[1], dtype)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        reference = reference or (None, None)
+        return self.k1.embed(X, reference[0], dtype), self.k2.embed(X, reference[1], dtype)
 
-    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
+    def embed_vjp(
+        self, X: Any, reference: Any, E: Embedding, dE: Embedding
+    ) -> tuple[Any, Gradient]:
         total: Gradient = {}
         dX = None
         dE = (None, None) if dE is None else dE
         for name, kernel, f, e, d in zip(
-            ("k1", "k2"), (self.k1, self.k2), frame, E, dE, strict=True
+            ("k1", "k2"), (self.k1, self.k2), reference, E, dE, strict=True
         ):
             part, own = kernel.embed_vjp(X, f, e, d)
             dX = add(dX, part)
@@ -122,16 +70,11 @@ class Sum(Pair):
     def diagonal(self, a: Embedding) -> Array:
         return self.k1.diagonal(a[0]) + self.k2.diagonal(a[1])
 
-    def through(
-        self,
-        pullback: Callable[[Kernel], Pullback],
-        a: Embedding,
-        b: Embedding,
-        W: Array,
-        K: Array | None,
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        da1, db1, own1 = pullback(self.k1)(a[0], b[0], W)
-        da2, db2, own2 = pullback(self.k2)(a[1], b[1], W)
+        da1, db1, own1 = self.k1.tile_vjp(a[0], b[0], W, wants=wants)
+        da2, db2, own2 = self.k2.tile_vjp(a[1], b[1], W, wants=wants)
         return (da1, da2), (db1, db2), {**prefixed("k1", own1), **prefixed("k2", own2)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
@@ -143,10 +86,10 @@ class Sum(Pair):
         one, two = self.k1.tile_jacobian(a[0], b[0]), self.k2.tile_jacobian(a[1], b[1])
         return {**prefixed("k1", one), **prefixed("k2", two)}
 
-    def features(self, X: Any, frame: Any = None) -> Any:
-        frame = frame or (None, None)
-        U1 = self.k1.features(X, frame[0])
-        U2 = None if U1 is None else self.k2.features(X, frame[1])
+    def features(self, X: Any, reference: Any = None) -> Any:
+        reference = reference or (None, None)
+        U1 = self.k1.features(X, reference[0])
+        U2 = None if U1 is None else self.k2.features(X, reference[1])
         if U2 is None:
             return None
         if sp.issparse(U1) or sp.issparse(U2):
@@ -188,17 +131,12 @@ class Product(Pair):
     def diagonal(self, a: Embedding) -> Array:
         return self.k1.diagonal(a[0]) * self.k2.diagonal(a[1])
 
-    def through(
-        self,
-        pullback: Callable[[Kernel], Pullback],
-        a: Embedding,
-        b: Embedding,
-        W: Array,
-        K: Array | None,
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         K1, K2 = self._factors(a, b)
-        da1, db1, own1 = pullback(self.k1)(a[0], b[0], W * K2, K1)
-        da2, db2, own2 = pullback(self.k2)(a[1], b[1], W * K1, K2)
+        da1, db1, own1 = self.k1.tile_vjp(a[0], b[0], W * K2, K1, wants=wants)
+        da2, db2, own2 = self.k2.tile_vjp(a[1], b[1], W * K1, K2, wants=wants)
         return (da1, da2), (db1, db2), {**prefixed("k1", own1), **prefixed("k2", own2)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:

@@ -8,6 +8,11 @@ and to the inputs without an array larger than a tile::
     X --embed--> E --tile(a, b)--> K          diagonal(a) -> d
     dX, dθ <--embed_vjp-- dE, dθ <--tile_vjp-- W          <--diagonal_vjp-- w
 
+These six methods are what a kernel is (`Kernel`, first section). A kernel that is only evaluated
+needs two of them, `tile` and `diagonal`; one that is a function of a distance or an inner product
+needs none, only `value` and `slope` (`gramsmith.kernels.geometry.PairKernel`). Everything else is
+optional and stands in `OptionalHooks`: facts about the kernel, and ways to be faster.
+
 The same objects are scikit-learn kernels: `kernel(X, Y)`, `kernel.diag(X)`, `theta`, `bounds` and
 `eval_gradient` make them work in `SVC`, `KernelRidge`, `GaussianProcessRegressor` and the others.
 """
@@ -15,7 +20,7 @@ The same objects are scikit-learn kernels: `kernel(X, Y)`, `kernel.diag(X)`, `th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,94 +34,59 @@ from gramsmith.kernels.parameters import Parametrised
 
 Array = npt.NDArray[Any]
 Gradient = dict[str, Any]
-Pullback = Callable[..., tuple[Embedding, Embedding, Gradient]]
+Wanted = Literal["samples", "scales", "parameters"]
+
+# What +, *, ** and @ do: `adapt` knows numbers, maps and kernels from elsewhere, and fills this in.
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {}
 
 
 class NotDifferentiable(TypeError):
     """Raised when a kernel without a derivative is asked for one; the message names the kernel."""
 
 
-class Kernel(Parametrised, SklearnKernel):
-    """Base class of all kernels.
+class OptionalHooks(Parametrised):
+    """What a kernel may say about itself and may do faster; the defaults are always right.
 
-    Subclasses give `tile` and `diagonal` (and their pullbacks to be learnable), and list their
-    parameters, see `Parametrised`. Sub-kernels are found through the constructor's arguments.
+    A kernel made of others passes on what these say.
     """
 
     precedence: ClassVar[int] = 3  # of the formula: 1 a sum, 2 a product, 3 a single name
 
-    # scikit-learn's Kernel compares by value, which makes `kernel == "precomputed"` and hashing
-    # unreliable; identity is what estimators expect.
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
+    # ---- what all blocks of one computation share --------------------------------------------
 
-    # ---- what subclasses define -------------------------------------------------------------
+    def reference(self, *Xs: Any) -> Any:
+        """Return what samples are embedded against, found once for all blocks, or None.
 
-    def frame(self, *Xs: Any) -> Any:
-        """Return what all blocks of one computation must share (centre, vocabulary), or None."""
+        The centre of the data, the vocabulary of all strings: `embed` of any part of Xs is given
+        it, so that the parts can be compared.
+        """
         return None
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        """Return what is kept of each sample; rows of the result belong to rows of X."""
-        return X
-
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        """Return the kernel of every pair of two blocks, shape (n_a, n_b), as a new array."""
-        raise NotDifferentiable(f"{type(self).__name__} defines no tile.")
+    # ---- faster ways -------------------------------------------------------------------------
 
     def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
         """Write the tile into an array that the caller keeps, and return it."""
         np.copyto(out, self.tile(a, b), casting="same_kind")
         return out
 
-    def diagonal(self, a: Embedding) -> Array:
-        """Return the kernel of every sample with itself, shape (n_a,), in float64."""
-        raise NotDifferentiable(f"{type(self).__name__} defines no diagonal.")
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        """Return the derivatives of sum(W * tile(a, b)) by both blocks and by the parameters.
-
-        `K` is the tile where the caller still has it.
-        """
-        raise self._no_derivative()
-
-    def scale_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        """Return what `tile_vjp` does, with Σ_i z_ik dz_ik right but not dz: enough for scales."""
-        return self.tile_vjp(a, b, W, K)
-
-    def parameter_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        """Return what `tile_vjp` does as far as parameters need it, None for blocks they do not."""
-        if next(self.parameter_names(), None) is None:
-            return None, None, {}
-        return self.scale_vjp(a, b, W, K)
-
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        """Return the derivatives of sum(w * diagonal(a)) by the block and by the parameters."""
-        raise self._no_derivative()
-
-    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
-        """Return the derivatives by the inputs (None if they have none) and by the parameters."""
-        return dE, {}
-
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        """Return the derivative of every entry by each positive parameter, (n_a, n_b, size)."""
-        if self.positive:
-            raise self._no_derivative()
-        return {}
-
-    def features(self, X: Any, frame: Any = None) -> Any:
+    def features(self, X: Any, reference: Any = None) -> Any:
         """Return U with kernel(X) = U U' where that is cheaper than tiles, else None."""
         return None
 
     def is_square_of(self, other: Kernel) -> bool:
         """Return whether this kernel is known to be `other` ** 2, pair by pair."""
         return False
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        """Return the derivative of every entry by each positive parameter, (n_a, n_b, size).
+
+        Only scikit-learn's Gaussian processes ask for it.
+        """
+        if self.positive:
+            raise self._no_derivative()
+        return {}
+
+    # ---- facts -------------------------------------------------------------------------------
 
     @property
     def positive_definite(self) -> bool:
@@ -126,14 +96,14 @@ class Kernel(Parametrised, SklearnKernel):
     @property
     def differentiable(self) -> bool:
         """Whether the pullbacks are defined, by the parameters and by the samples."""
-        own = type(self).tile_vjp is not Kernel.tile_vjp
-        return own and all(child.differentiable for child in self.children().values())
+        defined = type(self).tile_vjp is not Kernel.tile_vjp
+        return defined and all(child.differentiable for child in self.children().values())
 
     @property
     def learnable(self) -> bool:
         """Whether derivatives by the parameters are defined, if not those by the samples."""
-        own = type(self).tile_vjp is not Kernel.tile_vjp
-        return own and all(child.learnable for child in self.children().values())
+        defined = type(self).tile_vjp is not Kernel.tile_vjp
+        return defined and all(child.learnable for child in self.children().values())
 
     @property
     def noisy(self) -> bool:
@@ -163,7 +133,93 @@ class Kernel(Parametrised, SklearnKernel):
         children = self.children()
         return bool(children) and all(child.is_stationary() for child in children.values())
 
-    # ---- what every kernel has --------------------------------------------------------------
+    def formula(self) -> str:
+        """Return a short readable name, such as ``Gaussian(length_scale=0.5) + Linear()``."""
+        shown = []
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, Kernel):
+                shown.append(value.formula())
+            elif isinstance(value, float):
+                shown.append(f"{name}={value:.4g}")
+            elif isinstance(value, np.ndarray):
+                shown.append(f"{name}=array{value.shape}")
+            else:
+                shown.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Kernel(OptionalHooks, SklearnKernel):
+    """Base class of all kernels.
+
+    Subclasses give `tile` and `diagonal` (and their pullbacks to be learnable), and list their
+    parameters, see `Parametrised`. Sub-kernels are found through the constructor's arguments.
+
+    Examples
+    --------
+    >>> class Overlap(Kernel):
+    ...     def tile(self, a, b):
+    ...         return np.minimum(a[:, None, :], b[None, :, :]).sum(axis=2)
+    ...
+    ...     def diagonal(self, a):
+    ...         return a.sum(axis=1)
+    >>> Overlap()([[1.0, 2.0], [3.0, 0.0]])
+    array([[3., 1.],
+           [1., 3.]])
+    """
+
+    # scikit-learn's Kernel compares by value, which makes `kernel == "precomputed"` and hashing
+    # unreliable; identity is what estimators expect.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    # ---- what a kernel is: three methods and their pullbacks ---------------------------------
+
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        """Return what is kept of each sample; rows of the result belong to rows of X.
+
+        `reference` is what `reference(X)` returned, None for most kernels.
+        """
+        return X
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        """Return the kernel of every pair of two blocks, shape (n_a, n_b), as a new array."""
+        raise NotDifferentiable(f"{type(self).__name__} defines no tile.")
+
+    def diagonal(self, a: Embedding) -> Array:
+        """Return the kernel of every sample with itself, shape (n_a,), in float64."""
+        raise NotDifferentiable(f"{type(self).__name__} defines no diagonal.")
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        """Return the derivatives of sum(W * tile(a, b)) by both blocks and by the parameters.
+
+        Parameters
+        ----------
+        a, b : embeddings
+        W : array of shape (n_a, n_b)
+        K : array of shape (n_a, n_b), optional
+            The tile, where the caller still has it.
+        wants : {"samples", "scales", "parameters"}
+            What the derivatives by the blocks are for; a kernel may always return them in full.
+            "samples": all of them. "scales": for one factor per feature, so that of the derivative
+            dz by the (centred) samples z only Σ_i z_ik dz_ik need be right, over both blocks
+            together. "parameters": for the parameters of this kernel, as far as these act through
+            `embed`; None where they do not.
+        """
+        raise self._no_derivative()
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        """Return the derivatives of sum(w * diagonal(a)) by the block and by the parameters."""
+        raise self._no_derivative()
+
+    def embed_vjp(
+        self, X: Any, reference: Any, E: Embedding, dE: Embedding
+    ) -> tuple[Any, Gradient]:
+        """Return the derivatives by the inputs (None if they have none) and by the parameters."""
+        return dE, {}
+
+    # ---- what every kernel has ---------------------------------------------------------------
 
     def check_input(self, X: Any) -> Any:
         """Return X as the kernel wants it, or raise: numeric, finite, two-dimensional."""
@@ -210,15 +266,15 @@ class Kernel(Parametrised, SklearnKernel):
         alone = Y is None or (Y is X and not self.noisy)
         X = self.check_input(X)
         if alone:
-            a = self.embed(X, self.frame(X))
+            a = self.embed(X, self.reference(X))
             K = symmetrised(self.tile(a, a))
             if eval_gradient:  # an optimiser goes back from an overflow by itself
                 return K, self._theta_gradient(a)
         else:
             Y = self.check_input(Y)
             self._check_widths(X, Y)
-            frame = self.frame(X, Y)
-            K = self.tile(self.embed(X, frame), self.embed(Y, frame))
+            reference = self.reference(X, Y)
+            K = self.tile(self.embed(X, reference), self.embed(Y, reference))
         check_values(K, self)
         return K
 
@@ -226,7 +282,7 @@ class Kernel(Parametrised, SklearnKernel):
         """Return the diagonal of ``kernel(X)`` without computing the rest."""
         self.check_parameters()
         X = self.check_input(X)
-        return self.diagonal(self.embed(X, self.frame(X)))
+        return self.diagonal(self.embed(X, self.reference(X)))
 
     def _check_widths(self, X: Any, Y: Any) -> None:
         if self.requires_vector_input and X.shape[1] != Y.shape[1]:
@@ -250,51 +306,29 @@ class Kernel(Parametrised, SklearnKernel):
             parts.append(jacobian[name].reshape(n, n, -1) * np.ravel(self._lookup(name)))
         return np.concatenate(parts, axis=2)
 
-    # ---- the algebra ------------------------------------------------------------------------
-
     def __add__(self, other: Any) -> Kernel:
-        result: Kernel = _algebra().add_kernels(self, other)
-        return result
+        return OPERATORS["+"](self, other)  # type: ignore[no-any-return]
 
     def __radd__(self, other: Any) -> Kernel:
-        result: Kernel = _algebra().add_kernels(other, self)
-        return result
+        return OPERATORS["+"](other, self)  # type: ignore[no-any-return]
 
     def __mul__(self, other: Any) -> Kernel:
-        result: Kernel = _algebra().multiply_kernels(self, other)
-        return result
+        return OPERATORS["*"](self, other)  # type: ignore[no-any-return]
 
     def __rmul__(self, other: Any) -> Kernel:
-        result: Kernel = _algebra().multiply_kernels(other, self)
-        return result
+        return OPERATORS["*"](other, self)  # type: ignore[no-any-return]
 
     def __pow__(self, exponent: Any) -> Kernel:
-        result: Kernel = _algebra().power(self, exponent)
-        return result
+        return OPERATORS["**"](self, exponent)  # type: ignore[no-any-return]
 
     def __matmul__(self, map: Any) -> Kernel:
-        result: Kernel = _algebra().compose(self, map)
-        return result
+        return OPERATORS["@"](self, map)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return str(BaseEstimator.__repr__(self))
 
     def __str__(self) -> str:
         return self.formula()
-
-    def formula(self) -> str:
-        """Return a short readable name, such as ``Gaussian(length_scale=0.5) + Linear()``."""
-        shown = []
-        for name, value in self.get_params(deep=False).items():
-            if isinstance(value, Kernel):
-                shown.append(value.formula())
-            elif isinstance(value, float):
-                shown.append(f"{name}={value:.4g}")
-            elif isinstance(value, np.ndarray):
-                shown.append(f"{name}=array{value.shape}")
-            else:
-                shown.append(f"{name}={value!r}")
-        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def symmetrised(K: Array, block: int = 128) -> Array:
@@ -313,9 +347,3 @@ def bracketed(kernel: Kernel, precedence: int) -> str:
     """Return the formula of a kernel, in brackets where it binds less than its surroundings."""
     formula = kernel.formula()
     return f"({formula})" if kernel.precedence < precedence else formula
-
-
-def _algebra() -> Any:
-    from gramsmith.kernels import algebra  # derives its classes from Kernel: the one cycle here
-
-    return algebra

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, bracketed
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, bracketed
 from gramsmith.kernels.embedding import Embedding, prefixed
 from gramsmith.kernels.geometry import column_centre
 from gramsmith.kernels.maps import ByFeatureCount, LinearMap, SampleMap
@@ -65,11 +65,11 @@ class Composed(Kernel):
     def _parametrised(self) -> dict[str, Any]:
         return {"kernel": self.kernel, "map": _MapParameters(self.map)}
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         # Centring before a linear map keeps the digits that the map of far-away data would lose.
         dense = self.is_stationary() and not sp.issparse(Xs[0])
         centre = column_centre(Xs) if dense else None
-        return centre, self.kernel.frame(*(self._phi(X, centre) for X in Xs))
+        return centre, self.kernel.reference(*(self._phi(X, centre) for X in Xs))
 
     def _phi(self, X: Any, centre: Array | None) -> Any:
         phi = self.map(X if centre is None else X - centre)
@@ -90,8 +90,8 @@ class Composed(Kernel):
                 "Let the map return a table; a column x is x[:, None]."
             )
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        centre, inner = frame or (None, None)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        centre, inner = reference or (None, None)
         return self.kernel.embed(self._phi(X, centre), inner, dtype)
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
@@ -104,36 +104,28 @@ class Composed(Kernel):
         return self.kernel.diagonal(a)
 
     def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        da, db, own = self.kernel.tile_vjp(a, b, W, K)
+        da, db, own = self.kernel.tile_vjp(a, b, W, K, wants=self._wanted_before_map(wants))
         return da, db, prefixed("kernel", own)
 
-    def scale_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        # a diagonal map is a length scale per feature, any other mixes them
+    def _wanted_before_map(self, wants: Wanted) -> Wanted:
+        if wants == "parameters" and not self.map.free:
+            return "parameters"
+        # A diagonal map is a factor per feature; a stationary kernel is centred before the map.
         diagonal = isinstance(self.map, ByFeatureCount) or (
             isinstance(self.map, LinearMap) and np.ndim(self.map.S) == 1
         )
-        vjp = self.kernel.scale_vjp if diagonal else self.kernel.tile_vjp
-        da, db, own = vjp(a, b, W, K)
-        return da, db, prefixed("kernel", own)
-
-    def parameter_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        if self.map.free:
-            return self.scale_vjp(a, b, W, K)
-        da, db, own = self.kernel.parameter_vjp(a, b, W, K)
-        return da, db, prefixed("kernel", own)
+        return "scales" if wants != "samples" and diagonal and self.is_stationary() else "samples"
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         da, own = self.kernel.diagonal_vjp(a, w)
         return da, prefixed("kernel", own)
 
-    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
-        centre, inner = frame
+    def embed_vjp(
+        self, X: Any, reference: Any, E: Embedding, dE: Embedding
+    ) -> tuple[Any, Gradient]:
+        centre, inner = reference
         moved = X if centre is None else X - centre
         dphi, own = self.kernel.embed_vjp(self._phi(X, centre), inner, E, dE)
         if dphi is None or not self._through_map:
@@ -144,8 +136,8 @@ class Composed(Kernel):
     def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
         return prefixed("kernel", self.kernel.tile_jacobian(a, b))
 
-    def features(self, X: Any, frame: Any = None) -> Any:
-        centre, inner = frame or (None, None)
+    def features(self, X: Any, reference: Any = None) -> Any:
+        centre, inner = reference or (None, None)
         return self.kernel.features(self._phi(X, centre), inner)
 
     def formula(self) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, Pullback, bracketed
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, bracketed
 from gramsmith.kernels.embedding import Embedding, prefixed
-from gramsmith.kernels.expression import Expression
 
 
-class FunctionOf(Expression):
+class FunctionOf(Kernel):
     """A scalar function of another kernel, entry by entry: `value`, `slope`, `partials`."""
 
     _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel"}
@@ -35,11 +34,11 @@ class FunctionOf(Expression):
     def check_input(self, X: Any) -> Any:
         return self.kernel.check_input(X)
 
-    def frame(self, *Xs: Any) -> Any:
-        return self.kernel.frame(*Xs)
+    def reference(self, *Xs: Any) -> Any:
+        return self.kernel.reference(*Xs)
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        return self.kernel.embed(X, frame, dtype)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        return self.kernel.embed(X, reference, dtype)
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
         return self.value(self.kernel.tile(a, b))
@@ -51,16 +50,11 @@ class FunctionOf(Expression):
         axes = tuple(range(-t.ndim, 0))
         return {name: np.sum(W * part, axis=axes) for name, part in self.partials(t).items()}
 
-    def through(
-        self,
-        pullback: Callable[[Kernel], Pullback],
-        a: Embedding,
-        b: Embedding,
-        W: Array,
-        K: Array | None,
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         t = self.kernel.tile(a, b)
-        da, db, inner = pullback(self.kernel)(a, b, W * self.slope(t), t)
+        da, db, inner = self.kernel.tile_vjp(a, b, W * self.slope(t), t, wants=wants)
         return da, db, {**self._own(W, t), **prefixed("kernel", inner)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
@@ -68,8 +62,10 @@ class FunctionOf(Expression):
         da, inner = self.kernel.diagonal_vjp(a, w * self.slope(t))
         return da, {**self._own(w, t), **prefixed("kernel", inner)}
 
-    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
-        dX, inner = self.kernel.embed_vjp(X, frame, E, dE)
+    def embed_vjp(
+        self, X: Any, reference: Any, E: Embedding, dE: Embedding
+    ) -> tuple[Any, Gradient]:
+        dX, inner = self.kernel.embed_vjp(X, reference, E, dE)
         return dX, prefixed("kernel", inner)
 
     def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
@@ -116,8 +112,8 @@ class Scaled(FunctionOf):
     def partials(self, t: Array) -> Gradient:
         return {"scale": t}
 
-    def features(self, X: Any, frame: Any = None) -> Any:
-        U = self.kernel.features(X, frame)
+    def features(self, X: Any, reference: Any = None) -> Any:
+        U = self.kernel.features(X, reference)
         return None if U is None else U * np.sqrt(self.scale)
 
     def formula(self) -> str:
@@ -279,27 +275,24 @@ class Fixed(FunctionOf):
     def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
         return self.kernel.tile_into(a, b, out)
 
-    def through(
-        self,
-        pullback: Callable[[Kernel], Pullback],
-        a: Embedding,
-        b: Embedding,
-        W: Array,
-        K: Array | None,
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        da, db, own = pullback(self.kernel)(a, b, W, K)
+        da, db, own = self.kernel.tile_vjp(a, b, W, K, wants=wants)
         return da, db, self._loose(own)
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         da, own = self.kernel.diagonal_vjp(a, w)
         return da, self._loose(own)
 
-    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
-        dX, own = self.kernel.embed_vjp(X, frame, E, dE)
+    def embed_vjp(
+        self, X: Any, reference: Any, E: Embedding, dE: Embedding
+    ) -> tuple[Any, Gradient]:
+        dX, own = self.kernel.embed_vjp(X, reference, E, dE)
         return dX, self._loose(own)
 
     def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
         return self._loose(self.kernel.tile_jacobian(a, b))
 
-    def features(self, X: Any, frame: Any = None) -> Any:
-        return self.kernel.features(X, frame)
+    def features(self, X: Any, reference: Any = None) -> Any:
+        return self.kernel.features(X, reference)

@@ -28,23 +28,27 @@ class Geometry(Protocol):
 
     sparse: bool
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         """Return what all blocks of one computation share, such as the centre of the data."""
 
-    def embed(self, X: Any, frame: Any, scale: Any, dtype: Any) -> Any:
+    def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
         """Return the embedding of the rows of X, divided by `scale`."""
 
     def pair(self, a: Any, b: Any) -> Array:
         """Return s for every pair of rows of two embeddings."""
 
-    def own(self, a: Any) -> Array:
+    def diagonal(self, a: Any) -> Array:
         """Return s of every row with itself."""
 
-    def pair_vjp(self, a: Any, b: Any, V: Array) -> tuple[Array, Array]:
-        """Return the derivative of sum(V * s) with respect to the scaled rows of both blocks."""
+    def pair_vjp(self, a: Any, b: Any, V: Array, *, scales: bool = False) -> tuple[Array, Array]:
+        """Return the derivative of sum(V * s) with respect to the scaled rows of both blocks.
 
-    def own_vjp(self, a: Any, v: Array) -> Any:
-        """Return the derivative of sum(v * own) with respect to the scaled rows."""
+        With `scales` only its products with the rows, summed over both blocks, need be right: that
+        is all that one factor per feature depends on, and may be less work.
+        """
+
+    def diagonal_vjp(self, a: Any, v: Array) -> Any:
+        """Return the derivative of sum(v * diagonal) with respect to the scaled rows."""
 
     def points(self, a: Any) -> Any:
         """Return the scaled rows held by an embedding."""
@@ -83,10 +87,10 @@ class SquaredEuclidean:
     cusp: bool = False
     sparse = True
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         return None if sp.issparse(Xs[0]) else column_centre(Xs)
 
-    def embed(self, X: Any, frame: Any, scale: Any, dtype: Any) -> Any:
+    def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
         if sp.issparse(X):
             Z = sp.csr_array(X.multiply(1.0 / np.asarray(scale)[None, ...])).astype(np.float64)
             with np.errstate(over="ignore"):
@@ -94,7 +98,7 @@ class SquaredEuclidean:
             dtype = _wide_enough(dtype, sq)
             return Z.astype(dtype), sq.astype(dtype)
         moved = np.asarray(X, dtype=np.float64)
-        moved = moved - frame if np.any(frame) else moved
+        moved = moved - reference if np.any(reference) else moved
         Z = moved / scale
         with np.errstate(over="ignore"):
             sq = np.einsum("ij,ij->i", Z, Z)
@@ -161,13 +165,13 @@ class SquaredEuclidean:
         np.negative(S, out=S)
         return np.maximum(S, 0.0, out=S)
 
-    def own(self, a: Any) -> Array:
+    def diagonal(self, a: Any) -> Array:
         return np.zeros(a[0].shape[0])
 
     def points(self, a: Any) -> Any:
         return a[0] if sp.issparse(a[0]) else a[1][:, :-2]
 
-    def pair_vjp(self, a: Any, b: Any, V: Array) -> tuple[Array, Array]:
+    def pair_vjp(self, a: Any, b: Any, V: Array, *, scales: bool = False) -> tuple[Array, Array]:
         # d|x - z|² = 2 (x - z)'(dx - dz): the Laplacian form, no n x n x p array.
         if sp.issparse(a[0]):
             (Za, _), (Zb, _) = a, b
@@ -175,6 +179,14 @@ class SquaredEuclidean:
             return da, Zb.multiply(2.0 * V.sum(axis=0)[:, None]).toarray() - 2.0 * (Za.T @ V).T
         # R = [x, 1, |x|²]: one product gives V x and the row sums of V.
         Ra, Rb = a[1][:, :-1], b[1][:, :-1]
+        if scales:
+            # Σ_i x_i (V z)_i = Σ_j z_j (V'x)_j: one of the two products does for both.
+            Ta = V @ Rb
+            da, db = Ra[:, :-1] * Ta[:, -1:], Rb[:, :-1] * (Ra[:, -1] @ V)[:, None]
+            da -= 2.0 * Ta[:, :-1]
+            da *= 2.0
+            db *= 2.0
+            return da, db
         Ta, Tb = V @ Rb, V.T @ Ra
         da, db = Ra[:, :-1] * Ta[:, -1:], Rb[:, :-1] * Tb[:, -1:]
         for d, T in ((da, Ta), (db, Tb)):
@@ -182,20 +194,7 @@ class SquaredEuclidean:
             d *= 2.0
         return da, db
 
-    def scale_vjp(self, a: Any, b: Any, V: Array) -> tuple[Array, Array]:
-        """Return derivatives whose products with the rows are those of `pair_vjp`, summed."""
-        if sp.issparse(a[0]):
-            return self.pair_vjp(a, b, V)
-        # Σ_i x_i (V z)_i = Σ_j z_j (V'x)_j: one of the two products does for both.
-        Ra, Rb = a[1][:, :-1], b[1][:, :-1]
-        Ta = V @ Rb
-        da, db = Ra[:, :-1] * Ta[:, -1:], Rb[:, :-1] * (Ra[:, -1] @ V)[:, None]
-        da -= 2.0 * Ta[:, :-1]
-        da *= 2.0
-        db *= 2.0
-        return da, db
-
-    def own_vjp(self, a: Any, v: Array) -> Array | None:
+    def diagonal_vjp(self, a: Any, v: Array) -> Array | None:
         return None
 
     def degree(self) -> int:
@@ -239,11 +238,11 @@ class CityBlock:
 
     sparse = False
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         return column_centre(Xs)
 
-    def embed(self, X: Any, frame: Any, scale: Any, dtype: Any) -> Any:
-        Z = (np.asarray(X, dtype=np.float64) - frame) / scale
+    def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
+        Z = (np.asarray(X, dtype=np.float64) - reference) / scale
         if np.finfo(dtype).eps * np.abs(Z).max(initial=0.0) > 1e-5:
             return Z  # float32 cannot hold these differences
         return Z.astype(dtype)
@@ -251,13 +250,13 @@ class CityBlock:
     def pair(self, a: Any, b: Any) -> Array:
         return np.asarray(cdist(a, b, "cityblock"), dtype=a.dtype)
 
-    def own(self, a: Any) -> Array:
+    def diagonal(self, a: Any) -> Array:
         return np.zeros(len(a))
 
     def points(self, a: Any) -> Any:
         return a
 
-    def pair_vjp(self, a: Any, b: Any, V: Array) -> tuple[Array, Array]:
+    def pair_vjp(self, a: Any, b: Any, V: Array, *, scales: bool = False) -> tuple[Array, Array]:
         da, db = np.empty(a.shape), np.empty(b.shape)
         for k in range(a.shape[1]):
             G = np.sign(a[:, k, None] - b[:, k])
@@ -265,7 +264,7 @@ class CityBlock:
             da[:, k], db[:, k] = G.sum(axis=1), -G.sum(axis=0)
         return da, db
 
-    def own_vjp(self, a: Any, v: Array) -> Array | None:
+    def diagonal_vjp(self, a: Any, v: Array) -> Array | None:
         return None
 
     def degree(self) -> int:
@@ -281,10 +280,10 @@ class InnerProduct:
 
     sparse = True
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         return None
 
-    def embed(self, X: Any, frame: Any, scale: Any, dtype: Any) -> Any:
+    def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
         if sp.issparse(X):
             return sp.csr_array(X).astype(dtype)
         return np.asarray(X, dtype=np.float64).astype(dtype)
@@ -293,7 +292,7 @@ class InnerProduct:
         G = a @ b.T
         return np.asarray(G.toarray() if sp.issparse(G) else G)
 
-    def own(self, a: Any) -> Array:
+    def diagonal(self, a: Any) -> Array:
         if sp.issparse(a):
             return np.asarray(a.multiply(a).sum(axis=1), dtype=np.float64).ravel()
         return np.asarray(np.einsum("ij,ij->i", a, a, dtype=np.float64))
@@ -301,12 +300,12 @@ class InnerProduct:
     def points(self, a: Any) -> Any:
         return a
 
-    def pair_vjp(self, a: Any, b: Any, V: Array) -> tuple[Array, Array]:
+    def pair_vjp(self, a: Any, b: Any, V: Array, *, scales: bool = False) -> tuple[Array, Array]:
         if sp.issparse(a):
             return (b.T @ V.T).T, (a.T @ V).T
         return V @ b, V.T @ a
 
-    def own_vjp(self, a: Any, v: Array) -> Any:
+    def diagonal_vjp(self, a: Any, v: Array) -> Any:
         if sp.issparse(a):
             return sp.csr_array(a.multiply((2.0 * v)[:, None]))  # as sparse as the rows
         return np.asarray(a * (2.0 * v)[:, None])
@@ -324,10 +323,10 @@ class ChiSquare:
 
     sparse = False
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         return None
 
-    def embed(self, X: Any, frame: Any, scale: Any, dtype: Any) -> Any:
+    def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
         return np.asarray(X, dtype=np.float64).astype(dtype)
 
     def pair(self, a: Any, b: Any) -> Array:
@@ -338,13 +337,13 @@ class ChiSquare:
             s += (x[:, None] - z) ** 2 / total
         return s
 
-    def own(self, a: Any) -> Array:
+    def diagonal(self, a: Any) -> Array:
         return np.zeros(len(a))
 
     def points(self, a: Any) -> Any:
         return a
 
-    def pair_vjp(self, a: Any, b: Any, V: Array) -> tuple[Array, Array]:
+    def pair_vjp(self, a: Any, b: Any, V: Array, *, scales: bool = False) -> tuple[Array, Array]:
         da, db = np.empty(a.shape), np.empty(b.shape)
         for k in range(a.shape[1]):
             # d/dx (x-z)²/(x+z) = (x-z)(x+3z)/(x+z)² = u (2 - u) with u = (x-z)/(x+z)
@@ -354,7 +353,7 @@ class ChiSquare:
             db[:, k] = np.einsum("ij,ij->j", V, -u * (2.0 + u))
         return da, db
 
-    def own_vjp(self, a: Any, v: Array) -> Array | None:
+    def diagonal_vjp(self, a: Any, v: Array) -> Array | None:
         return None
 
     def degree(self) -> int:

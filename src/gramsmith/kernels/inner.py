@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import Geometry, InnerProduct
@@ -38,12 +38,12 @@ class Linear(InnerProductKernel):
     def slope(self, s: Array) -> Array:
         return np.ones_like(s)
 
-    def weigh(
+    def chained(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None
     ) -> tuple[Array, Gradient]:
         return W, {}
 
-    def features(self, X: Any, frame: Any = None) -> Any:
+    def features(self, X: Any, reference: Any = None) -> Any:
         return sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
 
 
@@ -164,9 +164,9 @@ class Tanimoto(Kernel):
     def requires_nonnegative_input(self) -> bool:
         return True
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         a = InnerProduct().embed(X, None, 1.0, dtype)
-        return a, InnerProduct().own(a).astype(dtype)
+        return a, InnerProduct().diagonal(a).astype(dtype)
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
         s, u = self._parts(a, b)
@@ -181,15 +181,17 @@ class Tanimoto(Kernel):
         return (np.asarray(a[1]) > 0).astype(np.float64)
 
     def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
+        if wants == "parameters":
+            return None, None, {}
         # k = s/u, u = |x|² + |z|² - s: dk = ds (1 + k)/u - k (d|x|² + d|z|²)/u
         s, u = self._parts(a, b)
         k = s / u
         da, db = InnerProduct().pair_vjp(a[0], b[0], W * (1.0 + k) / u)
         N = -W * k / u
-        da = da + InnerProduct().own_vjp(a[0], N.sum(axis=1))
-        db = db + InnerProduct().own_vjp(b[0], N.sum(axis=0))
+        da = da + InnerProduct().diagonal_vjp(a[0], N.sum(axis=1))
+        db = db + InnerProduct().diagonal_vjp(b[0], N.sum(axis=0))
         return da, db, {}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
@@ -232,7 +234,7 @@ class Bilinear(Kernel):
             raise ValueError(f"Expected {len(self.B)} features (the size of B), got {X.shape[1]}.")
         return X
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         X = np.asarray(X, dtype=np.float64)
         return X.astype(dtype), (X @ np.asarray(self.B, dtype=float)).astype(dtype)
 
@@ -243,7 +245,7 @@ class Bilinear(Kernel):
         return np.asarray(np.einsum("ij,ij->i", a[0], a[1], dtype=np.float64))
 
     def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         return W @ b[1], W.T @ a[1], {"B": a[0].T @ W @ b[0]}
 
@@ -269,7 +271,7 @@ class RankOne(Kernel):
     def __init__(self, f: Callable[[Any], Array]) -> None:
         self.f = f
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         values = np.asarray(self.f(X), dtype=dtype)
         n = X.shape[0]
         if values.shape != (n,):
@@ -296,14 +298,14 @@ class RankOne(Kernel):
         return False  # by the samples: nobody knows the derivative of f
 
     def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         return None, None, {}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         return None, {}
 
-    def features(self, X: Any, frame: Any = None) -> Any:
+    def features(self, X: Any, reference: Any = None) -> Any:
         return self.embed(X)[:, None]
 
 
@@ -339,7 +341,7 @@ class Constant(Kernel):
     def is_stationary(self) -> bool:
         return True
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         return np.full(n, self.value, dtype=dtype)
 
@@ -350,7 +352,7 @@ class Constant(Kernel):
         return np.full(len(a), self.value, dtype=np.float64)
 
     def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         return None, None, {"value": float(W.sum())}
 
@@ -360,5 +362,5 @@ class Constant(Kernel):
     def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
         return {"value": np.ones((len(a), len(b), 1))}
 
-    def features(self, X: Any, frame: Any = None) -> Any:
+    def features(self, X: Any, reference: Any = None) -> Any:
         return np.sqrt(self.embed(X))[:, None]

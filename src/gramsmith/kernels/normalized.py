@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, Pullback
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding, add, add_named
-from gramsmith.kernels.expression import Expression
 from gramsmith.kernels.geometry import CANCELLATION
 from gramsmith.kernels.radial import REACH
 
 LOST = 1e-4  # error of an exponent beyond which its Gaussian is not worth having
 
 
-class DiagonalKernel(Expression):
+class DiagonalKernel(Kernel):
     """A function of k(x, z) and of numbers made from k(x, x) and k(z, z).
 
     The embedding is (that of the inner kernel, one number c per sample). Subclasses give
@@ -38,21 +36,23 @@ class DiagonalKernel(Expression):
     def check_input(self, X: Any) -> Any:
         return self.kernel.check_input(X)
 
-    def frame(self, *Xs: Any) -> Any:
-        return self.kernel.frame(*Xs)
+    def reference(self, *Xs: Any) -> Any:
+        return self.kernel.reference(*Xs)
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        E = self.kernel.embed(X, frame, dtype)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        E = self.kernel.embed(X, reference, dtype)
         return E, self.from_diagonal(self.kernel.diagonal(E)).astype(dtype)
 
-    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
+    def embed_vjp(
+        self, X: Any, reference: Any, E: Embedding, dE: Embedding
+    ) -> tuple[Any, Gradient]:
         inner, dc = dE or (None, None)
         own: Gradient = {}
         if dc is not None:
             d = self.kernel.diagonal(E[0])
             through_diagonal, own = self.kernel.diagonal_vjp(E[0], dc * self.from_diagonal_slope(d))
             inner = add(inner, through_diagonal)
-        dX, by_parameter = self.kernel.embed_vjp(X, frame, E[0], inner)
+        dX, by_parameter = self.kernel.embed_vjp(X, reference, E[0], inner)
         total = add_named(dict(own), by_parameter)
         return dX, {f"kernel__{name}": value for name, value in total.items()}
 
@@ -94,17 +94,12 @@ class Normalized(DiagonalKernel):
     def diagonal(self, a: Embedding) -> Array:
         return (np.asarray(a[1]) > 0).astype(np.float64)
 
-    def through(
-        self,
-        pullback: Callable[[Kernel], Pullback],
-        a: Embedding,
-        b: Embedding,
-        W: Array,
-        K: Array | None,
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         inner = self._inner(a, b)
         WK = W * inner
-        da, db, own = pullback(self.kernel)(a[0], b[0], W * a[1][:, None] * b[1], inner)
+        da, db, own = self.kernel.tile_vjp(a[0], b[0], W * a[1][:, None] * b[1], inner, wants=wants)
         prefixed = {f"kernel__{name}": value for name, value in own.items()}
         return (da, WK @ b[1]), (db, WK.T @ a[1]), prefixed
 
@@ -129,8 +124,8 @@ class Normalized(DiagonalKernel):
         index = np.arange(len(slope))
         return {name: J[index, index, :] * slope[:, None] for name, J in jacobian.items()}
 
-    def features(self, X: Any, frame: Any = None) -> Any:
-        U = self.kernel.features(X, frame)
+    def features(self, X: Any, reference: Any = None) -> Any:
+        U = self.kernel.features(X, reference)
         if U is None:
             return None
         squared = U.multiply(U) if hasattr(U, "multiply") else U * U
@@ -171,10 +166,10 @@ class GaussianOf(DiagonalKernel):
     def from_diagonal_slope(self, d: Array) -> Array:
         return np.ones_like(d)
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        E = super().embed(X, frame, dtype)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        E = super().embed(X, reference, dtype)
         if np.dtype(dtype) == np.float32 and not self._error(E, dtype) <= CANCELLATION[E[1].dtype]:
-            return super().embed(X, frame, np.float64)  # float32 cannot hold these differences
+            return super().embed(X, reference, np.float64)  # float32 cannot hold these differences
         return E
 
     def _error(self, e: Embedding, dtype: Any) -> float:
@@ -215,19 +210,14 @@ class GaussianOf(DiagonalKernel):
     def diagonal(self, a: Embedding) -> Array:
         return np.ones(len(a[1]))
 
-    def through(
-        self,
-        pullback: Callable[[Kernel], Pullback],
-        a: Embedding,
-        b: Embedding,
-        W: Array,
-        K: Array | None,
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         s = self._exponent(a, b)
         V = W * np.exp(s)
         own: Gradient = {"length_scale": -2.0 * float(np.vdot(V, s)) / self.length_scale}
         V *= 1.0 / float(self.length_scale) ** 2
-        da, db, inner = pullback(self.kernel)(a[0], b[0], V)
+        da, db, inner = self.kernel.tile_vjp(a[0], b[0], V, wants=wants)
         own.update({f"kernel__{name}": value for name, value in inner.items()})
         return (da, -0.5 * V.sum(axis=1)), (db, -0.5 * V.sum(axis=0)), own
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import Geometry
 from gramsmith.kernels.sparse_products import feature_distances
@@ -55,43 +55,37 @@ class PairKernel(Kernel):
             )
         return X
 
-    def frame(self, *Xs: Any) -> Any:
-        return self.geometry.frame(*Xs)
+    def reference(self, *Xs: Any) -> Any:
+        return self.geometry.reference(*Xs)
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        return self.geometry.embed(X, frame, self.scale, dtype)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        return self.geometry.embed(X, reference, self.scale, dtype)
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
         return self.value(self.geometry.pair(a, b))
 
     def diagonal(self, a: Embedding) -> Array:
-        return np.asarray(self.value(self.geometry.own(a)), dtype=np.float64)
+        return np.asarray(self.value(self.geometry.diagonal(a)), dtype=np.float64)
 
-    def weigh(
+    def chained(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None
     ) -> tuple[Array, Gradient]:
-        """Return W * slope and the derivatives by the parameters of `value`."""
+        """Return W * slope(s) and the derivatives by the parameters of `value`."""
         s = self.geometry.pair(a, b)
-        own = {name: np.vdot(W, part) for name, part in self.partials(s).items()}
-        return W * self.slope(s), own
+        by_parameter = {name: np.vdot(W, part) for name, part in self.partials(s).items()}
+        return W * self.slope(s), by_parameter
 
     def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        V, own = self.weigh(a, b, W, K)
-        da, db = self.geometry.pair_vjp(a, b, V)
-        return da, db, own
-
-    def parameter_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        sparse = sp.issparse(self.geometry.points(a))
-        if self.scales_inputs and not sparse:
-            return self.scale_vjp(a, b, W, K)
-        V, own = self.weigh(a, b, W, K)
-        if self.scales_inputs:  # the derivative by sparse rows would be dense
-            own = {**own, "length_scale": self._by_length(a, b, V)}
-        return None, None, own
+        V, by_parameter = self.chained(a, b, W, K)
+        if wants == "parameters" and not self.scales_inputs:
+            return None, None, by_parameter
+        if wants == "parameters" and sp.issparse(self.geometry.points(a)):
+            # the derivative by sparse rows would be dense
+            return None, None, {**by_parameter, "length_scale": self._by_length(a, b, V)}
+        da, db = self.geometry.pair_vjp(a, b, V, scales=wants != "samples")
+        return da, db, by_parameter
 
     def _by_length(self, a: Embedding, b: Embedding, V: Array) -> Any:
         # s is proportional to 1 / l², feature by feature
@@ -102,11 +96,13 @@ class PairKernel(Kernel):
         return -2.0 * float(total) / float(self.length_scale)
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        s = self.geometry.own(a)
+        s = self.geometry.diagonal(a)
         own = {name: np.vdot(w, part) for name, part in self.partials(s).items()}
-        return self.geometry.own_vjp(a, w * self.slope(s)), own
+        return self.geometry.diagonal_vjp(a, w * self.slope(s)), own
 
-    def embed_vjp(self, X: Any, frame: Any, E: Embedding, dE: Embedding) -> tuple[Any, Gradient]:
+    def embed_vjp(
+        self, X: Any, reference: Any, E: Embedding, dE: Embedding
+    ) -> tuple[Any, Gradient]:
         if dE is None or not self.scales_inputs:
             return dE, {}
         Z = self.geometry.points(E)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, symmetrised
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, symmetrised
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import check_finite
@@ -42,12 +42,12 @@ class Precomputed(Kernel):
         check_finite(X)
         return X
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         check_square(Xs[0])
         if len(Xs) == 1:
             check_symmetric(Xs[0])
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return np.asarray(X, dtype=dtype), np.arange(X.shape[0])
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
@@ -61,7 +61,7 @@ class Precomputed(Kernel):
         return np.asarray(K[np.arange(len(columns)), columns], dtype=np.float64)
 
     def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         return None, None, {}
 

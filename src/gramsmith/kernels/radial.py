@@ -84,29 +84,13 @@ class Gaussian(Radial):
     def slope(self, s: Array) -> Array:
         return np.asarray(-np.exp(-s))
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        da, db = self.geometry.pair_vjp(a, b, self._slopes(a, b, W, K))
-        return np.negative(da, out=da), np.negative(db, out=db), {}
-
-    def scale_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        V = self._slopes(a, b, W, K)
-        da, db = self.geometry.scale_vjp(a, b, V)  # type: ignore[attr-defined]
-        return np.negative(da, out=da), np.negative(db, out=db), {}
-
-    def weigh(
+    def chained(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None
     ) -> tuple[Array, Gradient]:
-        V = self._slopes(a, b, W, K)
-        return np.negative(V, out=V), {}
-
-    def _slopes(self, a: Embedding, b: Embedding, W: Array, K: Array | None) -> Array:
         # The slope is -K: the tile that the caller holds saves the exponential.
         K = self.tile(a, b) if K is None else K
-        return np.asarray(np.multiply(W, K, out=scratch("V", W.shape, np.result_type(W, K))))
+        V = np.multiply(W, K, out=scratch("V", W.shape, np.result_type(W, K)))
+        return np.negative(V, out=V), {}
 
 
 class Laplacian(Radial):

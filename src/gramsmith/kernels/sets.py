@@ -105,7 +105,7 @@ class AllSubsets(SymbolicKernel):
             )
         return X
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         """Return the column of every item (None for matrices) and whether all values are 0 or 1."""
         if _is_matrix(Xs[0]):
             values = (X.data if sp.issparse(X) else X for X in Xs)
@@ -113,8 +113,8 @@ class AllSubsets(SymbolicKernel):
         items = dict.fromkeys(item for X in Xs for sample in X for item in sample)
         return {item: column for column, item in enumerate(items)}, True
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        items, binary = frame or self.frame(X)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        items, binary = reference or self.reference(X)
         if items is not None:
             X = _indicators(X, items)
         w = self._weights(items, X.shape[1])
@@ -163,11 +163,11 @@ class AllSubsets(SymbolicKernel):
             return np.ones(len(a[1]))
         return np.asarray(a[1] * np.log(2.0) if self.output == "log" else np.exp2(a[1]))
 
-    def features(self, X: Any, frame: Any = None) -> Any:
-        frame = frame or self.frame(X)
-        if self.output != "log" or not frame[1]:
+    def features(self, X: Any, reference: Any = None) -> Any:
+        reference = reference or self.reference(X)
+        if self.output != "log" or not reference[1]:
             return None
-        return self.embed(X, frame)[0] * np.sqrt(np.log(2.0))
+        return self.embed(X, reference)[0] * np.sqrt(np.log(2.0))
 
 
 def _is_matrix(X: Any) -> bool:

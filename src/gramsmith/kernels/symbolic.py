@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding
 
 
@@ -20,7 +20,7 @@ class SymbolicKernel(Kernel):
         return False
 
     def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         return None, None, {}
 
@@ -62,7 +62,7 @@ class DecayKernel(SymbolicKernel):
         raise self._no_derivative()
 
     def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         return None, None, {"decay": float(np.vdot(W, self.slope(a, b)))}
 

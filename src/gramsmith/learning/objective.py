@@ -165,12 +165,12 @@ def contract(kernel: Kernel, X: Any, dK: Array, K: Array | None = None) -> dict[
         The Gram matrix, where it is at hand.
     """
     X = kernel.check_input(X)
-    frame = kernel.frame(X)
-    E = kernel.embed(X, frame)
-    da, db, own = kernel.parameter_vjp(E, E, dK, K)
+    reference = kernel.reference(X)
+    E = kernel.embed(X, reference)
+    da, db, own = kernel.tile_vjp(E, E, dK, K, wants="parameters")
     total = add_named({}, own)
     dE = add(da, db)
     if dE is not None:
-        _, by_embedding = kernel.embed_vjp(X, frame, E, dE)
+        _, by_embedding = kernel.embed_vjp(X, reference, E, dE)
         add_named(total, by_embedding)
     return total

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.kernels import Composed, Gaussian, Kernel, LinearMap, as_kernel
-from gramsmith.kernels.base import Array, Gradient
+from gramsmith.kernels import Composed, Kernel, LinearMap, as_kernel
+from gramsmith.kernels.base import Array, Gradient, Wanted
 from gramsmith.kernels.embedding import Embedding, prefixed
 from gramsmith.kernels.geometry import InnerProduct, SquaredEuclidean
 from gramsmith.kernels.pairwise import PairKernel
@@ -38,29 +38,21 @@ class SparseWeighing(Composed):
     """
 
     def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        if type(self.kernel) is Gaussian and K is not None:
-            V, own = -W * K, {}  # the slope of exp(-s)
-        else:
-            V, own = self.kernel.weigh(a, b, W, K)
+        V, own = self.kernel.chained(a, b, W, K)
         za, zb = self.kernel.geometry.points(a), self.kernel.geometry.points(b)
         product = feature_products(za, zb, V)
         if isinstance(self.kernel.geometry, SquaredEuclidean):
             product = _squares(za, V.sum(axis=1)) + _squares(zb, V.sum(axis=0)) - 2.0 * product
         return None, None, {**prefixed("kernel", own), "map__S": self._by_weight(product)}
 
-    def scale_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None = None
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return self.tile_vjp(a, b, W, K)
-
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         geometry = self.kernel.geometry
         if isinstance(geometry, SquaredEuclidean):
             return None, {}  # the distance of a row to itself is 0
         z = geometry.points(a)
-        v = w * self.kernel.slope(geometry.own(a))
+        v = w * self.kernel.slope(geometry.diagonal(a))
         return None, {"map__S": self._by_weight(_squares(z, v))}
 
     def _by_weight(self, product: Array) -> Array:

@@ -127,8 +127,8 @@ def _distances(kernels: Sequence[Any], X: Any, rows: Array, columns: Array) -> t
     A, B = (kernels[0].check_input(take_rows(X, index)) for index in (rows, columns))
     # one with a kink asks for exact small distances, and that serves the others too
     geometry = max((k.geometry for k in kernels), key=lambda g: getattr(g, "cusp", False))
-    frame = geometry.frame(B)
-    a, b = (geometry.embed(part, frame, 1.0, np.float64) for part in (A, B))
+    reference = geometry.reference(B)
+    a, b = (geometry.embed(part, reference, 1.0, np.float64) for part in (A, B))
     return geometry.degree(), geometry.pair(a, b)
 
 

@@ -49,8 +49,8 @@ def test_features_are_sparse_and_give_the_kernel(dna):
 def test_frame_of_other_samples_ignores_what_it_does_not_know(dna):
     kernel = gs.Spectrum(3)
     X, Z = kernel.check_input(dna(5)), kernel.check_input(["ACGTNNNN", "NNNN", ""])
-    frame = kernel.frame(X)
-    K = kernel.tile(kernel.embed(Z, frame), kernel.embed(X, frame))
+    reference = kernel.reference(X)
+    K = kernel.tile(kernel.embed(Z, reference), kernel.embed(X, reference))
     assert np.array_equal(K, kernel(Z, X))
 
 

@@ -40,7 +40,7 @@ def test_derivative_by_the_decay(route, dna, length):
     X = [*dna(4, 12), "", "ACG"]
     kernel = gs.Subsequence(length, 0.6)
     checked = kernel.check_input(X)
-    a = kernel.embed(checked, kernel.frame(checked))
+    a = kernel.embed(checked, kernel.reference(checked))
     h = 1e-5
     high, low = (gs.Subsequence(length, 0.6 + s) for s in (h, -h))
     want = (high(X) - low(X)) / (2 * h)

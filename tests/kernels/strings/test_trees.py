@@ -37,7 +37,7 @@ def test_derivative_by_the_decay(random_tree, kind):
     X = [random_tree() for _ in range(8)]
     kernel = gs.Subtree(0.6, kind)
     checked = kernel.check_input(X)
-    a = kernel.embed(checked, kernel.frame(checked))
+    a = kernel.embed(checked, kernel.reference(checked))
     h = 1e-6
     want = (gs.Subtree(0.6 + h, kind)(X) - gs.Subtree(0.6 - h, kind)(X)) / (2 * h)
     assert_allclose(kernel.slope(a, a), want, rtol=1e-6, atol=1e-8)

@@ -95,7 +95,7 @@ class Mismatch(SequenceKernel):
                 "substrings are alike. Use m=1."
             )
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         alphabet = self.symbols(*Xs)
         total = sum(len(item) for X in Xs for item in X)
         A, k, m = max(1, len(alphabet)), int(self.k), int(self.m)
@@ -105,18 +105,18 @@ class Mismatch(SequenceKernel):
         vocabulary = Vocabulary.of(alphabet, Xs, range(k, k + 1))
         return alphabet, (vocabulary, neighbours(vocabulary.numberings[0].known, A, k, m))
 
-    def features(self, X: Any, frame: Any = None) -> Any:
-        known = (frame or self.frame(X))[1]
+    def features(self, X: Any, reference: Any = None) -> Any:
+        known = (reference or self.reference(X))[1]
         if known is None:
             return None
         vocabulary, N = known
         return sp.csr_array(vocabulary.counts(X) @ N)
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        alphabet, known = frame = frame or self.frame(X)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        alphabet, known = reference = reference or self.reference(X)
         if known is not None:
-            return self.features(X, frame).astype(dtype)
-        # The number of symbols travels with the samples: tiles know nothing else of the frame.
+            return self.features(X, reference).astype(dtype)
+        # The number of symbols travels with the samples: tiles know nothing else of the reference.
         return ragged(alphabet, X), np.full(len(X), max(1, len(alphabet)))
 
     def _options(self, a: Embedding) -> tuple[int, Array]:

@@ -124,18 +124,18 @@ class Spectrum(SequenceKernel):
     def _lengths(self) -> tuple[Any, ...]:
         return tuple(self.k) if isinstance(self.k, list | tuple) else (self.k, self.k)
 
-    def frame(self, *Xs: Any) -> Vocabulary:
+    def reference(self, *Xs: Any) -> Vocabulary:
         low, high = self._lengths()
         return Vocabulary.of(self.symbols(*Xs), Xs, range(int(low), int(high) + 1))
 
-    def features(self, X: Any, frame: Any = None) -> Any:
-        U = (frame or self.frame(X)).counts(X)
+    def features(self, X: Any, reference: Any = None) -> Any:
+        U = (reference or self.reference(X)).counts(X)
         if self.presence:
             U.data[:] = 1.0
         return U
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        return self.features(X, frame).astype(dtype)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        return self.features(X, reference).astype(dtype)
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
         return product(a, b)

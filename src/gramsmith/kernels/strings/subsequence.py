@@ -77,11 +77,11 @@ class Subsequence(DecayKernel, SequenceKernel):
         super().check_parameters()
         check_whole("Subsequence", "length", self.length, 1)
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         return self.symbols(*Xs)
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        return ragged(frame or self.frame(X), X)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        return ragged(reference or self.reference(X), X)
 
     def _options(self, slope: bool) -> tuple[int, float, bool]:
         return int(self.length), float(self.decay), slope

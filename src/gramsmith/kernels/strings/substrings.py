@@ -92,7 +92,7 @@ class AllSubstrings(DecayKernel, SequenceKernel):
         if self.max_length is not None:
             check_whole("AllSubstrings", "max_length", self.max_length, 1)
 
-    def frame(self, *Xs: Any) -> Collection:
+    def reference(self, *Xs: Any) -> Collection:
         alphabet = self.symbols(*Xs)
         row = {item: i for i, item in enumerate(dict.fromkeys(item for X in Xs for item in X))}
         strings: Sequences = np.empty(len(row), dtype=object)
@@ -101,29 +101,29 @@ class AllSubstrings(DecayKernel, SequenceKernel):
         codes, starts = alphabet.encode(strings)
         return Collection(alphabet, row, substring_counts(codes, starts, self.max_length, ENTRIES))
 
-    def features(self, X: Any, frame: Any = None) -> Any:
-        frame = frame or self.frame(X)
-        return None if frame.substrings is None else self._weighted(X, frame, _sums)
+    def features(self, X: Any, reference: Any = None) -> Any:
+        reference = reference or self.reference(X)
+        return None if reference.substrings is None else self._weighted(X, reference, _sums)
 
-    def _weighted(self, X: Any, frame: Collection, weigh: Any) -> Any:
+    def _weighted(self, X: Any, reference: Collection, weigh: Any) -> Any:
         """Return the counts of the samples, each node multiplied by the root of its weight."""
-        known = frame.substrings
+        known = reference.substrings
         if known is None:
             raise ValueError("Expected a collection with features, got one without.")
         w = weigh(self.decay, known.longer) - weigh(self.decay, known.shorter)
         string, shorter, longer, times = known.own
         own = (weigh(self.decay, longer) - weigh(self.decay, shorter)) * times**2
-        aside = np.bincount(string, weights=own, minlength=len(frame.row))
+        aside = np.bincount(string, weights=own, minlength=len(reference.row))
         U = sp.hstack([known.counts * np.sqrt(w), sp.diags_array(np.sqrt(aside))], format="csr")
-        return sp.csr_array(U)[[frame.row[item] for item in X]]
+        return sp.csr_array(U)[[reference.row[item] for item in X]]
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        frame = frame or self.frame(X)
-        if frame.substrings is None:
-            return ragged(frame.alphabet, X)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        reference = reference or self.reference(X)
+        if reference.substrings is None:
+            return ragged(reference.alphabet, X)
         return (
-            self._weighted(X, frame, _sums).astype(dtype),
-            self._weighted(X, frame, _slopes).astype(dtype),
+            self._weighted(X, reference, _sums).astype(dtype),
+            self._weighted(X, reference, _slopes).astype(dtype),
         )
 
     def tile(self, a: Embedding, b: Embedding) -> Array:

@@ -69,7 +69,7 @@ class Subtree(DecayKernel):
     def check_input(self, X: Any) -> Any:
         return as_trees(X, self.size_limit)
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         if self.kind == "fragment":
             return None
         forest = Forest()
@@ -78,21 +78,21 @@ class Subtree(DecayKernel):
                 forest.add(tree)
         return forest
 
-    def features(self, X: Any, frame: Any = None) -> Any:
+    def features(self, X: Any, reference: Any = None) -> Any:
         if self.kind == "fragment":
             return None
-        frame = frame or self.frame(X)
-        size = np.asarray(frame.size, dtype=np.float64)
-        return sp.csr_array(frame.counts(X) * np.sqrt(self.decay**size))
+        reference = reference or self.reference(X)
+        size = np.asarray(reference.size, dtype=np.float64)
+        return sp.csr_array(reference.counts(X) * np.sqrt(self.decay**size))
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         if self.kind == "fragment":
             return X
-        frame = frame or self.frame(X)
-        size = np.asarray(frame.size, dtype=np.float64)
+        reference = reference or self.reference(X)
+        size = np.asarray(reference.size, dtype=np.float64)
         root = np.sqrt(size * self.decay ** (size - 1.0))
-        slopes = sp.csr_array(frame.counts(X) * root)
-        return self.features(X, frame).astype(dtype), slopes.astype(dtype)
+        slopes = sp.csr_array(reference.counts(X) * root)
+        return self.features(X, reference).astype(dtype), slopes.astype(dtype)
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
         return self._tile(a, b, 0)

@@ -88,11 +88,11 @@ class WeightedDegree(SequenceKernel):
         band[0] = 1.0  # both brackets of the sum coincide without shift
         return weights, band
 
-    def frame(self, *Xs: Any) -> Any:
+    def reference(self, *Xs: Any) -> Any:
         return self.symbols(*Xs)
 
-    def embed(self, X: Any, frame: Any = None, dtype: Any = np.float64) -> Embedding:
-        return ragged(frame or self.frame(X), X)
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        return ragged(reference or self.reference(X), X)
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
         return tile_of_pairs("runs", a, b, *self._options())
