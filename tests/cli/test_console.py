@@ -3,11 +3,25 @@
 import io
 import json
 import sys
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from gramsmith.cli.console import Progress, cell, plain, printable, say, show_json, show_table
+from gramsmith.cli.console import (
+    BadData,
+    Progress,
+    Refused,
+    about_the_data,
+    cell,
+    collected_warnings,
+    plain,
+    printable,
+    say,
+    show_json,
+    show_table,
+)
 
 HOSTILE = "<script>\x1b[2J\u202e[bold]$\\frac\x07"
 
@@ -73,3 +87,29 @@ def test_progress_on_a_terminal(monkeypatch):
         progress("screen", 1, 4, "[bold]name")
         progress("verify", 1, 2, "other")
     assert "verify" in terminal.getvalue()
+
+
+def test_errors_of_the_library_name_the_file():
+    with pytest.raises(BadData, match=r"train.csv: Expected more"):
+        with about_the_data("train.csv"):
+            raise ValueError("Expected more")
+
+
+def test_other_errors_pass():
+    with pytest.raises(TypeError):
+        with about_the_data("train.csv"):
+            raise TypeError
+
+
+def test_warnings_are_collected_once_each():
+    with collected_warnings() as found:
+        for _ in range(2):
+            warnings.warn("slow", ConvergenceWarning, stacklevel=1)
+            warnings.warn("old", DeprecationWarning, stacklevel=1)
+        warnings.warn("new categories", UserWarning, stacklevel=1)
+        assert found == []
+    assert found == ["slow", "new categories"]
+
+
+def test_refusals_are_status_2():
+    assert Refused("no").exit_code == 2

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from gramsmith.cli.failure import Refused
+from gramsmith.cli.console import Refused
 from gramsmith.cli.outputs import (
     Journal,
     check_free,

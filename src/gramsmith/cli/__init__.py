@@ -24,7 +24,7 @@ import click
 
 from gramsmith import __version__
 from gramsmith.cli import evaluate, inspect, predict, rank
-from gramsmith.cli.console import say
+from gramsmith.cli.console import BadData, say
 
 DEFECT, USAGE, DATA, CONVERGENCE, MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
@@ -102,7 +102,6 @@ def run(prog_name: str = "gramsmith", args: list[str] | None = None) -> int:
 
 def is_about_data(error: Exception) -> bool:
     """Return whether an error speaks of the user's data rather than of a defect of ours."""
-    from gramsmith.cli.failure import BadData
     from gramsmith.storage import ModelFormatError
     from gramsmith.storage.streams import DataError
 

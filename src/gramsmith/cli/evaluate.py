@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from gramsmith.cli.console import say, show_json, show_table
-from gramsmith.cli.failure import about_the_data, collected_warnings
+from gramsmith.cli.console import about_the_data, collected_warnings, say, show_json, show_table
 from gramsmith.cli.options import learning, reading, take_reading
 
 DEFAULT_ROWS = 5000

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gramsmith.cli.console import plain
-from gramsmith.cli.failure import Refused
+from gramsmith.cli.console import Refused, plain
 
 FILES = ("report.html", "ranking.csv", "ranking.json", "model.safetensors", "run.json")
 PROGRESS = "progress.jsonl"

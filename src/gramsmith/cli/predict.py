@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gramsmith.cli.console import say, show_json
-from gramsmith.cli.failure import Refused, about_the_data, collected_warnings
+from gramsmith.cli.console import Refused, about_the_data, collected_warnings, say, show_json
 from gramsmith.cli.options import Reading, reading, take_reading
 from gramsmith.cli.outputs import check_free, write_text
 

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gramsmith import __version__
-from gramsmith.cli.console import Progress, printable, say, show_json, show_table
-from gramsmith.cli.failure import Refused, about_the_data, collected_warnings
+from gramsmith.cli.console import (
+    Progress,
+    Refused,
+    about_the_data,
+    collected_warnings,
+    printable,
+    say,
+    show_json,
+    show_table,
+)
 from gramsmith.cli.options import Reading, learning, reading, take_reading
 from gramsmith.cli.outputs import PROGRESS, Journal, output_folder, write_json, write_text
 
