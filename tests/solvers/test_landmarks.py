@@ -19,10 +19,16 @@ def whole(K):
     return lambda: [(slice(0, 15), K[:15]), (slice(15, 40), K[15:])]
 
 
-def test_all_landmarks_are_kernel_ridge(problem):
+@pytest.mark.parametrize("intercept", [False, True])
+def test_all_landmarks_are_kernel_ridge(problem, intercept):
     K, y = problem
-    path = landmark_path(K, whole(K), y)
-    exact = RidgePath(K, y[:, 0])
+    path = landmark_path(K, whole(K), y, fit_intercept=intercept)
+    exact = RidgePath(K, y[:, 0], fit_intercept=intercept)
+    np.testing.assert_allclose(
+        path.loo_residuals(K, y, np.array([0.3, 1.0]))[..., 0],
+        exact.loo_residuals([0.3, 1.0]),
+        atol=1e-6,
+    )
     coef, intercept = path.solve(0.3)
     known = exact.solve(0.3)
     np.testing.assert_allclose(
@@ -78,3 +84,13 @@ def test_class_weights_leave_whole_samples_out(rng):
             rest[i] -= less
             coef, intercept = landmark_path(K, lambda: [(slice(None), K)], Y, rest).solve(alpha)
             assert got[i, 0] == pytest.approx(float((Y[i] - K[i] @ coef - intercept)[0]), abs=1e-6)
+
+
+def test_no_regulariser_at_all_is_solved_with_stated_jitter(rng):
+    X = rng.normal(size=(30, 2))
+    K = X @ X[:5].T
+    path = landmark_path(K[:5], lambda: [(slice(None), K)], X[:, :1])
+    assert path.jitter(0.0) > 0
+    assert path.jitter(1.0) == 0
+    coef, intercept = path.solve(0.0)
+    np.testing.assert_allclose(K @ coef + intercept, X[:, :1], atol=1e-6)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import textbook_learning as textbook
-from gramsmith.solvers import RidgePath, ridge_loo_error
+from gramsmith.solvers import RidgePath
+from gramsmith.solvers.ridge import ridge_at
 
 ALPHAS = (1e-3, 0.1, 10.0)
 
@@ -28,13 +29,12 @@ def test_coefficients(rng, intercept, alpha):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_residuals_by_actually_leaving_one_out(rng, intercept):
     K, y = sample(rng)
-    residuals = RidgePath(K, y, fit_intercept=intercept).loo_residuals(ALPHAS)
+    path = RidgePath(K, y, fit_intercept=intercept)
+    residuals = path.loo_residuals(ALPHAS)
     for alpha, found in zip(ALPHAS, residuals, strict=True):
         slow = textbook.ridge_leave_one_out(K, y, alpha, intercept)
         np.testing.assert_allclose(found, slow, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(
-        ridge_loo_error(K, y, ALPHAS, fit_intercept=intercept), (residuals**2).mean(axis=1)
-    )
+    np.testing.assert_allclose(path.loo_errors(ALPHAS), (residuals**2).mean(axis=1))
 
 
 def test_several_outputs_are_solved_together(rng):
@@ -67,16 +67,11 @@ def test_rows_that_count_more_are_left_out_whole(rng):
     """A weight that is no repetition: the model without the row, refitted."""
     K, y = sample(rng, n=12)
     w = rng.uniform(0.5, 5.0, size=12)
-    Z = np.linalg.cholesky(K)
-    for path in (
-        RidgePath(K, y, sample_weight=w, copies=np.ones(12)),
-        RidgePath.from_features(Z, y, sample_weight=w, copies=np.ones(12)),
-    ):
-        for i in range(12):
-            rest = np.arange(12) != i
-            model = RidgePath(K[np.ix_(rest, rest)], y[rest], sample_weight=w[rest]).solve(0.3)
-            expected = y[i] - K[i, rest] @ model.coef - model.intercept
-            assert path.loo_residuals([0.3])[0, i] == pytest.approx(expected, rel=1e-6)
+    found = RidgePath(K, y, sample_weight=w, copies=np.ones(12)).loo_residuals([0.3])[0]
+    for i in range(12):
+        rest = np.arange(12) != i
+        model = RidgePath(K[np.ix_(rest, rest)], y[rest], sample_weight=w[rest]).solve(0.3)
+        assert found[i] == pytest.approx(y[i] - K[i, rest] @ model.coef - model.intercept, rel=1e-6)
 
 
 def test_small_weights_leave_the_row_out(rng):
@@ -132,12 +127,23 @@ def test_negative_regulariser_is_refused(rng):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_features_are_the_same_path(rng, intercept):
-    Z, y = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
-    w = rng.integers(1, 4, size=30)
+@pytest.mark.parametrize("weights", [None, "copies", "factors"])
+def test_one_regulariser_by_its_factor(rng, intercept, weights):
+    K, y = sample(rng)
+    Y = np.column_stack([y, y**2])
+    w = None if weights is None else rng.integers(1, 4, size=25).astype(float)
     options = {"fit_intercept": intercept, "sample_weight": w}
-    thin, full = RidgePath.from_features(Z, y, **options), RidgePath(Z @ Z.T, y, **options)
-    np.testing.assert_allclose(thin.loo_residuals(ALPHAS), full.loo_residuals(ALPHAS), rtol=1e-6)
-    a, b = thin.solve(0.5), full.solve(0.5)
-    np.testing.assert_allclose(Z.T @ a.coef, Z.T @ b.coef, atol=1e-9)
-    np.testing.assert_allclose(a.intercept, b.intercept)
+    if weights == "factors":
+        options["copies"] = np.ones(25)
+    found, residuals = ridge_at(K, Y, 0.3, **options)
+    path = RidgePath(K, Y, **options)
+    known = path.solve(0.3)
+    np.testing.assert_allclose(found.coef, known.coef, atol=1e-9)
+    np.testing.assert_allclose(found.intercept, known.intercept, atol=1e-9)
+    np.testing.assert_allclose(residuals, path.loo_residuals([0.3])[0], atol=1e-9)
+
+
+def test_one_regulariser_is_left_to_the_path_where_it_is_better(rng):
+    K, y = sample(rng)
+    assert ridge_at(K, y[:, None], 0.0) is None
+    assert ridge_at(K - 0.5 * np.eye(25), y[:, None], 1.0) is None

@@ -2,7 +2,7 @@
 
 from gramsmith.solvers.bernoulli_evidence import fit_bernoulli_evidence
 from gramsmith.solvers.cholesky import CholeskyFactor, pivoted_cholesky
-from gramsmith.solvers.conjugate import CgSolution, conjugate_gradients, landmark_features
+from gramsmith.solvers.conjugate import CgSolution, conjugate_gradients
 from gramsmith.solvers.evidence import EvidenceSolution
 from gramsmith.solvers.fisher import FisherSolution, solve_fisher
 from gramsmith.solvers.gaussian_evidence import fit_gaussian_evidence
@@ -17,7 +17,7 @@ from gramsmith.solvers.margin import (
 from gramsmith.solvers.newton import Expansion, fit_expansion, fit_subset
 from gramsmith.solvers.nonnegative import NonnegativeSolution, solve_nonnegative
 from gramsmith.solvers.outcome import Outcome, warn_unless_converged
-from gramsmith.solvers.ridge import RidgePath, RidgeSolution, ridge_loo_error
+from gramsmith.solvers.ridge import RidgePath, RidgeSolution
 
 __all__ = [
     "BallSolution",
@@ -37,10 +37,8 @@ __all__ = [
     "fit_expansion",
     "fit_gaussian_evidence",
     "fit_subset",
-    "landmark_features",
     "pivoted_cholesky",
     "radius_margin",
-    "ridge_loo_error",
     "solve_ball",
     "solve_fisher",
     "solve_l2svm",

@@ -1,4 +1,4 @@
-"""Kernel systems too large to hold: preconditioned conjugate gradients and landmark features."""
+"""Kernel systems too large to hold: preconditioned conjugate gradients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.solvers.definite import Definite, warn_negative
+from gramsmith.solvers.definite import Definite
 from gramsmith.solvers.outcome import Outcome
 
 Array = npt.NDArray[Any]
@@ -118,38 +118,3 @@ def _preconditioner(r: Array, Z: Array | None) -> Callable[[Array], Array]:
     M[np.diag_indices_from(M)] += 1.0
     inner = Definite(M)
     return lambda V: V / r[:, None] - scaled @ inner.solve(scaled.T @ V)
-
-
-def landmark_features(K_nm: Array, K_mm: Array) -> tuple[Array, Array]:
-    """Return Z with Z Z' = K_nm K_mm^+ K_nm', and T with Z = K_nm T.
-
-    Negative eigenvalues of K_mm are left out, with a warning.
-
-    Parameters
-    ----------
-    K_nm : array of shape (n, m)
-        Kernel of the samples with the landmarks.
-    K_mm : array of shape (m, m)
-        Kernel of the landmarks.
-
-    Returns
-    -------
-    Z : array of shape (n, rank)
-    T : array of shape (m, rank)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers import landmark_features
-    >>> x = np.arange(4.0)
-    >>> K = np.outer(x, x)
-    >>> Z, T = landmark_features(K[:, [1, 3]], K[np.ix_([1, 3], [1, 3])])
-    >>> Z.shape, bool(np.allclose(Z @ Z.T, K))
-    ((4, 1), True)
-    """
-    values, Q = np.linalg.eigh(0.5 * (K_mm + K_mm.T))
-    top = float(np.abs(values).max(initial=0.0))
-    keep = values > 10 * len(values) * np.finfo(float).eps * top
-    warn_negative(values)
-    T = Q[:, keep] / np.sqrt(values[keep])
-    return np.asarray(K_nm @ T), np.asarray(T)

@@ -41,6 +41,8 @@ class LandmarkPath:
         The centred Φ'WY on these eigenvectors.
     total : float
         Sum of the weights.
+    fit_intercept : bool
+        Whether there is an intercept; without one nothing is centred.
     """
 
     root: Array
@@ -50,6 +52,7 @@ class LandmarkPath:
     vectors: Array
     moment: Array
     total: float
+    fit_intercept: bool = True
 
     @property
     def rank(self) -> int:
@@ -59,10 +62,17 @@ class LandmarkPath:
     @property
     def spread(self) -> float:
         """The variance of the features, the natural unit of α / n."""
-        return max(float(self.values.sum()) / self.total, float(np.finfo(float).tiny))
+        variance = float(self.values.sum()) / self.total
+        return variance if variance > float(np.finfo(float).tiny) else 1.0
+
+    def jitter(self, alpha: Any) -> Any:
+        """Return what is added to a regulariser that is zero to working precision."""
+        floor = self.rank * float(np.finfo(float).eps) * float(self.values.max(initial=0.0))
+        return np.where(np.asarray(alpha) < floor, floor, 0.0)
 
     def solve(self, alpha: float) -> tuple[Array, Array]:
         """Return the coefficients of the landmarks (m, q) and the intercepts (q,)."""
+        alpha = alpha + float(self.jitter(alpha))
         weights = self.vectors @ (self.moment / (self.values + alpha)[:, None])
         return self.root @ weights, self.mean - self.centre @ weights
 
@@ -89,18 +99,26 @@ class LandmarkPath:
             sample has 1 here, and is left out as a whole.
         """
         T = K @ (self.root @ self.vectors) - self.centre @ self.vectors
-        D = 1.0 / (self.values[:, None] + np.asarray(alphas, dtype=float))
+        alphas = np.asarray(alphas, dtype=float)
+        D = 1.0 / (self.values[:, None] + alphas + self.jitter(alphas))
         one = np.ones(len(T)) if w is None else np.minimum(1.0, w)
         if w is not None and copies is not None:
             one = w * np.minimum(1.0, 1.0 / np.maximum(copies, np.finfo(float).tiny))
-        keep = np.maximum(1.0 - one[:, None] * ((T * T) @ D + 1.0 / self.total), 1e-10)
+        leverage = (T * T) @ D + (1.0 / self.total if self.fit_intercept else 0.0)
+        keep = np.maximum(1.0 - one[:, None] * leverage, 1e-10)
         a, q = D.shape[1], self.moment.shape[1]
         F = (T @ (D[:, :, None] * self.moment[:, None, :]).reshape(len(D), a * q)).reshape(-1, a, q)
         residual = ((Y - self.mean)[:, None, :] - F) / keep[:, :, None]
         return np.ascontiguousarray(residual.transpose(1, 0, 2))
 
 
-def landmark_path(K_mm: Array, blocks: Blocks, Y: Array, w: Array | None = None) -> LandmarkPath:
+def landmark_path(
+    K_mm: Array,
+    blocks: Blocks,
+    Y: Array,
+    w: Array | None = None,
+    fit_intercept: bool = True,
+) -> LandmarkPath:
     """Return the ridge path of the features of landmarks.
 
     Parameters
@@ -112,6 +130,8 @@ def landmark_path(K_mm: Array, blocks: Blocks, Y: Array, w: Array | None = None)
     Y : array of shape (n, q)
     w : array of shape (n,), optional
         Weights: repetitions.
+    fit_intercept : bool, default=True
+        Whether to add an intercept that is not penalised.
 
     Returns
     -------
@@ -129,18 +149,20 @@ def landmark_path(K_mm: Array, blocks: Blocks, Y: Array, w: Array | None = None)
     True
     """
     root = inverse_root(K_mm)
-    m, q = len(K_mm), Y.shape[1]
-    S, B, total = np.zeros((m + 1, m + 1)), np.zeros((m + 1, q)), 0.0
+    r = root.shape[1]
+    S, B = np.zeros((r + 1, r + 1)), np.zeros((r + 1, Y.shape[1]))
     for rows, K in blocks():
-        one = np.ones(len(K)) if w is None else w[rows]
-        K1 = np.column_stack([K, np.ones(len(K))])
-        wK = K1 if w is None else K1 * one[:, None]
-        S += wK.T @ K1
-        B += wK.T @ Y[rows]
-        total += float(one.sum())
-    centre, mean = S[:m, m] @ root / total, B[m] / total
-    A = root.T @ S[:m, :m] @ root - total * np.outer(centre, centre)
-    b = root.T @ B[:m] - total * np.outer(centre, mean)
+        # Features first: products of K alone would lose what a small eigenvalue of K_mm magnifies.
+        F = np.column_stack([K @ root, np.ones(len(K))])
+        wF = F if w is None else F * w[rows][:, None]
+        S += wF.T @ F
+        B += wF.T @ Y[rows]
+    total = float(S[r, r])
+    centre, mean = S[:r, r] / total, B[r] / total
+    if not fit_intercept:
+        centre, mean = np.zeros_like(centre), np.zeros_like(mean)
+    A = S[:r, :r] - total * np.outer(centre, centre)
+    b = B[:r] - total * np.outer(centre, mean)
     lam, U = np.linalg.eigh(0.5 * (A + A.T))
     return LandmarkPath(
         root=root,
@@ -150,6 +172,7 @@ def landmark_path(K_mm: Array, blocks: Blocks, Y: Array, w: Array | None = None)
         vectors=U,
         moment=U.T @ b,
         total=total,
+        fit_intercept=fit_intercept,
     )
 
 
