@@ -11,7 +11,7 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import gramsmith as gs
 from benchmarks.measuring import Row, at_least, at_most, best, extra_memory, show
-from gramsmith.learning.criterion import make_objective
+from gramsmith.learning.objective import make_objective
 from gramsmith.targets import make_target
 
 P = 20
@@ -27,7 +27,7 @@ TABLE_3 = {
 
 SETUP = f"""
     import numpy as np, gramsmith as gs
-    from gramsmith.learning.criterion import make_objective
+    from gramsmith.learning.objective import make_objective
     from gramsmith.targets import make_target
     from sklearn.neighbors import NeighborhoodComponentsAnalysis
     rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gramsmith.evaluation import kta
 from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian, Kernel, LinearMap
-from gramsmith.learning.criterion import make_objective
+from gramsmith.learning.objective import make_objective
 from gramsmith.solvers import solve_l2svm
 from gramsmith.targets import make_target
 

@@ -11,7 +11,7 @@ from gramsmith.evaluation import kta
 from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian, Kernel
 from gramsmith.learning import TransformLearner
-from gramsmith.learning.criterion import make_objective
+from gramsmith.learning.objective import make_objective
 from gramsmith.solvers import solve_l2svm
 from gramsmith.targets import make_target
 from papers.experiment import Findings, Run

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from gramsmith.learning.weights import weigh
 
 import gramsmith as gs
-from gramsmith.learning.weights import weigh
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -10,29 +10,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from gramsmith.kernels import Kernel
-from gramsmith.learning.chart import Chart
-from gramsmith.learning.objective import Objective
-from gramsmith.learning.penalty import Penalty
-from gramsmith.learning.watch import Watch
+from gramsmith.learning.coordinates import Coordinates
+from gramsmith.learning.monitor import Monitor
+from gramsmith.learning.objective import KernelObjective
 from gramsmith.solvers import Outcome
 
 Array = npt.NDArray[Any]
-Stride = Callable[[Array], tuple[Array, Array]]
+StepLimits = Callable[[Array], tuple[Array, Array]]
 
-SOLVERS = ("lbfgs", "ascent")
+SEARCH_CONSTRAINTS: dict[str, Any] = {
+    "solver": [StrOptions({"lbfgs", "ascent"})],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+}
 ROUNDS = 100  # of the moving box, far more than it needs
 # How far a coordinate may move within a box, and how far the first step goes: a logarithm as such,
 # others relative to the largest. Under a penalty zero is a trap, and first steps are short.
 LOG, NUMBER, SQUARE = (2.0, 0.5), (3.0, 0.75), (100.0, 2.0)
 CAREFUL = (3.0, 0.25)
+REMEDY = {
+    "the identity": "Every sample resembles itself only: use a measure without the diagonal "
+    '("cka_debiased", "fsm_loo"), or more samples.',
+    "constant": "All samples resemble each other, and what is left is linear or quadratic: "
+    'use measure="cka" instead of "csm", or kernel="linear" if that is meant.',
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +70,9 @@ class Problem:
     """score(theta) = sign * objective - penalty, to be maximised."""
 
     kernel: Kernel
-    chart: Chart
-    objective: Objective
-    penalty: Penalty | None = None  # on "map__S"
+    coordinates: Coordinates
+    objective: KernelObjective
+    penalty: Callable[[Array], tuple[float, Array]] | None = None  # on "map__S"
     _last: tuple[bytes, tuple[float, float, Array]] | None = field(default=None, repr=False)
 
     def __call__(self, theta: Array) -> tuple[float, float, Array]:
@@ -70,7 +80,7 @@ class Problem:
         key = np.ascontiguousarray(theta, dtype=np.float64).tobytes()
         if self._last is not None and self._last[0] == key:
             return self._last[1]
-        self.chart.write(self.kernel, theta)
+        self.coordinates.write(self.kernel, theta)
         try:
             value, gradient = self.objective.value_and_gradient(self.kernel)
         except (ValueError, np.linalg.LinAlgError):
@@ -79,11 +89,12 @@ class Problem:
             if self._last is None:
                 raise
             value, gradient = np.nan, {}
-        slope = self.objective.sign * self.chart.pull(self.kernel, gradient)
+        slope = self.objective.sign * self.coordinates.gradient(self.kernel, gradient)
         score = self.objective.sign * value
         if self.penalty is not None:
             cost, dcost = self.penalty(self.kernel.get_params()["map__S"])
-            score, slope = score - cost, slope - self.chart.pull(self.kernel, {"map__S": dcost})
+            score -= cost
+            slope = slope - self.coordinates.gradient(self.kernel, {"map__S": dcost})
         if not (np.isfinite(score) and np.isfinite(slope).all()):
             score, slope = -np.inf, np.zeros(len(theta))
         result = (float(score), float(value), slope)
@@ -91,32 +102,20 @@ class Problem:
         return result
 
 
-def check_search(solver: Any, max_iter: Any, tol: Any) -> None:
-    """Raise a ValueError unless these options describe a search."""
-    if solver not in SOLVERS:
-        raise ValueError(f"Expected solver among {', '.join(SOLVERS)}, got {solver!r}.")
-    if not (isinstance(max_iter, Real) and float(max_iter).is_integer() and float(max_iter) >= 1):
-        raise ValueError(
-            f"Expected a whole max_iter >= 1, got {max_iter!r}. Use, for example, 200."
-        )
-    if not (isinstance(tol, Real) and 0.0 <= float(tol) < np.inf):
-        raise ValueError(f"Expected tol >= 0, got {tol!r}. Use, for example, 1e-6.")
-
-
-def strides(chart: Chart, careful: bool = False) -> Stride:
+def make_step_limits(coordinates: Coordinates, careful: bool = False) -> StepLimits:
     """Return the function theta -> how far coordinates may move, in one box and at first."""
-    log = chart.on_log
-    kind = CAREFUL if careful else SQUARE if chart.power == 2 else NUMBER
+    log = coordinates.on_log
+    kind = CAREFUL if careful else SQUARE if coordinates.power == 2 else NUMBER
 
-    def stride(theta: Array) -> tuple[Array, Array]:
+    def step_limits(theta: Array) -> tuple[Array, Array]:
         largest = float(np.abs(theta[~log]).max(initial=0.0)) or 1.0
         box, first = (np.where(log, LOG[i], kind[i] * largest) for i in (0, 1))
         return box, first
 
-    return stride
+    return step_limits
 
 
-def _plain(theta: Array) -> tuple[Array, Array]:
+def _by_size(theta: Array) -> tuple[Array, Array]:
     size = np.full(len(theta), max(float(np.abs(theta).max(initial=0.0)), 1.0))
     return size, 0.25 * size
 
@@ -124,11 +123,11 @@ def _plain(theta: Array) -> tuple[Array, Array]:
 def maximise(
     problem: Callable[[Array], tuple[float, float, Array]],
     theta: Array,
-    watch: Watch,
+    monitor: Monitor,
     *,
     solver: str = "lbfgs",
     limits: Array | None = None,
-    stride: Stride = _plain,
+    step_limits: StepLimits = _by_size,
     max_iter: int = 200,
     tol: float = 1e-6,
 ) -> Ascent:
@@ -139,15 +138,15 @@ def maximise(
     problem : callable
         theta -> (score, value, derivative of the score).
     theta : array of shape (size,)
-    watch : Watch
+    monitor : Monitor
         With what it has seen of an earlier search, theta is where this one goes on.
     solver : {"lbfgs", "ascent"}
     limits : array of shape (size, 2), optional
-    stride : callable
+    step_limits : callable
         theta -> how far every coordinate may move before the search takes its bearings again, and
         in the first step after that.
     max_iter : int
-        Iterations that the watch may have seen at the end.
+        Iterations that the monitor may have seen at the end.
     tol : float
         Improvement of the score below which to stop.
 
@@ -166,23 +165,23 @@ def maximise(
             "another kernel: standardise the features, or make the length scale larger."
         )
     try:
-        if watch.rows:
-            watch.resume(theta, score, value)
+        if monitor.rows:
+            monitor.resume(theta, score, value)
         else:
-            watch(theta, score, value, slope)
-        status = watch.status or run(problem, theta, watch, limits, stride, max_iter, tol)
+            monitor(theta, score, value, slope)
+        status = monitor.status or run(problem, theta, monitor, limits, step_limits, max_iter, tol)
     except KeyboardInterrupt:
         status = "interrupted"
-    done = len(watch.rows) - 1
+    done = len(monitor.rows) - 1
     advice = {
         "max_iter": f"Raise max_iter above {max_iter}, or tol.",
         "stalled": 'Rounding stops the search: raise tol, or use dtype="float64".',
         "interrupted": "The best result so far is kept; fit again for more.",
     }.get(status, "")
     return Ascent(
-        theta=theta if watch.theta is None else watch.theta,
-        value=watch.value,
-        history=watch.history(),
+        theta=theta if monitor.theta is None else monitor.theta,
+        value=monitor.value,
+        history=monitor.history(),
         status="converged" if status in ("early", "stopped") else status,
         advice=advice,
         n_iter=done,
@@ -192,27 +191,27 @@ def maximise(
 def _lbfgs(
     problem: Callable[[Array], tuple[float, float, Array]],
     theta: Array,
-    watch: Watch,
+    monitor: Monitor,
     limits: Array,
-    stride: Stride,
+    step_limits: StepLimits,
     max_iter: int,
     tol: float,
 ) -> str:
     failures = 0
     for _ in range(ROUNDS):
         before, _, slope = problem(theta)
-        widest, shortest = stride(theta)
+        widest, shortest = step_limits(theta)
         box = _box(theta, widest, limits)
         steepness = _steepness(theta, slope, box, shortest)
         if steepness <= 1e-12 * max(1.0, abs(before)):
             return "converged"
-        first = len(watch.rows)
+        first = len(monitor.rows)
         if first > max_iter:
             return "max_iter"
         # The first step of L-BFGS is the derivative itself, times this.
-        theta, status = _round(problem, theta, watch, box, 1.0 / steepness, max_iter, tol)
-        if watch.status is not None:
-            return watch.status
+        theta, status = _round(problem, theta, monitor, box, 1.0 / steepness, max_iter, tol)
+        if monitor.status is not None:
+            return monitor.status
         if status == "max_iter":
             return status
         score, _, slope = problem(theta)
@@ -227,7 +226,7 @@ def _lbfgs(
                 return "stalled"
         elif score - before <= _least(score, before, tol):
             return "converged"
-        elif not _on_box(theta, box, limits) and len(watch.rows) - first > 2:
+        elif not _on_box(theta, box, limits) and len(monitor.rows) - first > 2:
             return "converged"
     return "stalled"
 
@@ -235,7 +234,7 @@ def _lbfgs(
 def _round(
     problem: Callable[[Array], tuple[float, float, Array]],
     theta: Array,
-    watch: Watch,
+    monitor: Monitor,
     box: Array,
     factor: float,
     max_iter: int,
@@ -258,7 +257,7 @@ def _round(
         score, value, slope = problem(x)
         small = score - last <= _least(score, last, tol)
         last = score
-        if watch(x, score, value, slope):
+        if monitor(x, score, value, slope):
             raise StopIteration
         if small:
             status = "small"
@@ -272,7 +271,7 @@ def _round(
         bounds=box,
         callback=after,
         options={
-            "maxiter": max_iter + 1 - len(watch.rows),
+            "maxiter": max_iter + 1 - len(monitor.rows),
             "maxfun": 20 * max_iter,
             "ftol": 0.0,
             "gtol": 1e-10,
@@ -288,9 +287,9 @@ def _least(score: float, before: float, tol: float) -> float:
     return tol * max(1.0, abs(score), abs(before))
 
 
-def _box(theta: Array, stride: Array, limits: Array) -> Array:
+def _box(theta: Array, step: Array, limits: Array) -> Array:
     low, high = limits.T
-    return np.stack([np.maximum(theta - stride, low), np.minimum(theta + stride, high)], axis=1)
+    return np.stack([np.maximum(theta - step, low), np.minimum(theta + step, high)], axis=1)
 
 
 def _on_box(theta: Array, box: Array, limits: Array) -> bool:
@@ -299,26 +298,26 @@ def _on_box(theta: Array, box: Array, limits: Array) -> bool:
     return bool(((theta <= box[:, 0]) & low).any() or ((theta >= box[:, 1]) & high).any())
 
 
-def _steepness(theta: Array, slope: Array, box: Array, stride: Array) -> float:
-    """Return the largest derivative, per stride, of the coordinates that are free to follow it."""
+def _steepness(theta: Array, slope: Array, box: Array, step: Array) -> float:
+    """Return the largest derivative, per step, of the coordinates that are free to follow it."""
     free = np.where(slope > 0, theta < box[:, 1], theta > box[:, 0])
-    return float(np.abs(np.where(free, slope, 0.0) / stride).max(initial=0.0))
+    return float(np.abs(np.where(free, slope, 0.0) / step).max(initial=0.0))
 
 
 def _steepest(
     problem: Callable[[Array], tuple[float, float, Array]],
     theta: Array,
-    watch: Watch,
+    monitor: Monitor,
     limits: Array,
-    stride: Stride,
+    step_limits: StepLimits,
     max_iter: int,
     tol: float,
 ) -> str:
     low, high = limits.T
     score, _, slope = problem(theta)
     step = np.inf
-    while len(watch.rows) <= max_iter:
-        steepness = float(np.abs(slope / stride(theta)[1]).max(initial=0.0))
+    while len(monitor.rows) <= max_iter:
+        steepness = float(np.abs(slope / step_limits(theta)[1]).max(initial=0.0))
         if steepness == 0.0:
             return "converged"
         step = min(2.0 * step, 2.0 / steepness)
@@ -333,8 +332,29 @@ def _steepest(
             step *= 0.5
         improvement = new - score
         theta, score, slope = trial, new, new_slope
-        if watch(theta, score, value, slope):
-            return str(watch.status)
+        if monitor(theta, score, value, slope):
+            return str(monitor.status)
         if improvement < tol:
             return "converged"
     return "max_iter"
+
+
+def degenerate(kernel: Kernel, X: Any, rows: int = 300) -> str | None:
+    """Return "the identity" or "constant" if the kernel of a few rows is nearly that, else None.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Only stationary kernels, whose diagonal is constant, are judged.
+    X : array of shape (n, p)
+    rows : int
+        How many samples to look at, spread over X.
+    """
+    if not kernel.is_stationary() or X.shape[0] < 3:
+        return None
+    K = kernel(X[np.linspace(0, X.shape[0] - 1, min(rows, X.shape[0])).astype(int)])
+    n = len(K)
+    between = float(K.sum() - np.trace(K)) / (n * (n - 1)) / float(np.trace(K) / n)
+    if between < 1e-3:
+        return "the identity"
+    return "constant" if between > 1.0 - 1e-4 else None

@@ -10,19 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramsmith.gram import Gram, as_views
 from gramsmith.gram.views import brings_samples, views_in
 from gramsmith.kernels import Gaussian, Kernel, Scaled, Sum, default_kernel
-from gramsmith.learning.mixture import PROJECTIONS
-from gramsmith.learning.objective import Array
-from gramsmith.learning.progress import Callback, sweep_progress
+from gramsmith.learning.monitor import MONITOR_CONSTRAINTS, Callback, sweep_progress
+from gramsmith.learning.objective import Array, get_projection
+from gramsmith.learning.samples import TARGET_CONSTRAINTS
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.solvers import solve_nonnegative
 from gramsmith.targets import make_target
-
-METHODS = ("alignf", "align", "uniform")
 
 
 class KernelCombination(BaseEstimator):
@@ -43,8 +42,9 @@ class KernelCombination(BaseEstimator):
         matrices themselves when `fit` is given a list of matrices or of `Gram`.
     method : {"alignf", "align", "uniform"}, default="alignf"
         How to choose the weights.
-    measure : {"cka", "kta", "cka_debiased"}, default="cka"
-        Centred, plain or debiased alignment.
+    measure : {"cka", "kta", "cka_debiased"} or one of these `Measure` objects, default="cka"
+        Centred, plain or debiased alignment. The closed form of the weights is for alignments;
+        `KernelLearner` climbs any other objective of a sum.
     signed : bool, default=False
         Whether ALIGNF may use negative weights; the sum is then no kernel in general.
     target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
@@ -58,7 +58,8 @@ class KernelCombination(BaseEstimator):
     dtype : {"float64", "float32"}, optional
         Type of the tiles, see `Gram`.
     callback : callable, optional
-        Called during the sweep with a dict of "done" and "total" tiles.
+        Called during the sweep with a dict of "done" and "total" tiles; a true result stops it, as
+        Ctrl-C does, before there is a result.
     verbose : int, default=0
         Print the progress of the sweep.
 
@@ -96,6 +97,12 @@ class KernelCombination(BaseEstimator):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "method": [StrOptions({"alignf", "align", "uniform"})],
+        "signed": ["boolean"],
+        **TARGET_CONSTRAINTS,
+        **MONITOR_CONSTRAINTS,
+    }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel?",
         "value_": "real",
@@ -110,7 +117,7 @@ class KernelCombination(BaseEstimator):
         self,
         kernels: Any = None,
         method: str = "alignf",
-        measure: str = "cka",
+        measure: Any = "cka",
         signed: bool = False,
         *,
         target: str = "auto",
@@ -150,8 +157,14 @@ class KernelCombination(BaseEstimator):
         -------
         KernelCombination
         """
-        self._check()
+        self._validate_params()
+        projection = get_projection(self.measure)
         kernels = self.kernels
+        if isinstance(kernels, str | Kernel | Gram) or getattr(kernels, "ndim", 3) == 2:
+            raise ValueError(
+                f"Expected a list of kernels, got the single {type(kernels).__name__}. "
+                "Put it into a list: [kernel]."
+            )
         shared = views_in(X, kernels) is None
         if shared and _take_vectors(kernels):
             X, y = validate_data(
@@ -169,7 +182,6 @@ class KernelCombination(BaseEstimator):
             progress=sweep_progress("KernelCombination", self.callback, self.verbose),
         )
         moments = gram.moments(target, cross=True)
-        projection = PROJECTIONS[self.measure]
         M = np.asarray(kernel_products(moments, target, projection))
         a = np.asarray(target_products(moments, target, projection))
         norm = target_norm(target, projection)
@@ -214,19 +226,6 @@ class KernelCombination(BaseEstimator):
         return np.asarray(total)
 
     # ---- how ----------------------------------------------------------------------------------
-
-    def _check(self) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"Expected method among {', '.join(METHODS)}, got {self.method!r}.")
-        if self.measure not in PROJECTIONS:
-            raise ValueError(
-                f"Expected a measure among {', '.join(PROJECTIONS)}, got {self.measure!r}."
-            )
-        if isinstance(self.kernels, str | Kernel | Gram) or getattr(self.kernels, "ndim", 3) == 2:
-            raise ValueError(
-                f"Expected a list of kernels, got the single {type(self.kernels).__name__}. "
-                "Put it into a list: [kernel]."
-            )
 
     def _weights(self, M: Array, a: Array) -> Array:
         m = len(a)

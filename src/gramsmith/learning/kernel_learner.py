@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
 from gramsmith.kernels import Kernel, default_kernel
-from gramsmith.learning.ascent import Ascent, Problem, check_search, maximise, strides
-from gramsmith.learning.chart import Chart, make_chart
-from gramsmith.learning.criterion import check_measure, make_objective
-from gramsmith.learning.degenerate import REMEDY, degenerate
-from gramsmith.learning.objective import Array
-from gramsmith.learning.watch import Watch
-from gramsmith.learning.weights import weigh
+from gramsmith.learning.ascent import (
+    REMEDY,
+    SEARCH_CONSTRAINTS,
+    Ascent,
+    Problem,
+    degenerate,
+    make_step_limits,
+    maximise,
+)
+from gramsmith.learning.coordinates import Coordinates, make_coordinates
+from gramsmith.learning.monitor import MONITOR_CONSTRAINTS, Callback, Monitor
+from gramsmith.learning.objective import (
+    OBJECTIVE_CONSTRAINTS,
+    Array,
+    get_objective,
+    make_objective,
+)
+from gramsmith.learning.samples import TARGET_CONSTRAINTS, drop_zero_weights
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
 
 
 class KernelLearner(BaseEstimator):
-    """Learn the parameters of any kernel expression by climbing a measure.
+    """Learn the parameters of any kernel expression by climbing an objective.
 
     Positive parameters (length scales, factors) move on the log scale, others as they are. With
     several starts the best result is kept.
@@ -35,9 +48,10 @@ class KernelLearner(BaseEstimator):
     kernel : Kernel or name, optional
         The kernel whose parameters are the first start. Default: a Gaussian that suits the spread
         of the data.
-    measure : str, default="cka"
-        Any measure, or "radius_margin" (logarithm of the bound), "marginal_likelihood" (per
-        sample), "ridge_loo" (mean squared leave-one-out error of kernel ridge) or "kernel_fisher".
+    measure : str, Measure or objective, default="cka"
+        The name of a measure, "radius_margin" (logarithm of the bound), "marginal_likelihood" (per
+        sample), "ridge_loo" (mean squared leave-one-out error of kernel ridge) or "kernel_fisher";
+        or an object of your own, see `gramsmith.learning.Objective`.
     solver : {"lbfgs", "ascent"}, default="lbfgs"
         Quasi-Newton, or gradient ascent with backtracking.
     n_starts : int, default=1
@@ -65,7 +79,8 @@ class KernelLearner(BaseEstimator):
     random_state : int, RandomState or None, default=None
         Seeds the random starts.
     callback : callable, optional
-        Called after every iteration with a dict of its numbers; a true result stops that start.
+        Called after every iteration with a dict of its numbers; a true result stops the
+        search, and the best kernel so far is kept.
     verbose : int, default=0
         Print a line per iteration.
 
@@ -97,6 +112,16 @@ class KernelLearner(BaseEstimator):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_starts": [Interval(Integral, 1, None, closed="left")],
+        "parameters": ["array-like", None],
+        "bounds": [dict, None],
+        "random_state": ["random_state"],
+        **OBJECTIVE_CONSTRAINTS,
+        **SEARCH_CONSTRAINTS,
+        **TARGET_CONSTRAINTS,
+        **MONITOR_CONSTRAINTS,
+    }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
         "value_": "real",
@@ -108,7 +133,7 @@ class KernelLearner(BaseEstimator):
     def __init__(
         self,
         kernel: Any = None,
-        measure: str = "cka",
+        measure: Any = "cka",
         solver: str = "lbfgs",
         *,
         n_starts: int = 1,
@@ -123,7 +148,7 @@ class KernelLearner(BaseEstimator):
         n_jobs: int | None = None,
         dtype: Any = None,
         random_state: Any = None,
-        callback: Callable[[dict[str, float]], Any] | None = None,
+        callback: Callback | None = None,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -153,17 +178,15 @@ class KernelLearner(BaseEstimator):
         y : array of shape (n,) or (n, q)
             Labels or values.
         sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row. Only for measures: criteria that
-            need a solve take none.
+            Weights; weight 2 is the same as repeating a row. Objectives that need a solve take
+            none, except "kernel_fisher".
 
         Returns
         -------
         KernelLearner
         """
-        check_measure(self.measure)
-        check_search(self.solver, self.max_iter, self.tol)
-        if int(self.n_starts) != self.n_starts or self.n_starts < 1:
-            raise ValueError(f"Expected n_starts >= 1, got {self.n_starts!r}. Use 1 or more.")
+        self._validate_params()
+        measure = get_objective(self.measure, self.C)
         if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
             X, y = validate_data(
                 self,
@@ -174,35 +197,25 @@ class KernelLearner(BaseEstimator):
                 multi_output=True,
                 ensure_min_samples=2,
             )
-        X, y, w = weigh(X, y, sample_weight)
+        X, y, w = drop_zero_weights(X, y, sample_weight)
         kernel = clone(default_kernel(self.kernel, X, w))
         if not kernel.learnable:
             raise kernel._no_derivative()
         kernel.check_parameters()
-        chart = make_chart(kernel, self.parameters, self.bounds)
+        coordinates = make_coordinates(kernel, self.parameters, self.bounds)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
-        problem = Problem(
-            kernel,
-            chart,
-            make_objective(
-                self.measure,
-                X,
-                target,
-                C=self.C,
-                memory=self.memory,
-                n_jobs=self.n_jobs,
-                dtype=self.dtype,
-            ),
+        objective = make_objective(
+            measure, X, target, memory=self.memory, n_jobs=self.n_jobs, dtype=self.dtype
         )
-        found, values = self._run(problem, chart, problem.objective.sign)
-        chart.write(kernel, found.theta)
+        found, values = self._run(Problem(kernel, coordinates, objective))
+        coordinates.write(kernel, found.theta)
         self.kernel_ = kernel
         self.value_ = found.value
         self.values_ = values
         self.history_ = found.history
         self.n_iter_ = found.n_iter
         warn_unless_converged(found, "KernelLearner")
-        self._warn_limits(chart, found.theta)
+        self._warn_limits(coordinates, found.theta)
         if kernel.requires_vector_input and (extreme := degenerate(kernel, X)):
             warnings.warn(
                 f"KernelLearner: the kernel is nearly {extreme}. {REMEDY[extreme]}",
@@ -213,40 +226,32 @@ class KernelLearner(BaseEstimator):
 
     # ---- how ----------------------------------------------------------------------------------
 
-    def _starts(self, chart: Chart, theta: Array) -> list[Array]:
+    def _starts(self, coordinates: Coordinates, theta: Array) -> list[Array]:
         rng = check_random_state(self.random_state)
         starts = [theta]
+        log = coordinates.on_log
+        # A factor of three either way for positive parameters, the typical size for the others.
+        size = max(float(np.abs(theta[~log]).mean()), 1.0) if not log.all() else 1.0
         for _ in range(int(self.n_starts) - 1):
-            # A factor of three either way for positive parameters, the own size for the others.
-            spread = np.concatenate(
-                [
-                    np.full(int(np.prod(shape)), 1.0 if log else np.nan)
-                    for shape, log in zip(chart.shapes, chart.logs, strict=True)
-                ]
-            )
-            size = (
-                max(float(np.abs(theta[np.isnan(spread)]).mean()), 1.0)
-                if np.isnan(spread).any()
-                else 1.0
-            )
-            spread = np.where(np.isnan(spread), size, spread)
-            starts.append(theta + spread * rng.standard_normal(len(theta)))
+            starts.append(theta + np.where(log, 1.0, size) * rng.standard_normal(len(theta)))
         return starts
 
-    def _run(self, problem: Problem, chart: Chart, sign: float) -> tuple[Ascent, Array]:
+    def _run(self, problem: Problem) -> tuple[Ascent, Array]:
+        """Return the best search of several starts, and the value that each reached."""
+        coordinates, sign = problem.coordinates, problem.objective.sign
         best: Ascent | None = None
         values = np.full(int(self.n_starts), np.nan)
         failure = ValueError("Expected a start where the measure is defined, got none.")
-        for number, theta in enumerate(self._starts(chart, chart.read(problem.kernel))):
-            watch = Watch("KernelLearner", None, 10, self.verbose, self.callback)
+        for number, theta in enumerate(self._starts(coordinates, coordinates.read(problem.kernel))):
+            monitor = Monitor("KernelLearner", None, 10, self.verbose, self.callback)
             try:
                 found = maximise(
                     problem,
                     theta,
-                    watch,
+                    monitor,
                     solver=self.solver,
-                    limits=chart.limits,
-                    stride=strides(chart),
+                    limits=coordinates.limits,
+                    step_limits=make_step_limits(coordinates),
                     max_iter=self.max_iter,
                     tol=self.tol,
                 )
@@ -258,14 +263,15 @@ class KernelLearner(BaseEstimator):
             if best is None or sign * found.value > sign * best.value:
                 best = found
             if found.status == "interrupted":
-                best = Ascent(**{**vars(best), "status": "interrupted", "advice": found.advice})
+                best = replace(best, status="interrupted", advice=found.advice)
+            if found.status == "interrupted" or monitor.status == "stopped":
                 break
         if best is None:
             raise failure
         return best, values
 
-    def _warn_limits(self, chart: Chart, theta: Array) -> None:
-        names = chart.at_limits(theta)
+    def _warn_limits(self, coordinates: Coordinates, theta: Array) -> None:
+        names = coordinates.at_limits(theta)
         if names:
             warnings.warn(
                 f"KernelLearner: {', '.join(names)} ended on a bound. If that is not where the "

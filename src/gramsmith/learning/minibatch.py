@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.learning.ascent import Ascent, Problem
-from gramsmith.learning.watch import Watch
+from gramsmith.learning.monitor import Monitor
 from gramsmith.measures import Undefined
 from gramsmith.targets import Target
 
@@ -68,10 +68,9 @@ def shares(counts: Array, size: int) -> Array:
 
 
 def climb_batches(
-    problem_of: Callable[[Array], Problem],
-    draw: Callable[[], Array],
+    next_problem: Callable[[], Problem],
     theta: Array,
-    watch: Watch,
+    monitor: Monitor,
     limits: Array,
     max_iter: int,
 ) -> Ascent:
@@ -83,12 +82,10 @@ def climb_batches(
 
     Parameters
     ----------
-    problem_of : callable
-        Row indices -> Problem of these rows.
-    draw : callable
-        Returns the row indices of the next batch.
+    next_problem : callable
+        Returns the Problem of the next batch.
     theta : array of shape (size,)
-    watch : Watch
+    monitor : Monitor
     limits : array of shape (size, 2)
     max_iter : int
 
@@ -109,10 +106,10 @@ def climb_batches(
     status = "converged"
     try:
         for step in range(1, max_iter + 1):
-            score, value, slope = _try(problem_of, draw, theta)
+            score, value, slope = _try(next_problem, theta)
             visited.append(theta)
             scores.append(score)
-            if watch(theta, score, value, slope):
+            if monitor(theta, score, value, slope):
                 break
             mean = 0.9 * mean + 0.1 * slope
             square = 0.99 * square + 0.01 * slope**2
@@ -125,11 +122,11 @@ def climb_batches(
         status = "interrupted"
         if not visited:
             raise
-    if watch.held_out is not None and watch.theta is not None:
-        best, value = watch.theta, watch.value
+    if monitor.held_out is not None and monitor.theta is not None:
+        best, value = monitor.theta, monitor.value
     else:
         best = np.mean(visited[len(visited) // 2 :], axis=0)
-        value = _try(problem_of, draw, best)[1] if status != "interrupted" else watch.value
+        value = _try(next_problem, best)[1] if status != "interrupted" else monitor.value
     advice = {
         "max_iter": f"The objective still grows: raise max_iter above {max_iter}.",
         "interrupted": "The best result so far is kept; fit again for more.",
@@ -137,23 +134,21 @@ def climb_batches(
     return Ascent(
         theta=best,
         value=value,
-        history=watch.history(),
+        history=monitor.history(),
         status=status,
         advice=advice,
         n_iter=len(visited),
     )
 
 
-def _try(
-    problem_of: Callable[[Array], Problem], draw: Callable[[], Array], theta: Array
-) -> tuple[float, float, Array]:
+def _try(next_problem: Callable[[], Problem], theta: Array) -> tuple[float, float, Array]:
     """Return score, value and slope on the first of ten batches where the measure is defined."""
     failure: Exception = ValueError(
         "Expected batches on which the measure is finite, got ten without. Use larger batches."
     )
     for _ in range(10):
         try:
-            result = problem_of(draw())(theta)
+            result = next_problem()(theta)
         except Undefined as error:
             failure = error
             continue

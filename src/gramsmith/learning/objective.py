@@ -1,35 +1,327 @@
-"""Objective: a number about a kernel on fixed samples, with its derivative by the parameters.
+"""Objectives: what a learner climbs. The set is open.
 
-Every measure is one; criteria that need solves (radius-margin bound, marginal likelihood,
-leave-one-out error, Fisher criterion) are others. Learners see only this interface.
+Wherever a learner takes the name of an objective it takes an object too, of one of two kinds:
+
+* a `gramsmith.measures.Measure`, which is summed tile by tile and needs no n x n matrix;
+* an object like `Objective` below: a number about the dense Gram matrix, with its derivative.
+
+`OBJECTIVES` holds those of the second kind that have a name: they need a solve. Regularisers are
+not further parameters: they are set to their own optimum at every evaluation, and by the envelope
+theorem the derivative is the one at that regulariser.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+from sklearn.utils._param_validation import Interval
 
 from gramsmith.gram import Gram
 from gramsmith.gram.threads import one_blas_thread
 from gramsmith.kernels import Kernel
 from gramsmith.kernels.embedding import add, add_named
-from gramsmith.measures import Measure
+from gramsmith.measures import MEASURES, Measure, Undefined
 from gramsmith.measures.alignment import ConstantKernelWarning
+from gramsmith.solvers import (
+    BallSolution,
+    MarginSolution,
+    RidgePath,
+    solve_ball,
+    solve_fisher,
+    solve_l2svm,
+)
+from gramsmith.solvers.definite import clip_derivative, clip_negative
 from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]
 
-MATRICES = 3  # that a criterion holds at once: K, its decomposition, the derivative
+ALPHAS = np.logspace(-8, 4, 25)  # of regularisers, in units of the mean of the diagonal
+MATRICES = 3  # that a dense objective holds at once: K, its decomposition, the derivative
+PROJECTIONS = {"kta": "plain", "cka": "centred", "cka_debiased": "debiased"}  # of alignments
+OBJECTIVE_CONSTRAINTS: dict[str, Any] = {"C": [Interval(Real, 0, None, closed="neither")]}
 
 
 class Objective(Protocol):
-    """What a learner climbs: `sign` is +1 where higher is better."""
+    """A number about the dense Gram matrix of samples with a target.
+
+    An object of your own needs a `name`, `higher_is_better` and the call; it need not derive from
+    this class. Two more are optional: `check(target)`, which raises where the number is undefined,
+    before any work; and `takes_weights = True`, if it heeds the weights `target.w`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> class Contrast:
+    ...     name = "contrast"
+    ...     higher_is_better = True
+    ...
+    ...     def __call__(self, K, target, derivative):
+    ...         T = target.V @ target.M_centred @ target.V.T / len(K) ** 2
+    ...         return np.vdot(K, T), T if derivative else None
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> learner = gs.TransformLearner(measure=Contrast()).fit(X, X[:, 0] > 0)
+    >>> int(learner.feature_importances_.argmax())
+    0
+    """
+
+    name: str
+    higher_is_better: bool
+
+    def __call__(self, K: Array, target: Target, derivative: bool) -> tuple[float, Array | None]:
+        """Return the number for K, shape (n, n), and where asked its symmetric derivative by K."""
+
+
+# ---- objectives with a name -----------------------------------------------------------------
+
+
+def responses(target: Target) -> Array:
+    """Return what a regression on the target would fit, shape (n, q), centred.
+
+    One column of ±1 for two classes, one indicator per class for more, the values otherwise.
+    """
+    if target.kind == "classes":
+        Y = 2.0 * target.V[:, 1:] - 1.0 if target.V.shape[1] == 2 else target.V
+    else:
+        Y = target.V[:, 1:]
+    return np.asarray(Y - target.w @ Y / target.n)
+
+
+class MarginalLikelihood:
+    r"""Log marginal likelihood of a Gaussian process per sample and output.
+
+    .. math:: \log p(Y) = -\tfrac{q}{2} \left(n \log 2 \pi s + \log |K + \alpha I| + n\right),
+              \qquad s = \mathrm{tr}\,Y'(K + \alpha I)^{-1} Y / nq
+
+    The signal variance s is in closed form and the noise α is the best one, both shared by the
+    outputs.
+    """
+
+    name = "marginal_likelihood"
+    higher_is_better = True
+
+    def __call__(self, K: Array, target: Target, derivative: bool) -> tuple[float, Array | None]:
+        """Return the value for a Gram matrix and its derivative."""
+        Y = responses(target)
+        n, q = Y.shape
+        values, U = np.linalg.eigh(K)
+        values = np.maximum(values, 0.0)
+        unit = float(values.mean())
+        if unit <= 0:
+            return -np.inf, None
+        T = np.einsum("ij,ij->i", U.T @ Y, U.T @ Y)
+
+        def cost(x: float) -> float:
+            shifted = values + unit * np.exp(x)
+            s = float((T / shifted).sum()) / (n * q)
+            return 0.5 * float(np.log(2.0 * np.pi * s) + np.log(shifted).mean() + 1.0)
+
+        grid = np.log(ALPHAS)
+        best = int(np.argmin([cost(x) for x in grid]))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+        x = float(minimize_scalar(cost, bounds=(low, high), method="bounded").x)
+        self.alpha = unit * float(np.exp(x))
+        value = -cost(x)
+        if not derivative:
+            return value, None
+        shifted = values + self.alpha
+        s = float((T / shifted).sum()) / (n * q)
+        inverse = (U / shifted) @ U.T
+        fit = inverse @ Y
+        return value, (fit @ fit.T / s - q * inverse) / (2.0 * n * q)
+
+
+class RidgeLeaveOneOut:
+    r"""Mean squared leave-one-out residual of kernel ridge regression with intercept.
+
+    .. math:: e_i = c_i / P_{ii}, \quad c = P y, \quad P = A^{-1} - A^{-1} 1 1' A^{-1} / 1'A^{-1}1,
+              \quad A = K + \alpha I
+    """
+
+    name = "ridge_loo"
+    higher_is_better = False
+
+    def __call__(self, K: Array, target: Target, derivative: bool) -> tuple[float, Array | None]:
+        """Return the error for a Gram matrix and its derivative."""
+        Y = responses(target)
+        n, q = Y.shape
+        unit = float(K.diagonal().mean())
+        if unit <= 0:
+            return np.inf, None
+        path = RidgePath(K, Y)
+        self.alpha, value = path.minimise(unit * ALPHAS)
+        if not derivative:
+            return value, None
+        inverse = (path.U / (path.eigenvalues + self.alpha)) @ path.U.T
+        side = inverse.sum(axis=1)
+        P = inverse - np.outer(side, side) / side.sum()
+        C = P @ Y
+        diagonal = P.diagonal()[:, None]
+        E = C / diagonal
+        # dP = -P dK P; with u = dvalue/dc, dvalue = -<Pu c', dK> + Σ_i (Σ u e)_i (P dK P)_ii
+        u = 2.0 * E / (n * q * diagonal)
+        dK = -(P @ u) @ C.T + (P * np.einsum("ij,ij->i", u, E)) @ P
+        return value, 0.5 * (dK + dK.T)
+
+
+class KernelFisher:
+    r"""Fisher's criterion in feature space, the one of `gramsmith.fisher_criterion`.
+
+    .. math:: J = \mathrm{tr}\,(S_w + \mu I)^{-1} S_b, \qquad \mu = 10^{-3}\,\mathrm{tr}\,S_t
+
+    For values, S_b is what a regression on them explains.
+    """
+
+    name = "kernel_fisher"
+    higher_is_better = True
+    takes_weights = True
+
+    def __call__(self, K: Array, target: Target, derivative: bool) -> tuple[float, Array | None]:
+        """Return the criterion of a Gram matrix and its derivative."""
+        clipped = clip_negative(K, quiet=True)[0]
+        found = solve_fisher(clipped, target.V, target.w, derivative=derivative)
+        if found.derivative is None or clipped is K:
+            return found.value, found.derivative
+        return found.value, clip_derivative(K, found.derivative)
+
+
+@dataclass
+class RadiusMargin:
+    """log R² |w|² of the L2-SVM, that is of K + I/C; solves are warm-started from call to call.
+
+    Both maximisers are unique, so by Danskin's theorem
+
+        dRMB/dK = |w|² (diag(b) - bb') - R² (a*y)(a*y)'
+
+    without any derivative of the solutions. The squared margins of more than two classes are added
+    up one against the rest. The logarithm gives the same order and the same optimum; its steps do
+    not depend on the size of the bound. It is the rival of Fortuna & Capson in Pothin & Richard
+    (000), Table 3.
+
+    Parameters
+    ----------
+    C : float
+        Penalty of the squared slacks.
+    """
+
+    C: float = 100.0
+    ball: BallSolution | None = field(default=None, init=False, repr=False)
+    margins: list[MarginSolution] = field(default_factory=list, init=False, repr=False)
+
+    name = "radius_margin"
+    higher_is_better = False
+
+    def check(self, target: Target) -> None:
+        """Raise unless there are classes, and a penalty."""
+        if target.kind != "classes":
+            raise Undefined(
+                "Expected classes for the radius-margin bound, got real values or several labels. "
+                'Use "cka" or "ridge_loo".'
+            )
+        if not (np.isfinite(self.C) and self.C > 0):
+            raise ValueError(f"Expected C > 0, got {self.C!r}. Use, for example, C=100.0.")
+
+    def __call__(self, K: Array, target: Target, derivative: bool) -> tuple[float, Array | None]:
+        """Return log RMB of a Gram matrix and its derivative."""
+        ones = target.V[:, 1:] if target.V.shape[1] == 2 else target.V
+        Y = 2.0 * ones - 1.0
+        warm = (
+            self.ball is not None and len(self.ball.b) == len(K) and len(self.margins) == len(Y.T)
+        )
+        starts = [margin.a for margin in self.margins] if warm else [None] * len(Y.T)
+        self.ball = solve_ball(K, self.C, start=self.ball.b if warm and self.ball else None)
+        self.margins = [
+            solve_l2svm(K, y, self.C, start=start) for y, start in zip(Y.T, starts, strict=True)
+        ]
+        b, r2, w2 = self.ball.b, self.ball.r2, sum(margin.w2 for margin in self.margins)
+        if w2 <= 0 or r2 <= 0:
+            return np.inf, None
+        value = float(np.log(w2) + np.log(r2))
+        if not derivative:
+            return value, None
+        dw2 = np.zeros_like(K)
+        for margin in self.margins:
+            dw2 -= np.outer(margin.coef, margin.coef)
+        return value, dw2 / w2 + (np.diag(b) - np.outer(b, b)) / r2
+
+
+OBJECTIVES: dict[str, type] = {
+    objective.name: objective
+    for objective in (RadiusMargin, MarginalLikelihood, RidgeLeaveOneOut, KernelFisher)
+}
+
+
+def get_objective(measure: Any, C: float = 100.0) -> Measure | Objective:
+    """Return the objective of a name, or the object itself.
+
+    Parameters
+    ----------
+    measure : str, Measure, or an object like `Objective`
+    C : float
+        Of "radius_margin".
+    """
+    if isinstance(measure, str):
+        if measure in MEASURES:
+            return MEASURES[measure]
+        if measure in OBJECTIVES:
+            made = OBJECTIVES[measure]
+            found: Objective = RadiusMargin(C) if made is RadiusMargin else made()
+            return found
+    needed = ("name", "higher_is_better", "__call__")
+    if isinstance(measure, Measure):
+        return measure
+    if not isinstance(measure, str | type) and all(hasattr(measure, name) for name in needed):
+        own: Objective = measure
+        return own
+    raise ValueError(
+        f"Expected a measure among {', '.join((*MEASURES, *OBJECTIVES))}, or an object with name, "
+        f"higher_is_better and a call (K, target, derivative), got {measure!r}."
+    )
+
+
+def get_projection(measure: Any) -> str:
+    """Return what an alignment does to a kernel matrix before its inner products.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        An alignment.
+
+    Returns
+    -------
+    {"plain", "centred", "debiased"}
+    """
+    name = measure.name if isinstance(measure, Measure) else measure
+    known = isinstance(name, str) and name in PROJECTIONS
+    if not known or measure not in (name, MEASURES[name]):
+        raise ValueError(
+            f"Expected a measure among {', '.join(PROJECTIONS)}, whose best weights have a closed "
+            f"form, got {measure!r}. KernelLearner climbs any other objective."
+        )
+    return PROJECTIONS[name]
+
+
+def held_out_measure(objective: Measure | Objective) -> Measure:
+    """Return what to watch on held-out samples: a measure itself, else the centred alignment.
+
+    A bound or a likelihood of a few other samples says little about the kernel of these.
+    """
+    return objective if isinstance(objective, Measure) else MEASURES["cka"]
+
+
+# ---- objectives on samples, as functions of a kernel ----------------------------------------
+
+
+class KernelObjective(Protocol):
+    """An objective on fixed samples: what `ascent` climbs. `sign` is +1 where higher is better."""
 
     name: str
     sign: float
@@ -41,8 +333,37 @@ class Objective(Protocol):
         """Return the number and its derivatives by nested parameter name."""
 
 
+def make_objective(
+    measure: Any,
+    X: Any,
+    target: Target,
+    *,
+    C: float = 100.0,
+    memory: float | None = None,
+    n_jobs: int | None = None,
+    dtype: Any = None,
+) -> KernelObjective:
+    """Return an objective on samples and their target, as a function of the kernel.
+
+    Parameters
+    ----------
+    measure : str, Measure, or an object like `Objective`
+    X : samples
+    target : Target
+        Its weights must be one, unless the objective takes weights.
+    C : float
+        Of the L2-SVM behind "radius_margin".
+    memory, n_jobs, dtype
+        As for `Gram`.
+    """
+    objective = get_objective(measure, C)
+    if isinstance(objective, Measure):
+        return StreamedObjective(objective, X, target, memory, n_jobs, dtype)
+    return DenseObjective(objective, X, target, n_jobs)
+
+
 @dataclass
-class MeasureObjective:
+class StreamedObjective:
     """A measure of the Gram matrix, from a forward and a backward sweep.
 
     Parameters
@@ -90,42 +411,52 @@ class MeasureObjective:
 
 @dataclass
 class DenseObjective:
-    """A criterion of the dense Gram matrix, given as a function K -> (value, dvalue/dK).
+    """An objective of the dense Gram matrix.
 
     Parameters
     ----------
-    name : str
-    sign : float
-    criterion : callable
-        Takes K, shape (n, n); returns the value, and where asked its symmetric derivative.
+    objective : Objective
+        A copy is used, since it may remember where its last solve ended.
     X : samples
+    target : Target
     n_jobs
         As for `Gram`.
     """
 
-    name: str
-    sign: float
-    criterion: Callable[[Array, bool], tuple[float, Array | None]]
+    objective: Objective
     X: Any
+    target: Target
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
-        check_dense(self.name, self.X.shape[0] if hasattr(self.X, "shape") else len(self.X))
+        self.objective = copy(self.objective)
+        self.name = self.objective.name
+        self.sign = 1.0 if self.objective.higher_is_better else -1.0
+        w = self.target.w
+        if not getattr(self.objective, "takes_weights", False) and np.any(w != 1.0):
+            raise ValueError(
+                f"Expected no sample_weight (or ones) for {self.name!r}, whose solve counts every "
+                f"sample once, got weights from {w.min():.3g} to {w.max():.3g}. Use a measure such "
+                'as "cka", or repeat the rows.'
+            )
+        if hasattr(self.objective, "check"):
+            self.objective.check(self.target)
+        check_dense(self.name, len(w))
 
     def _matrix(self, kernel: Kernel) -> Array:
         return Gram(kernel, self.X, n_jobs=self.n_jobs, dtype=np.float64).toarray()
 
     def value(self, kernel: Kernel) -> float:
-        """Return the criterion of a kernel."""
-        return self.criterion(self._matrix(kernel), False)[0]
+        """Return the objective of a kernel."""
+        return float(self.objective(self._matrix(kernel), self.target, False)[0])
 
     def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
-        """Return the criterion of a kernel and its derivatives."""
+        """Return the objective of a kernel and its derivatives."""
         K = self._matrix(kernel)
-        value, dK = self.criterion(K, True)
+        value, dK = self.objective(K, self.target, True)
         if dK is None or not np.isfinite(value):
-            return value, {}
-        return value, contract(kernel, self.X, dK, K)
+            return float(value), {}
+        return float(value), contract(kernel, self.X, dK, K)
 
 
 def check_dense(name: str, n: int, memory: float | None = None) -> None:
@@ -167,8 +498,8 @@ def contract(kernel: Kernel, X: Any, dK: Array, K: Array | None = None) -> dict[
     X = kernel.check_input(X)
     reference = kernel.reference(X)
     E = kernel.embed(X, reference)
-    da, db, own = kernel.tile_vjp(E, E, dK, K, wants="parameters")
-    total = add_named({}, own)
+    da, db, direct = kernel.tile_vjp(E, E, dK, K, wants="parameters")
+    total = add_named({}, direct)
     dE = add(da, db)
     if dE is not None:
         _, by_embedding = kernel.embed_vjp(X, reference, E, dE)

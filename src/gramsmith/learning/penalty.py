@@ -1,12 +1,14 @@
-"""Penalties on a linear map, for maps that use few features or stay small."""
+"""Penalties on a linear map, for maps that use few features or stay small, and when they count."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from gramsmith.learning.coordinates import Coordinates, map_coordinates
 
 Array = npt.NDArray[Any]
 
@@ -25,38 +27,47 @@ class Penalty:
 
     Parameters
     ----------
-    shape : tuple of int
-        Of S.
     l1, l2, spreading : float
         Prices.
-    width : float
-        Where the group norm is smooth.
     deviations : array of shape (p,) or float
         Standard deviations of the features.
+    width : float
+        Where the group norm is smooth.
     """
 
-    shape: tuple[int, ...]
     l1: float = 0.0
     l2: float = 0.0
     spreading: float = 0.0
-    width: float = 1e-6
     deviations: Any = 1.0
+    width: float = 1e-6
 
     def __call__(self, S: Array) -> tuple[float, Array]:
-        """Return the penalty and its derivative by S, of the shape of S."""
-        S = np.reshape(S, (self.shape[0], -1))
+        """Return the penalty of S, shape (p,) or (p, q), and its derivative by S."""
+        rows = np.reshape(S, (len(S), -1))
         unit = np.broadcast_to(np.asarray(self.deviations, dtype=np.float64), (len(S),))
-        width = self.width if len(self.shape) > 1 else 0.0
-        a = np.sqrt(np.einsum("ij,ij->i", S, S) * unit**2 + width**2)
+        width = self.width if S.ndim > 1 else 0.0
+        a = np.sqrt(np.einsum("ij,ij->i", rows, rows) * unit**2 + width**2)
         size, square = a.sum() - width * len(a), float(a @ a)
         value, slope = self.l1 * size + self.l2 * square, self.l1 + 2.0 * self.l2 * a
         if self.spreading and square > 0:
             value += self.spreading * size / np.sqrt(square)
             slope = slope + self.spreading * (1.0 / np.sqrt(square) - size * a / square**1.5)
-        direction = np.divide(unit**2, a, out=np.zeros(len(a)), where=a > 0)[:, None] * S
-        if len(self.shape) == 1:
-            direction = np.where(S < 0, -1.0, 1.0) * unit[:, None]
-        return float(value), (slope[:, None] * direction).reshape(self.shape)
+        direction = np.divide(unit**2, a, out=np.zeros(len(a)), where=a > 0)[:, None] * rows
+        if S.ndim == 1:
+            direction = np.where(rows < 0, -1.0, 1.0) * unit[:, None]
+        return float(value), (slope[:, None] * direction).reshape(S.shape)
+
+    @property
+    def asked(self) -> bool:
+        """Whether a price was asked for; that of spreading is set by default."""
+        return bool(self.l1 or self.l2)
+
+    def around(self, S: Array) -> Penalty | None:
+        """Return the penalty for a search from S, or None if nothing has a price."""
+        if not (self.asked or self.spreading):
+            return None
+        rows = np.linalg.norm(S.reshape(len(S), -1), axis=1) * self.deviations
+        return replace(self, width=1e-4 * float(rows.max()))
 
 
 def spreading_price(n: float) -> float:
@@ -66,3 +77,50 @@ def spreading_price(n: float) -> float:
     not taken up. The price falls with n as the noise does.
     """
     return min(PRICE / n, HIGHEST)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One search of several.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+    priced : bool
+        Whether the penalty counts.
+    max_iter : int
+        Iterations at its end, those of earlier searches included.
+    """
+
+    coordinates: Coordinates
+    priced: bool
+    max_iter: int
+
+
+def make_phases(
+    S: Array, penalty: Penalty, power: int, free_first: bool, max_iter: int
+) -> list[Phase]:
+    """Return the searches that lead to the map under a penalty.
+
+    Prices make zero a local optimum: for every weight (l1, spreading), or for all of them at once.
+    No search leaves it, hence a diagonal map is climbed without prices first.
+
+    Parameters
+    ----------
+    S : array of shape (p,) or (p, q)
+        The start.
+    penalty : Penalty
+    power : {1, 2}
+        Of the weights in which the kernel is smooth at 0, see `Coordinates`.
+    free_first : bool
+        Whether a search without prices may come first.
+    max_iter : int
+    """
+    smooth = map_coordinates(S, penalty.deviations, power)
+    sparse = bool(penalty.l1 or penalty.spreading)
+    last = map_coordinates(S, penalty.deviations, 1) if sparse else smooth
+    final = Phase(last, True, max_iter)
+    if S.ndim == 2 or not free_first or penalty.around(S) is None:
+        return [final]
+    # Iterations must be left for a penalty that was asked for.
+    return [Phase(smooth, False, max(max_iter // 2, 1) if penalty.asked else max_iter), final]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +10,20 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_X_y
 
-from gramsmith.learning.criterion import make_objective
-from gramsmith.learning.held_out import hold_out
-from gramsmith.learning.objective import Array
+from gramsmith.learning.objective import (
+    Array,
+    get_objective,
+    held_out_measure,
+    make_objective,
+)
+from gramsmith.learning.samples import hold_out
 from gramsmith.learning.start import deviations
 from gramsmith.learning.transform import TransformLearner
-from gramsmith.measures import MEASURES
+from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
+
+# A penalty that removes every feature, or shrinks all, is the end of the path and no fault.
+END_OF_PATH = ("empty", "degenerate")
 
 
 @dataclass(frozen=True)
@@ -89,8 +95,8 @@ def penalty_path(
     rng = check_random_state(base.random_state)
     split = hold_out(target, base.validation_fraction, rng)
     learn, held = (np.arange(X.shape[0]),) * 2 if split is None else split
-    measure = base.measure if base.measure in MEASURES else "cka"
-    watch = make_objective(measure, X[held], target.take(held))
+    measure = held_out_measure(get_objective(base.measure, base.C))
+    watched = make_objective(measure, X[held], target.take(held))
     free = base.set_params(l1=0.0).fit(X[learn], y[learn])
     start = _diagonal(free)
     if given is None:
@@ -102,18 +108,19 @@ def penalty_path(
     for penalty in given:
         if start.any():
             step = clone(base).set_params(l1=float(penalty), init=start)
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                step.fit(X[learn], y[learn])
+            outcomes = step._learn(X[learn], y[learn])
+            for outcome in outcomes:
+                if outcome.status not in END_OF_PATH:
+                    warn_unless_converged(outcome, "penalty_path")
+            interrupted = any(outcome.status == "interrupted" for outcome in outcomes)
             start, value = _diagonal(step), step.value_
-            score = watch.value(step.kernel_) if start.any() else np.nan
-            interrupted = _pass_on(caught)
+            score = watched.value(step.kernel_) if start.any() else np.nan
         weights.append(start)
         values.append(value)
         scores.append(score)
         if interrupted:
             break
-    oriented = watch.sign * np.array(scores)
+    oriented = watched.sign * np.array(scores)
     if not np.isfinite(oriented).any():
         raise ValueError(
             f"Expected penalties that leave a feature, got {given[0]:.3g} as the smallest, which "
@@ -135,17 +142,3 @@ def _check(penalties: Any) -> Array:
 
 def _diagonal(learner: TransformLearner) -> Array:
     return np.array(learner.components_.diagonal(), dtype=np.float64)
-
-
-def _pass_on(caught: list[warnings.WarningMessage]) -> bool:
-    """Repeat the warnings of a fit, and return whether it was interrupted.
-
-    A penalty that removes every feature, or shrinks all, is the end of the path and no fault.
-    """
-    interrupted = False
-    for item in caught:
-        text = str(item.message)
-        interrupted |= "'interrupted'" in text
-        if not ("the penalty" in text or "degenerate" in text):
-            warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
-    return interrupted

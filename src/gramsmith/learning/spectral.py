@@ -1,32 +1,92 @@
-"""SpectralAligner: the eigen-directions of a kernel, reweighted by alignment."""
+"""SpectralAligner: the eigen-directions of a kernel, reweighted by alignment, and its map."""
 
 from __future__ import annotations
 
 import warnings
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, Kernel, Linear, Precomputed, default_kernel
-from gramsmith.learning.held_out import check_fraction, hold_out, take_rows
-from gramsmith.learning.objective import Array
-from gramsmith.learning.progress import Callback, sweep_progress
-from gramsmith.learning.spectral_map import SpectralMap
-from gramsmith.learning.start import is_whole, signs
-from gramsmith.learning.weights import weigh
+from gramsmith.kernels.maps import SampleMap
+from gramsmith.learning.monitor import MONITOR_CONSTRAINTS, Callback, Stopped, sweep_progress
+from gramsmith.learning.samples import (
+    HOLD_OUT_CONSTRAINTS,
+    TARGET_CONSTRAINTS,
+    Array,
+    drop_zero_weights,
+    hold_out,
+    take_rows,
+)
+from gramsmith.learning.start import signs
 from gramsmith.solvers import pivoted_cholesky
 from gramsmith.targets import Target, check_weights, make_target
 
-METHODS = ("auto", "eigen", "cholesky")
 THRESHOLDS = tuple(10.0**-k for k in range(1, 8))
 DENSE = 4000  # samples up to which "auto" takes all eigenvectors
+
+
+class SpectralMap(SampleMap):
+    """The map psi(x) = coef' k(samples, x).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    samples : array of shape (m, p), or sequence of m objects
+    coef : array of shape (m, r)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> from gramsmith.learning import SpectralMap
+    >>> psi = SpectralMap(gs.Linear(), np.array([[2.0]]), np.array([[0.5]]))
+    >>> (gs.Linear() @ psi)([[1.0]], [[3.0]])
+    array([[3.]])
+    """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {
+        "kernel": "kernel",
+        "samples": "samples s p",
+        "coef": "array s q",
+    }
+
+    def __init__(self, kernel: Kernel, samples: Any, coef: Array) -> None:
+        self.kernel = kernel
+        self.samples = samples
+        self.coef = coef
+
+    @property
+    def requires_vector_input(self) -> bool:  # type: ignore[override]
+        """Whether samples must be numeric vectors."""
+        return bool(self.kernel.requires_vector_input)
+
+    def __call__(self, X: Any) -> Array:
+        """Return psi of every sample, in blocks of rows."""
+        count = X.shape[0] if hasattr(X, "shape") else len(X)
+        m = self.coef.shape[0]
+        step = max(1, (1 << 22) // max(m, 1))
+        parts = [
+            self.kernel(self._alike(X[i : i + step]), self.samples) @ self.coef
+            for i in range(0, count, step)
+        ]
+        return np.vstack(parts) if parts else np.empty((0, self.coef.shape[1]))
+
+    def _alike(self, block: Any) -> Any:
+        """Return a block of rows, sparse if the samples are and dense if they are not."""
+        if sp.issparse(self.samples) == sp.issparse(block):
+            return block
+        return block.toarray() if sp.issparse(block) else sp.csr_array(block)
 
 
 class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -69,7 +129,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Seeds the held-out split.
     callback : callable, optional
         Called during sweeps with a dict of "done" and "total" tiles, or columns of the factor, and
-        at the end where all eigenvectors are computed at once.
+        at the end where all eigenvectors are computed at once. A true result stops the fit, as
+        Ctrl-C does: the columns of the factor so far are kept, a sweep has no result.
     verbose : int, default=0
         Print the progress.
 
@@ -110,6 +171,15 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "threshold": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "method": [StrOptions({"auto", "eigen", "cholesky"})],
+        "max_rank": [Interval(Integral, 1, None, closed="left")],
+        **TARGET_CONSTRAINTS,
+        **HOLD_OUT_CONSTRAINTS,
+        **MONITOR_CONSTRAINTS,
+    }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
         "value_": "real",
@@ -167,7 +237,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         -------
         SpectralAligner
         """
-        self._check()
+        self._validate_params()
         if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
             X, y = validate_data(
                 self, X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True
@@ -175,7 +245,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if self._is_pairwise():  # rows of a matrix stay, with a weight of zero
             w = None if sample_weight is None else check_weights(sample_weight, len(X))
         else:
-            X, y, w = weigh(X, y, sample_weight)
+            X, y, w = drop_zero_weights(X, y, sample_weight)
         kernel = clone(default_kernel(self.kernel, X, w))
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         self.held_out_: Array | None = None
@@ -216,21 +286,6 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         named = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return named or isinstance(self.kernel, Precomputed)
 
-    def _check(self) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"Expected method among {', '.join(METHODS)}, got {self.method!r}.")
-        if self.threshold != "auto" and not (
-            not isinstance(self.threshold, str) and 0.0 <= self.threshold < 1.0
-        ):
-            raise ValueError(
-                f'Expected 0 <= threshold < 1 or "auto", got {self.threshold!r}. Use 1e-3.'
-            )
-        for name in ("n_components", "max_rank"):
-            value = getattr(self, name)
-            if value is not None and not (is_whole(value) and value >= 1):
-                raise ValueError(f"Expected {name} >= 1, got {value!r}. Use a whole number.")
-        check_fraction(self.validation_fraction)
-
     def _choose(self, kernel: Kernel, X: Any, target: Target) -> float:
         if self.threshold != "auto":
             return float(self.threshold)
@@ -268,13 +323,17 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             values, V = values[keep], V[:, keep]
             alphas = _weights(V, target)
             return values, target.w[:, None] * V * (np.sqrt(alphas) / values), None, alphas
-        rank, seen = min(self.max_rank, gram.n), 0
+        rank, seen, stopped = min(self.max_rank, gram.n), 0, False
 
         def column(j: int) -> Array:
-            nonlocal seen
+            nonlocal seen, stopped
             seen += 1
-            if tell is not None:
-                tell(seen, rank)
+            try:
+                if tell is not None:
+                    tell(seen, rank)
+            except Stopped:
+                stopped = True
+                raise
             return gram.block(slice(None), np.array([j]))[:, 0]
 
         factor = pivoted_cholesky(
@@ -286,14 +345,14 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         )
         self.n_iter_ = factor.rank
         left = float(target.w @ factor.residual) / float(target.w @ gram.diagonal())
-        if factor.status == "interrupted":
+        if factor.status == "interrupted" and not stopped:
             warnings.warn(
                 f"SpectralAligner: interrupted after {factor.rank} columns, {left:.2g} of the "
                 "kernel's trace left; the directions they span are kept. Fit again for more.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif not factor.converged and left > max(threshold, 1e-3):
+        elif not (factor.converged or stopped) and left > max(threshold, 1e-3):
             warnings.warn(
                 f"SpectralAligner: {left:.2g} of the kernel's trace is beyond the first "
                 f"{factor.rank} columns. Raise max_rank, or use a wider kernel.",

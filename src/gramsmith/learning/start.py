@@ -1,8 +1,12 @@
-"""Where the search for a linear map begins, and how far it may go."""
+"""Where the search for a linear map begins.
+
+`make_start` takes the spread of the data, `choose_width` tries multiples of that where the spread
+tells too little.
+"""
 
 from __future__ import annotations
 
-from numbers import Real
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,24 +18,21 @@ from gramsmith.kernels import Kernel, column_moments
 from gramsmith.kernels.geometry import SquaredEuclidean
 from gramsmith.kernels.pairwise import PairKernel
 from gramsmith.kernels.radial import Radial
-from gramsmith.learning.chart import Chart
+from gramsmith.learning.objective import KernelObjective
 
 Array = npt.NDArray[Any]
 
-STRUCTURES = ("diagonal", "full", "low_rank")
 DENSE = 1000  # features up to which the covariance of sparse rows is a dense matrix
 # The root mean squared distance of mapped samples at the start. Alignments have an optimum among
 # wide kernels, which are linear in effect, and often another one among narrow ones; from here a
 # search ends at the latter, and still feels all features.
 DISTANCE = 3.0
-REACH = 1e3  # how many times longer than its start a weight may become
+WIDTHS = (1.0, 4.0, 0.25, 16.0, 0.0625)  # multiples of a start that are tried
 
 
-def check_structure(structure: str, rank: int | None, p: int) -> int:
-    """Return the number q of columns of S, or raise."""
-    if structure not in STRUCTURES:
-        raise ValueError(f"Expected structure among {', '.join(STRUCTURES)}, got {structure!r}.")
-    if rank is not None and not (is_whole(rank) and 1 <= rank <= p):
+def check_rank(structure: str, rank: int | None, p: int) -> int:
+    """Return the number q of columns of S for p features, or raise."""
+    if rank is not None and rank > p:
         raise ValueError(
             f"Expected 1 <= rank <= {p} (the number of features), got {rank!r}. "
             f'Use a rank in that range, or structure="full".'
@@ -39,11 +40,6 @@ def check_structure(structure: str, rank: int | None, p: int) -> int:
     if structure != "low_rank":
         return p
     return min(2, p) if rank is None else int(rank)
-
-
-def is_whole(value: Any) -> bool:
-    """Return whether a value is a whole number, 2.0 included."""
-    return isinstance(value, Real) and float(value).is_integer()
 
 
 def make_start(
@@ -151,30 +147,6 @@ def deviations(X: Any, w: Array | None = None) -> Array:
     return np.where(varies, spread, typical)
 
 
-def map_chart(S: Array, deviation: Array, power: int) -> Chart:
-    """Return the coordinates of S in which the search does not depend on the units of the data.
-
-    The unit of every row is one over the deviation of its feature, times what makes the largest
-    entry of S one. Separable data can drive weights to infinity; 1000 times the start is where
-    that ends.
-
-    Parameters
-    ----------
-    S : array of shape (p,) or (p, q)
-        The start.
-    deviation : array of shape (p,)
-        Of the features.
-    power : {1, 2}
-        See `Chart`; 2 only for a diagonal map.
-    """
-    size = float(np.abs(S * (deviation if S.ndim == 1 else deviation[:, None])).max())
-    units = size / (deviation if S.ndim == 1 else np.repeat(deviation, S.shape[1]))
-    high = np.full(S.size, REACH**power)
-    low = np.zeros(S.size) if S.ndim == 1 else -high
-    limits = np.stack([low, high], axis=1)
-    return Chart(("map__S",), (S.shape,), (False,), limits, units, power, weights=S.ndim == 1)
-
-
 def distance_power(kernel: Kernel) -> int:
     """Return the power of the weights in which a kernel is smooth at 0: 1 for city-block distances.
 
@@ -187,7 +159,7 @@ def distance_power(kernel: Kernel) -> int:
     return 1 if 1 in degrees else 2
 
 
-def own_scale(kernel: Kernel) -> float:
+def kernel_scale(kernel: Kernel) -> float:
     """Return what a kernel divides its inputs by, 1 where that is no single number.
 
     Parameters
@@ -198,7 +170,7 @@ def own_scale(kernel: Kernel) -> float:
     return float(np.exp(np.mean(np.log(scale)))) if np.all(scale > 0) else 1.0
 
 
-def knows_its_width(kernel: Kernel) -> bool:
+def has_width(kernel: Kernel) -> bool:
     """Return whether the spread of X over the scale of the kernel makes a good start.
 
     Parameters
@@ -206,3 +178,31 @@ def knows_its_width(kernel: Kernel) -> bool:
     kernel : Kernel
     """
     return isinstance(kernel, Radial) and isinstance(kernel.geometry, SquaredEuclidean)
+
+
+def choose_width(
+    kernel: Kernel, S: Array, objectives: Iterable[KernelObjective], every: bool
+) -> Array | None:
+    """Return the multiple of S to start from, or None if no objective has a value at any.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of mapped samples, with the parameter "map__S".
+    S : array of shape (p,) or (p, q)
+    objectives : iterable of KernelObjective
+        The first that has a value somewhere decides.
+    every : bool
+        Whether to look for the best multiple, or only for one where the objective is finite.
+    """
+    for objective in objectives:
+        merits: list[float] = []
+        for factor in WIDTHS:
+            kernel.set_params(map__S=factor * S)
+            merit = float(objective.sign * objective.value(kernel))
+            merits.append(merit if np.isfinite(merit) else -np.inf)
+            if np.isfinite(merit) and not every:
+                break
+        if max(merits) > -np.inf:
+            return np.asarray(WIDTHS[int(np.argmax(merits))] * S)
+    return None

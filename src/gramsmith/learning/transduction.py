@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
-from gramsmith.learning.held_out import check_fraction, hold_out
-from gramsmith.learning.objective import Array
+from gramsmith.learning.samples import HOLD_OUT_CONSTRAINTS, TARGET_CONSTRAINTS, Array, hold_out
 from gramsmith.learning.spectral import THRESHOLDS, feature_alignment
-from gramsmith.learning.start import is_whole
 from gramsmith.solvers import solve_nonnegative
 from gramsmith.targets import Target, make_target
 
-RULES = ("exact", "diagonal")
+CONSTRAINTS = {
+    "rule": [StrOptions({"exact", "diagonal"})],
+    "threshold": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
+    "n_components": [Interval(Integral, 1, None, closed="left"), None],
+    **TARGET_CONSTRAINTS,
+    **HOLD_OUT_CONSTRAINTS,
+}
 
 
 def transductive_alignment(
@@ -90,15 +99,16 @@ def transductive_alignment(
     >>> bool(gs.kta(G[:30, :30], y[train]) > gs.kta(gs.Gaussian(1.0)(X[:30]), y[train]))
     True
     """
-    if rule not in RULES:
-        raise ValueError(f"Expected rule among {', '.join(RULES)}, got {rule!r}.")
-    if threshold != "auto" and not _is_share(threshold):
-        raise ValueError(
-            f'Expected a number 0 <= threshold < 1 or "auto", got {threshold!r}. Use 1e-9.'
-        )
-    check_fraction(validation_fraction)
-    if n_components is not None and not (is_whole(n_components) and n_components >= 1):
-        raise ValueError(f"Expected n_components >= 1, got {n_components!r}. Use a whole number.")
+    given = {
+        "rule": rule,
+        "threshold": threshold,
+        "n_components": n_components,
+        "target": target,
+        "task": task,
+        "validation_fraction": validation_fraction,
+        "random_state": random_state,
+    }
+    validate_parameter_constraints(CONSTRAINTS, given, caller_name="transductive_alignment")
     if isinstance(K, Gram):
         K = K.toarray()
     K = check_kernel_matrix(K, psd="ignore")
@@ -148,8 +158,8 @@ def _align(R: Array, goal: Target, rule: str) -> Array:
     a = np.maximum(np.einsum("in,ij,jn->n", B, goal.M, B), 0.0)
     squares = (R.T @ R) ** 2
     if rule == "diagonal":
-        own = squares.diagonal()
-        return np.asarray(np.divide(a, own, out=np.zeros_like(a), where=own > 1e-14))
+        lengths = squares.diagonal()
+        return np.asarray(np.divide(a, lengths, out=np.zeros_like(a), where=lengths > 1e-14))
     solution = solve_nonnegative(squares, a, tol=1e-6)
     if not solution.converged:
         warnings.warn(
@@ -159,10 +169,6 @@ def _align(R: Array, goal: Target, rule: str) -> Array:
             stacklevel=3,
         )
     return np.asarray(solution.v)
-
-
-def _is_share(value: Any) -> bool:
-    return isinstance(value, Real) and 0.0 <= float(value) < 1.0
 
 
 def _rows(train: Any, n: int) -> Array:

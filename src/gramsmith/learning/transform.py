@@ -1,18 +1,18 @@
-"""TransformLearner: a linear map under a kernel, learned by climbing a measure."""
+"""TransformLearner: a linear map under a kernel, learned by climbing an objective."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Real
+from functools import partial
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramsmith.kernels import (
@@ -25,34 +25,52 @@ from gramsmith.kernels import (
     column_moments,
 )
 from gramsmith.kernels.symbolic import refuse_symbols
-from gramsmith.learning.ascent import Ascent, check_search
-from gramsmith.learning.criterion import check_measure, make_objective
-from gramsmith.learning.degenerate import REMEDY, degenerate
-from gramsmith.learning.held_out import check_fraction, hold_out
-from gramsmith.learning.map_search import MapSearch
-from gramsmith.learning.objective import Array, Objective
-from gramsmith.learning.penalty import spreading_price
+from gramsmith.learning.ascent import (
+    REMEDY,
+    SEARCH_CONSTRAINTS,
+    Ascent,
+    Problem,
+    degenerate,
+    make_step_limits,
+    maximise,
+)
+from gramsmith.learning.coordinates import Coordinates, map_coordinates
+from gramsmith.learning.minibatch import climb_batches, make_draw
+from gramsmith.learning.monitor import MONITOR_CONSTRAINTS, Callback, Monitor
+from gramsmith.learning.objective import (
+    OBJECTIVE_CONSTRAINTS,
+    Array,
+    KernelObjective,
+    get_objective,
+    held_out_measure,
+    make_objective,
+)
+from gramsmith.learning.penalty import Penalty, make_phases, spreading_price
+from gramsmith.learning.samples import (
+    HOLD_OUT_CONSTRAINTS,
+    TARGET_CONSTRAINTS,
+    drop_zero_weights,
+    hold_out,
+)
 from gramsmith.learning.sparse_maps import components, make_map, refuse_sparse, sparse_refusal
 from gramsmith.learning.start import (
-    check_structure,
+    check_rank,
+    choose_width,
     deviations,
-    knows_its_width,
+    distance_power,
+    has_width,
+    kernel_scale,
     make_start,
-    own_scale,
 )
-from gramsmith.learning.watch import Watch
-from gramsmith.learning.weights import weigh
-from gramsmith.measures import MEASURES
-from gramsmith.solvers import warn_unless_converged
+from gramsmith.solvers import Outcome, warn_unless_converged
 from gramsmith.targets import Target, make_target
 
 SINGLE = 2000  # samples from which tiles are float32 unless asked otherwise
-ALIGNMENTS = ("kta", "cka", "cka_debiased")  # at most 1, and small where a kernel is useless
-SPREADING = ("cka", "cka_debiased")  # those that like to use a little of every feature
+PREPARATION = 20  # iterations of another measure where the wanted one has no value to start from
 
 
 class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Learn a linear map S of the inputs of a kernel by climbing a measure.
+    r"""Learn a linear map S of the inputs of a kernel by climbing an objective.
 
     .. math:: k_S(x, z) = k(S'x, S'z), \qquad \text{by default } \exp(-\|S'x - S'z\|^2)
 
@@ -69,9 +87,11 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         The shape of S.
     rank : int, optional
         Columns of a low-rank S; default 2.
-    measure : str, default="cka"
-        Any measure ("kta", "cka", "cka_debiased" are raised, "fsm", "fsm_loo", "csm" lowered), or
-        "radius_margin" for the logarithm of the radius-margin bound of the L2-SVM.
+    measure : str, Measure or objective, default="cka"
+        The name of a measure ("kta", "cka", "cka_debiased" are raised, "fsm", "fsm_loo", "csm"
+        lowered), of an objective that needs a solve ("radius_margin", the logarithm of the bound of
+        the L2-SVM; "marginal_likelihood", "ridge_loo", "kernel_fisher"), or an object of your own,
+        see `gramsmith.learning.Objective`.
     solver : {"lbfgs", "ascent"}, default="lbfgs"
         Quasi-Newton, or the paper's gradient ascent with backtracking.
     early_stopping : bool or "auto", default="auto"
@@ -114,7 +134,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     random_state : int, RandomState or None, default=None
         Seeds the held-out split, the batches and the start of a low-rank map.
     callback : callable, optional
-        Called after every iteration with a dict of its numbers; a true result stops the search.
+        Called after every iteration with a dict of its numbers; a true result stops the search,
+        and the best map so far is kept.
     verbose : int, default=0
         Print a line per iteration.
 
@@ -154,6 +175,20 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "structure": [StrOptions({"diagonal", "full", "low_rank"})],
+        "rank": [Interval(Integral, 1, None, closed="left"), None],
+        "early_stopping": ["boolean", StrOptions({"auto"})],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "l1": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "l2": [Interval(Real, 0, None, closed="left")],
+        "batch_size": [Interval(Integral, 8, None, closed="left"), None],
+        **OBJECTIVE_CONSTRAINTS,
+        **SEARCH_CONSTRAINTS,
+        **TARGET_CONSTRAINTS,
+        **HOLD_OUT_CONSTRAINTS,
+        **MONITOR_CONSTRAINTS,
+    }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
         "value_": "real",
@@ -168,7 +203,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         kernel: Any = None,
         structure: str = "diagonal",
         rank: int | None = None,
-        measure: str = "cka",
+        measure: Any = "cka",
         solver: str = "lbfgs",
         early_stopping: bool | str = "auto",
         *,
@@ -187,7 +222,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         n_jobs: int | None = None,
         dtype: Any = None,
         random_state: Any = None,
-        callback: Callable[[dict[str, float]], Any] | None = None,
+        callback: Callback | None = None,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -225,43 +260,15 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             Labels or values.
         sample_weight : array of shape (n,), optional
             Weights; weight 2 is the same as repeating a row. Rows, not repetitions, are held
-            out and drawn into batches. "radius_margin" takes no weights.
+            out and drawn into batches. Objectives that need a solve take no weights, except
+            "kernel_fisher".
 
         Returns
         -------
         TransformLearner
         """
-        refuse_symbols("TransformLearner", X)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=(np.float64, np.float32),
-            accept_sparse="csr",
-            multi_output=True,
-            ensure_min_samples=2,
-        )
-        q = self._check(X.shape[1])
-        if sp.issparse(X):
-            refuse_sparse(self.kernel, self.structure)
-        rng = check_random_state(self.random_state)
-        X, y, w = weigh(X, y, sample_weight)
-        target = make_target(y, self.target, task=self.task, sample_weight=w)
-        base = Gaussian.from_gamma(1.0) if self.kernel is None else clone(as_kernel(self.kernel, X))
-        vectors = base.requires_vector_input and not isinstance(base, Precomputed)
-        if not (vectors and base.differentiable):
-            raise base._no_derivative()
-        S = make_start(X, self.structure, q, self.init, own_scale(base), rng, w)
-        kernel = make_map(base, S, sp.issparse(X))
-        kernel.check_parameters()
-        split = self._split(target, rng)
-        search = self._search(kernel, X, target, split, rng, deviations(X, w))
-        aligns = self.measure in ALIGNMENTS
-        if self.init is None and not (aligns and knows_its_width(base)):
-            S = search.widened(S, always=aligns)
-        found, S = search.climb(S, self._watch(search, split), direct=self.init is not None)
-        self._set(X, w, base, S, found)
-        self._report(found, X, search)
+        for outcome in self._learn(X, y, sample_weight):
+            warn_unless_converged(outcome, "TransformLearner")
         return self
 
     def transform(self, X: Any) -> Any:
@@ -288,88 +295,78 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     # ---- how ----------------------------------------------------------------------------------
 
-    def _check(self, p: int) -> int:
-        check_measure(self.measure, ("radius_margin",))
-        check_search(self.solver, self.max_iter, self.tol)
-        if self.early_stopping not in (True, False, "auto"):
+    def _learn(self, X: Any, y: Any, sample_weight: Any = None) -> list[Outcome]:
+        """Fit, and return what there is to say about the search."""
+        self._validate_params()
+        objective = get_objective(self.measure, self.C)
+        if self.batch_size is not None and self.solver != "ascent":
             raise ValueError(
-                f'Expected early_stopping True, False or "auto", got {self.early_stopping!r}.'
+                f'Expected solver="ascent" with batch_size={self.batch_size!r}, got '
+                f"solver={self.solver!r}. Use gradient ascent for batches."
             )
-        check_fraction(self.validation_fraction)
-        for name in ("l1", "l2"):
-            price = getattr(self, name)
-            if name == "l1" and isinstance(price, str) and price == "auto":
-                continue
-            if not (isinstance(price, Real) and 0 <= float(price) < np.inf):
-                raise ValueError(f"Expected a penalty {name} >= 0, got {price!r}. Use 0 for none.")
-        if self.batch_size is not None and (self.solver != "ascent" or self.batch_size < 8):
-            raise ValueError(
-                f'Expected batch_size >= 8 with solver="ascent", got batch_size='
-                f"{self.batch_size!r} with solver={self.solver!r}. Use gradient ascent for batches."
-            )
-        return check_structure(self.structure, self.rank, p)
-
-    def _split(self, target: Target, rng: Any) -> tuple[Array, Array] | None:
-        wanted = self.early_stopping
-        if wanted == "auto":
-            wanted = self.structure == "full"
-        split = hold_out(target, self.validation_fraction, rng) if wanted else None
-        if split is None and self.early_stopping is True:
-            raise ValueError(
-                "Expected enough samples of every class to hold two out, got too few for "
-                f"validation_fraction={self.validation_fraction}. Use early_stopping=False."
-            )
-        return split
-
-    def _objective(self, X: Any, target: Target, measure: str) -> Objective:
-        dtype = self.dtype
-        if dtype is None and X.shape[0] >= SINGLE:
-            dtype = np.float32
-        return make_objective(
-            measure, X, target, C=self.C, memory=self.memory, n_jobs=self.n_jobs, dtype=dtype
+        refuse_symbols("TransformLearner", X)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=(np.float64, np.float32),
+            accept_sparse="csr",
+            multi_output=True,
+            ensure_min_samples=2,
         )
+        q = check_rank(self.structure, self.rank, X.shape[1])
+        if sp.issparse(X):
+            refuse_sparse(self.kernel, self.structure)
+        rng = check_random_state(self.random_state)
+        X, y, w = drop_zero_weights(X, y, sample_weight)
+        target = make_target(y, self.target, task=self.task, sample_weight=w)
+        base = Gaussian.from_gamma(1.0) if self.kernel is None else clone(as_kernel(self.kernel, X))
+        vectors = base.requires_vector_input and not isinstance(base, Precomputed)
+        if not (vectors and base.differentiable):
+            raise base._no_derivative()
+        S = make_start(X, self.structure, q, self.init, kernel_scale(base), rng, w)
+        kernel = make_map(base, S, sp.issparse(X))
+        kernel.check_parameters()
+        learn, held = self._split(target, rng)
+        draw = None
+        if self.batch_size is not None and self.batch_size < len(learn):
+            draw = make_draw(target, learn, int(self.batch_size), rng)
 
-    def _search(
-        self,
-        kernel: Kernel,
-        X: Any,
-        target: Target,
-        split: tuple[Array, Array] | None,
-        rng: Any,
-        spread: Array,
-    ) -> MapSearch:
-        n = X.shape[0]
-        learn = np.arange(n) if split is None else split[0]
+        def on(measure: Any, rows: Array) -> KernelObjective:
+            part, goal = (X, target) if len(rows) == X.shape[0] else (X[rows], target.take(rows))
+            dtype = np.float32 if self.dtype is None and part.shape[0] >= SINGLE else self.dtype
+            return make_objective(
+                measure, part, goal, memory=self.memory, n_jobs=self.n_jobs, dtype=dtype
+            )
 
-        def objective(rows: Array, measure: str) -> Objective:
-            part, goal = (X, target) if len(rows) == n else (X[rows], target.take(rows))
-            return self._objective(part, goal, measure)
+        def climbed(measure: Any) -> KernelObjective | Callable[[], KernelObjective]:
+            return on(measure, learn) if draw is None else lambda: on(measure, draw())
 
-        diagonal = self.structure == "diagonal"
-        automatic = self.l1 == "auto" and diagonal and self.measure in SPREADING
-        return MapSearch(
-            kernel,
-            target,
-            learn,
-            objective,
-            self.measure,
-            spread,
-            rng,
-            solver=self.solver,
-            l1=0.0 if self.l1 == "auto" else float(self.l1),
-            l2=float(self.l2),
-            spreading=spreading_price(float(target.w[learn].sum())) if automatic else 0.0,
-            batch_size=self.batch_size,
-            max_iter=int(self.max_iter),
-            tol=float(self.tol),
-        )
-
-    def _watch(self, search: MapSearch, split: tuple[Array, Array] | None) -> Watch:
-        measure = self.measure if self.measure in MEASURES else "cka"
-        held = None if split is None else search.held_out(split[1], measure)
-        return Watch("TransformLearner", held, self.patience, self.verbose, self.callback)
-
-    def _set(self, X: Any, w: Array | None, base: Kernel, S: Array, found: Ascent) -> None:
+        goal = climbed(objective)
+        watched = None if held is None else on(held_out_measure(objective), held)
+        climb = partial(climb_map, kernel, solver=self.solver, tol=float(self.tol))
+        spread = deviations(X, w)
+        power = distance_power(kernel) if S.ndim == 1 and draw is None else 1
+        bounded = getattr(objective, "bounded", False)
+        if self.init is None and not (bounded and has_width(base)):
+            rows = learn if draw is None else draw()
+            # Where the start tells little an alignment can favour the identity; debiased it cannot.
+            deciding = ("cka_debiased", objective) if bounded else (objective,)
+            wide = choose_width(kernel, S, (on(m, rows) for m in deciding), every=bounded)
+            if wide is None:
+                coordinates = map_coordinates(S, spread, power)
+                other = climbed("cka_debiased")
+                _, wide = climb(S, other, coordinates, None, Monitor(""), PREPARATION)
+            S = wide
+        monitor = Monitor("TransformLearner", None, self.patience, self.verbose, self.callback)
+        penalty = self._penalty(objective, spread, float(target.w[learn].sum()))
+        free_first = draw is None and not (self.init is not None and penalty.asked)
+        for phase in make_phases(S, penalty, power, free_first, int(self.max_iter)):
+            price = penalty.around(S) if phase.priced else None
+            found, S = climb(S, goal, phase.coordinates, price, monitor, phase.max_iter, watched)
+            ended = found.status == "interrupted" or monitor.status == "stopped"
+            if ended or (found.status == "max_iter" and not penalty.asked):
+                break
         self.kernel_ = Composed(base, LinearMap(S))
         self.components_ = components(S, sp.issparse(X))
         size = np.square(S.reshape(len(S), -1)).sum(axis=1)
@@ -378,35 +375,54 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.value_ = found.value
         self.history_ = found.history
         self.n_iter_ = found.n_iter
+        return self._outcomes(found, phase.coordinates, X)
+
+    def _split(self, target: Target, rng: Any) -> tuple[Array, Array | None]:
+        """Return the rows to learn from and those held out, if any."""
+        wanted = self.early_stopping
+        if isinstance(wanted, str):
+            wanted = self.structure == "full"
+        split = hold_out(target, self.validation_fraction, rng) if wanted else None
+        if split is None and wanted and not isinstance(self.early_stopping, str):
+            raise ValueError(
+                "Expected enough samples of every class to hold two out, got too few for "
+                f"validation_fraction={self.validation_fraction}. Use early_stopping=False."
+            )
+        return (np.arange(len(target.w)), None) if split is None else split
+
+    def _penalty(self, objective: Any, spread: Array, n: float) -> Penalty:
+        if not isinstance(self.l1, str):
+            return Penalty(float(self.l1), float(self.l2), 0.0, spread)
+        # A centred alignment likes to use a little of every feature.
+        centred = getattr(objective, "bounded", False) and objective.translation_invariant
+        automatic = centred and self.structure == "diagonal"
+        return Penalty(0.0, float(self.l2), spreading_price(n) if automatic else 0.0, spread)
+
+    def _outcomes(self, found: Ascent, coordinates: Coordinates, X: Any) -> list[Outcome]:
+        """Return how the search ended, and what is wrong with the map it found."""
+        limits = 0.1**coordinates.power * coordinates.limits[:, 1]
+        if not found.theta.any():
+            status, advice = "empty", f"The penalty l1={self.l1} removes every feature. Lower it."
+        elif (np.abs(found.theta) >= limits).any():
+            status, advice = (
+                "unbounded",
+                "Weights grow without limit, as they do for separable data; they are bounded by "
+                '1000 times their start. Use measure="cka", a penalty l2, or early_stopping=True.',
+            )
+        elif extreme := degenerate(self.kernel_, X):
+            smaller = "smaller" if extreme == "the identity" else "larger"
+            status, advice = (
+                "degenerate",
+                f"The kernel is nearly {extreme}. {REMEDY[extreme]} If the search began there, "
+                f"pass a {smaller} init.",
+            )
+        else:
+            return [found]
+        return [found, replace(found, status=status, advice=advice)]
 
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
-
-    def _report(self, found: Ascent, X: Any, search: MapSearch) -> None:
-        warn_unless_converged(found, "TransformLearner")
-        if not found.theta.any():
-            warnings.warn(
-                f"TransformLearner: the penalty l1={self.l1} removes every feature. Lower it.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        elif search.unbounded(found.theta):
-            advice = (
-                "Weights grow without limit, as they do for separable data; they are bounded by "
-                '1000 times their start. Use measure="cka", a penalty l2, or early_stopping=True.'
-            )
-            warn_unless_converged(
-                replace(found, status="unbounded", advice=advice), "TransformLearner"
-            )
-        elif extreme := degenerate(self.kernel_, X):
-            advice = (
-                f"The kernel is nearly {extreme}. {REMEDY[extreme]} If the search began there, "
-                f"pass a {'smaller' if extreme == 'the identity' else 'larger'} init."
-            )
-            warn_unless_converged(
-                replace(found, status="degenerate", advice=advice), "TransformLearner"
-            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -414,3 +430,66 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = sparse_refusal(self.kernel, self.structure) is None
         return tags
+
+
+def climb_map(
+    kernel: Kernel,
+    S: Array,
+    objective: KernelObjective | Callable[[], KernelObjective],
+    coordinates: Coordinates,
+    penalty: Penalty | None,
+    monitor: Monitor,
+    max_iter: int,
+    held_out: KernelObjective | None = None,
+    *,
+    solver: str,
+    tol: float,
+) -> tuple[Ascent, Array]:
+    """Climb an objective over the map of a kernel; return how it went, and the map.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of mapped samples, with the parameter "map__S".
+    S : array of shape (p,) or (p, q)
+        The start.
+    objective : KernelObjective, or callable
+        A callable returns the objective on another batch of samples at every call.
+    coordinates : Coordinates
+        Of the map.
+    penalty : Penalty, optional
+    monitor : Monitor
+    max_iter : int
+    held_out : KernelObjective, optional
+        On samples that are not climbed; the best map by it is kept.
+    solver : {"lbfgs", "ascent"}
+    tol : float
+    """
+    if held_out is not None:
+        copied, objective_there = clone(kernel), held_out
+
+        def value(theta: Array) -> float:
+            coordinates.write(copied, theta)
+            return objective_there.sign * objective_there.value(copied)
+
+        monitor.held_out = value
+    kernel.set_params(map__S=S)
+    theta = np.clip(coordinates.read(kernel), *coordinates.limits.T)
+    if callable(objective):
+
+        def next_problem() -> Problem:
+            return Problem(kernel, coordinates, objective(), penalty)
+
+        found = climb_batches(next_problem, theta, monitor, coordinates.limits, max_iter)
+    else:
+        found = maximise(
+            Problem(kernel, coordinates, objective, penalty),
+            theta,
+            monitor,
+            solver=solver,
+            limits=coordinates.limits,
+            step_limits=make_step_limits(coordinates, careful=penalty is not None),
+            max_iter=max_iter,
+            tol=tol,
+        )
+    return found, np.asarray(coordinates.values(found.theta)["map__S"])

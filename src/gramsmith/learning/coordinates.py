@@ -1,4 +1,4 @@
-"""Chart: the free parameters of a kernel as one vector.
+"""Coordinates: the free parameters of a kernel as one vector.
 
 Positive parameters are read on the log scale, so that a step multiplies them and they stay
 positive; the others in units of their own size, or as the squares of such numbers. A search over
@@ -18,12 +18,13 @@ from gramsmith.kernels import Kernel
 
 Array = npt.NDArray[Any]
 
+REACH = 1e3  # how many times longer than its start a weight of a map may become
 FLOOR = 1e-5  # what a kernel sees of a weight of zero, in units: there the derivative tells nothing
 
 
 @dataclass(frozen=True)
-class Chart:
-    """Coordinates of some parameters of a kernel.
+class Coordinates:
+    """Some parameters of a kernel as one vector.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ class Chart:
             flat = np.maximum(flat, FLOOR * self.units)
         kernel.set_params(**self._named(flat))
 
-    def pull(self, kernel: Kernel, gradient: Mapping[str, Any]) -> Array:
+    def gradient(self, kernel: Kernel, gradient: Mapping[str, Any]) -> Array:
         """Return the derivative by the vector, given those by the parameters.
 
         d/dlog v = v d/dv, and d/dθ = u^power / power v^(power - 1) d/dv for v = u θ^(1/power).
@@ -125,12 +126,12 @@ class Chart:
         return list(zip(self.names, self.shapes, cut, strict=True))
 
 
-def make_chart(
+def make_coordinates(
     kernel: Kernel,
     parameters: Sequence[str] | None = None,
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
-) -> Chart:
-    """Return the chart of a kernel's learnable parameters.
+) -> Coordinates:
+    """Return coordinates for a kernel's learnable parameters.
 
     Parameters
     ----------
@@ -176,6 +177,30 @@ def make_chart(
         logs.append(log)
         limits.append(np.log(pair) if log else pair / unit)
         units.append(np.full(value.size, unit))
-    return Chart(
+    return Coordinates(
         tuple(names), tuple(shapes), tuple(logs), np.concatenate(limits), np.concatenate(units)
     )
+
+
+def map_coordinates(S: Array, deviation: Array, power: int) -> Coordinates:
+    """Return the coordinates of S in which the search does not depend on the units of the data.
+
+    The unit of every row is one over the deviation of its feature, times what makes the largest
+    entry of S one. Separable data can drive weights to infinity; 1000 times the start is where
+    that ends.
+
+    Parameters
+    ----------
+    S : array of shape (p,) or (p, q)
+        The start.
+    deviation : array of shape (p,)
+        Of the features.
+    power : {1, 2}
+        See `Coordinates`; 2 only for a diagonal map.
+    """
+    size = float(np.abs(S * (deviation if S.ndim == 1 else deviation[:, None])).max())
+    units = size / (deviation if S.ndim == 1 else np.repeat(deviation, S.shape[1]))
+    high = np.full(S.size, REACH**power)
+    low = np.zeros(S.size) if S.ndim == 1 else -high
+    limits = np.stack([low, high], axis=1)
+    return Coordinates(("map__S",), (S.shape,), (False,), limits, units, power, weights=S.ndim == 1)

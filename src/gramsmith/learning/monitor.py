@@ -1,4 +1,8 @@
-"""Watch: what happens after every iteration of a search."""
+"""What a learner tells while it works, and how it is stopped.
+
+A callback sees numbers after every step; a true result stops the learner, as Ctrl-C does but
+without a warning: the best so far is kept, where there is something to keep.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.learning.progress import Callback
-
 Array = npt.NDArray[Any]
+Callback = Callable[[dict[str, float]], Any]
+
+# scikit-learn's constraints of the parameters that are handed on to this file
+MONITOR_CONSTRAINTS: dict[str, Any] = {"callback": [callable, None], "verbose": ["verbose"]}
 
 
-class Watch:
+class Stopped(KeyboardInterrupt):
+    """Raised where a callback asks to stop; whoever keeps results of an interrupt keeps them."""
+
+
+class Monitor:
     """What happens after every iteration: history, progress, early stopping, the best so far.
 
     Parameters
@@ -63,10 +73,8 @@ class Watch:
         if self.theta is None or merit > self.best:
             self.theta, self.value, self.best = self.last, value, merit
             self.best_row = len(self.rows) - 1
+        tell_row(self.name, self.verbose, len(self.rows) - 1, row)
         info = {"iteration": float(len(self.rows) - 1), **row}
-        if self.verbose:
-            numbers = ", ".join(f"{name} {number:.6g}" for name, number in row.items())
-            print(f"[{self.name}] {len(self.rows) - 1}: {numbers}")
         if self.callback is not None and self.callback(info):
             self.status = "stopped"
         elif self.held_out is not None and len(self.rows) - 1 - self.best_row >= self.patience:
@@ -84,3 +92,40 @@ class Watch:
         names = self.rows[0] if self.rows else {}
         history = {name: np.array([row[name] for row in self.rows]) for name in names}
         return {"measure": history["value"], **history} if history else history
+
+
+def tell_row(name: str, verbose: int, count: int, row: dict[str, float]) -> None:
+    """Print the numbers of a step where `verbose` asks for it."""
+    if verbose:
+        numbers = ", ".join(f"{key} {number:.6g}" for key, number in row.items())
+        print(f"[{name}] {count}: {numbers}")
+
+
+def sweep_progress(
+    name: str, callback: Callback | None, verbose: int
+) -> Callable[[int, int], None] | None:
+    """Return what a `Gram` calls after every tile, or None if nobody listens.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    callback : callable, optional
+        Takes a dict with "done" and "total" tiles; a true result before the last raises `Stopped`.
+    verbose : int
+        Print a line at every tenth of the way.
+    """
+    if callback is None and not verbose:
+        return None
+
+    def tell(done: int, total: int) -> None:
+        if verbose and (done * 10) // total > ((done - 1) * 10) // total:
+            print(f"[{name}] {done} of {total} tiles")
+        if callback is not None and callback({"done": float(done), "total": float(total)}):
+            if done < total:
+                raise Stopped(
+                    f"{name}: stopped by its callback after {done} of {total} tiles, before there "
+                    "was a result. Let the callback return None to go on."
+                )
+
+    return tell
