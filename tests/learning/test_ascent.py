@@ -3,10 +3,10 @@ import pytest
 
 import golden
 import gramsmith as gs
-from gramsmith.learning.ascent import Problem, maximise
-from gramsmith.learning.chart import make_chart
-from gramsmith.learning.criterion import make_objective
-from gramsmith.learning.watch import Watch
+from gramsmith.learning.ascent import REMEDY, Problem, degenerate, maximise
+from gramsmith.learning.coordinates import make_coordinates
+from gramsmith.learning.monitor import Monitor
+from gramsmith.learning.objective import make_objective
 from gramsmith.targets import make_target
 
 SOLVERS = ("lbfgs", "ascent")
@@ -21,7 +21,7 @@ def bowl(theta):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_finds_the_top(solver):
-    found = maximise(bowl, np.array([4.0, -3.0]), Watch("x"), solver=solver, tol=1e-10)
+    found = maximise(bowl, np.array([4.0, -3.0]), Monitor("x"), solver=solver, tol=1e-10)
     assert found.converged
     assert found.value == pytest.approx(3.0, abs=1e-6)
     np.testing.assert_allclose(found.theta, [1.0, 2.0], atol=1e-3)
@@ -32,10 +32,10 @@ def test_no_iteration_lowers_the_score(solver):
     kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.eye(3) * 0.5)
     problem = Problem(
         kernel,
-        make_chart(kernel, ["map__S"]),
+        make_coordinates(kernel, ["map__S"]),
         make_objective("kta", golden.X, make_target(golden.y)),
     )
-    found = maximise(problem, problem.chart.read(kernel), Watch("x"), solver=solver)
+    found = maximise(problem, problem.coordinates.read(kernel), Monitor("x"), solver=solver)
     assert found.converged
     assert np.all(np.diff(found.history["score"]) >= -1e-12)
     assert found.n_iter == len(found.history["score"]) - 1
@@ -46,14 +46,16 @@ def test_no_iteration_lowers_the_score(solver):
 def test_stays_inside_limits(solver):
     limits = np.array([[-5.0, 0.5], [-5.0, 5.0]])
     found = maximise(
-        bowl, np.array([-1.0, 0.0]), Watch("x"), solver=solver, limits=limits, tol=1e-9
+        bowl, np.array([-1.0, 0.0]), Monitor("x"), solver=solver, limits=limits, tol=1e-9
     )
     np.testing.assert_allclose(found.theta, [0.5, 2.0], atol=1e-3)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_says_when_iterations_ran_out(solver):
-    found = maximise(bowl, np.array([40.0, -30.0]), Watch("x"), solver=solver, max_iter=1, tol=0.0)
+    found = maximise(
+        bowl, np.array([40.0, -30.0]), Monitor("x"), solver=solver, max_iter=1, tol=0.0
+    )
     assert not found.converged
     assert found.status == "max_iter"
     assert "max_iter" in found.advice
@@ -69,7 +71,7 @@ def test_an_interrupt_keeps_the_best(solver):
             raise KeyboardInterrupt
         return bowl(theta)
 
-    found = maximise(interrupted, np.array([4.0, -3.0]), Watch("x"), solver=solver)
+    found = maximise(interrupted, np.array([4.0, -3.0]), Monitor("x"), solver=solver)
     assert found.status == "interrupted"
     assert found.value == max(found.history["value"])
     assert found.value > bowl(np.array([4.0, -3.0]))[0]
@@ -83,7 +85,7 @@ def test_callback_sees_numbers_and_can_stop(solver):
         rows.append(info)
         return len(rows) == 2
 
-    found = maximise(bowl, np.array([4.0, -3.0]), Watch("x", callback=callback), solver=solver)
+    found = maximise(bowl, np.array([4.0, -3.0]), Monitor("x", callback=callback), solver=solver)
     assert found.converged  # stopped on request
     assert [row["iteration"] for row in rows] == [0, 1]
     assert set(rows[0]) == {"iteration", "value", "score", "step", "gradient_norm"}
@@ -94,26 +96,26 @@ def test_holes_in_the_objective_are_stepped_over(solver):
     def holed(theta):
         return (-np.inf, np.nan, np.zeros(2)) if theta[0] > 1.5 else bowl(theta)
 
-    found = maximise(holed, np.array([-3.0, -3.0]), Watch("x"), solver=solver, tol=1e-10)
+    found = maximise(holed, np.array([-3.0, -3.0]), Monitor("x"), solver=solver, tol=1e-10)
     assert found.value == pytest.approx(3.0, abs=1e-2)
 
 
 def test_an_undefined_start_is_refused():
     with pytest.raises(ValueError, match="finite"):
-        maximise(lambda x: (-np.inf, np.inf, np.zeros(1)), np.zeros(1), Watch("x"))
+        maximise(lambda x: (-np.inf, np.inf, np.zeros(1)), np.zeros(1), Monitor("x"))
 
 
 def test_held_out_value_chooses_the_iterate():
     """The held-out optimum lies before the top; it is kept although the ascent goes on."""
-    watch = Watch("x", held_out=lambda theta: -abs(theta[0] - 2.0), patience=3)
-    found = maximise(bowl, np.array([9.0, 2.0]), watch, solver="ascent", tol=1e-12)
+    monitor = Monitor("x", held_out=lambda theta: -abs(theta[0] - 2.0), patience=3)
+    found = maximise(bowl, np.array([9.0, 2.0]), monitor, solver="ascent", tol=1e-12)
     best = np.argmax(found.history["held_out"])
     assert found.value == found.history["value"][best]
     assert found.n_iter <= best + 3
 
 
 def test_verbose_prints_a_line_per_iteration(capsys):
-    found = maximise(bowl, np.array([4.0, -3.0]), Watch("Name", verbose=1))
+    found = maximise(bowl, np.array([4.0, -3.0]), Monitor("Name", verbose=1))
     assert capsys.readouterr().out.count("[Name]") == found.n_iter + 1
 
 
@@ -124,18 +126,37 @@ def test_the_size_of_the_objective_does_not_matter(solver, unit):
         value, _, slope = bowl(theta)
         return unit * value, unit * value, unit * slope
 
-    found = maximise(scaled, np.array([4.0, -3.0]), Watch("x"), solver=solver, tol=1e-16)
+    found = maximise(scaled, np.array([4.0, -3.0]), Monitor("x"), solver=solver, tol=1e-16)
     np.testing.assert_allclose(found.theta, [1.0, 2.0], atol=1e-2)
 
 
-def test_steps_are_kept_within_a_stride():
+def test_steps_are_short_at_first():
     """Far from the start the objective is flat: a bold step would end there."""
 
     def hill(theta):
         value = float(np.exp(-((theta[0] - 3.0) ** 2)) + 1e-3 * theta[0])
         return value, value, np.array([-2 * (theta[0] - 3.0) * (value - 1e-3 * theta[0]) + 1e-3])
 
-    found = maximise(hill, np.array([0.0]), Watch("x"), tol=1e-10)
+    found = maximise(hill, np.array([0.0]), Monitor("x"), tol=1e-10)
     assert found.theta[0] == pytest.approx(3.0, abs=1e-2)
     assert np.abs(np.diff(found.history["step"])).max() <= 2.0
     np.testing.assert_array_equal(found.history["measure"], found.history["value"])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "verdict"),
+    [
+        (gs.Gaussian(1e-3), "the identity"),
+        (gs.Gaussian(1e4), "constant"),
+        (gs.Gaussian(1.0), None),
+        (gs.Linear(), None),
+    ],
+)
+def test_kernels_that_tell_nothing(kernel, verdict, rng):
+    assert degenerate(kernel, rng.normal(size=(500, 2))) == verdict
+    assert verdict is None or REMEDY[verdict]
+
+
+def test_size_of_the_kernel_does_not_matter(rng):
+    assert degenerate(1e-6 * gs.Gaussian(1.0), rng.normal(size=(50, 2))) is None
+    assert degenerate(gs.Gaussian(1.0), np.zeros((2, 1))) is None

@@ -10,8 +10,7 @@ import golden
 import gramsmith as gs
 import textbook as tb
 from gramsmith.kernels import NotDifferentiable
-from gramsmith.learning import KernelLearner
-from gramsmith.learning.criterion import CRITERIA
+from gramsmith.learning import OBJECTIVES, KernelLearner
 
 
 def test_best_single_bandwidth():
@@ -20,7 +19,7 @@ def test_best_single_bandwidth():
     assert learner.kernel_.length_scale == pytest.approx(golden.GOLDEN["best_sigma"][0], abs=1e-4)
 
 
-@pytest.mark.parametrize("measure", ["cka", "fsm_loo", "hsic", *CRITERIA])
+@pytest.mark.parametrize("measure", ["cka", "fsm_loo", "hsic", *OBJECTIVES])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_criterion_improves(measure):
     start = gs.Gaussian(3.0) + 0.1 * gs.Gaussian(0.5)

@@ -1,15 +1,30 @@
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
 
 import golden
 import gramsmith as gs
 import textbook as tb
-from gramsmith.learning.chart import make_chart
-from gramsmith.learning.criterion import CRITERIA, make_objective
-from gramsmith.learning.objective import check_dense, contract
-from gramsmith.measures import MEASURES, Undefined
+from gramsmith.learning import OBJECTIVES
+from gramsmith.learning.coordinates import make_coordinates
+from gramsmith.learning.objective import (
+    KernelFisher,
+    MarginalLikelihood,
+    RadiusMargin,
+    RidgeLeaveOneOut,
+    check_dense,
+    contract,
+    get_objective,
+    get_projection,
+    held_out_measure,
+    make_objective,
+    responses,
+)
+from gramsmith.measures import MEASURES, Measure, Undefined
 from gramsmith.targets import make_target
 
+K = golden.K
 S = np.array([[0.7, 0.1], [0.2, 0.6], [0.1, 0.3]])
 KERNELS = {
     "full map": gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(S),
@@ -21,30 +36,30 @@ TARGETS = {"binary": golden.y, "classes": golden.lab, "values": golden.yr}
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name", [*MEASURES, *CRITERIA])
+@pytest.mark.parametrize("name", [*MEASURES, *OBJECTIVES])
 def test_gradient_equals_differences(name, kernel, target):
     kernel = KERNELS[kernel]
     try:
         objective = make_objective(name, golden.X, make_target(TARGETS[target]), C=10.0)
     except Undefined:
         pytest.skip("not defined for this target")
-    chart = make_chart(kernel)
-    theta = chart.read(kernel)
+    coordinates = make_coordinates(kernel)
+    theta = coordinates.read(kernel)
     value, gradient = objective.value_and_gradient(kernel)
     if not np.isfinite(value):
         assert gradient == {}
         return
 
     def at(point):
-        chart.write(kernel, point)
+        coordinates.write(kernel, point)
         return objective.value(kernel)
 
-    gradient = chart.pull(kernel, gradient)
+    gradient = coordinates.gradient(kernel, gradient)
     step = 1e-5
     differences = [
         (at(theta + step * e) - at(theta - step * e)) / (2 * step) for e in np.eye(len(theta))
     ]
-    chart.write(kernel, theta)
+    coordinates.write(kernel, theta)
     assert value == pytest.approx(objective.value(kernel), rel=1e-12)
     scale = np.abs(differences).max()
     np.testing.assert_allclose(gradient, differences, atol=2e-5 * scale + 1e-9)
@@ -82,3 +97,203 @@ def test_what_does_not_fit_is_said_before_the_work():
     check_dense("ridge_loo", 1000, memory=2**30)
     with pytest.raises(MemoryError, match=r"100000 x 100000.*'ridge_loo'.*fewer samples"):
         check_dense("ridge_loo", 100_000, memory=2**30)
+
+
+@pytest.mark.parametrize("name", [*MEASURES, *OBJECTIVES])
+def test_names_lead_to_objectives(name):
+    assert make_objective(name, golden.X, make_target(golden.y)).name == name
+
+
+def test_orientation():
+    signs = {n: make_objective(n, golden.X, make_target(golden.y)).sign for n in OBJECTIVES}
+    assert signs == {
+        "radius_margin": -1.0,
+        "marginal_likelihood": 1.0,
+        "ridge_loo": -1.0,
+        "kernel_fisher": 1.0,
+    }
+
+
+@pytest.mark.parametrize("measure", ["accuracy", 3, RadiusMargin, None])
+def test_unknown_objectives_are_told_what_there_is(measure):
+    with pytest.raises(ValueError, match=r"kta, cka.*kernel_fisher, or an object with name.*got"):
+        get_objective(measure)
+
+
+def test_objects_are_taken_as_names_are():
+    assert get_objective("cka") is get_objective(MEASURES["cka"]) is MEASURES["cka"]
+    target = make_target(golden.y)
+    by_name = make_objective("radius_margin", golden.X, target, C=10.0)
+    by_object = make_objective(RadiusMargin(10.0), golden.X, target)
+    assert by_name.value(gs.Gaussian(1.0)) == by_object.value(gs.Gaussian(1.0))
+
+
+class Coherence:
+    """Kernel-target alignment as a user would write it, of a dense matrix."""
+
+    name = "coherence"
+    higher_is_better = True
+    takes_weights = False
+
+    def __call__(self, K, target, derivative):
+        T = target.V @ target.M @ target.V.T
+        size = np.linalg.norm(K) * np.linalg.norm(T)
+        value = np.vdot(K, T) / size
+        return value, T / size - value * K / np.vdot(K, K) if derivative else None
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        gs.TransformLearner(init=np.full(3, 0.5), max_iter=30),
+        gs.TransformLearner(structure="full", init=np.eye(3), early_stopping=False, max_iter=30),
+        gs.KernelLearner(gs.Gaussian(1.0)),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_objective_of_your_own(learner):
+    X, y = golden.X, golden.y
+    mine = clone(learner).set_params(measure=Coherence()).fit(X, y)
+    named = clone(learner).set_params(measure="kta").fit(X, y)
+    assert mine.value_ == pytest.approx(named.value_, abs=1e-4)
+    assert gs.kta(mine.kernel_(X), y) == pytest.approx(mine.value_, abs=1e-10)
+    with pytest.raises(ValueError, match=r"no sample_weight .*'coherence'"):
+        learner.set_params(measure=Coherence()).fit(X, y, sample_weight=np.arange(12.0))
+
+
+def test_a_measure_of_your_own():
+    """Any formula of sums is climbed tile by tile, like those that have a name."""
+    half = Measure("half_cka", lambda sums: 0.5 * MEASURES["cka"].formula(sums))
+    for learner in (gs.KernelLearner(gs.Gaussian(1.0)), gs.TransformLearner(init=np.ones(3))):
+        mine = clone(learner).set_params(measure=half).fit(golden.X, golden.y)
+        assert gs.cka(mine.kernel_(golden.X), golden.y) == pytest.approx(2 * mine.value_)
+        assert mine.value_ > mine.history_["value"][0]
+
+
+def test_a_learned_object_is_left_alone():
+    bound = RadiusMargin(10.0)
+    gs.KernelLearner(gs.Gaussian(1.0), bound, max_iter=50).fit(golden.X, golden.y)
+    assert bound.ball is None
+
+
+@pytest.mark.parametrize("measure", ["fsm", None, MEASURES["fsm"], Coherence()])
+def test_closed_forms_are_for_alignments(measure):
+    with pytest.raises(ValueError, match=r"kta, cka.*KernelLearner"):
+        get_projection(measure)
+    assert get_projection(MEASURES["cka"]) == get_projection("cka") == "centred"
+
+
+def test_held_out_samples_are_judged_by_a_measure():
+    assert held_out_measure(MEASURES["kta"]).name == "kta"
+    assert held_out_measure(RadiusMargin()).name == "cka"
+
+
+def test_responses():
+    binary = responses(make_target(golden.y))
+    np.testing.assert_allclose(binary[:, 0], golden.y - golden.y.mean())
+    assert responses(make_target(golden.lab)).shape == (12, 3)
+    np.testing.assert_allclose(
+        responses(make_target(golden.yr))[:, 0], golden.yr - golden.yr.mean()
+    )
+
+
+def test_marginal_likelihood_is_a_density():
+    criterion, target = MarginalLikelihood(), make_target(golden.yr)
+    value, _ = criterion(K, target, False)
+    y = golden.yr - golden.yr.mean()
+    A = K + criterion.alpha * np.eye(12)
+    s = y @ np.linalg.solve(A, y) / 12
+    assert 12 * value == pytest.approx(multivariate_normal(np.zeros(12), s * A).logpdf(y))
+
+
+def test_marginal_likelihood_takes_the_best_noise():
+    criterion, target = MarginalLikelihood(), make_target(golden.yr)
+    best, _ = criterion(K, target, False)
+    y = golden.yr - golden.yr.mean()
+    for alpha in np.logspace(-6, 2, 30):
+        A = K + alpha * np.eye(12)
+        s = y @ np.linalg.solve(A, y) / 12
+        assert multivariate_normal(np.zeros(12), s * A).logpdf(y) / 12 <= best + 1e-9
+
+
+def test_ridge_error_is_leave_one_out():
+    criterion, target = RidgeLeaveOneOut(), make_target(golden.yr)
+    value, _ = criterion(K, target, False)
+    residuals = tb.ridge_leave_one_out(K, golden.yr, criterion.alpha, intercept=True)
+    assert value == pytest.approx(np.mean(residuals**2))
+
+
+@pytest.mark.parametrize("y", [golden.y, golden.lab])
+def test_fisher_is_the_criterion_of_the_machine(y):
+    value, _ = KernelFisher()(K, make_target(y), False)
+    assert value == pytest.approx(gs.fisher_criterion(K, y), rel=1e-12)
+
+
+def test_fisher_of_an_indefinite_matrix(rng):
+    B = np.tanh(golden.X @ golden.X.T - 1.0)
+    criterion, target = KernelFisher(), make_target(golden.y)
+    value, dK = criterion(B, target, True)
+    assert value == pytest.approx(gs.fisher_criterion(gs.nearest_psd(B), golden.y), rel=1e-6)
+    E = rng.normal(size=(12, 12))
+    E = 1e-6 * (E + E.T)
+    difference = criterion(B + E, target, False)[0] - criterion(B - E, target, False)[0]
+    assert 2.0 * np.vdot(dK, E) == pytest.approx(difference, rel=1e-4)
+
+
+@pytest.mark.parametrize("criterion", [RidgeLeaveOneOut, MarginalLikelihood, KernelFisher])
+@pytest.mark.parametrize("factor", [1e-3, 50.0])
+def test_multiples_of_the_kernel_change_nothing(criterion, factor):
+    """The regulariser follows the size of the kernel."""
+    target = make_target(golden.yr)
+    one, _ = criterion()(K, target, False)
+    other, _ = criterion()(factor * K, target, False)
+    assert other == pytest.approx(one, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "worst"),
+    [(RidgeLeaveOneOut, np.inf), (MarginalLikelihood, -np.inf), (KernelFisher, 0.0)],
+)
+def test_zero_kernel_is_the_worst(criterion, worst):
+    assert criterion()(np.zeros((12, 12)), make_target(golden.yr), True)[0] == worst
+
+
+def test_golden_bound_and_gradient():
+    objective = make_objective("radius_margin", golden.X, make_target(golden.y), C=10.0)
+    kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.eye(3) / np.sqrt(2))
+    value, gradient = objective.value_and_gradient(kernel)
+    bound = np.exp(value)
+    assert bound == pytest.approx(golden.GOLDEN["rmb"][0], abs=1e-6)
+    expected, tolerance = golden.GOLDEN["d_rmb_d_S_diag"]
+    np.testing.assert_allclose(bound * np.diag(gradient["map__S"]), expected, atol=tolerance)
+
+
+def test_derivative_is_that_of_the_bound():
+    criterion = RadiusMargin(10.0)
+    value, dK = criterion(golden.K, make_target(golden.y), True)
+    expected, _ = tb.d_radius_margin(golden.K, golden.y, 10.0)
+    np.testing.assert_allclose(np.exp(value) * dK, expected, atol=1e-5)
+
+
+def test_more_classes_add_up():
+    value, _ = RadiusMargin(10.0)(golden.K, make_target(golden.lab), False)
+    _, r2 = tb.enclosing_ball(golden.K, 10.0)
+    w2 = sum(tb.l2_svm(golden.K, np.where(golden.lab == c, 1, -1), 10.0)[2] for c in range(3))
+    assert np.exp(value) == pytest.approx(r2 * w2, rel=1e-6)
+
+
+def test_warm_start_changes_nothing():
+    criterion, target = RadiusMargin(10.0), make_target(golden.y)
+    for width in (0.5, 0.7, 1.0):
+        K = golden.K ** (1 / width**2)
+        warm, _ = criterion(K, target, False)
+        cold, _ = RadiusMargin(10.0)(K, target, False)
+        assert warm == pytest.approx(cold, rel=1e-9)
+
+
+def test_needs_classes_and_a_penalty():
+    with pytest.raises(Undefined, match="classes"):
+        RadiusMargin().check(make_target(golden.yr))
+    with pytest.raises(ValueError, match="C > 0"):
+        RadiusMargin(0.0).check(make_target(golden.y))

@@ -206,10 +206,40 @@ def test_weights_that_could_grow_without_limit_stay_finite():
     assert np.abs(learner.components_).max() <= 1000.0
 
 
-def test_weights_near_the_bound_are_reported(parity, monkeypatch):
-    monkeypatch.setattr("gramsmith.learning.map_search.MapSearch.unbounded", lambda *_: True)
-    with pytest.warns(ConvergenceWarning, match="without limit"):
-        TransformLearner().fit(*parity)
+def test_weights_near_the_bound_are_reported(parity):
+    """The inner product grows with the map, and the polarity with it, without end."""
+    X, _ = parity
+    with pytest.warns(ConvergenceWarning, match="'unbounded'.*without limit"):
+        learner = TransformLearner("linear", measure="polarity").fit(X, X[:, 0] > 0)
+    assert np.abs(learner.components_).max() > 100.0 * 3.0 / np.sqrt(2 * X.var(axis=0).sum())
+
+
+def test_prices_leave_what_a_free_search_needs(parity):
+    learner = TransformLearner(l1=0.02, init=None).fit(*parity)
+    S = np.diag(learner.components_)
+    assert (S[:2] > 0).all()
+    assert (S[2:] == 0).all()
+    assert max(learner.history_["value"]) > learner.value_  # of the search without the price
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_price_that_was_asked_for_is_charged_in_time(parity):
+    assert not TransformLearner(l1=10.0, max_iter=8).fit(*parity).components_.any()
+
+
+def test_without_iterations_left_spreading_is_free(parity):
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        found = TransformLearner(max_iter=3).fit(*parity)
+    assert np.count_nonzero(found.components_) > 2
+
+
+@pytest.mark.parametrize("measure", ["ridge_loo", "marginal_likelihood", "kernel_fisher"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_objectives_that_solve(measure, parity):
+    X, y = parity
+    learner = TransformLearner(measure=measure, max_iter=15).fit(X, y)
+    sign = -1.0 if measure == "ridge_loo" else 1.0
+    assert sign * learner.value_ > sign * learner.history_["value"][0]
 
 
 UNITS = (1e-4, 1e-2, 1e3, 1e6)
@@ -333,21 +363,23 @@ def test_a_penalty_that_removes_everything_is_reported(parity):
     ("options", "message"),
     [
         ({"structure": "low_rank", "rank": 6}, "1 <= rank <= 5"),
-        ({"structure": "low_rank", "rank": 0}, "1 <= rank <= 5"),
-        ({"l1": -1.0}, "l1 >= 0"),
-        ({"l1": "a"}, "l1 >= 0"),
+        ({"structure": "low_rank", "rank": 0}, "'rank' parameter .*Got 0"),
+        ({"structure": "banded"}, "'structure' parameter .*Got 'banded'"),
+        ({"l1": -1.0}, "'l1' parameter .*Got -1.0"),
+        ({"l1": "a"}, "'l1' parameter .*Got 'a'"),
         ({"init": "identity"}, "array of numbers"),
-        ({"rank": 0}, "1 <= rank <= 5"),
-        ({"max_iter": 0}, "max_iter >= 1"),
-        ({"tol": -1.0}, "tol >= 0"),
-        ({"l2": -0.1}, "l2 >= 0"),
+        ({"rank": 2.5}, "'rank' parameter .*Got 2.5"),
+        ({"max_iter": 0}, "'max_iter' parameter .*Got 0"),
+        ({"tol": -1.0}, "'tol' parameter .*Got -1.0"),
+        ({"l2": -0.1}, "'l2' parameter .*Got -0.1"),
         ({"init": np.zeros(5)}, "Zero is stationary"),
-        ({"solver": "newton"}, "lbfgs, ascent"),
-        ({"measure": "ridge_loo"}, "radius_margin"),
-        ({"early_stopping": "yes"}, "early_stopping"),
-        ({"validation_fraction": 1.5}, "validation_fraction"),
-        ({"measure": "radius_margin", "C": 0.0}, "C > 0"),
-        ({"target": "two_hot"}, "two_hot"),
+        ({"solver": "newton"}, "'solver' parameter .*Got 'newton'"),
+        ({"measure": "accuracy"}, "radius_margin.*got 'accuracy'"),
+        ({"early_stopping": "yes"}, "'early_stopping' parameter .*Got 'yes'"),
+        ({"validation_fraction": 1.5}, "'validation_fraction' parameter .*Got 1.5"),
+        ({"C": 0.0}, "'C' parameter .*Got 0.0"),
+        ({"target": "two_hot"}, "'target' parameter .*Got 'two_hot'"),
+        ({"callback": 3}, "'callback' parameter .*Got 3"),
     ],
 )
 def test_bad_options(options, message, parity):

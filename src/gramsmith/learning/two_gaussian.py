@@ -514,7 +514,7 @@ def search_bandwidth(
             )
             maxima.append(visit(float(found.root)))
             converged = converged and bool(found.converged)
-    best = max(seen.values(), key=lambda point: point.value)
+    best = max([*maxima, *grid], key=lambda point: point.value)
     sigma, value, u = best.sigma, best.value, best.u
     for limit, (limit_value, limit_u) in profile.limits(10.0 * low).items():
         if limit_value > value + 1e-12:

@@ -1,10 +1,11 @@
-"""Weights of learners are repetition."""
+"""Weights of learners are repetition; held-out samples keep the proportions of classes."""
 
 import numpy as np
 import pytest
-from gramsmith.learning.weights import weigh
 
 import gramsmith as gs
+from gramsmith.learning.samples import drop_zero_weights, hold_out, take_rows
+from gramsmith.targets import make_target
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -18,6 +19,7 @@ LEARNERS = {
     "linear": gs.TransformLearner("linear", max_iter=3),
     "any kernel": gs.KernelLearner(gs.Gaussian(1.0) + 0.5 * gs.Linear(), "kta", max_iter=3),
     "default kernel": gs.KernelLearner(measure="cka_debiased", max_iter=3),
+    "fisher": gs.KernelLearner(gs.Gaussian(1.0), "kernel_fisher", max_iter=3),
     "two Gaussians": gs.TwoGaussianLearner(n_grid=16),
     "centred Gaussians": gs.TwoGaussianLearner(measure="cka", n_grid=16),
     "alignf": gs.KernelCombination(),
@@ -96,7 +98,6 @@ def test_strings_take_weights(method, rng):
         gs.KernelLearner(measure="radius_margin"),
         gs.KernelLearner(measure="marginal_likelihood"),
         gs.KernelLearner(measure="ridge_loo"),
-        gs.KernelLearner(measure="kernel_fisher"),
     ],
     ids=repr,
 )
@@ -108,6 +109,28 @@ def test_criteria_that_solve_refuse_weights(learner, problem):
 
 def test_samples_without_weight_leave():
     texts, y = ["a", "b", "c"], ["u", "v", "w"]
-    assert weigh(texts, y, None) == (texts, y, None)
-    kept, labels, w = weigh(texts, y, [1, 0, 2])
+    assert drop_zero_weights(texts, y, None) == (texts, y, None)
+    kept, labels, w = drop_zero_weights(texts, y, [1, 0, 2])
     assert (kept, labels.tolist(), w.tolist()) == (["a", "c"], ["u", "w"], [1.0, 2.0])
+
+
+def test_classes_keep_their_proportions():
+    y = np.repeat([0, 1], [80, 20])
+    learn, held = hold_out(make_target(y), 0.25, np.random.RandomState(0))
+    assert np.bincount(y[held]).tolist() == [20, 5]
+    assert sorted([*learn, *held]) == list(range(100))
+
+
+def test_values_are_drawn_at_random():
+    y = np.linspace(0, 1, 50)
+    learn, held = hold_out(make_target(y), 0.2, np.random.RandomState(0))
+    assert (len(learn), len(held)) == (40, 10)
+
+
+def test_too_few_samples_cannot_be_spared():
+    assert hold_out(make_target([0, 0, 0, 1, 1, 1]), 0.2, np.random.RandomState(0)) is None
+    assert hold_out(make_target(np.linspace(0, 1, 20)), 0.2, np.random.RandomState(0)) is None
+
+
+def test_take_rows_of_objects():
+    assert take_rows(["a", "b", "c"], np.array([2, 0])) == ["c", "a"]

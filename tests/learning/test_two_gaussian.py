@@ -1,0 +1,303 @@
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import golden
+import gramsmith as gs
+import textbook as tb
+from gramsmith.learning import TwoGaussianLearner
+from gramsmith.learning.two_gaussian import (
+    BandwidthProfile,
+    GaussianSlope,
+    bandwidth_range,
+    best_share,
+    search_bandwidth,
+)
+from gramsmith.measures import MEASURES
+from gramsmith.targets import make_target
+
+PROJECTIONS = ("plain", "centred", "debiased")
+
+
+def test_golden_share_and_value():
+    learner = TwoGaussianLearner(0.2, 1.0).fit(golden.X, golden.y)
+    assert learner.u_ == pytest.approx(golden.GOLDEN["u_star"][0], abs=1e-8)
+    assert learner.value_ == pytest.approx(golden.GOLDEN["u_star_kta"][0], abs=1e-8)
+    assert tb.kta(learner.kernel_(golden.X), golden.y) == pytest.approx(learner.value_, abs=1e-10)
+
+
+def test_golden_share_on_the_circle():
+    learner = TwoGaussianLearner(0.2, 1.0, mixing="circle").fit(golden.X, golden.y)
+    assert learner.u_ == pytest.approx(golden.GOLDEN["u_circle"][0], abs=1e-8)
+    assert learner.value_ == pytest.approx(golden.GOLDEN["u_star_kta"][0], abs=1e-8)
+    assert tb.kta(learner.kernel_(golden.X), golden.y) == pytest.approx(learner.value_, abs=1e-10)
+
+
+def test_golden_best_single_bandwidth():
+    learner = TwoGaussianLearner().fit(golden.X, golden.y)
+    assert learner.sigma1_ == pytest.approx(golden.GOLDEN["best_sigma"][0], abs=1e-8)
+    assert learner.value_ >= golden.GOLDEN["best_sigma_kta"][0] - 1e-10
+
+
+@pytest.mark.parametrize("measure", ["kta", "cka", "cka_debiased"])
+@pytest.mark.parametrize(
+    "y", [golden.y, golden.lab, golden.yr], ids=["binary", "classes", "values"]
+)
+def test_second_bandwidth_is_the_best_of_a_grid(measure, y):
+    learner = TwoGaussianLearner(sigma1=0.3, measure=measure).fit(golden.X, y)
+    value = {"kta": gs.kta, "cka": gs.cka}.get(measure, lambda K, y: gs.cka(K, y, debiased=True))
+    for sigma in np.geomspace(0.1, 10, 12):
+        for u in np.linspace(0, 1, 6):
+            K = u * gs.Gaussian(0.3)(golden.X) + (1 - u) * gs.Gaussian(sigma)(golden.X)
+            assert value(K, y) <= learner.value_ + 1e-6
+
+
+def test_measure_objects_are_taken_as_names_are():
+    by_name = TwoGaussianLearner(sigma1=0.3, measure="cka").fit(golden.X, golden.y)
+    by_object = TwoGaussianLearner(sigma1=0.3, measure=MEASURES["cka"]).fit(golden.X, golden.y)
+    assert by_object.value_ == by_name.value_
+
+
+@pytest.mark.parametrize("mixing", ["linear", "circle"])
+def test_surface(mixing):
+    learner = TwoGaussianLearner(sigma1=0.3, mixing=mixing).fit(golden.X, golden.y)
+    u, sigma, value = (learner.surface_[name] for name in ("u", "sigma", "value"))
+    assert value.shape == (len(u), len(sigma))
+    rest = 1 - u[20] if mixing == "linear" else np.sqrt(1 - u[20] ** 2)
+    K = u[20] * gs.Gaussian(0.3)(golden.X) + rest * gs.Gaussian(sigma[30])(golden.X)
+    assert value[20, 30] == pytest.approx(tb.kta(K, golden.y), abs=1e-10)
+    assert value.max() <= learner.value_ + 1e-9
+
+
+def test_a_limit_can_be_best():
+    y = np.ones(30)
+    y[15] = -1
+    learner = TwoGaussianLearner(sigma1=0.1).fit(np.arange(30.0)[:, None], y)
+    assert learner.sigma2_ == np.inf
+    K = learner.kernel_(np.arange(30.0)[:, None])
+    assert tb.kta(K, y) == pytest.approx(learner.value_, abs=1e-6)
+
+
+def test_history_and_callback():
+    rows = []
+    learner = TwoGaussianLearner(sigma1=0.3, callback=rows.append).fit(golden.X, golden.y)
+    assert len(rows) == len(learner.history_["sigma"]) >= 64
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter above 1"):
+        TwoGaussianLearner(sigma1=0.3, max_iter=1).fit(golden.X, golden.y)
+
+
+def test_interrupt_keeps_the_best():
+    def callback(row):
+        if row["sigma"] > 1.0:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        learner = TwoGaussianLearner(callback=callback).fit(golden.X, golden.y)
+    assert learner.value_ >= max(learner.history_["value"]) - 1e-9
+
+
+def test_verbose(capsys):
+    TwoGaussianLearner(0.2, 1.0, n_grid=4, verbose=1).fit(golden.X, golden.y)
+    assert "[TwoGaussianLearner] 1: sigma 1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sigma1": 0.0}, "'sigma1' parameter .*Got 0.0"),
+        ({"sigma2": -1.0}, "'sigma2' parameter .*Got -1.0"),
+        ({"mixing": "square"}, "'mixing' parameter .*Got 'square'"),
+        ({"measure": "fsm"}, "kta, cka"),
+        ({"n_grid": 2}, "'n_grid' parameter .*Got 2"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        TwoGaussianLearner(**options).fit(golden.X, golden.y)
+
+
+@pytest.mark.slow
+def test_table_of_mixtures_of_digits(data_dir):
+    """Row u = 0 of Table 1 of Tan et al.: eights and nines, 100 images each."""
+    z = np.load(data_dir / "usps" / "usps.npz")
+    X = np.vstack([z["X"][z["y"] == d][:100].astype(float) for d in (8, 9)])
+    y = np.repeat([1, -1], 100)
+    printed = {450: 0.090, 800: 0.173, 1150: 0.102, 1500: 0.061, 1850: 0.040, 2200: 0.028}
+    for sigma, value in printed.items():
+        assert gs.kta(gs.Gaussian(float(sigma))(X), y) == pytest.approx(value, abs=6e-4)
+    learner = TwoGaussianLearner(sigma1=50.0).fit(X, y)
+    assert learner.value_ >= 0.173
+
+
+def inner_products(K1, K2, y):
+    T = np.outer(y, y)
+    a = np.array([np.sum(K1 * T), np.sum(K2 * T)])
+    G = np.array([[np.sum(A * B) for A in (K1, K2)] for B in (K1, K2)])
+    return a, G
+
+
+def test_share_golden():
+    K1, K2 = gs.Gaussian(0.2)(golden.X), gs.Gaussian(1.0)(golden.X)
+    u = best_share(*inner_products(K1, K2, golden.y))
+    assert u == pytest.approx(golden.GOLDEN["u_star"][0], abs=1e-8)
+
+
+def test_share_is_the_best_of_a_grid(rng):
+    for _ in range(100):
+        A, B = rng.normal(size=(2, 6, 4))
+        y = rng.choice([-1.0, 1.0], size=6)
+        K1, K2 = A @ A.T, B[:, :1] @ B[:, :1].T
+        a, G = inner_products(K1, K2, y)
+        u = best_share(a, G)
+        assert 0.0 <= u <= 1.0
+        best = max(
+            tb.alignment(v * K1 + (1 - v) * K2, np.outer(y, y)) for v in np.linspace(0, 1, 201)
+        )
+        assert tb.alignment(u * K1 + (1 - u) * K2, np.outer(y, y)) >= best - 1e-12
+
+
+def test_share_does_not_clip_the_ratio():
+    """With n1 + n2 < 0 the stationary point is a minimum beyond 1; clipping would end there."""
+    a, G = np.array([0.1, 1.0]), np.array([[1.0, 1.5], [1.5, 4.0]])
+    n1, n2 = a[0] * G[1, 1] - a[1] * G[0, 1], a[1] * G[0, 0] - a[0] * G[0, 1]
+    assert n1 + n2 < 0
+    assert n1 / (n1 + n2) > 1
+    assert best_share(a, G) == 0.0
+
+
+def test_equal_kernels_share_anything():
+    u = best_share(np.array([1.0, 1.0]), np.ones((2, 2)))
+    assert 0.0 <= u <= 1.0
+
+
+def test_slope_kernel():
+    s = ((golden.X[:, None] - golden.X) ** 2).sum(axis=2) / (2 * 0.7**2)
+    np.testing.assert_allclose(GaussianSlope(0.7)(golden.X), s * np.exp(-s), atol=1e-12)
+    assert not GaussianSlope(0.7).positive_definite
+
+
+@pytest.mark.parametrize("first", [None, gs.Gaussian(0.4)])
+@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("sigma", [0.5, 1.3])
+@pytest.mark.parametrize(
+    "y", [golden.y, golden.lab, golden.yr], ids=["binary", "classes", "values"]
+)
+def test_derivatives_equal_differences(first, projection, sigma, y):
+    profile = BandwidthProfile(golden.X, make_target(y), first, projection)
+    point = profile(sigma)
+    step = 1e-4
+    up, down = profile(sigma * np.exp(step)), profile(sigma * np.exp(-step))
+    assert point.slope == pytest.approx((up.value - down.value) / (2 * step), abs=1e-7)
+
+
+def test_value_is_the_alignment_of_the_mixture():
+    profile = BandwidthProfile(golden.X, make_target(golden.y), gs.Gaussian(0.2), "plain")
+    point = profile(1.0)
+    K = point.u * gs.Gaussian(0.2)(golden.X) + (1 - point.u) * gs.Gaussian(1.0)(golden.X)
+    assert point.value == pytest.approx(tb.kta(K, golden.y), abs=1e-12)
+    assert point.value == pytest.approx(golden.GOLDEN["u_star_kta"][0], abs=1e-8)
+
+
+def test_limits_of_one_gaussian():
+    profile = BandwidthProfile(golden.X, make_target(golden.y))
+    limits = profile.limits(0.01)
+    assert limits[0.0][0] == pytest.approx(1 / np.sqrt(12))
+    assert limits[np.inf][0] == pytest.approx((golden.y.sum() / 12) ** 2)
+
+
+def test_range_ignores_repeated_rows(rng):
+    X = rng.normal(size=(40, 2))
+    low, high = bandwidth_range(np.vstack([X, X]))
+    D = tb.distances(X)
+    assert low == pytest.approx(0.1 * D[D > 0].min())
+    assert 10 * D.max() <= high <= 20 * D.max()
+
+
+def test_range_needs_two_different_samples():
+    with pytest.raises(ValueError, match="two different"):
+        bandwidth_range(np.ones((5, 2)))
+
+
+def search(X, y, **options):
+    X = np.asarray(X, dtype=float)
+    return search_bandwidth(BandwidthProfile(X, make_target(y)), *bandwidth_range(X), **options)
+
+
+@pytest.mark.parametrize("example", [0, 1])
+def test_counterexamples_are_solved_to_the_global_maximum(example):
+    """One Gaussian can have several maxima: every one is found, and the best is taken."""
+    x, y, extrema = golden.SIGMA_COUNTEREXAMPLES[example]
+    found = search(np.array(x)[:, None], y)
+    maxima = [(sigma, value) for sigma, value, kind in extrema if kind == "max"]
+    best = max(maxima, key=lambda pair: pair[1])
+    assert found.sigma == pytest.approx(best[0], rel=1e-5)
+    assert found.value == pytest.approx(best[1], abs=1e-5)
+    for sigma, value in maxima:
+        assert any(
+            point.sigma == pytest.approx(sigma, rel=1e-5)
+            and point.value == pytest.approx(value, abs=1e-5)
+            for point in found.maxima
+        )
+
+
+def random_problem(rng):
+    if rng.random() < 0.5:
+        X = rng.uniform(0, 10, size=(rng.integers(4, 9), 1))
+    else:
+        centres = rng.normal(size=(4, 2)) * 3
+        X = centres[rng.integers(4, size=rng.integers(20, 40))] + rng.normal(size=(1, 2))
+        X = X + rng.normal(size=X.shape) * rng.choice([0.1, 1.0])
+    y = rng.choice([-1, 1], size=len(X))
+    y[:2] = [-1, 1]
+    return X, y
+
+
+def brute_force(X, y, points=1000):
+    D = tb.distances(X) ** 2
+    low, high = 0.1 * np.sqrt(D[D > 0].min()), 10 * np.sqrt(D.max())
+    T = np.outer(y, y)
+    n = len(y)
+    values = []
+    for sigma in np.geomspace(low, high, points):
+        K = np.exp(-D / (2 * sigma**2))
+        values.append(np.sum(K * T) / (n * np.linalg.norm(K)))
+    return max(*values, 1 / np.sqrt(n), (y.sum() / n) ** 2)
+
+
+def check_random_problems(rng, count):
+    for _ in range(count):
+        X, y = random_problem(rng)
+        assert search(X, y).value >= brute_force(X, y) - 2e-4
+
+
+def test_random_problems_are_never_worse_than_brute_force(rng):
+    check_random_problems(rng, 15)
+
+
+@pytest.mark.slow
+def test_two_hundred_random_problems(rng):
+    check_random_problems(rng, 200)
+
+
+def test_both_limits_are_candidates():
+    # Labels that alternate between the closest points: no Gaussian beats the identity.
+    narrow = search(np.array([[0.0], [1.0], [10.0], [11.0]]), [1, -1, 1, -1])
+    assert narrow.value == pytest.approx(0.5, abs=1e-9)
+    # Nearly one class: the constant kernel is best.
+    wide = search(np.arange(30.0)[:, None], [-1] + [1] * 29)
+    assert wide.value >= (28 / 30) ** 2 - 1e-9
+
+
+def test_every_bandwidth_is_told():
+    seen = []
+    found = search(golden.X, golden.y, after=seen.append)
+    assert len(seen) == 64 + found.n_iter
+    assert not search(golden.X, golden.y, max_iter=1).converged
+
+
+def test_few_steps_per_maximum():
+    found = search(golden.X, golden.y)
+    assert found.converged
+    assert found.sigma == pytest.approx(golden.GOLDEN["best_sigma"][0], abs=1e-8)
+    assert found.value == pytest.approx(golden.GOLDEN["best_sigma_kta"][0], abs=1e-8)
+    assert found.n_iter <= 10 * len(found.maxima)
