@@ -83,6 +83,18 @@ POSITIVE_DEFINITE = [name for name in KERNELS if name not in ("sigmoid", "period
 DIFFERENTIABLE = [name for name in KERNELS if name != "rank one"]
 
 
+#: measure -> the kinds of y, see `targets`, for which it has a value
+KINDS = {
+    **dict.fromkeys(
+        ("kta", "cka", "cka_debiased", "polarity", "hsic", "hsic_unbiased", "csm_scatter"),
+        ("binary", "classes", "values", "outputs", "labels"),
+    ),
+    **dict.fromkeys(("fsm_loo", "mmd", "mmd_unbiased"), ("binary", "classes")),
+    "fsm": ("binary", "classes", "values"),
+    "csm": ("binary", "classes", "values", "outputs"),
+}
+
+
 def samples(kernel, rng, n):
     """Return n rows that the kernel accepts."""
     X = rng.normal(size=(n, 3))

@@ -1,4 +1,10 @@
-"""Every measure of a Gram matrix from its definition, dense and unhurried."""
+"""Every measure of a Gram matrix from its definition, dense and unhurried.
+
+Whether something vanishes is decided without rounding: the floats of K are fractions, and so are
+the weights of samples in a class mean. No threshold decides what is undefined or infinite.
+"""
+
+from fractions import Fraction
 
 import numpy as np
 
@@ -9,8 +15,6 @@ from textbook_targets import (
     members,
     signs,
 )
-
-EPS = np.finfo(float).eps
 
 
 def inner(A, B):
@@ -61,12 +65,18 @@ PROJECTIONS = {
 }
 
 
+def tells_nothing(K, projection="plain"):
+    """Whether K is constant in what the projection sees of it: 0, or the same for all pairs."""
+    K = np.asarray(K)
+    seen = K[~np.eye(len(K), dtype=bool)] if projection in ("debiased", "off_diagonal") else K
+    return np.ptp(seen) == 0 if projection in ("centred", "debiased") else not seen.any()
+
+
 def alignment(K, L, projection="plain"):
-    """<PK, PL> / (|PK| |PL|); 0 where a projected matrix vanishes up to rounding."""
-    P = PROJECTIONS[projection]
-    PK, PL = P(K), P(L)
-    if norm(PK) ** 2 <= 1e-14 * norm(K) ** 2 or norm(PL) ** 2 <= 1e-14 * norm(L) ** 2:
+    """<PK, PL> / (|PK| |PL|); 0 by definition where K or L tells nothing."""
+    if tells_nothing(K, projection) or tells_nothing(L, projection):
         return 0.0
+    PK, PL = PROJECTIONS[projection](K), PROJECTIONS[projection](L)
     return inner(PK, PL) / (norm(PK) * norm(PL))
 
 
@@ -118,16 +128,19 @@ def hsic_by_quadruples(K, T_or_y):
 
 
 def block_mean(K, rows, columns, distinct=False):
-    """Mean of K over rows x columns, leaving out i = j on request."""
-    pairs = [K[i, j] for i in rows for j in columns if not (distinct and i == j)]
-    return float(np.mean(pairs))
+    """Mean of K over rows x columns, leaving out i = j on request; an exact fraction."""
+    pairs = [Fraction(float(K[i, j])) for i in rows for j in columns if not (distinct and i == j)]
+    return sum(pairs) / len(pairs)
 
 
 def mmd(K, y, unbiased=False):
     """Squared distance of the two class means; unbiased leaves the diagonal out of them."""
-    a, b = members(y)
+    return _distance(K, *members(y), unbiased)
+
+
+def _distance(K, a, b, unbiased=False):
     within = block_mean(K, a, a, unbiased) + block_mean(K, b, b, unbiased)
-    return within - 2 * block_mean(K, a, b)
+    return float(within - 2 * block_mean(K, a, b))
 
 
 def embed(K):
@@ -140,11 +153,6 @@ def _check_classes(y, ddof):
     for label, rows in zip(classes_of(y), members(y), strict=True):
         if len(rows) <= ddof:
             raise ValueError(f"class {label!r} has {len(rows)} members, not more than {ddof}")
-
-
-def _vanishes(distance, K):
-    # In the worst case spread and distance are both rounding: that is inf, not noise over noise.
-    return distance <= 8 * EPS * norm(K)
 
 
 def fsm(K, y, ddof=1, aggregate="mean", leave_one_out=False):
@@ -181,20 +189,22 @@ def fsm_pairwise(K, y, ddof=1, leave_one_out=False):
     for a, rows_a in enumerate(groups):
         for b, rows_b in enumerate(groups):
             if a != b:
-                F[a, b] = _fsm_of_pair(base, rows_a, rows_b, ddof, leave_one_out, K)
+                # the mean projections add up to this distance, in which centring cancels
+                distance = _distance(K, rows_a, rows_b, leave_one_out)
+                spread = _spread_of_pair(base, rows_a, rows_b, ddof, leave_one_out)
+                F[a, b] = spread / distance if distance > 0 else np.inf
     return F
 
 
-def _fsm_of_pair(base, rows_a, rows_b, ddof, leave_one_out, K):
-    spread = distance = 0.0
-    for own, other in ((rows_a, rows_b), (rows_b, rows_a)):
+def _spread_of_pair(base, rows_a, rows_b, ddof, leave_one_out):
+    spread = 0.0
+    for rows, other in ((rows_a, rows_b), (rows_b, rows_a)):
         projection = []
-        for i in own:
-            near = [base[i, j] for j in own if not (leave_one_out and j == i)]
+        for i in rows:
+            near = [base[i, j] for j in rows if not (leave_one_out and j == i)]
             projection.append(np.mean(near) - np.mean([base[i, j] for j in other]))
         spread += float(np.std(projection, ddof=ddof))
-        distance += float(np.mean(projection))
-    return np.inf if _vanishes(distance, K) else spread / distance
+    return spread
 
 
 def fsm_in_feature_space(K, y, ddof=1):
@@ -242,7 +252,8 @@ def _fsm_classifier_wrong(K, y, ddof):
     g = K @ mean_difference(y)
     negative, positive = members(y)
     s_n, s_p = np.std(g[negative], ddof=ddof), np.std(g[positive], ddof=ddof)
-    flat_n, flat_p = _vanishes(s_n, K), _vanishes(s_p, K)
+    # all projections of a class are equal, but for rounding in the sums above
+    flat_n, flat_p = (np.ptp(g[rows]) <= 1e-13 * np.abs(K).max() for rows in (negative, positive))
     if flat_n and flat_p:
         threshold = (g[negative].mean() + g[positive].mean()) / 2
     else:
@@ -261,8 +272,8 @@ def pairwise_vote_error(K, y, ddof=1):
         for b in classes_of(y):
             if a != b:
                 pair = np.flatnonzero(np.isin(y, [a, b]))
-                own = np.asarray(y)[pair] == a
-                lost |= _fsm_classifier_wrong(K[np.ix_(pair, pair)], own, ddof)[1]
+                first = np.asarray(y)[pair] == a
+                lost |= _fsm_classifier_wrong(K[np.ix_(pair, pair)], first, ddof)[1]
         errors += lost.sum()
     return errors / len(K)
 
@@ -277,7 +288,7 @@ def csm(K, y, form="covariance", ddof=1, c=1.0, normalized=False, aggregate="mea
         value = _aggregated(_csm_pairwise(K, y, ddof, c), y, aggregate)
     else:
         within, between = scatter_traces(K, y)
-        value = np.inf if _vanishes(between, K) else within / between
+        value = within / between if between > 0 else np.inf
     if not normalized:
         return value
     value = np.asarray(value)
@@ -288,6 +299,12 @@ def csm(K, y, form="covariance", ddof=1, c=1.0, normalized=False, aggregate="mea
 def _distance_squared(K, w):
     # Squared length of sum_i w_i phi_i.
     return float(w @ K @ w)
+
+
+def _exact_distance_squared(K, w):
+    # The same without rounding, for weights that are fractions.
+    used = [i for i in range(len(K)) if w[i] != 0]
+    return sum(w[i] * w[j] * Fraction(float(K[i, j])) for i in used for j in used)
 
 
 def class_spread(K, rows):
@@ -303,13 +320,12 @@ def class_spread(K, rows):
 
 def scatter_traces(K, y):
     """tr S_W and tr S_B in feature space."""
-    within = between = 0.0
+    within, between, n = 0.0, 0, len(K)
     for rows in members(y):
         within += class_spread(K, rows)
-        w = np.full(len(K), -1 / len(K))
-        w[rows] += 1 / len(rows)
-        between += len(rows) * _distance_squared(K, w)
-    return within, between
+        w = [Fraction(-1, n) + (Fraction(1, len(rows)) if i in rows else 0) for i in range(n)]
+        between += len(rows) * _exact_distance_squared(K, w)
+    return within, float(between)
 
 
 def _csm_pairwise(K, y, ddof, c):
@@ -321,11 +337,8 @@ def _csm_pairwise(K, y, ddof, c):
             if a == b:
                 continue
             spread = sum(class_spread(K, r) / (len(r) - ddof) for r in (rows_a, rows_b))
-            w = np.zeros(len(K))
-            w[rows_a] = 1 / len(rows_a)
-            w[rows_b] = -1 / len(rows_b)
-            distance = _distance_squared(K, w)
-            M[a, b] = np.inf if _vanishes(distance, K) else c * spread / distance
+            distance = _distance(K, rows_a, rows_b)
+            M[a, b] = c * spread / distance if distance > 0 else np.inf
     return M
 
 
@@ -336,12 +349,11 @@ def fsm_regression(K, values):
 
 
 def regression_correlation(K, values):
-    """corr(HKHy, y), 0 where the projections are constant."""
-    values = np.asarray(values, dtype=float)
-    g = centred(K) @ values
-    if np.std(g) <= 8 * EPS * norm(K) * np.std(values):
+    """corr(HKHy, y), 0 for a constant K, which has no projections."""
+    if tells_nothing(K, "centred"):
         return 0.0
-    return float(np.corrcoef(g, values)[0, 1])
+    values = np.asarray(values, dtype=float)
+    return float(np.corrcoef(centred(K) @ values, values)[0, 1])
 
 
 def fsm_regression_error(K, values):
@@ -354,14 +366,12 @@ def csm_regression(K, values):
     y = np.asarray(values, dtype=float) - np.mean(values)
     total = float(np.trace(centering_matrix(len(y)) @ K))
     along = float(y @ K @ y) / float(y @ y)
-    return np.inf if _vanishes(along, K) else (total - along) / along
+    return np.inf if tells_nothing(K, "centred") else (total - along) / along
 
 
-def parzen_error_bound(K, y):
-    """1 - KTA for a positive semidefinite K, 1 - max(KTA, 0)^2 otherwise."""
+def parzen_error_bound(K, y, definite=True):
+    """1 - KTA for a positive semidefinite K, 1 - max(KTA, 0)^2 for one that is not."""
     value = kta(K, np.outer(signs(y), signs(y)))
-    values = np.linalg.eigvalsh(K)
-    definite = values[0] >= -1e-10 * max(abs(values[-1]), abs(values[0]))
     return 1 - value if definite else 1 - max(value, 0.0) ** 2
 
 

@@ -69,19 +69,19 @@ class Moments:
     def without(self, fold: int) -> tuple[Moments, Array]:
         """Return the moments of the samples outside one fold, and the indices of these samples."""
         start, stop = np.searchsorted(self.fold, [fold, fold + 1])
-        own = slice(start, stop)
+        out = slice(start, stop)
         keep = np.arange(self.P.shape[1]) != fold
-        rest = np.delete(self.PV - self.P[:, fold], own, axis=1)
+        rest = np.delete(self.PV - self.P[:, fold], out, axis=1)
         return (
             replace(
                 self,
                 P=rest[:, None],
-                d=np.delete(self.d, own, axis=1),
+                d=np.delete(self.d, out, axis=1),
                 q=self.q[:, :, keep][:, :, :, keep].sum(axis=(2, 3), keepdims=True),
-                h=np.delete(self.h, own, axis=1),
+                h=np.delete(self.h, out, axis=1),
                 fold=np.zeros(rest.shape[1], dtype=int),
             ),
-            np.delete(np.arange(len(self.fold)), own),
+            np.delete(np.arange(len(self.fold)), out),
         )
 
     def mix(self, weights: Array) -> Moments:
@@ -166,7 +166,7 @@ class Scalar:
 
     value: float
     adjoint: Adjoint | None = None
-    __array_ufunc__ = None  # NumPy's own numbers leave the operators below to this class
+    __array_ufunc__ = None  # numbers of NumPy leave the operators below to this class
 
     def _chain(self, value: float, *terms: tuple[Scalar, float]) -> Scalar:
         """Return a number whose derivative is the sum of those of `terms`, each with its factor.

@@ -104,8 +104,8 @@ class Target:
         if self.kind == "values":
             mean = part.w @ part.V[:, 1:] / max(part.n, np.finfo(float).tiny)
             # without this, values that are constant in the part would leave rounding behind
-            own = part.V[part.w > 0, 1:]
-            varies = own.max(axis=0, initial=-np.inf) > own.min(axis=0, initial=np.inf)
+            counted = part.V[part.w > 0, 1:]
+            varies = counted.max(axis=0, initial=-np.inf) > counted.min(axis=0, initial=np.inf)
             V = np.column_stack([np.ones(len(part.w)), (part.V[:, 1:] - mean) * varies])
             return replace(part, V=V)
         if self.kind == "classes":

@@ -23,8 +23,8 @@ def about_kernel(name: str, moments: Moments, target: Target) -> Iterator[Advice
     """Yield remarks on one kernel, from its moments."""
     sums = Sums(moments, target)
     q = sums.plain_square().value
-    own = moments.d[0] + moments.c[0] + 2.0 * moments.h[0]
-    if q > 0 and 1.0 - float(target.w @ own**2) / q < 0.05:
+    diagonal = moments.d[0] + moments.c[0] + 2.0 * moments.h[0]
+    if q > 0 and 1.0 - float(target.w @ diagonal**2) / q < 0.05:
         yield Advice(
             "near-identity",
             f"{name} is nearly the identity matrix: every sample resembles only itself, and plain "

@@ -88,7 +88,7 @@ def parzen_error_bound(
         Two classes.
     target : {"auto", "uneven"}
     positive_definite : bool, optional
-        Whether K is; default the kernel's own word, and for matrices what they show, which is
+        Whether K is; default what the kernel says, and for matrices what they show, which is
         looked at up to n = 2000. Without it only 1 - A² is guaranteed, for A >= 0.
 
     Returns

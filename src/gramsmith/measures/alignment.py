@@ -60,16 +60,16 @@ def cka(sums: Sums) -> Scalar:
 
 def cka_debiased(sums: Sums) -> Scalar:
     """<UK, UT> / (|UK| |UT|) with U-centring; 0 where the denominator is not positive."""
-    own = unbiased_square(sums)
+    square = unbiased_square(sums)
     target = unbiased_target_square(sums.target)
-    if own.value <= FLAT * sums.scale**2:
+    if square.value <= FLAT * sums.scale**2:
         return _constant()
     if target <= ROUNDING * sums.target.norm(sums.target.M_centred) ** 2:
         raise Undefined(
             "Expected a target that varies off the diagonal, got one whose debiased norm is 0, as "
             "with two classes of which one has a single member. Add samples."
         )
-    return unbiased_inner(sums) / own.sqrt() / float(np.sqrt(target))
+    return unbiased_inner(sums) / square.sqrt() / float(np.sqrt(target))
 
 
 def unbiased_inner(sums: Sums) -> Scalar:

@@ -135,9 +135,9 @@ class Projections:
             f = self.centred[a]
             df = f * (slope[a] / (t.m[a] - self.ddof))[:, None] + (level[a] / t.m[a])[:, None]
             df *= t.w[rows]
-            own = df.sum(axis=0)
+            every_class = df.sum(axis=0)
             np.negative(df, out=df)
-            df[a] += own
+            df[a] += every_class
             df *= self._inverse(a)[:, None]
             dP[rows] = df.T
             ddc[rows] = -df[a]
@@ -214,10 +214,10 @@ def csm(sums: Sums, form: str = "covariance", ddof: int = 1) -> Scalar:
     t, W = sums.target, pair_weights(sums.target)
     need_members(t, 1 + ddof, f"CSM with ddof={ddof}", ", or use ddof=0" if ddof else "")
     S = sums.Q / np.outer(t.m, t.m)
-    own = np.diagonal(S)
+    within = np.diagonal(S)
     # tr Cov_c = (Σ d_i - 1'K1 / n_c) / (n_c - ddof)
-    trace = (t.wV.T @ sums.d - own * t.m) / (t.m - ddof)
-    F, share = _ratio(trace[:, None] + trace, own[:, None] + own - 2.0 * S, _zero(sums))
+    trace = (t.wV.T @ sums.d - within * t.m) / (t.m - ddof)
+    F, share = _ratio(trace[:, None] + trace, within[:, None] + within - 2.0 * S, _zero(sums))
     value = 0.5 * float(np.sum(W * F))
     if not sums.derivative or not np.isfinite(value):
         return Scalar(value)
