@@ -1,12 +1,18 @@
 """Distances that keep their digits."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import gramsmith as gs
-from gramsmith.kernels import geometry
+from gramsmith.kernels import Fixed, geometry
+from gramsmith.kernels.geometry import feature_distances, feature_products
+from gramsmith.measures import get_measure
+from gramsmith.targets import make_target
+from registry import DIFFERENTIABLE, KERNELS, samples
 
 RADIAL = [
     gs.Gaussian(1.3),
@@ -57,3 +63,78 @@ def test_few_pairs_of_ordinary_counts_need_differences(rng, monkeypatch):
     monkeypatch.setattr(geometry, "_exact_above", lambda bound, a, b, S, same: asked.append(S) or S)
     gs.Gaussian(100.0)(counts)
     assert not asked  # |z|² is a few hundred
+
+
+SPARSE = [
+    gs.Gaussian(4.0),
+    gs.Matern(4.0, 2.5),
+    gs.RationalQuadratic(4.0, 0.7),
+    gs.Polynomial(2, 0.1),
+    2.0 * gs.Gaussian(4.0),
+    gs.Gaussian(4.0) * gs.Polynomial(2, 0.1) + gs.Linear(),
+    gs.Normalized(gs.Polynomial(2, 0.1)),
+    gs.GaussianOf(gs.Polynomial(2, 0.1), 3.0),
+    gs.as_kernel("rbf") + gs.Tanimoto(),
+    Fixed(gs.RationalQuadratic(4.0, 0.7), ["alpha"]),
+]
+
+
+def gradients(kernel, X, measure="cka_debiased"):
+    """Return the derivatives with and without those by the samples, and the peak of the latter."""
+    goal = make_target(np.arange(X.shape[0]) % 2)
+    G = gs.Gram(kernel, X, n_jobs=1)
+    moments = G.moments(goal)
+    _, adjoint = get_measure(measure).value_and_adjoint(moments, goal)
+    tracemalloc.start()
+    alone = G.pullback(adjoint, goal, moments, inputs=False)[0]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert alone.inputs is None
+    return alone.parameters, lambda: G.pullback(adjoint, goal, moments)[0].parameters, peak
+
+
+@pytest.mark.parametrize("name", [name for name in DIFFERENTIABLE if name != "constant"])
+def test_parameters_alone_have_the_same_derivatives(name, rng):
+    kernel, _ = KERNELS[name]
+    alone, full, _ = gradients(kernel, samples(kernel, rng, 40))
+    assert set(alone) == set(kernel.parameter_names())
+    for key, expected in full().items():
+        assert_allclose(alone[key], expected, rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [*SPARSE, gs.Gaussian(np.linspace(2.0, 4.0, 30))], ids=str)
+@pytest.mark.parametrize("measure", ["cka", "cka_debiased"])
+def test_parameters_alone_of_sparse_rows(kernel, measure, rng):
+    dense = rng.poisson(0.3, size=(40, 30)).astype(float)
+    alone, full, _ = gradients(kernel, sp.csr_array(dense), measure)
+    there, _, _ = gradients(kernel, dense, measure)
+    assert set(alone) == set(there) == set(kernel.parameter_names())
+    for key, expected in there.items():
+        assert_allclose(alone[key], expected, rtol=1e-7, atol=1e-11)
+        assert_allclose(full()[key], expected, rtol=1e-7, atol=1e-11)
+
+
+@pytest.mark.parametrize("kernel", [*SPARSE, gs.Gaussian(np.full(30_000, 4.0))], ids=str)
+def test_no_dense_rows(kernel, rng):
+    X = sp.random_array((200, 30_000), density=1e-3, rng=rng, format="csr")
+    _, _, peak = gradients(kernel, X)
+    assert peak < 20e6  # one dense array of the rows has 48 MB
+
+
+@pytest.fixture(params=[1 << 20, 60])
+def rows(request, rng, monkeypatch):
+    monkeypatch.setattr(geometry, "PRODUCTS", request.param)
+    A, B = (sp.random_array((20, 50), density=0.1, rng=rng).tocsr() for _ in range(2))
+    return A, B, rng.normal(size=(20, 20))
+
+
+def test_products(rows):
+    A, B, V = rows
+    expected = np.diag(A.toarray().T @ V @ B.toarray())
+    np.testing.assert_allclose(feature_products(A, B, V), expected, atol=1e-12)
+
+
+def test_distances(rows):
+    A, B, V = rows
+    expected = np.einsum("ij,ijk->k", V, (A.toarray()[:, None] - B.toarray()[None]) ** 2)
+    np.testing.assert_allclose(feature_distances(A, B, V), expected, atol=1e-12)

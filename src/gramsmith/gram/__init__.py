@@ -1,8 +1,8 @@
 """The engine: tiles of Gram matrices, swept forward for moments and backward for gradients.
 
-`plan` says which tiles there are, `bank` evaluates kernels on them, `sweep` adds them up, `threads`
-maps over them, `explicit` does without them, `routes` chooses between the two, and `gram` is the
-object people hold.
+`views` says what stands for kernels and samples, `plan` which tiles there are, `sweep` evaluates
+and adds them up, `threads` maps over them, `explicit` does without them where it can, and `gram` is
+the object people hold.
 """
 
 from gramsmith.gram.gram import Gradient as Gradient

@@ -1,4 +1,4 @@
-"""Moments of kernels with explicit features, K = U U': no tiles at all."""
+"""Kernels with explicit features, K = U U', whose moments need no tiles."""
 
 from __future__ import annotations
 
@@ -9,9 +9,54 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramsmith.gram.sweep import Member
 from gramsmith.moments import Moments
 
 Array = npt.NDArray[Any]
+
+
+def find_routes(
+    members: list[Member], n: int, folds: int, budget: int, cross: bool
+) -> list[tuple[list[Member], Any]]:
+    """Return runs of members with the features of each, or with None where they go by tiles.
+
+    Inner products between kernels (`cross`) need all of them on one route.
+    """
+    features = []
+    for member in members:
+        U = member.kernel.features(member.X, member.reference)
+        features.append(U if worthwhile(U, n, folds, budget) else None)
+    tiled = [U is None for U in features]
+    if all(tiled) or (cross and any(tiled)):
+        return [(members, None)]
+    if not any(tiled):
+        return [(members, features)]
+    groups: list[tuple[list[Member], Any]] = []
+    for member, U in zip(members, features, strict=True):
+        if groups and (groups[-1][1] is None) == (U is None):
+            groups[-1][0].append(member)
+            if U is not None:
+                groups[-1][1].append(U)
+        else:
+            groups.append(([member], None if U is None else [U]))
+    return groups
+
+
+def side_by_side(parts: list[Moments]) -> Moments:
+    """Return the moments of the kernels of all parts, without products between them."""
+    if len(parts) == 1:
+        return parts[0]
+    m = sum(len(part) for part in parts)
+    F = parts[0].q.shape[2]
+    q = np.zeros((m, m, F, F))
+    start = 0
+    for part in parts:
+        stop = start + len(part)
+        q[start:stop, start:stop] = part.q
+        start = stop
+    joined = (np.concatenate([getattr(p, name) for p in parts]) for name in ("P", "d", "h", "c"))
+    P, d, h, c = joined
+    return Moments(P, d, q, h, c, parts[0].fold, False)
 
 
 def worthwhile(U: Any, n: int, folds: int, budget: int) -> bool:

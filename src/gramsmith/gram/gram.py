@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.gram import explicit, sweep
-from gramsmith.gram.bank import Member, make_members
 from gramsmith.gram.plan import MIB, Plan, budget_bytes, make_plan
-from gramsmith.gram.routes import check_magnitude, find_routes, side_by_side
+from gramsmith.gram.sweep import Member, check_magnitude, make_members
 from gramsmith.gram.threads import count_workers, one_blas_thread, ordered_map
 from gramsmith.gram.views import Views, as_views
 from gramsmith.kernels.base import Kernel, NotDifferentiable
@@ -252,7 +251,7 @@ class Gram:
         folds = np.zeros(self.n, dtype=int) if fold is None else np.asarray(fold)
         cross = len(self.kernels) == 2 if cross is None else cross
         parts = []
-        for group, Us in find_routes(
+        for group, Us in explicit.find_routes(
             self._members,
             self.n,
             int(folds.max(initial=0)) + 1,
@@ -266,7 +265,7 @@ class Gram:
             kernels = [kernel for member in group for kernel in member.kernels]
             check_magnitude(kernels, part, w, self.dtype if Us is None else np.float64)
             parts.append(part)
-        return side_by_side(parts)
+        return explicit.side_by_side(parts)
 
     def pullback(
         self, adjoint: Adjoint, target: Target, moments: Moments, *, inputs: bool = True

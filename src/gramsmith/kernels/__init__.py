@@ -1,23 +1,22 @@
 """Kernels: how two samples compare. The one place with derivatives of kernels.
 
-A kernel of vectors is two formulas on top of a geometry (`radial`, `inner`); `algebra`, `maps` and
-`normalized` build kernels from kernels; `precomputed` and `adapt` take kernels from elsewhere;
-`sets` and `strings` compare samples that are not vectors.
+`base` says what a kernel is. A kernel of vectors is two formulas on top of a geometry (`geometry`,
+`radial`, `inner`); `algebra`, `maps` and `normalized` build kernels from kernels; `precomputed` and
+`adapt` take kernels from elsewhere; `sets` and `strings` compare samples that are not vectors.
 """
 
 from gramsmith.kernels.adapt import as_kernel as as_kernel
 from gramsmith.kernels.adapt import column_moments as column_moments
 from gramsmith.kernels.adapt import default_kernel as default_kernel
+from gramsmith.kernels.algebra import Exp as Exp
+from gramsmith.kernels.algebra import Fixed as Fixed
+from gramsmith.kernels.algebra import PolynomialOf as PolynomialOf
+from gramsmith.kernels.algebra import Power as Power
 from gramsmith.kernels.algebra import Product as Product
+from gramsmith.kernels.algebra import Scaled as Scaled
 from gramsmith.kernels.algebra import Sum as Sum
 from gramsmith.kernels.base import Kernel as Kernel
 from gramsmith.kernels.base import NotDifferentiable as NotDifferentiable
-from gramsmith.kernels.composed import Composed as Composed
-from gramsmith.kernels.functions import Exp as Exp
-from gramsmith.kernels.functions import Fixed as Fixed
-from gramsmith.kernels.functions import PolynomialOf as PolynomialOf
-from gramsmith.kernels.functions import Power as Power
-from gramsmith.kernels.functions import Scaled as Scaled
 from gramsmith.kernels.inner import Bilinear as Bilinear
 from gramsmith.kernels.inner import Constant as Constant
 from gramsmith.kernels.inner import Linear as Linear
@@ -26,6 +25,7 @@ from gramsmith.kernels.inner import RankOne as RankOne
 from gramsmith.kernels.inner import Sigmoid as Sigmoid
 from gramsmith.kernels.inner import Tanimoto as Tanimoto
 from gramsmith.kernels.maps import ByFeatureCount as ByFeatureCount
+from gramsmith.kernels.maps import Composed as Composed
 from gramsmith.kernels.maps import FunctionMap as FunctionMap
 from gramsmith.kernels.maps import LinearMap as LinearMap
 from gramsmith.kernels.normalized import GaussianOf as GaussianOf

@@ -11,13 +11,11 @@ import scipy.sparse as sp
 from sklearn.gaussian_process import kernels as gp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from gramsmith.kernels.algebra import Product, Sum
+from gramsmith.kernels.algebra import Fixed, Power, Product, Scaled, Sum
 from gramsmith.kernels.base import OPERATORS, Array, Kernel
-from gramsmith.kernels.composed import Composed
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.functions import Fixed, Power, Scaled
 from gramsmith.kernels.inner import Constant, Linear, Polynomial, Sigmoid
-from gramsmith.kernels.maps import ByFeatureCount, FunctionMap, SampleMap
+from gramsmith.kernels.maps import ByFeatureCount, Composed, FunctionMap, SampleMap
 from gramsmith.kernels.normalized import Normalized
 from gramsmith.kernels.parameters import is_positive
 from gramsmith.kernels.precomputed import Precomputed

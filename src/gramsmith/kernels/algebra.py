@@ -1,7 +1,9 @@
-"""Sums and products of kernels."""
+"""Kernels made of kernels: sums, products, multiples, powers, exponentials, the kernel itself."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -152,3 +154,289 @@ class Product(Pair):
 
     def formula(self) -> str:
         return f"{bracketed(self.k1, 2)} * {bracketed(self.k2, 2)}"
+
+
+class FunctionOf(Kernel):
+    """A scalar function of another kernel, entry by entry: `value`, `slope`, `partials`."""
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel"}
+
+    kernel: Kernel
+
+    def value(self, t: Array) -> Array:
+        """Return the function of the inner kernel's values t."""
+        raise self._no_derivative()
+
+    def slope(self, t: Array) -> Array:
+        """Return its derivative."""
+        raise self._no_derivative()
+
+    def partials(self, t: Array) -> Gradient:
+        """Return its derivative by each own parameter, of shape t.shape or (size, *t.shape)."""
+        return {}
+
+    def check_input(self, X: Any) -> Any:
+        return self.kernel.check_input(X)
+
+    def reference(self, *Xs: Any) -> Any:
+        return self.kernel.reference(*Xs)
+
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        return self.kernel.embed(X, reference, dtype)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        return self.value(self.kernel.tile(a, b))
+
+    def diagonal(self, a: Embedding) -> Array:
+        return self.value(self.kernel.diagonal(a))
+
+    def _own(self, W: Array, t: Array) -> Gradient:
+        axes = tuple(range(-t.ndim, 0))
+        return {name: np.sum(W * part, axis=axes) for name, part in self.partials(t).items()}
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        t = self.kernel.tile(a, b)
+        da, db, inner = self.kernel.tile_vjp(a, b, W * self.slope(t), t, wants=wants)
+        return da, db, {**self._own(W, t), **prefixed("kernel", inner)}
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        t = self.kernel.diagonal(a)
+        da, inner = self.kernel.diagonal_vjp(a, w * self.slope(t))
+        return da, {**self._own(w, t), **prefixed("kernel", inner)}
+
+    def embed_vjp(
+        self, X: Any, reference: Any, E: Embedding, dE: Embedding
+    ) -> tuple[Any, Gradient]:
+        dX, inner = self.kernel.embed_vjp(X, reference, E, dE)
+        return dX, prefixed("kernel", inner)
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        t = self.kernel.tile(a, b)
+        slope = self.slope(t)[..., None]
+        inner = {name: J * slope for name, J in self.kernel.tile_jacobian(a, b).items()}
+        own = {}
+        for name, part in self.partials(t).items():
+            own[name] = np.moveaxis(part, 0, -1) if part.ndim > t.ndim else part[..., None]
+        return {**own, **prefixed("kernel", inner)}
+
+
+class Scaled(FunctionOf):
+    """The multiple scale * k(x, z), written ``2.0 * k``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    scale : float
+        Positive.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> (2.0 * gs.Linear())([[1.0]], [[3.0]])
+    array([[6.]])
+    """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"scale": "number"}
+
+    positive: ClassVar[tuple[str, ...]] = ("scale",)
+    precedence: ClassVar[int] = 2
+
+    def __init__(self, kernel: Kernel, scale: float = 1.0) -> None:
+        self.kernel = kernel
+        self.scale = scale
+
+    def value(self, t: Array) -> Array:
+        return t * self.scale
+
+    def slope(self, t: Array) -> Array:
+        return np.full_like(t, self.scale)
+
+    def partials(self, t: Array) -> Gradient:
+        return {"scale": t}
+
+    def features(self, X: Any, reference: Any = None) -> Any:
+        U = self.kernel.features(X, reference)
+        return None if U is None else U * np.sqrt(self.scale)
+
+    def formula(self) -> str:
+        return f"{self.scale:.4g} * {bracketed(self.kernel, 2)}"
+
+
+class Power(FunctionOf):
+    """The power k(x, z) ** exponent, written ``k ** 3``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    exponent : int
+        At least 1; other powers of a kernel need not be kernels.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> (gs.Linear() ** 3)([[2.0]], [[1.0]])
+    array([[8.]])
+    """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"exponent": "number"}
+
+    def __init__(self, kernel: Kernel, exponent: Any = 2) -> None:
+        self.kernel = kernel
+        self.exponent = exponent
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if not isinstance(self.exponent, Integral) or self.exponent < 1:
+            raise ValueError(
+                f"Expected a whole exponent >= 1, got {self.exponent!r}; other powers of a kernel "
+                "need not be kernels. Use 2 or 3."
+            )
+
+    def value(self, t: Array) -> Array:
+        return np.asarray(t ** int(self.exponent))
+
+    def slope(self, t: Array) -> Array:
+        return np.asarray(self.exponent * t ** (int(self.exponent) - 1))
+
+    def formula(self) -> str:
+        return f"({self.kernel.formula()}) ** {self.exponent}"
+
+
+class PolynomialOf(FunctionOf):
+    r"""A polynomial of a kernel, :math:`\sum_i c_i\, k(x, z)^i` with :math:`c_i \ge 0`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    coefficients : sequence of float
+        c_0, c_1, ...; not negative.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.PolynomialOf(gs.Linear(), [1.0, 0.0, 2.0])([[3.0]], [[1.0]])
+    array([[19.]])
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ("coefficients",)
+
+    def __init__(self, kernel: Kernel, coefficients: Sequence[float] | Array) -> None:
+        self.kernel = kernel
+        self.coefficients = coefficients
+
+    def check_parameters(self) -> None:
+        c = np.asarray(self.coefficients, dtype=float)
+        if c.ndim != 1 or not len(c) or not np.all(np.isfinite(c)) or c.min() < 0 or c.max() == 0:
+            raise ValueError(
+                f"Expected coefficients >= 0, not all zero, got {self.coefficients!r}; a negative "
+                "coefficient need not give a kernel. Leave powers out with 0."
+            )
+        self.kernel.check_parameters()
+
+    def value(self, t: Array) -> Array:
+        return np.asarray(np.polynomial.polynomial.polyval(t, np.asarray(self.coefficients, float)))
+
+    def slope(self, t: Array) -> Array:
+        derived = np.polynomial.polynomial.polyder(np.asarray(self.coefficients, dtype=float))
+        return np.asarray(np.polynomial.polynomial.polyval(t, derived))
+
+    def partials(self, t: Array) -> Gradient:
+        return {"coefficients": np.stack([t**i for i in range(len(self.coefficients))])}
+
+
+class Exp(FunctionOf):
+    """The exponential exp(k(x, z)).
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Exp(gs.Linear())([[1.0]], [[1.0]]).round(6)
+    array([[2.718282]])
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def value(self, t: Array) -> Array:
+        return np.asarray(np.exp(t))
+
+    slope = value
+
+
+class Fixed(FunctionOf):
+    """A kernel some or all of whose parameters no gradient changes.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    parameters : sequence of str, optional
+        Nested names of the parameters that stay as they are; default all.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> from gramsmith.kernels import Fixed
+    >>> list((Fixed(gs.Gaussian()) + gs.RationalQuadratic()).parameter_names())
+    ['k2__length_scale', 'k2__alpha']
+    """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"parameters": "none | list text"}
+
+    def __init__(self, kernel: Kernel, parameters: Sequence[str] | None = None) -> None:
+        self.kernel = kernel
+        self.parameters = parameters
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        known = [name for name in self.kernel.get_params() if self.parameters is not None]
+        unknown = [name for name in self.parameters or () if name not in known]
+        if unknown:
+            raise ValueError(
+                f"Fixed: expected names of parameters of {self.kernel.formula()}, got {unknown}. "
+                f"Names are {', '.join(known)}."
+            )
+
+    def parameter_names(self, *, kinds: tuple[str, ...] = ("positive", "free")) -> Iterator[str]:
+        for name in self.kernel.parameter_names(kinds=kinds):
+            if self._is_loose(name):
+                yield f"kernel__{name}"
+
+    def _is_loose(self, name: str) -> bool:
+        return self.parameters is not None and name not in self.parameters
+
+    def _loose(self, own: Gradient) -> Gradient:
+        return prefixed("kernel", {name: v for name, v in own.items() if self._is_loose(name)})
+
+    def value(self, t: Array) -> Array:
+        return t
+
+    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
+        return self.kernel.tile_into(a, b, out)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        da, db, own = self.kernel.tile_vjp(a, b, W, K, wants=wants)
+        return da, db, self._loose(own)
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        da, own = self.kernel.diagonal_vjp(a, w)
+        return da, self._loose(own)
+
+    def embed_vjp(
+        self, X: Any, reference: Any, E: Embedding, dE: Embedding
+    ) -> tuple[Any, Gradient]:
+        dX, own = self.kernel.embed_vjp(X, reference, E, dE)
+        return dX, self._loose(own)
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        return self._loose(self.kernel.tile_jacobian(a, b))
+
+    def features(self, X: Any, reference: Any = None) -> Any:
+        return self.kernel.features(X, reference)

@@ -7,9 +7,11 @@ all that the engine needs to cut embeddings into blocks and to add up the deriva
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 Embedding = Any
@@ -91,3 +93,16 @@ def add_named(total: dict[str, Any], part: dict[str, Any], prefix: str = "") -> 
 def prefixed(prefix: str, own: dict[str, Any]) -> dict[str, Any]:
     """Return parameter derivatives under the nested names of the kernel that holds them."""
     return {f"{prefix}__{name}": value for name, value in own.items()}
+
+
+_scratch = threading.local()
+
+
+def scratch(name: str, shape: tuple[int, int], dtype: Any) -> npt.NDArray[Any]:
+    """Return this thread's working array of that name; fresh pages for every tile cost a sweep."""
+    size = shape[0] * shape[1]
+    key = (name, np.dtype(dtype))
+    arrays = _scratch.__dict__.setdefault("arrays", {})
+    if key not in arrays or arrays[key].size < size:
+        arrays[key] = np.empty(size, dtype)
+    return np.asarray(arrays[key][:size].reshape(shape))

@@ -1,20 +1,21 @@
-"""How a pair of vectors is reduced to one number s, and the derivative of that number.
+"""How a pair of vectors is reduced to one number s, and the kernels that are a function of s.
 
 A geometry turns samples into an embedding, a pair of blocks into the matrix of s, and a matrix of
-weights V into the derivative of sum(V * s). Kernels put a scalar function on top (`pairwise.py`).
+weights V into the derivative of sum(V * s). A `PairKernel` puts a scalar function on top, with two
+formulas: `value` and `slope`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-Array = npt.NDArray[Any]
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
+from gramsmith.kernels.embedding import Embedding
 
 # The expansion |a|² + |b|² - 2a'b is wrong by about eps max|x|²; beyond this bound on the error of
 # s the tile is computed from differences instead.
@@ -362,3 +363,166 @@ class ChiSquare:
     def per_feature(self, a: Any, b: Any) -> Array:
         total = a[:, None, :] + b[None, :, :]
         return np.asarray((a[:, None, :] - b[None, :, :]) ** 2 / np.where(total > 0, total, 1.0))
+
+
+PRODUCTS = 1 << 20  # of the dense products formed at once
+
+
+def feature_products(A: Any, B: Any, V: Array) -> Array:
+    """Return Σ_ij V_ij a_ik b_jk for every feature k, the diagonal of A'VB, shape (p,).
+
+    Parameters
+    ----------
+    A : CSR array of shape (m, p)
+    B : CSR array of shape (n, p)
+    V : array of shape (m, n)
+
+    Returns
+    -------
+    array of shape (p,)
+
+    Examples
+    --------
+    >>> rows = sp.csr_array([[1.0, 0.0], [2.0, 3.0]])
+    >>> feature_products(rows, rows, np.ones((2, 2)))
+    array([9., 9.])
+    """
+    At, Bt = sp.csr_array(A.T), sp.csr_array(B.T)
+    both = np.flatnonzero((np.diff(At.indptr) > 0) & (np.diff(Bt.indptr) > 0))
+    total = np.zeros(At.shape[0])
+    step = max(1, PRODUCTS // max(V.shape[0], 1))
+    for start in range(0, len(both), step):
+        rows = both[start : start + step]
+        total[rows] = At[rows].multiply(Bt[rows] @ V.T).sum(axis=1)
+    return total
+
+
+def feature_distances(A: Any, B: Any, V: Array) -> Array:
+    """Return Σ_ij V_ij (a_ik - b_jk)² for every feature k, shape (p,).
+
+    Parameters
+    ----------
+    A : CSR array of shape (m, p)
+    B : CSR array of shape (n, p)
+    V : array of shape (m, n)
+
+    Returns
+    -------
+    array of shape (p,)
+
+    Examples
+    --------
+    >>> feature_distances(sp.csr_array([[1.0, 0.0]]), sp.csr_array([[4.0, 2.0]]), np.ones((1, 1)))
+    array([9., 4.])
+    """
+    left, right = V.sum(axis=1) @ A.multiply(A), V.sum(axis=0) @ B.multiply(B)
+    return np.asarray(left + right - 2.0 * feature_products(A, B, V), dtype=np.float64)
+
+
+class PairKernel(Kernel):
+    """k(x, z) = value(s(x, z)), where the geometry gives s.
+
+    A subclass gives `geometry`, `value(s)`, `slope(s)` (the derivative of value), and `partials(s)`
+    if it has parameters besides `length_scale`, which belongs to the geometry.
+    """
+
+    geometry: ClassVar[Geometry]
+    length_scale: Any
+    scales_inputs: ClassVar[bool] = False  # whether `length_scale` divides the inputs
+
+    def value(self, s: Array) -> Array:
+        """Return the kernel as a function of s; may overwrite s."""
+        raise self._no_derivative()
+
+    def slope(self, s: Array) -> Array:
+        """Return the derivative of `value`."""
+        raise self._no_derivative()
+
+    def partials(self, s: Array) -> Gradient:
+        """Return the derivative of `value` by each parameter except `length_scale`."""
+        return {}
+
+    @property
+    def scale(self) -> Any:
+        """What the inputs are divided by; proportional to `length_scale`."""
+        return self.length_scale if self.scales_inputs else 1.0
+
+    @property
+    def accepts_sparse(self) -> bool:
+        return self.geometry.sparse
+
+    def check_input(self, X: Any) -> Any:
+        X = super().check_input(X)
+        size = np.size(self.scale)
+        if np.ndim(self.scale) and size != X.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__}: expected one length_scale or one per feature "
+                f"({X.shape[1]}), got {size}. Match length_scale to the columns of X."
+            )
+        return X
+
+    def reference(self, *Xs: Any) -> Any:
+        return self.geometry.reference(*Xs)
+
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        return self.geometry.embed(X, reference, self.scale, dtype)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        return self.value(self.geometry.pair(a, b))
+
+    def diagonal(self, a: Embedding) -> Array:
+        return np.asarray(self.value(self.geometry.diagonal(a)), dtype=np.float64)
+
+    def chained(
+        self, a: Embedding, b: Embedding, W: Array, K: Array | None
+    ) -> tuple[Array, Gradient]:
+        """Return W * slope(s) and the derivatives by the parameters of `value`."""
+        s = self.geometry.pair(a, b)
+        by_parameter = {name: np.vdot(W, part) for name, part in self.partials(s).items()}
+        return W * self.slope(s), by_parameter
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        V, by_parameter = self.chained(a, b, W, K)
+        if wants == "parameters" and not self.scales_inputs:
+            return None, None, by_parameter
+        if wants == "parameters" and sp.issparse(self.geometry.points(a)):
+            # the derivative by sparse rows would be dense
+            return None, None, {**by_parameter, "length_scale": self._by_length(a, b, V)}
+        da, db = self.geometry.pair_vjp(a, b, V, scales=wants != "samples")
+        return da, db, by_parameter
+
+    def _by_length(self, a: Embedding, b: Embedding, V: Array) -> Any:
+        # s is proportional to 1 / l², feature by feature
+        if np.ndim(self.length_scale):
+            A, B = (self.geometry.points(e) for e in (a, b))
+            return -2.0 * feature_distances(A, B, V) / np.asarray(self.length_scale)
+        total = np.vecdot(V, self.geometry.pair(a, b)).sum(dtype=np.float64)
+        return -2.0 * float(total) / float(self.length_scale)
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        s = self.geometry.diagonal(a)
+        own = {name: np.vdot(w, part) for name, part in self.partials(s).items()}
+        return self.geometry.diagonal_vjp(a, w * self.slope(s)), own
+
+    def embed_vjp(
+        self, X: Any, reference: Any, E: Embedding, dE: Embedding
+    ) -> tuple[Any, Gradient]:
+        if dE is None or not self.scales_inputs:
+            return dE, {}
+        Z = self.geometry.points(E)
+        # Z is proportional to 1 / l, hence dl_k = -Σ_i dZ_ik Z_ik / l_k
+        product = Z.multiply(dE) if hasattr(Z, "multiply") else Z * dE
+        own = -np.asarray(product.sum(axis=0)).ravel() / self.length_scale
+        dX = dE / np.asarray(self.scale)
+        return dX, {"length_scale": own if np.ndim(self.length_scale) else float(own.sum())}
+
+    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
+        s = self.geometry.pair(a, b)
+        jacobian = {name: part[..., None] for name, part in self.partials(s.copy()).items()}
+        if self.scales_inputs:
+            parts = self.geometry.per_feature(a, b) if np.ndim(self.length_scale) else s[..., None]
+            ratio = -self.geometry.degree() / np.asarray(self.length_scale)
+            jacobian["length_scale"] = parts * self.slope(s)[..., None] * ratio
+        return jacobian

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.geometry import Geometry, InnerProduct
-from gramsmith.kernels.pairwise import PairKernel
+from gramsmith.kernels.geometry import Geometry, InnerProduct, PairKernel
 from gramsmith.kernels.parameters import is_positive
 
 

@@ -7,11 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramsmith.kernels.base import Array, Gradient, Kernel
-from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.geometry import ChiSquare, CityBlock, Geometry, SquaredEuclidean
-from gramsmith.kernels.pairwise import PairKernel
+from gramsmith.kernels.embedding import Embedding, scratch
+from gramsmith.kernels.geometry import ChiSquare, CityBlock, Geometry, PairKernel, SquaredEuclidean
 from gramsmith.kernels.parameters import is_positive
-from gramsmith.kernels.scratch import scratch
 
 REACH = 40.0  # exp(-s) of a larger s is below the rounding of 1
 

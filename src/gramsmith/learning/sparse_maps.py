@@ -14,9 +14,7 @@ import scipy.sparse as sp
 from gramsmith.kernels import Composed, Kernel, LinearMap, as_kernel
 from gramsmith.kernels.base import Array, Gradient, Wanted
 from gramsmith.kernels.embedding import Embedding, prefixed
-from gramsmith.kernels.geometry import InnerProduct, SquaredEuclidean
-from gramsmith.kernels.pairwise import PairKernel
-from gramsmith.kernels.sparse_products import feature_products
+from gramsmith.kernels.geometry import InnerProduct, PairKernel, SquaredEuclidean, feature_products
 
 
 class SparseProjection(LinearMap):

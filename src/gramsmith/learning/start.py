@@ -15,8 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gramsmith.kernels import Kernel, column_moments
-from gramsmith.kernels.geometry import SquaredEuclidean
-from gramsmith.kernels.pairwise import PairKernel
+from gramsmith.kernels.geometry import PairKernel, SquaredEuclidean
 from gramsmith.kernels.radial import Radial
 from gramsmith.learning.objective import KernelObjective
 

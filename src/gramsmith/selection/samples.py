@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from gramsmith.gram.views import Views, take_rows
 from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
-from gramsmith.kernels.pairwise import PairKernel
+from gramsmith.kernels.geometry import PairKernel
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.encoding import TableEncoder

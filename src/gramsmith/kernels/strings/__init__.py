@@ -1,7 +1,6 @@
 """Kernels of strings, token sequences and trees.
 
-`reading` and `alphabet` turn text, bytes and tokens into numbers. `spectrum`, `substrings` and
-`mismatch` have sparse features; `subsequence` and `weighted_degree` compare pair by pair, in loops
+`sequences` turns text, bytes and tokens into numbers. `spectrum`, `substrings` and `mismatch` have sparse features; `subsequence` and `weighted_degree` compare pair by pair, in loops
 that are compiled where numba is installed (`compiled`) and run on NumPy otherwise (`batched`).
 """
 

@@ -11,10 +11,9 @@ import scipy.sparse as sp
 
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.strings.kmers import LARGEST, Integers
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
-from gramsmith.kernels.strings.sequence import SequenceKernel
-from gramsmith.kernels.strings.spectrum import Vocabulary
+from gramsmith.kernels.strings.sequences import SequenceKernel
+from gramsmith.kernels.strings.spectrum import LARGEST, Integers, Vocabulary
 from gramsmith.kernels.symbolic import check_whole, counted, squares
 from gramsmith.kernels.symbolic import product as sparse_product
 

@@ -9,8 +9,7 @@ import numpy as np
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings import batched, compiled
-from gramsmith.kernels.strings.alphabet import Alphabet
-from gramsmith.kernels.strings.reading import Sequences
+from gramsmith.kernels.strings.sequences import Alphabet, Sequences
 
 
 def ragged(alphabet: Alphabet, X: Sequences) -> Embedding:

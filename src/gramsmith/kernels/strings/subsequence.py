@@ -9,7 +9,7 @@ import numpy as np
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
-from gramsmith.kernels.strings.sequence import SequenceKernel
+from gramsmith.kernels.strings.sequences import SequenceKernel
 from gramsmith.kernels.symbolic import DecayKernel, check_whole
 
 

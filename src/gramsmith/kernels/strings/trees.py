@@ -1,16 +1,203 @@
-"""The kernel of common subtrees of labelled ordered trees."""
+"""The kernel of common subtrees of labelled ordered trees: reading, equal subtrees, fragments."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.strings.forest import Forest, as_trees, count_pairs, fragment_tables
 from gramsmith.kernels.symbolic import DecayKernel, check_whole, counted, product, squares
+
+Trees = npt.NDArray[np.object_]
+
+ADVICE = "Write a tree as (label, child, child, ...), such as ('S', ('NP', 'we'), ('VP', 'go'))"
+
+
+def as_trees(X: Any, size_limit: int | None) -> Trees:
+    """Return the trees as an object array, every one of them checked.
+
+    Parameters
+    ----------
+    X : sequence of nested tuples or lists
+    size_limit : int or None
+        The largest number of nodes allowed.
+    """
+    if isinstance(X, str | bytes | dict) or not hasattr(X, "__len__") or getattr(X, "ndim", 1) != 1:
+        raise TypeError(f"Subtree: expected a sequence of trees, got {type(X).__name__}. {ADVICE}.")
+    if not len(X):
+        raise ValueError(f"Subtree: expected at least 1 tree, got 0 sample(s). {ADVICE}.")
+    result: Trees = np.empty(len(X), dtype=object)
+    for row, tree in enumerate(X):
+        try:
+            flatten(tree, size_limit)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"Subtree: {error} in tree {row}. {ADVICE}.") from None
+        result[row] = tree
+    return result
+
+
+def flatten(tree: Any, size_limit: int | None = None) -> tuple[list[Hashable], list[list[int]]]:
+    """Return the labels of the nodes, and for each the places of its children, which come later."""
+    labels: list[Hashable] = []
+    children: list[list[int]] = []
+    todo = [(tree, -1)]
+    while todo:
+        node, parent = todo.pop()
+        below: Any = ()
+        if isinstance(node, tuple | list):
+            if not len(node):
+                raise ValueError("expected a label in every node, got an empty one")
+            node, below = node[0], node[1:]
+        if not isinstance(node, Hashable) or isinstance(node, tuple | float) or node is None:
+            raise TypeError(
+                "expected words or whole numbers as labels, got "
+                f"{'a missing value' if node is None else f'{type(node).__name__} ({node!r})'}"
+            )
+        place = len(labels)
+        if size_limit is not None and place >= size_limit:
+            raise ValueError(
+                f"expected at most {size_limit} nodes (raise the cap with size_limit=, None: no "
+                "cap), got more"
+            )
+        labels.append(node)
+        children.append([])
+        if parent >= 0:
+            children[parent].append(place)
+        todo.extend((child, place) for child in reversed(below))
+    return labels, children
+
+
+class Forest:
+    """The distinct complete subtrees of some trees; equal ones share a number.
+
+    Attributes
+    ----------
+    size, height : list of int
+        Nodes of each subtree, and edges of its longest path downwards.
+    children : list of tuple of int
+        The subtrees below the first node.
+    production : list of int
+        Equal for subtrees whose first nodes have equal labels and equal labels below; -1: a leaf.
+    """
+
+    def __init__(self) -> None:
+        self.size: list[int] = []
+        self.height: list[int] = []
+        self.children: list[tuple[int, ...]] = []
+        self.production: list[int] = []
+        self._label: list[Hashable] = []
+        self._number: dict[tuple[Hashable, tuple[int, ...]], int] = {}
+        self._productions: dict[tuple[Hashable, ...], int] = {}
+
+    def __len__(self) -> int:
+        """Return the number of distinct subtrees."""
+        return len(self.size)
+
+    def add(self, tree: Any) -> list[int]:
+        """Return the number of the subtree at every node, making new numbers where needed."""
+        return self._read(tree, grow=True)
+
+    def counts(self, X: Trees) -> Any:
+        """Return how often each subtree occurs in each tree, as a CSR array."""
+        numbers = [self._read(tree, grow=False) for tree in X]
+        row = np.repeat(np.arange(len(X)), [len(found) for found in numbers])
+        column = np.array([number for found in numbers for number in found], dtype=np.int64)
+        known = column >= 0
+        return counted(row[known], column[known], (len(X), len(self)))
+
+    def _read(self, tree: Any, grow: bool) -> list[int]:
+        labels, children = flatten(tree)
+        found = [-1] * len(labels)
+        for place in range(len(labels) - 1, -1, -1):
+            below = tuple(found[child] for child in children[place])
+            key = (labels[place], below)
+            if grow and key not in self._number:
+                self._number[key] = self._make(labels[place], below)
+            found[place] = self._number.get(key, -1)
+        return found
+
+    def _make(self, label: Hashable, below: tuple[int, ...]) -> int:
+        production = (label, *(self._label[child] for child in below))
+        number = self._productions.setdefault(production, len(self._productions))
+        self.production.append(number if below else -1)
+        self.size.append(1 + sum(self.size[child] for child in below))
+        self.height.append(1 + max((self.height[child] for child in below), default=-1))
+        self.children.append(below)
+        self._label.append(label)
+        return len(self.size) - 1
+
+
+def fragment_tables(forest: Forest, left: Array, right: Array, decay: float) -> tuple[Array, ...]:
+    """Return the common fragments of pairs of subtrees, and their derivative by the decay.
+
+    C(x, z) = λ Π_j (1 + C(x_j, z_j)) over the children where the productions of x and z agree, else
+    0. Pairs are taken by height, so that those of the children come first.
+
+    Parameters
+    ----------
+    forest : Forest
+    left, right : int arrays
+        The subtrees to pair, closed under taking children.
+    decay : float
+
+    Returns
+    -------
+    x, z, value, slope : arrays
+        One entry for each pair that is not 0.
+    """
+    x, z = _same_production(np.asarray(forest.production), left, right)
+    D = len(forest)
+    key = x * D + z
+    order = np.argsort(key)
+    x, z, key = x[order], z[order], key[order]
+    arity = np.array([len(below) for below in forest.children])
+    flat = np.array([child for below in forest.children for child in below], dtype=np.int64)
+    start = np.cumsum(arity) - arity
+    height = np.asarray(forest.height)
+    tall = np.maximum(height[x], height[z])
+    value, slope = np.zeros(len(x)), np.zeros(len(x))
+    for level in np.unique(tall):
+        here = np.flatnonzero(tall == level)
+        P, dP = np.ones(len(here)), np.zeros(len(here))
+        for j in range(int(arity[x[here]].max())):
+            has = np.flatnonzero(arity[x[here]] > j)
+            pair = flat[start[x[here[has]]] + j] * D + flat[start[z[here[has]]] + j]
+            place = np.minimum(np.searchsorted(key, pair), len(key) - 1)
+            hit = key[place] == pair
+            has, place = has[hit], place[hit]
+            dP[has] = dP[has] * (1.0 + value[place]) + P[has] * slope[place]
+            P[has] *= 1.0 + value[place]
+        value[here], slope[here] = decay * P, P + decay * dP
+    return x, z, value, slope
+
+
+def _same_production(production: Array, left: Array, right: Array) -> tuple[Array, Array]:
+    """Return all pairs of subtrees, one of each side, with equal productions."""
+    left, right = left[production[left] >= 0], right[production[right] >= 0]
+    left = left[np.argsort(production[left], kind="stable")]
+    right = right[np.argsort(production[right], kind="stable")]
+    low = np.searchsorted(production[right], production[left], side="left")
+    many = np.searchsorted(production[right], production[left], side="right") - low
+    x = np.repeat(left, many)
+    within = np.arange(len(x)) - np.repeat(np.cumsum(many) - many, many)
+    return x, right[np.repeat(low, many) + within]
+
+
+def count_pairs(forest: Forest, left: Array, right: Array) -> int:
+    """Return how many pairs `fragment_tables` would hold."""
+    production = np.asarray(forest.production)
+    kinds = max(1, int(production.max(initial=0)) + 1)
+    sides = []
+    for side in (left, right):
+        used = production[side]
+        sides.append(np.bincount(used[used >= 0], minlength=kinds))
+    return int(sides[0] @ sides[1])
+
 
 # More pairs of nodes than this are not held at once.
 PAIRS = 1 << 21
