@@ -1,7 +1,8 @@
 """Kernels of strings, token sequences and trees.
 
-`sequences` turns text, bytes and tokens into numbers. `spectrum`, `substrings` and `mismatch` have sparse features; `subsequence` and `weighted_degree` compare pair by pair, in loops
-that are compiled where numba is installed (`compiled`) and run on NumPy otherwise (`batched`).
+`sequences` turns text, bytes and tokens into numbers. `spectrum`, `substrings` and `mismatch` have
+sparse features; `subsequence` and `weighted_degree` compare pair by pair (`pairs`), in loops that
+are compiled where numba is installed (`compiled`) and run on NumPy otherwise (`batched`).
 """
 
 from gramsmith.kernels.strings.mismatch import Mismatch as Mismatch
