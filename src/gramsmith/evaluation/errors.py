@@ -11,8 +11,7 @@ import numpy.typing as npt
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from gramsmith.gram import Gram
-from gramsmith.gram.threads import one_blas_thread
-from gramsmith.measures import Measure, Sums
+from gramsmith.measures import Measure, Sums, Undefined
 from gramsmith.moments import Moments
 from gramsmith.targets import Target
 
@@ -24,11 +23,23 @@ TIE = 1e-10  # relative difference below which two values of a measure are the s
 
 
 def values_of(
-    moments: Moments, goal: Target, measures: Sequence[Measure]
+    moments: Moments,
+    goal: Target,
+    measures: Sequence[Measure],
+    reasons: dict[str, Measure] | None = None,
 ) -> list[list[float | None]]:
-    """Return the measures of every kernel, None where undefined."""
-    sums = [Sums(moments.of(k), goal) for k in range(len(moments))]
-    return [[measure.value_or_none(of_kernel) for measure in measures] for of_kernel in sums]
+    """Return the measures of every kernel, None where undefined; `reasons` takes down why, once."""
+
+    def value(measure: Measure, sums: Sums) -> float | None:
+        try:
+            return measure.value_of(sums)
+        except Undefined as reason:
+            if reasons is not None:
+                reasons[f"{measure.name}: {reason}"] = measure
+            return None
+
+    of_kernels = [Sums(moments.of(k), goal) for k in range(len(moments))]
+    return [[value(measure, sums) for measure in measures] for sums in of_kernels]
 
 
 def assign_folds(target: Target, folds: int, rng: Any) -> tuple[Array | None, Array | None]:
@@ -68,12 +79,10 @@ def without_fold(moments: Moments, target: Target, fold: int) -> tuple[Moments, 
 def left_out_values(moments: Moments, goal: Target, measures: Sequence[Measure]) -> Array:
     """Return the measures without each fold, shape (F, m, measures), nan where undefined."""
     folds = moments.q.shape[2]
-    # one after the other: threads would only hand each other the interpreter lock
-    with one_blas_thread():
-        values = [
-            values_of(*without_fold(moments, goal, fold), measures)
-            for fold in range(folds if folds > 1 else 0)
-        ]
+    values = [
+        values_of(*without_fold(moments, goal, fold), measures)
+        for fold in range(folds if folds > 1 else 0)
+    ]
     return np.array(values, dtype=np.float64).reshape(len(values), len(moments), len(measures))
 
 
@@ -113,10 +122,9 @@ def shuffled_values(
     for start in range(0, count, chunk):
         targets = list(_shuffled(goal, min(chunk, count - start), rng))
         moments = G.moments(targets, cross=False)
-        with one_blas_thread():
-            for i, target in enumerate(targets):
-                part = moments.columns(slice(i * width, (i + 1) * width))
-                values[start + i] = np.array(values_of(part, target, measures), dtype=np.float64)
+        for i, target in enumerate(targets):
+            part = moments.columns(slice(i * width, (i + 1) * width))
+            values[start + i] = np.array(values_of(part, target, measures), dtype=np.float64)
     return values
 
 

@@ -30,10 +30,8 @@ from gramsmith.evaluation.errors import (
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
 from gramsmith.gram import Gram, Views, as_views
 from gramsmith.gram.threads import one_blas_thread
-from gramsmith.measures import Measure, Undefined, get_measure
+from gramsmith.measures import Measure, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
-from gramsmith.measures.base import Sums
-from gramsmith.moments import Moments
 from gramsmith.targets import ConstantTarget, Target, make_target
 
 Array = npt.NDArray[Any]
@@ -121,16 +119,19 @@ def evaluate(
     moments = G.moments(goal, fold=fold, cross=False)
     for k, name in enumerate(named):
         advice += [*about_kernel(name, moments.of(k), goal), *about_definiteness(name, G, k)]
-    with warnings.catch_warnings():
+    # sums of a few columns: threads would only hand each other the interpreter lock
+    with warnings.catch_warnings(), one_blas_thread():
         # that a kernel is constant is said in the advice
         warnings.simplefilter("ignore", ConstantKernelWarning)
-        values, remarks = _values(moments, goal, chosen)
+        reasons: dict[str, Measure] = {}
+        values = values_of(moments, goal, chosen, reasons)
+        advice += [Advice("undefined", text, measure=m.name) for text, m in reasons.items()]
         left_out = left_out_values(moments, goal, chosen)
         shuffled = shuffled_values(G, goal, chosen, count, rng)
         seen = None
         if y_test is not None:
-            seen, more = _held_out(views, X_test, y_test, goal, chosen, options)
-            remarks += more
+            seen, remarks = _held_out(views, X_test, y_test, goal, chosen, options)
+            advice += remarks
     cells: dict[tuple[str, str], Cell] = {}
     for k, name in enumerate(named):
         for j, measure in enumerate(chosen):
@@ -148,7 +149,7 @@ def evaluate(
             )
     table = Evaluation(named, {m.name: m for m in chosen}, cells, (), G.n)
     leading = "cka" if "cka" in table.measures else chosen[0].name
-    return replace(table, advice=(*advice, *remarks, *about_ties(table, leading)))
+    return replace(table, advice=(*advice, *about_ties(table, leading)))
 
 
 def _chosen(measures: Any, goal: Target) -> list[Measure]:
@@ -165,26 +166,6 @@ def _chosen(measures: Any, goal: Target) -> list[Measure]:
             f"Expected measures of different names, got {', '.join(names)}. Rename yours."
         )
     return chosen
-
-
-def _values(
-    moments: Moments, goal: Target, measures: Sequence[Measure]
-) -> tuple[list[list[float | None]], list[Advice]]:
-    """Return the measures of every kernel, None where undefined, and each reason once."""
-    reasons: dict[str, Advice] = {}
-
-    def one(measure: Measure, sums: Sums) -> float | None:
-        try:
-            return measure.value_of(sums)
-        except Undefined as reason:
-            text = f"{measure.name}: {reason}"
-            reasons[text] = Advice("undefined", text, measure=measure.name)
-            return None
-
-    with one_blas_thread():
-        sums = [Sums(moments.of(k), goal) for k in range(len(moments))]
-        values = [[one(measure, of_kernel) for measure in measures] for of_kernel in sums]
-    return values, list(reasons.values())
 
 
 def _held_out(
@@ -207,5 +188,4 @@ def _held_out(
         )
     held_out.check_lengths(len(target.w))
     moments = Gram(held_out, **options).moments(target, cross=False)
-    with one_blas_thread():
-        return values_of(moments, target, measures), []
+    return values_of(moments, target, measures), []
