@@ -227,13 +227,6 @@ class Measure:
             )
         return found
 
-    def value_or_none(self, sums: Sums) -> float | None:
-        """Return the value from shared sums, or None where the measure is undefined."""
-        try:
-            return self.value_of(sums)
-        except Undefined:
-            return None
-
     def value_and_adjoint(self, moments: Moments, target: Target) -> tuple[float, Adjoint]:
         """Return the value and its derivative for moments of one kernel."""
         result = self._scalar(Sums(moments, target, True))

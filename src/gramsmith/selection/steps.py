@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.evaluation.advice import about_kernel, about_target
-from gramsmith.evaluation.errors import SCREENING_FOLDS, jackknife, without_fold
+from gramsmith.evaluation.errors import SCREENING_FOLDS, jackknife, values_of, without_fold
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
 from gramsmith.gram import Gram
 from gramsmith.gram.threads import count_workers, one_blas_thread
 from gramsmith.kernels import Gaussian
 from gramsmith.measures import Measure, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
-from gramsmith.measures.base import Sums
 from gramsmith.moments import Moments
 from gramsmith.selection import machines, sizes
 from gramsmith.selection.candidates import Candidate, learn_weights, narrower
@@ -349,11 +348,10 @@ class Measured:
 
     def _values(self, k: int, moments: Moments, target: Target) -> list[float | None]:
         """Return all measures of one candidate; None where one is not defined."""
-        sums = Sums(moments.of(k), target)
         with warnings.catch_warnings():
             # a constant kernel is mentioned in the advice, once and by name
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            values = [m.value_or_none(sums) for m in self.measures]
+            (values,) = values_of(moments.of(k), target, self.measures)
         return [None if v is None or not np.isfinite(v) else v for v in values]
 
 
