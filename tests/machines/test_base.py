@@ -15,6 +15,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gramsmith as gs
 from gramsmith.kernels import Kernel
 from gramsmith.machines import base
+from gramsmith.machines.base import (
+    KernelClassifier,
+    KernelRegressor,
+    as_samples,
+    as_stored,
+    is_function,
+    is_symbolic,
+)
 from machine_zoo import (
     CLASSIFIERS,
     MACHINES,
@@ -545,3 +553,96 @@ def test_other_machines_take_indefinite_kernels(machine):
     X, codes = points(60)
     fitted = machine(kernel=gs.Sigmoid(0.5, -1.0)).fit(X, targets(machine, codes))
     assert np.isfinite(fitted.predict(X).astype(float)).all()
+
+
+# ---- words, sets and rows of numbers are told apart -------------------------------------------
+
+
+@pytest.mark.parametrize("X", [["ab", "c"], [b"ab"], [{1, 2}], np.array(["ab"], dtype=object)])
+def test_words_and_sets_are_symbolic(X):
+    assert is_symbolic(X)
+
+
+@pytest.mark.parametrize("X", [[[1.0]], np.eye(2), sp.csr_array(np.eye(2)), [], 3.0])
+def test_numbers_are_not(X):
+    assert not is_symbolic(X)
+
+
+def test_frames_are_rows_of_columns():
+    pandas = pytest.importorskip("pandas")
+    assert not is_symbolic(pandas.DataFrame({"a": [1.0]}))
+
+
+def test_functions_are_no_kernels():
+    assert is_function(lambda a, b: 0.0)
+    assert not is_function(gs.Gaussian())
+    assert not is_function("rbf")
+
+
+@pytest.mark.parametrize("bad", ["abc", 3.0, np.array(1.0), []])
+def test_what_is_no_sequence_of_samples(bad):
+    with pytest.raises(ValueError, match="Expected"):
+        as_samples(bad)
+
+
+def test_blocks_come_as_what_is_kept():
+    dense, sparse = np.eye(2), sp.csr_array(np.eye(2))
+    assert sp.issparse(as_stored(dense, sparse))
+    assert isinstance(as_stored(sparse, dense), np.ndarray)
+    assert as_stored(dense, dense) is dense
+
+
+# ---- a machine of the user's own --------------------------------------------------------------
+
+
+class NearestMean(KernelClassifier):
+    """The nearer of two class means, in the feature space of any kernel."""
+
+    def solve(self, K, y, w):
+        V = np.where(y[:, None] == [0, 1], w[:, None], 0.0)
+        V /= V.sum(axis=0)
+        square = np.einsum("ij,ik,kj->j", V, K, V)
+        return V[:, 1] - V[:, 0], (square[0] - square[1]) / 2
+
+
+class Interpolation(KernelRegressor):
+    """A parameter of one's own beside the kernel."""
+
+    def __init__(self, kernel=None, *, ridge=1e-6):
+        super().__init__(kernel)
+        self.ridge = ridge
+
+    def solve(self, K, y, w):
+        return np.linalg.solve(K + np.diag(self.ridge / w), y), 0.0
+
+
+def test_a_classifier_of_the_users():
+    X, y = points(60)
+    new = points(30, seed=1)[0]
+    machine = NearestMean(gs.Linear()).fit(X, y)
+    means = np.array([X[y == c].mean(axis=0) for c in (0, 1)])
+    distances = ((new[:, None] - means) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(machine.predict(new), distances.argmin(axis=1))
+    texts, labels = strings(40)
+    assert NearestMean(gs.Spectrum(3)).fit(texts, labels).score(texts, labels) > 0.9
+    K = gs.Linear()(X)
+    matrix = NearestMean("precomputed").fit(K, y)
+    np.testing.assert_allclose(matrix.decision_function(K), machine.decision_function(X))
+    twice = NearestMean(gs.Linear()).fit(X, y, sample_weight=np.full(60, 2.0))
+    np.testing.assert_allclose(twice.decision_function(X), machine.decision_function(X))
+    assert cross_val_score(NearestMean(), X, y, cv=3).min() > 0.5
+
+
+def test_a_regressor_of_the_users():
+    x = np.linspace(0, 6, 30)[:, None]
+    machine = clone(Interpolation(gs.Gaussian(1.0), ridge=1e-8)).fit(x, np.sin(x[:, 0]))
+    np.testing.assert_allclose(machine.predict(x), np.sin(x[:, 0]), atol=1e-4)
+    assert is_regressor(machine)
+
+
+def test_a_machine_without_a_solution_says_so():
+    class Idle(KernelClassifier):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Idle gives neither `solve` nor `fit`"):
+        Idle().fit([[0.0], [1.0]], [0, 1])

@@ -6,7 +6,6 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.class_weight import compute_sample_weight
 
 import gramsmith as gs
-from gramsmith.machines.class_weight import apply_class_weight
 from machine_zoo import CLASSIFIERS, points, strings
 
 WEIGHTED = [machine for machine in CLASSIFIERS if hasattr(machine(), "class_weight")]
@@ -122,9 +121,9 @@ def test_models_keep_their_class_weights(machine, tmp_path):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ("even", 'a dict, "balanced" or None'),
-        ([1.0, 2.0], 'a dict, "balanced" or None'),
-        ({0: 1.0, "one": 2.0}, "got one of .'one'"),
+        ("even", "a str among {'balanced'}.* Got 'even'"),
+        ([1.0, 2.0], r"a str among {'balanced'}.* Got \[1.0, 2.0\]"),
+        ({0: 1.0, "one": 2.0}, r"\[1\], are not in class_weight"),
         ({0: 1.0, 1: 0.0}, "finite class_weight > 0"),
         ({0: np.nan}, "finite class_weight > 0"),
     ],
@@ -132,7 +131,7 @@ def test_models_keep_their_class_weights(machine, tmp_path):
 )
 def test_bad_class_weights(machine, weights, message):
     X, y = points()
-    with pytest.raises(ValueError, match=rf"{machine.__name__}: expected .*{message}"):
+    with pytest.raises(ValueError, match=message):
         machine(class_weight=weights).fit(X, y)
 
 
@@ -140,6 +139,3 @@ def test_a_class_may_be_absent_from_a_fold():
     X, y = points()
     weights = {0: 1.0, 1: 2.0, 2: 5.0}
     assert cross_val_score(gs.L2SVC(class_weight=weights), X, y).min() > 0.5
-    w = apply_class_weight("L2SVC", weights, np.array([0, 1]), np.array([1, 0]), None)
-    assert w.tolist() == [2.0, 1.0]
-    assert apply_class_weight("L2SVC", None, np.array([0, 1]), np.array([1, 0]), None) is None

@@ -70,8 +70,8 @@ def test_small_regulariser_is_linear_discriminant_analysis():
 
 def test_criterion_prefers_the_right_width():
     X, y = points(100)
-    values = [fisher_criterion(gs.Gaussian(s)(X), y, alpha=0.1) for s in (0.01, 2.0, 1e4)]
-    assert values[1] > values[0]
+    values = [fisher_criterion(gs.Gaussian(s)(X), y, alpha=0.01) for s in (0.01, 1.0, 1e4)]
+    assert values[1] > max(values[0], values[2])
     with pytest.raises(ValueError, match="alpha > 0"):
         fisher_criterion(np.eye(3), [0, 1, 1], alpha=0.0)
     with pytest.raises(ValueError, match="two or more classes"):
@@ -95,7 +95,7 @@ def test_equal_class_means_have_no_axis():
 
 @pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, "auto"])
 def test_bad_regulariser(alpha):
-    with pytest.raises(ValueError, match="alpha > 0"):
+    with pytest.raises(ValueError, match=f"'alpha'.* Got {alpha!r}"):
         gs.KernelFisherDiscriminant(alpha=alpha).fit([[0.0], [1.0]], [0, 1])
 
 

@@ -151,19 +151,10 @@ def test_known_regulariser_needs_no_choice(rng, monkeypatch):
 class MeanDifference(KernelClassifier):
     """A machine of a user's own: the nearer of two class means."""
 
-    def __init__(self, kernel=None):
-        self.kernel = kernel
-
-    def fit(self, X, y):
-        train = self._begin(X, y, None, classes=True)
-        w = np.where(train.y == 1, 1.0 / np.sum(train.y == 1), -1.0 / np.sum(train.y == 0))
-        K = self._gram(train.X).toarray()
-        squares = [K[np.ix_(train.y == c, train.y == c)].mean() for c in (0, 1)]
-        self._keep(train, w[:, None], np.array([0.5 * (squares[0] - squares[1])]))
-        return self
-
-    def decision_function(self, X):
-        return self._expand(X)[:, 0]
+    def solve(self, K, y, w):
+        signs = np.where(y == 1, 1.0 / np.sum(y == 1), -1.0 / np.sum(y == 0))
+        squares = [K[np.ix_(y == c, y == c)].mean() for c in (0, 1)]
+        return signs, 0.5 * (squares[0] - squares[1])
 
 
 @pytest.mark.parametrize("machine", [MeanDifference(), SVC(C=3.0), NuSVC(nu=0.3)])
@@ -219,7 +210,7 @@ def test_a_machine_may_say_classes_only(rng):
     [
         (LogisticRegression(), {}, "parameter `kernel`"),
         (KernelRidge(), {}, "machine for classification"),
-        (MeanDifference(), {"class_weight": "balanced"}, "takes sample_weight"),
+        (gs.KernelPerceptron(), {"class_weight": "balanced"}, "takes sample_weight"),
         ("svc", {}, "'machine' parameter"),
     ],
 )

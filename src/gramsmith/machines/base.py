@@ -3,19 +3,31 @@
 Every machine is, once fitted, a kernel expansion F(x) = Σ_s k(x, x_s) coefficients_s + intercept
 over some of its training samples. The fitted state is plain: arrays, numbers, strings and the
 kernel.
+
+A machine of your own derives from `KernelClassifier` or `KernelRegressor` and gives one method,
+``solve(K, y, w)``, which returns coefficients and intercepts from the Gram matrix, the class
+numbers or values, and the weights. Everything else is inherited: kernels of every kind, strings,
+precomputed matrices, weights, cross-validation, predictions in blocks. A machine that does not want
+the whole Gram matrix overrides `fit` instead, which begins with ``train = self._begin(X, y,
+sample_weight)`` and ends with ``self._keep(train, coefficients, intercept)``.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -29,20 +41,80 @@ from gramsmith.kernels import (
     default_kernel,
 )
 from gramsmith.kernels.precomputed import rests_on_matrix
-from gramsmith.machines.class_weight import apply_class_weight
-from gramsmith.machines.samples import as_samples, as_stored, is_function, is_symbolic
-from gramsmith.machines.training import Training as Training
 from gramsmith.targets import check_weights
 
 Array = npt.NDArray[Any]
+
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+
+
+@dataclass(frozen=True)
+class Training:
+    """Validated training samples, those of weight zero left out.
+
+    Parameters
+    ----------
+    X : array of shape (n, p), sequence of n objects, or Gram matrix
+    y : array of shape (n,) or (n, q)
+        Class numbers, or values.
+    w : array of shape (n,) or None
+        Positive weights; None means that all are one.
+    rows : int array of shape (n,)
+        Where the samples stood in what the user gave.
+    repeats : array of shape (n,) or None
+        The weights without those of classes; None means that all are one.
+    """
+
+    X: Any
+    y: Array
+    w: Array | None
+    rows: Array
+    repeats: Array | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return len(self.rows)
+
+    @property
+    def weight(self) -> Array:
+        """The weights, ones where none were given."""
+        return np.ones(self.n) if self.w is None else self.w
+
+    @property
+    def copies(self) -> Array:
+        """How often each sample stands there; leaving one out leaves out one of them.
+
+        A sample that counts more because of its class is still one sample.
+        """
+        return np.ones(self.n) if self.repeats is None else self.repeats
 
 
 class KernelMachine(BaseEstimator):
     """Base class of all machines.
 
-    Subclasses take `kernel` as their first parameter, call `_begin` at the head of `fit`, and
-    `_keep` at its end.
+    Subclasses take `kernel` as their first parameter and give `solve`, or override `fit`.
+
+    Parameters
+    ----------
+    kernel : Kernel, name, scikit-learn kernel, callable or None
+        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
     """
+
+    # What these parameters may be in any machine that has them; subclasses add theirs.
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "C": [POSITIVE],
+        "alpha": [POSITIVE],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "fit_intercept": ["boolean"],
+        "max_iter": [AT_LEAST_ONE],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "tol": [POSITIVE],
+        "verbose": ["verbose"],
+    }
 
     _stored: ClassVar[dict[str, str]] = {
         "n_samples_fit_": "count n",
@@ -58,9 +130,55 @@ class KernelMachine(BaseEstimator):
     kernel_: Kernel
     support_: Array
     support_samples_: Any
+    classes_: Array
     coefficients_: Array
     intercept_: Array
     n_samples_fit_: int
+
+    def __init__(self, kernel: Any = None) -> None:
+        self.kernel = kernel
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
+            Training samples.
+        y : array of shape (n,), or (n, n_outputs) for some
+            Class labels, or values.
+        sample_weight : array of shape (n,), optional
+            Weights; weight 2 is the same as repeating a row.
+
+        Returns
+        -------
+        the machine
+        """
+        train = self._begin(X, y, sample_weight)
+        coefficients, intercept = self.solve(
+            self._dense(train, "Fit on a sample of the rows."), train.y, train.weight
+        )
+        self._keep(train, np.reshape(coefficients, (train.n, -1)), intercept)
+        return self
+
+    def solve(self, K: Array, y: Array, w: Array) -> tuple[Any, Any]:
+        """Return the coefficients of all training samples, and the intercepts.
+
+        Parameters
+        ----------
+        K : array of shape (n, n)
+            Gram matrix.
+        y : array of shape (n,)
+            Class numbers from 0, or values.
+        w : array of shape (n,)
+            Weights, class weights included.
+
+        Returns
+        -------
+        coefficients : array of shape (n,) or (n, n_outputs)
+        intercept : float or array of shape (n_outputs,)
+        """
+        raise NotImplementedError(f"{type(self).__name__} gives neither `solve` nor `fit`.")
 
     # ---- what the kernel wants --------------------------------------------------------------
 
@@ -101,27 +219,14 @@ class KernelMachine(BaseEstimator):
 
     # ---- at the head of fit -----------------------------------------------------------------
 
-    def _begin(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        classes: bool,
-        many: bool = False,
-        class_weight: Any = None,
-    ) -> Training:
-        """Validate samples, targets and weights; resolve the kernel.
+    def _begin(self, X: Any, y: Any, sample_weight: Any, *, many: bool = False) -> Training:
+        """Validate parameters, samples, targets and weights; resolve the kernel.
 
-        Parameters
-        ----------
-        classes : bool
-            Whether y holds class labels; then `classes_` is set and class numbers are returned.
-        many : bool
-            Whether y may have several columns.
-        class_weight : dict, "balanced" or None
-            Factors on the weights, see `apply_class_weight`.
+        Of a classifier `classes_` is set, and y becomes class numbers. `many` says whether y may
+        have several columns.
         """
+        self._validate_params()
+        classes = isinstance(self, ClassifierMixin)
         X, y = self._check_pair(X, y, numeric=not classes, many=many)
         n = len(y)
         if self._is_pairwise() and X.shape[1] != n:
@@ -144,11 +249,27 @@ class KernelMachine(BaseEstimator):
         repeats = w
         if classes:
             self.classes_, y = _encode(self, y)
-            w = apply_class_weight(type(self).__name__, class_weight, self.classes_, y, w)
+            w = self._weigh_classes(y, w)
         if self._is_pairwise():
             X = check_kernel_matrix(X, psd="ignore")
         self._set_kernel(X, w)
         return Training(X, y, w, rows, repeats)
+
+    def _weigh_classes(self, codes: Array, w: Array | None) -> Array | None:
+        """Return the weights of the samples times those of their classes; None if all are one."""
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None:
+            return w
+        # Weighted sizes, so that with "balanced" a weight of 2 is a repeated row here too.
+        factors = compute_class_weight(
+            class_weight, classes=self.classes_, y=self.classes_[codes], sample_weight=w
+        )
+        if not np.isfinite(factors).all() or factors.min() <= 0:
+            raise ValueError(
+                f"{type(self).__name__}: expected finite class_weight > 0, got {class_weight!r}. "
+                "Leave out the samples of a class that should not count."
+            )
+        return np.asarray(factors[codes] if w is None else w * factors[codes])
 
     def _set_kernel(self, X: Any, w: Array | None) -> None:
         """Set `kernel_`, a copy that no one else holds."""
@@ -285,8 +406,6 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     _stored: ClassVar[dict[str, str]] = {"classes_": "labels c"}
 
-    classes_: Array
-
     def decision_function(self, X: Any) -> Array:
         """Return the decision values of new samples.
 
@@ -320,50 +439,72 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return np.asarray(self.classes_[code])
 
 
-def check_number(who: Any, name: str, *, low: float = 0.0, equal: bool = False) -> None:
-    """Raise unless the parameter `name` of an estimator is a finite number above `low`.
+class KernelRegressor(RegressorMixin, KernelMachine):
+    """Base class of the regressors of one output."""
 
-    Parameters
-    ----------
-    who : estimator
-    name : str
-    low : float
-    equal : bool
-        Whether `low` itself is allowed.
-    """
-    value = getattr(who, name)
-    if not is_finite_number(value) or value < low or (value == low and not equal):
+    def predict(self, X: Any) -> Any:
+        """Return the values of new samples.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return self._expand(X)[:, 0]
+
+
+def check_alphas(machine: Any, low: str) -> None:
+    """Raise unless `alphas` is None or a list of finite numbers, ">= 0" or "> 0" as `low` says."""
+    grid = np.asarray([1.0] if machine.alphas is None else machine.alphas, dtype=float)
+    sound = grid.ndim == 1 and grid.size and np.isfinite(grid).all() and grid.min() >= 0
+    if not sound or (low == "> 0" and grid.min() == 0):
         raise ValueError(
-            f"{type(who).__name__}: expected {name} {'>=' if equal else '>'} {low:g}, got "
-            f"{value!r}. Use a number such as {name}={low + 1:g}."
+            f"{type(machine).__name__}: expected alphas to be a list of numbers {low}, got "
+            f"{machine.alphas!r}. Use for example numpy.logspace(-6, 3, 30)."
         )
 
 
-def is_finite_number(value: Any) -> bool:
-    """Return whether a parameter is one finite number.
-
-    Parameters
-    ----------
-    value : object
-    """
-    return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value))
+def is_function(kernel: Any) -> bool:
+    """Return whether a kernel was given as a plain function, or as a wrapper of one."""
+    return callable(kernel) and not hasattr(kernel, "requires_vector_input")
 
 
-def check_option(who: Any, name: str, allowed: tuple[str, ...]) -> None:
-    """Raise unless the parameter `name` of an estimator is one of the words allowed.
+def is_symbolic(X: Any) -> bool:
+    """Return whether samples are words or sets, and not rows of numbers."""
+    if sp.issparse(X) or hasattr(X, "iloc") or not hasattr(X, "__len__") or not len(X):
+        return False
+    return isinstance(next(iter(X)), str | bytes | set | frozenset)
 
-    Parameters
-    ----------
-    who : estimator
-    name : str
-    allowed : tuple of str
-    """
-    value = getattr(who, name)
-    if not (isinstance(value, str) and value in allowed):
+
+def as_samples(X: Any) -> Array:
+    """Return objects of any kind as an array that can be indexed by rows."""
+    if hasattr(X, "shape"):
+        X = np.asarray(X)
+        if X.ndim == 0:
+            raise ValueError("Expected a sequence of samples, got a scalar. Pass a list.")
+    elif isinstance(X, str) or not hasattr(X, "__len__"):
         raise ValueError(
-            f"{type(who).__name__}: expected {name} to be one of {', '.join(allowed)}, got "
-            f"{value!r}. Choose one of them."
+            f"Expected a sequence of samples, got {type(X).__name__}. "
+            "Wrap single samples in a list."
         )
+    if not (X.shape[0] if hasattr(X, "shape") else len(X)):
+        raise ValueError("Expected at least one sample, got 0 sample(s). Pass some samples.")
+    if hasattr(X, "shape"):
+        return np.asarray(X)
+    samples = np.empty(len(X), dtype=object)
+    samples[:] = list(X)
+    return samples
+
+
+def as_stored(X: Any, kept: Any) -> Any:
+    """Return a block of new samples, sparse if the kept samples are and dense if they are not."""
+    if sp.issparse(X) and not sp.issparse(kept):
+        return X.toarray()
+    return sp.csr_array(X) if sp.issparse(kept) and not sp.issparse(X) else X
 
 
 def classes_shape(y: Any, many: bool) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils._param_validation import Interval
 
 from gramsmith.machines.base import KernelClassifier
 from gramsmith.machines.svm import votes
@@ -75,30 +77,18 @@ class CentroidClassifier(KernelClassifier):
         "error_bound_": "real",
     }
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelClassifier._parameter_constraints,
+        "ddof": [Interval(Integral, 0, 1, closed="both")],
+    }
+
     def __init__(self, kernel: Any = None, *, ddof: int = 0, n_jobs: int | None = None) -> None:
         self.kernel = kernel
         self.ddof = ddof
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CentroidClassifier:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,)
-            Class labels.
-        sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
-
-        Returns
-        -------
-        CentroidClassifier
-        """
-        if self.ddof not in (0, 1):
-            raise ValueError(f"Expected ddof 0 or 1, got {self.ddof!r}. Use 0 for the tight bound.")
-        train = self._begin(X, y, sample_weight, classes=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        train = self._begin(X, y, sample_weight)
         C, w = len(self.classes_), train.weight
         size = np.bincount(train.y, w, C)
         V = np.eye(C)[train.y] * (w / size[train.y])[:, None]

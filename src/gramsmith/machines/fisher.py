@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
-from gramsmith.machines.base import KernelClassifier, check_number
+from gramsmith.machines.base import KernelClassifier
 from gramsmith.solvers import solve_fisher
 from gramsmith.solvers.definite import clip_negative
 
@@ -133,24 +133,8 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.alpha = alpha
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelFisherDiscriminant:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,)
-            Class labels.
-        sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
-
-        Returns
-        -------
-        KernelFisherDiscriminant
-        """
-        check_number(self, "alpha")
-        train = self._begin(X, y, sample_weight, classes=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        train = self._begin(X, y, sample_weight)
         K, kept = clip_negative(self._dense(train, "Fit on a sample of the rows.", copies=4))
         w, Y = train.weight, np.eye(len(self.classes_))[train.y]
         axes = solve_fisher(K, Y, w, float(self.alpha))

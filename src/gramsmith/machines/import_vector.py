@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from gramsmith.machines.base import KernelClassifier, Training, check_number
+from gramsmith.machines.base import AT_LEAST_ONE, KernelClassifier, Training, check_alphas
 from gramsmith.machines.loss import LossProbabilities
 from gramsmith.solvers import Expansion, fit_subset, warn_unless_converged
 from gramsmith.solvers.definite import Definite, clip_negative
@@ -192,6 +192,13 @@ class ImportVectorClassifier(LossProbabilities, KernelClassifier):
     }
     loss = "logistic"
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelClassifier._parameter_constraints,
+        "alphas": ["array-like", None],
+        "max_points": [AT_LEAST_ONE, None],
+        "max_candidates": [AT_LEAST_ONE, None],
+    }
+
     def __init__(
         self,
         kernel: Any = None,
@@ -219,24 +226,11 @@ class ImportVectorClassifier(LossProbabilities, KernelClassifier):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ImportVectorClassifier:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,)
-            Class labels.
-        sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
-
-        Returns
-        -------
-        ImportVectorClassifier
-        """
-        self.alphas_ = self._check_parameters()
-        train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        check_alphas(self, "> 0")
+        train = self._begin(X, y, sample_weight)
+        grid = [self.alpha] if self.alphas is None else self.alphas
+        self.alphas_ = np.sort(np.asarray(grid, dtype=np.float64))[::-1]
         C = len(self.classes_)
         loss: Loss = Logistic() if C == 2 else Multinomial()
         K, pool = self._candidates(train)
@@ -258,23 +252,6 @@ class ImportVectorClassifier(LossProbabilities, KernelClassifier):
         clip_negative(problem.between(stage.chosen))  # says so if it was not positive definite
         self._finish(train, pool, stage, alpha)
         return self
-
-    def _check_parameters(self) -> Array:
-        check_number(self, "alpha")
-        check_number(self, "tol")
-        check_number(self, "max_iter", low=1, equal=True)
-        for name in ("max_points", "max_candidates"):
-            if getattr(self, name) is not None:
-                check_number(self, name, low=1, equal=True)
-        if self.alphas is None:
-            return np.array([float(self.alpha)])
-        grid = np.asarray(self.alphas, dtype=float)
-        if grid.ndim != 1 or not grid.size or not np.isfinite(grid).all() or grid.min() <= 0:
-            raise ValueError(
-                f"ImportVectorClassifier: expected alphas to be a list of numbers > 0, got "
-                f"{self.alphas!r}. Use for example numpy.logspace(1, -3, 9)."
-            )
-        return np.sort(grid)[::-1]
 
     def _candidates(self, train: Training) -> tuple[Array, Array]:
         if self.max_candidates is None or self.max_candidates >= train.n:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.machines.base import KernelClassifier, check_number
+from gramsmith.machines.base import KernelClassifier
 from gramsmith.machines.svm import votes
 from gramsmith.solvers import solve_ball, solve_l2svm, warn_unless_converged
 from gramsmith.solvers.definite import clip_negative
@@ -113,25 +113,8 @@ class L2SVC(KernelClassifier):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> L2SVC:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,)
-            Class labels.
-        sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
-
-        Returns
-        -------
-        L2SVC
-        """
-        check_number(self, "C")
-        check_number(self, "max_iter", low=1, equal=True)
-        train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        train = self._begin(X, y, sample_weight)
         remedy = "Use sklearn.svm.SVC, or a sample of the rows."
         K, kept = clip_negative(self._dense(train, remedy, copies=3))
         classes = len(self.classes_)

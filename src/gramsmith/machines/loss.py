@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from gramsmith.machines.base import KernelClassifier, check_number
+from gramsmith.machines.base import KernelClassifier
 from gramsmith.solvers import fit_expansion, warn_unless_converged
 from gramsmith.solvers.definite import clip_negative
 from gramsmith.solvers.losses import LOSSES, Logistic, Multinomial, code_targets
 
 Array = npt.NDArray[Any]
-
-_NEEDS = ("value", "slope", "curvature")
 
 
 def _has_probabilities(machine: Any) -> bool:
@@ -39,16 +38,7 @@ class LossProbabilities:
 
     def _loss(self) -> Any:
         """Return the loss as an object."""
-        if isinstance(self.loss, str) and self.loss in LOSSES:
-            return LOSSES[self.loss]()
-        lacking = [f"a method {name!r}" for name in _NEEDS if not hasattr(self.loss, name)]
-        if lacking:
-            raise ValueError(
-                f"{type(self).__name__}: expected loss to be one of {', '.join(LOSSES)} or an "
-                f"object with value, slope and curvature, got {self.loss!r}, which lacks "
-                f"{lacking[0]}. See gramsmith.solvers.losses.Loss."
-            )
-        return self.loss
+        return LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
@@ -158,6 +148,10 @@ class KernelLossClassifier(LossProbabilities, KernelClassifier):
         "jitter_": "number?",
     }
     _stored_parameters: ClassVar[dict[str, str]] = {"loss": "text"}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelClassifier._parameter_constraints,
+        "loss": [StrOptions(set(LOSSES)), HasMethods(["value", "slope", "curvature"])],
+    }
 
     def __init__(
         self,
@@ -182,27 +176,8 @@ class KernelLossClassifier(LossProbabilities, KernelClassifier):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,)
-            Class labels.
-        sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
-
-        Returns
-        -------
-        the machine
-        """
-        check_number(self, "alpha")
-        check_number(self, "tol")
-        check_number(self, "max_iter", low=1, equal=True)
-        loss = self._loss()
-        train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        train, loss = self._begin(X, y, sample_weight), self._loss()
         remedy = "Use ImportVectorClassifier with max_candidates, or a sample of the rows."
         K, kept = clip_negative(self._dense(train, remedy, copies=4))
         C, who = len(self.classes_), type(self).__name__

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from gramsmith.machines.base import KernelClassifier, Training, check_option, is_finite_number
+from gramsmith.machines.base import KernelClassifier, Training
 
 Array = npt.NDArray[Any]
-
-CRITERIA = ("error", "balanced_error", "f1")
 
 
 class ParzenClassifier(KernelClassifier):
@@ -67,6 +67,16 @@ class ParzenClassifier(KernelClassifier):
 
     _stored: ClassVar[dict[str, str]] = {"thresholds_": "loose *", "loo_score_": "real | none"}
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelClassifier._parameter_constraints,
+        "weights": [StrOptions({"uneven", "even"})],
+        "threshold": [
+            StrOptions({"loo", "prior"}),
+            Interval(Real, None, None, closed="neither"),
+        ],
+        "criterion": [StrOptions({"error", "balanced_error", "f1"})],
+    }
+
     def __init__(
         self,
         kernel: Any = None,
@@ -82,32 +92,8 @@ class ParzenClassifier(KernelClassifier):
         self.criterion = criterion
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ParzenClassifier:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,)
-            Class labels.
-        sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
-
-        Returns
-        -------
-        ParzenClassifier
-        """
-        check_option(self, "weights", ("uneven", "even"))
-        check_option(self, "criterion", CRITERIA)
-        if isinstance(self.threshold, str):
-            check_option(self, "threshold", ("loo", "prior"))
-        elif not is_finite_number(self.threshold):
-            raise ValueError(
-                f"ParzenClassifier: expected threshold to be a finite number, got "
-                f"{self.threshold!r}. Use 'loo', 'prior' or a number."
-            )
-        train = self._begin(X, y, sample_weight, classes=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        train = self._begin(X, y, sample_weight)
         C, w = len(self.classes_), train.weight
         if C > 2 and not isinstance(self.threshold, str) and self.threshold != 0:
             raise ValueError(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from gramsmith.machines.base import KernelClassifier, check_number
-from gramsmith.machines.samples import as_stored
+from gramsmith.machines.base import KernelClassifier, as_stored
 from gramsmith.solvers import Outcome, warn_unless_converged
 
 Array = npt.NDArray[Any]
@@ -94,6 +94,12 @@ class KernelPerceptron(KernelClassifier):
         "moment_coefficients_": "array s t",
     }
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelClassifier._parameter_constraints,
+        "average": ["boolean"],
+        "shuffle": ["boolean"],
+    }
+
     def __init__(
         self,
         kernel: Any = None,
@@ -113,7 +119,7 @@ class KernelPerceptron(KernelClassifier):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> KernelPerceptron:
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Fit the machine from the start.
 
         Parameters
@@ -127,8 +133,7 @@ class KernelPerceptron(KernelClassifier):
         -------
         KernelPerceptron
         """
-        check_number(self, "max_iter", low=1, equal=True)
-        train = self._begin(X, y, None, classes=True)
+        train = self._begin(X, y, None)
         K = self._dense(train, "Use partial_fit on parts of the samples.")
         rng = check_random_state(self.random_state)
         state = _State(train.n, len(self.classes_))
@@ -165,7 +170,7 @@ class KernelPerceptron(KernelClassifier):
         -------
         KernelPerceptron
         """
-        check_number(self, "max_iter", low=1, equal=True)
+        self._validate_params()
         first = not hasattr(self, "classes_")
         X, labels = self._check_batch(X, y, reset=first)
         if first:
@@ -300,8 +305,6 @@ def _several(f: Array, code: int) -> Array | None:
 
 
 def _stack(a: Any, b: Any) -> Any:
-    if hasattr(a, "tocsr"):
-        from scipy.sparse import vstack
-
-        return vstack([a, b], format="csr")
+    if sp.issparse(a):
+        return sp.vstack([a, b], format="csr")
     return np.concatenate([a, b])

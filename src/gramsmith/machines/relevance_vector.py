@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
-from sklearn.base import RegressorMixin
 
-from gramsmith.machines.base import KernelClassifier, KernelMachine, Training, check_number
+from gramsmith.machines.base import KernelClassifier, KernelMachine, KernelRegressor, Training
 from gramsmith.solvers import (
     EvidenceSolution,
     fit_bernoulli_evidence,
@@ -40,10 +39,6 @@ class _RelevanceVectors(KernelMachine):
     max_iter: int
     verbose: Any
     covariance_: Array
-
-    def _check_parameters(self) -> None:
-        check_number(self, "tol")
-        check_number(self, "max_iter", low=1, equal=True)
 
     def _basis(self, train: Training) -> Basis:
         """Return ones (if wanted) and the kernel columns; K need not be positive definite."""
@@ -94,7 +89,7 @@ class _RelevanceVectors(KernelMachine):
         return mean, np.maximum(variance, 0.0)
 
 
-class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectors):
+class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
     r"""Relevance vector regression.
 
     .. math:: t = \sum_i w_i k(x_i, x) + b + \varepsilon, \qquad w_i \sim N(0, 1/\alpha_i), \quad
@@ -180,24 +175,8 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectors):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RelevanceVectorRegressor:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,)
-            Values.
-        sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
-
-        Returns
-        -------
-        RelevanceVectorRegressor
-        """
-        self._check_parameters()
-        train = self._begin(X, y, sample_weight, classes=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        train = self._begin(X, y, sample_weight)
         # The constant is penalised like any weight, so it should be a small correction.
         offset = float(np.average(train.y, weights=train.w)) if self.fit_intercept else 0.0
         found = fit_gaussian_evidence(
@@ -227,7 +206,7 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectors):
         array of shape (n,), or a pair of them
         """
         if not return_std:
-            return self._expand(X)[:, 0]
+            return super().predict(X)
         mean, variance = self._mean_and_variance(X)
         return mean[:, 0], np.sqrt(variance[:, 0] + self.noise_variance_)
 
@@ -314,24 +293,8 @@ class RelevanceVectorClassifier(KernelClassifier, _RelevanceVectors):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RelevanceVectorClassifier:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,)
-            Class labels.
-        sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
-
-        Returns
-        -------
-        RelevanceVectorClassifier
-        """
-        self._check_parameters()
-        train = self._begin(X, y, sample_weight, classes=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        train = self._begin(X, y, sample_weight)
         basis = self._basis(train)
         machines = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
         found = []

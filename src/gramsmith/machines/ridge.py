@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 
 from gramsmith.gram import Gram
 from gramsmith.machines.base import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
     KernelClassifier,
     KernelMachine,
     Training,
-    check_number,
-    check_option,
+    check_alphas,
 )
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.solvers import RidgePath, conjugate_gradients, warn_unless_converged
@@ -28,7 +30,6 @@ from gramsmith.solvers.ridge import ridge_at
 Array = npt.NDArray[Any]
 Residuals = Callable[[Array], Iterable[tuple[slice, Array]]]
 
-SOLVERS = ("auto", "eigen", "nystroem", "cg")
 # Past this many samples one eigendecomposition takes minutes; "auto" then turns to landmarks.
 EIGEN_LIMIT = 12_000
 BLOCK_ROWS = 8192  # most rows in work at once when there are landmarks
@@ -50,6 +51,15 @@ class KernelRidge(KernelMachine):
         "loo_residuals_": "loose * | loose * *?",
     }
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelMachine._parameter_constraints,
+        "alpha": [NOT_NEGATIVE, StrOptions({"loo"})],
+        "alphas": ["array-like", None],
+        "criterion": [StrOptions({"squared", "error"})],
+        "n_landmarks": [AT_LEAST_ONE],
+        "solver": [StrOptions({"auto", "eigen", "nystroem", "cg"})],
+    }
+
     alpha: Any
     alphas: Any
     fit_intercept: bool
@@ -60,23 +70,6 @@ class KernelRidge(KernelMachine):
     random_state: Any
     verbose: bool
     n_jobs: Any
-
-    def _check_parameters(self) -> None:
-        check_option(self, "solver", SOLVERS)
-        check_number(self, "n_landmarks", low=1, equal=True)
-        check_number(self, "tol")
-        check_number(self, "max_iter", low=1, equal=True)
-        if isinstance(self.alpha, str):
-            check_option(self, "alpha", ("loo",))
-        else:
-            check_number(self, "alpha", equal=True)
-        if self.alphas is not None:
-            grid = np.asarray(self.alphas, dtype=float)
-            if grid.ndim != 1 or not grid.size or not np.isfinite(grid).all() or grid.min() < 0:
-                raise ValueError(
-                    f"{type(self).__name__}: expected alphas to be a list of numbers >= 0, got "
-                    f"{self.alphas!r}. Use for example numpy.logspace(-6, 3, 30)."
-                )
 
     def _solve(self, train: Training, Y: Array) -> None:
         """Choose the regulariser and set the coefficients; Y has shape (n, q)."""
@@ -344,24 +337,9 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeRegressor:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,) or (n, n_outputs)
-            Values.
-        sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
-
-        Returns
-        -------
-        KernelRidgeRegressor
-        """
-        self._check_parameters()
-        train = self._begin(X, y, sample_weight, classes=False, many=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        check_alphas(self, ">= 0")
+        train = self._begin(X, y, sample_weight, many=True)
         self.n_outputs_ = 1 if train.y.ndim == 1 else train.y.shape[1]
         self.flat_ = train.y.ndim == 1
         self._solve(train, train.y.reshape(train.n, -1))
@@ -493,26 +471,10 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeClassifier:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,)
-            Class labels.
-        sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
-
-        Returns
-        -------
-        KernelRidgeClassifier
-        """
-        self._check_parameters()
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        check_alphas(self, ">= 0")
         self._forget_calibration()
-        check_option(self, "criterion", ("squared", "error"))
-        train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
+        train = self._begin(X, y, sample_weight)
         C = len(self.classes_)
         Y = 2.0 * train.y[:, None] - 1.0 if C == 2 else 2.0 * np.eye(C)[train.y] - 1.0
         self._solve(train, Y)

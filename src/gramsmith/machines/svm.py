@@ -8,15 +8,22 @@ So a machine can be written to a file, and rests on no private state of scikit-l
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
+from sklearn.utils._param_validation import Interval
 
-from gramsmith.machines.base import KernelClassifier, KernelMachine, Training, check_number
+from gramsmith.machines.base import (
+    NOT_NEGATIVE,
+    KernelClassifier,
+    KernelMachine,
+    KernelRegressor,
+    Training,
+)
 from gramsmith.machines.calibration import CalibratedScores
 
 Array = npt.NDArray[Any]
@@ -24,6 +31,13 @@ Array = npt.NDArray[Any]
 
 class SupportVectorMachine(KernelMachine):
     """What the two machines share: training on the Gram matrix, and keeping the support."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelMachine._parameter_constraints,
+        "epsilon": [NOT_NEGATIVE],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "threshold": [Interval(Real, None, None, closed="neither")],
+    }
 
     max_iter: int
 
@@ -122,24 +136,9 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVC:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-        y : array of shape (n,)
-            Class labels.
-        sample_weight : array of shape (n,), optional
-            Factors on C per sample.
-
-        Returns
-        -------
-        KernelSVC
-        """
-        check_number(self, "C")
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._forget_calibration()
-        train = self._begin(X, y, sample_weight, classes=True, class_weight=self.class_weight)
+        train = self._begin(X, y, sample_weight)
         machine = SVC(
             C=self.C,
             kernel="precomputed",
@@ -159,7 +158,7 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
         return votes(F, len(self.classes_))
 
 
-class KernelSVR(RegressorMixin, SupportVectorMachine):
+class KernelSVR(KernelRegressor, SupportVectorMachine):
     r"""Support vector regression with any kernel.
 
     .. math:: f(x) = \sum_i \beta_i k(x_i, x) + b, \qquad |\beta_i| \le C
@@ -216,24 +215,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVR:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-        y : array of shape (n,)
-            Values.
-        sample_weight : array of shape (n,), optional
-            Factors on C per sample.
-
-        Returns
-        -------
-        KernelSVR
-        """
-        check_number(self, "C")
-        check_number(self, "epsilon", equal=True)
-        train = self._begin(X, y, sample_weight, classes=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        train = self._begin(X, y, sample_weight)
         machine = SVR(
             C=self.C,
             kernel="precomputed",
@@ -245,19 +228,6 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         machine = self._train(machine, train)
         self._keep_support(train, machine, np.asarray(machine.dual_coef_).T)
         return self
-
-    def predict(self, X: Any) -> Array:
-        """Return the value of every sample.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block for "precomputed"
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        return np.asarray(self._expand(X)[:, 0])
 
 
 def pair_coefficients(dual: Array, n_support: Array) -> Array:
