@@ -162,6 +162,18 @@ class Scalar:
     Sums, products, quotients, powers and roots, also with plain numbers, follow the rules of
     calculus, so that a measure is written as its formula and has its adjoint. Without derivative
     (`adjoint` None) there are only values. What has no value, such as 1 / 0, is infinite or nan.
+
+    Parameters
+    ----------
+    value : float
+    adjoint : Adjoint, optional
+        Its derivative.
+
+    Examples
+    --------
+    >>> from gramsmith.measures import Scalar
+    >>> (1 - Scalar(0.25).sqrt()).value
+    0.5
     """
 
     value: float

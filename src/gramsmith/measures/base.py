@@ -37,6 +37,16 @@ class Sums:
     target : Target
     derivative : bool
         Whether adjoints are wanted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> from gramsmith.targets import make_target
+    >>> target = make_target(["a", "a", "b", "b"])
+    >>> sums = Sums(gs.Gram("precomputed", np.eye(4)).moments(target), target)
+    >>> round(sums.centred_square().value, 12)
+    3.0
     """
 
     moments: Moments
