@@ -143,18 +143,12 @@ def maximise(
     solver : {"lbfgs", "ascent"}
     limits : array of shape (size, 2), optional
     step_limits : callable
-        theta -> how far every coordinate may move before the search takes its bearings again, and
-        in the first step after that.
+        theta -> how far every coordinate may move in one box, and in the first step there.
     max_iter : int
         Iterations that the monitor may have seen at the end.
     tol : float
         Improvement of the score below which to stop.
-
-    Returns
-    -------
-    Ascent
     """
-    run = _lbfgs if solver == "lbfgs" else _steepest
     if limits is None:
         limits = np.tile([-np.inf, np.inf], (len(theta), 1))
     theta = np.clip(theta, *limits.T)
@@ -169,7 +163,9 @@ def maximise(
             monitor.resume(theta, score, value)
         else:
             monitor(theta, score, value, slope)
-        status = monitor.status or run(problem, theta, monitor, limits, step_limits, max_iter, tol)
+        search = _Search(problem, monitor, limits, step_limits, max_iter, tol)
+        run = search.lbfgs if solver == "lbfgs" else search.steepest
+        status = monitor.status or run(theta)
     except KeyboardInterrupt:
         status = "interrupted"
     done = len(monitor.rows) - 1
@@ -188,108 +184,118 @@ def maximise(
     )
 
 
-def _lbfgs(
-    problem: Callable[[Array], tuple[float, float, Array]],
-    theta: Array,
-    monitor: Monitor,
-    limits: Array,
-    step_limits: StepLimits,
-    max_iter: int,
-    tol: float,
-) -> str:
-    failures = 0
-    for _ in range(ROUNDS):
-        before, _, slope = problem(theta)
-        widest, shortest = step_limits(theta)
-        box = _box(theta, widest, limits)
-        steepness = _steepness(theta, slope, box, shortest)
-        if steepness <= 1e-12 * max(1.0, abs(before)):
-            return "converged"
-        first = len(monitor.rows)
-        if first > max_iter:
-            return "max_iter"
-        # The first step of L-BFGS is the derivative itself, times this.
-        theta, status = _round(problem, theta, monitor, box, 1.0 / steepness, max_iter, tol)
-        if monitor.status is not None:
-            return monitor.status
-        if status == "max_iter":
-            return status
-        score, _, slope = problem(theta)
-        if status == "failed":
-            # An optimum within rounding, or a model of the curvature that no longer fits, which a
-            # fresh start from here forgets.
-            failures += 1
-            inside = np.clip(theta + slope, *limits.T) - theta
-            if float(np.abs(inside).max(initial=0.0)) <= 1e-3 * max(1.0, abs(score)):
+@dataclass(frozen=True)
+class _Search:
+    """What both methods need; each returns how it ended."""
+
+    problem: Callable[[Array], tuple[float, float, Array]]
+    monitor: Monitor
+    limits: Array
+    step_limits: StepLimits
+    max_iter: int
+    tol: float
+
+    def lbfgs(self, theta: Array) -> str:
+        failures = 0
+        for _ in range(ROUNDS):
+            before, _, slope = self.problem(theta)
+            widest, shortest = self.step_limits(theta)
+            low, high = self.limits.T
+            box = np.stack([np.maximum(theta - widest, low), np.minimum(theta + widest, high)], 1)
+            steepness = _steepness(theta, slope, box, shortest)
+            if steepness <= 1e-12 * max(1.0, abs(before)):
                 return "converged"
-            if failures == 3:
-                return "stalled"
-        elif score - before <= _least(score, before, tol):
-            return "converged"
-        elif not _on_box(theta, box, limits) and len(monitor.rows) - first > 2:
-            return "converged"
-    return "stalled"
+            first = len(self.monitor.rows)
+            if first > self.max_iter:
+                return "max_iter"
+            # The first step of L-BFGS is the derivative itself, times this.
+            theta, status = self._within(theta, box, 1.0 / steepness)
+            if self.monitor.status is not None:
+                return self.monitor.status
+            if status == "max_iter":
+                return status
+            score, _, slope = self.problem(theta)
+            if status == "failed":
+                # An optimum within rounding, or a model of the curvature that no longer fits,
+                # which a fresh start from here forgets.
+                failures += 1
+                inside = np.clip(theta + slope, *self.limits.T) - theta
+                if float(np.abs(inside).max(initial=0.0)) <= 1e-3 * max(1.0, abs(score)):
+                    return "converged"
+                if failures == 3:
+                    return "stalled"
+            elif score - before <= self._least(score, before):
+                return "converged"
+            elif not _on_box(theta, box, self.limits) and len(self.monitor.rows) - first > 2:
+                return "converged"
+        return "stalled"
 
+    def _within(self, theta: Array, box: Array, factor: float) -> tuple[Array, str]:
+        """Run L-BFGS-B on factor * score within a box; return where and how it ended."""
+        last, status = self.problem(theta)[0], ""
+        # The line search wants numbers: a point without a value is one much worse.
+        worst = factor * (abs(last) * 10.0 + 10.0)
 
-def _round(
-    problem: Callable[[Array], tuple[float, float, Array]],
-    theta: Array,
-    monitor: Monitor,
-    box: Array,
-    factor: float,
-    max_iter: int,
-    tol: float,
-) -> tuple[Array, str]:
-    """Run L-BFGS-B on factor * score within a box; return where and how it ended."""
-    last = problem(theta)[0]
-    # The line search wants numbers: a point without a value is one much worse.
-    worst = factor * (abs(last) * 10.0 + 10.0)
-    status = ""
+        def descend(x: Array) -> tuple[float, Array]:
+            score, _, slope = self.problem(x)
+            if not np.isfinite(score):
+                return worst, np.zeros(len(x))
+            return -factor * score, -factor * slope
 
-    def descend(x: Array) -> tuple[float, Array]:
-        score, _, slope = problem(x)
-        if not np.isfinite(score):
-            return worst, np.zeros(len(x))
-        return -factor * score, -factor * slope
+        def after(x: Array) -> None:
+            nonlocal last, status
+            score, value, slope = self.problem(x)
+            small = score - last <= self._least(score, last)
+            last = score
+            if self.monitor(x, score, value, slope):
+                raise StopIteration
+            if small:
+                status = "small"
+                raise StopIteration
 
-    def after(x: Array) -> None:
-        nonlocal last, status
-        score, value, slope = problem(x)
-        small = score - last <= _least(score, last, tol)
-        last = score
-        if monitor(x, score, value, slope):
-            raise StopIteration
-        if small:
-            status = "small"
-            raise StopIteration
+        left = self.max_iter + 1 - len(self.monitor.rows)
+        options = {"maxiter": left, "maxfun": 20 * self.max_iter, "ftol": 0.0, "gtol": 1e-10}
+        result = minimize(
+            descend,
+            theta,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=box,
+            callback=after,
+            options=options,
+        )
+        if not status:
+            status = {0: "small", 1: "max_iter"}.get(result.status, "failed")
+        return np.clip(result.x, *box.T), status
 
-    result = minimize(
-        descend,
-        theta,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=box,
-        callback=after,
-        options={
-            "maxiter": max_iter + 1 - len(monitor.rows),
-            "maxfun": 20 * max_iter,
-            "ftol": 0.0,
-            "gtol": 1e-10,
-        },
-    )
-    if not status:
-        status = {0: "small", 1: "max_iter"}.get(result.status, "failed")
-    return np.clip(result.x, *box.T), status
+    def _least(self, score: float, before: float) -> float:
+        """Return the improvement up to which a step is too small to go on."""
+        return self.tol * max(1.0, abs(score), abs(before))
 
-
-def _least(score: float, before: float, tol: float) -> float:
-    """Return the improvement up to which a step is too small to go on."""
-    return tol * max(1.0, abs(score), abs(before))
-
-
-def _box(theta: Array, step: Array, limits: Array) -> Array:
-    low, high = limits.T
-    return np.stack([np.maximum(theta - step, low), np.minimum(theta + step, high)], axis=1)
+    def steepest(self, theta: Array) -> str:
+        score, _, slope = self.problem(theta)
+        step = np.inf
+        while len(self.monitor.rows) <= self.max_iter:
+            steepness = float(np.abs(slope / self.step_limits(theta)[1]).max(initial=0.0))
+            if steepness == 0.0:
+                return "converged"
+            step = min(2.0 * step, 2.0 / steepness)
+            while True:
+                trial = np.clip(theta + step * slope, *self.limits.T)
+                gain = float(slope @ (trial - theta))
+                if gain <= 1e-16 * max(1.0, abs(score)):
+                    return "converged"
+                new, value, new_slope = self.problem(trial)
+                if new >= score + 1e-4 * gain:
+                    break
+                step *= 0.5
+            improvement = new - score
+            theta, score, slope = trial, new, new_slope
+            if self.monitor(theta, score, value, slope):
+                return str(self.monitor.status)
+            if improvement < self.tol:
+                return "converged"
+        return "max_iter"
 
 
 def _on_box(theta: Array, box: Array, limits: Array) -> bool:
@@ -304,51 +310,10 @@ def _steepness(theta: Array, slope: Array, box: Array, step: Array) -> float:
     return float(np.abs(np.where(free, slope, 0.0) / step).max(initial=0.0))
 
 
-def _steepest(
-    problem: Callable[[Array], tuple[float, float, Array]],
-    theta: Array,
-    monitor: Monitor,
-    limits: Array,
-    step_limits: StepLimits,
-    max_iter: int,
-    tol: float,
-) -> str:
-    low, high = limits.T
-    score, _, slope = problem(theta)
-    step = np.inf
-    while len(monitor.rows) <= max_iter:
-        steepness = float(np.abs(slope / step_limits(theta)[1]).max(initial=0.0))
-        if steepness == 0.0:
-            return "converged"
-        step = min(2.0 * step, 2.0 / steepness)
-        while True:
-            trial = np.clip(theta + step * slope, low, high)
-            gain = float(slope @ (trial - theta))
-            if gain <= 1e-16 * max(1.0, abs(score)):
-                return "converged"
-            new, value, new_slope = problem(trial)
-            if new >= score + 1e-4 * gain:
-                break
-            step *= 0.5
-        improvement = new - score
-        theta, score, slope = trial, new, new_slope
-        if monitor(theta, score, value, slope):
-            return str(monitor.status)
-        if improvement < tol:
-            return "converged"
-    return "max_iter"
-
-
 def degenerate(kernel: Kernel, X: Any, rows: int = 300) -> str | None:
     """Return "the identity" or "constant" if the kernel of a few rows is nearly that, else None.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Only stationary kernels, whose diagonal is constant, are judged.
-    X : array of shape (n, p)
-    rows : int
-        How many samples to look at, spread over X.
+    Only stationary kernels, whose diagonal is constant, are judged.
     """
     if not kernel.is_stationary() or X.shape[0] < 3:
         return None

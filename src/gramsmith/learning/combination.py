@@ -8,23 +8,23 @@ from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.gram import Gram, as_views
 from gramsmith.gram.views import brings_samples, views_in
 from gramsmith.kernels import Gaussian, Kernel, Scaled, Sum, default_kernel
-from gramsmith.learning.monitor import MONITOR_CONSTRAINTS, Callback, sweep_progress
+from gramsmith.learning.monitor import Callback, sweep_progress
 from gramsmith.learning.objective import Array, get_projection
-from gramsmith.learning.samples import TARGET_CONSTRAINTS
+from gramsmith.learning.samples import Learner
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.solvers import solve_nonnegative
 from gramsmith.targets import make_target
 
 
-class KernelCombination(BaseEstimator):
+class KernelCombination(Learner):
     r"""Learn the weights of a sum of kernels from their alignment with the target.
 
     .. math:: k = \sum_k \mu_k k_k, \qquad
@@ -100,8 +100,7 @@ class KernelCombination(BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "method": [StrOptions({"alignf", "align", "uniform"})],
         "signed": ["boolean"],
-        **TARGET_CONSTRAINTS,
-        **MONITOR_CONSTRAINTS,
+        **Learner._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel?",
@@ -167,9 +166,7 @@ class KernelCombination(BaseEstimator):
             )
         shared = views_in(X, kernels) is None
         if shared and _take_vectors(kernels):
-            X, y = validate_data(
-                self, X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True
-            )
+            X, y = self._check_samples(X, y)
         # Weights of zero count for nothing in every sum, so that no row of a matrix need go.
         target = make_target(y, self.target, task=self.task, sample_weight=sample_weight)
         w = None if sample_weight is None else target.w
@@ -278,13 +275,6 @@ class KernelCombination(BaseEstimator):
                 'kernel="precomputed".'
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def default_path(X: Any, w: Array | None = None) -> list[Kernel]:

@@ -1,7 +1,7 @@
 """Coordinates: the free parameters of a kernel as one vector.
 
 Positive parameters are read on the log scale, so that a step multiplies them and they stay
-positive; the others in units of their own size, or as the squares of such numbers. A search over
+positive; the others in units of their size, or as the squares of such numbers. A search over
 the vector thus does not depend on the units of the data.
 """
 
@@ -131,15 +131,9 @@ def make_coordinates(
     parameters: Sequence[str] | None = None,
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> Coordinates:
-    """Return coordinates for a kernel's learnable parameters.
+    """Return coordinates for all learnable parameters of a kernel, or for those of given names.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    parameters : list of str, optional
-        Nested names; default all that `kernel.parameter_names()` yields.
-    bounds : dict of (low, high), optional
-        By nested name, in the parameter's own units.
+    Bounds (low, high) by name are in the units of the parameter.
     """
     positive = set(kernel.parameter_names(kinds=("positive",)))
     known = list(kernel.parameter_names())
@@ -188,15 +182,6 @@ def map_coordinates(S: Array, deviation: Array, power: int) -> Coordinates:
     The unit of every row is one over the deviation of its feature, times what makes the largest
     entry of S one. Separable data can drive weights to infinity; 1000 times the start is where
     that ends.
-
-    Parameters
-    ----------
-    S : array of shape (p,) or (p, q)
-        The start.
-    deviation : array of shape (p,)
-        Of the features.
-    power : {1, 2}
-        See `Coordinates`; 2 only for a diagonal map.
     """
     size = float(np.abs(S * (deviation if S.ndim == 1 else deviation[:, None])).max())
     units = size / (deviation if S.ndim == 1 else np.repeat(deviation, S.shape[1]))

@@ -8,11 +8,10 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import validate_data
 
 from gramsmith.kernels import Kernel, default_kernel
 from gramsmith.learning.ascent import (
@@ -25,19 +24,19 @@ from gramsmith.learning.ascent import (
     maximise,
 )
 from gramsmith.learning.coordinates import Coordinates, make_coordinates
-from gramsmith.learning.monitor import MONITOR_CONSTRAINTS, Callback, Monitor
+from gramsmith.learning.monitor import Callback, Monitor
 from gramsmith.learning.objective import (
     OBJECTIVE_CONSTRAINTS,
     Array,
     get_objective,
     make_objective,
 )
-from gramsmith.learning.samples import TARGET_CONSTRAINTS, drop_zero_weights
+from gramsmith.learning.samples import Learner, drop_zero_weights
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
 
 
-class KernelLearner(BaseEstimator):
+class KernelLearner(Learner):
     """Learn the parameters of any kernel expression by climbing an objective.
 
     Positive parameters (length scales, factors) move on the log scale, others as they are. With
@@ -119,8 +118,7 @@ class KernelLearner(BaseEstimator):
         "random_state": ["random_state"],
         **OBJECTIVE_CONSTRAINTS,
         **SEARCH_CONSTRAINTS,
-        **TARGET_CONSTRAINTS,
-        **MONITOR_CONSTRAINTS,
+        **Learner._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
@@ -188,15 +186,7 @@ class KernelLearner(BaseEstimator):
         self._validate_params()
         measure = get_objective(self.measure, self.C)
         if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                dtype=(np.float64, np.float32),
-                accept_sparse="csr",
-                multi_output=True,
-                ensure_min_samples=2,
-            )
+            X, y = self._check_samples(X, y)
         X, y, w = drop_zero_weights(X, y, sample_weight)
         kernel = clone(default_kernel(self.kernel, X, w))
         if not kernel.learnable:
@@ -280,10 +270,3 @@ class KernelLearner(BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        return tags

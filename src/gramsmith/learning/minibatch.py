@@ -17,17 +17,7 @@ Array = npt.NDArray[Any]
 
 
 def make_draw(target: Target, rows: Array, size: int, rng: Any) -> Callable[[], Array]:
-    """Return a function that draws the rows of a batch, in which every class has its share.
-
-    Parameters
-    ----------
-    target : Target
-    rows : int array
-        The rows to draw from.
-    size : int
-        Of a batch.
-    rng : numpy.random.RandomState
-    """
+    """Return a function that draws a batch of rows, in which every class has its share."""
     if target.kind != "classes":
         return lambda: np.sort(rng.choice(rows, size, replace=False))
     codes = target.codes[rows]
@@ -47,15 +37,7 @@ def make_draw(target: Target, rows: Array, size: int, rng: Any) -> Callable[[], 
 
 
 def shares(counts: Array, size: int) -> Array:
-    """Return how many of each class a batch takes: in proportion, but two where there are two.
-
-    Parameters
-    ----------
-    counts : int array
-        Members of every class.
-    size : int
-        Of a batch, at most the sum of `counts` and at least twice their number.
-    """
+    """Return how many of each class a batch takes: in proportion, but two where there are two."""
     least = np.minimum(counts, 2)
     wanted = counts * size / counts.sum()
     taken = np.maximum(np.floor(wanted).astype(int), least)
@@ -79,19 +61,6 @@ def climb_batches(
     A single batch is too noisy to choose a best iterate by: the result is the mean of the last
     half of the iterates, or the best on a held-out part where there is one. A batch on which the
     measure is undefined is passed over.
-
-    Parameters
-    ----------
-    next_problem : callable
-        Returns the Problem of the next batch.
-    theta : array of shape (size,)
-    monitor : Monitor
-    limits : array of shape (size, 2)
-    max_iter : int
-
-    Returns
-    -------
-    Ascent
 
     References
     ----------

@@ -15,9 +15,6 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Callback = Callable[[dict[str, float]], Any]
 
-# scikit-learn's constraints of the parameters that are handed on to this file
-MONITOR_CONSTRAINTS: dict[str, Any] = {"callback": [callable, None], "verbose": ["verbose"]}
-
 
 class Stopped(KeyboardInterrupt):
     """Raised where a callback asks to stop; whoever keeps results of an interrupt keeps them."""
@@ -106,14 +103,8 @@ def sweep_progress(
 ) -> Callable[[int, int], None] | None:
     """Return what a `Gram` calls after every tile, or None if nobody listens.
 
-    Parameters
-    ----------
-    name : str
-        Of the estimator.
-    callback : callable, optional
-        Takes a dict with "done" and "total" tiles; a true result before the last raises `Stopped`.
-    verbose : int
-        Print a line at every tenth of the way.
+    The callback takes a dict with "done" and "total" tiles; a true result before the last raises
+    `Stopped`. With `verbose` a line is printed at every tenth of the way.
     """
     if callback is None and not verbose:
         return None

@@ -260,14 +260,7 @@ OBJECTIVES: dict[str, type] = {
 
 
 def get_objective(measure: Any, C: float = 100.0) -> Measure | Objective:
-    """Return the objective of a name, or the object itself.
-
-    Parameters
-    ----------
-    measure : str, Measure, or an object like `Objective`
-    C : float
-        Of "radius_margin".
-    """
+    """Return the objective of a name, C being the penalty of "radius_margin", or the object."""
     if isinstance(measure, str):
         if measure in MEASURES:
             return MEASURES[measure]
@@ -288,17 +281,7 @@ def get_objective(measure: Any, C: float = 100.0) -> Measure | Objective:
 
 
 def get_projection(measure: Any) -> str:
-    """Return what an alignment does to a kernel matrix before its inner products.
-
-    Parameters
-    ----------
-    measure : str or Measure
-        An alignment.
-
-    Returns
-    -------
-    {"plain", "centred", "debiased"}
-    """
+    """Return what an alignment, by name or as a Measure, does to matrices before their products."""
     name = measure.name if isinstance(measure, Measure) else measure
     known = isinstance(name, str) and name in PROJECTIONS
     if not known or measure not in (name, MEASURES[name]):
@@ -364,16 +347,7 @@ def make_objective(
 
 @dataclass
 class StreamedObjective:
-    """A measure of the Gram matrix, from a forward and a backward sweep.
-
-    Parameters
-    ----------
-    measure : Measure
-    X : samples
-    target : Target
-    memory, n_jobs, dtype
-        As for `Gram`.
-    """
+    """A measure of the Gram matrix, from a forward and a backward sweep."""
 
     measure: Measure
     X: Any
@@ -386,22 +360,25 @@ class StreamedObjective:
         self.name = self.measure.name
         self.sign = self.measure.sign
         self.measure.check(self.target)
-
-    def _gram(self, kernel: Kernel) -> Gram:
-        return Gram(kernel, self.X, memory=self.memory, n_jobs=self.n_jobs, dtype=self.dtype)
+        self._options: dict[str, Any] = {
+            "memory": self.memory,
+            "n_jobs": self.n_jobs,
+            "dtype": self.dtype,
+        }
 
     def value(self, kernel: Kernel) -> float:
         """Return the measure of a kernel."""
         with warnings.catch_warnings():
             # On the way a kernel may become flat; the measure is 0 there, which is all we need.
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            return self.measure.value(self._gram(kernel).moments(self.target), self.target)
+            moments = Gram(kernel, self.X, **self._options).moments(self.target)
+            return self.measure.value(moments, self.target)
 
     def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
         """Return the measure of a kernel and its derivatives."""
         with one_blas_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            G = self._gram(kernel)
+            G = Gram(kernel, self.X, **self._options)
             moments = G.moments(self.target, keep=True)
             value, adjoint = self.measure.value_and_adjoint(moments, self.target)
             if not np.isfinite(value):
@@ -411,17 +388,7 @@ class StreamedObjective:
 
 @dataclass
 class DenseObjective:
-    """An objective of the dense Gram matrix.
-
-    Parameters
-    ----------
-    objective : Objective
-        A copy is used, since it may remember where its last solve ended.
-    X : samples
-    target : Target
-    n_jobs
-        As for `Gram`.
-    """
+    """An objective of the dense Gram matrix; a copy, since it may remember its last solve."""
 
     objective: Objective
     X: Any
@@ -460,17 +427,7 @@ class DenseObjective:
 
 
 def check_dense(name: str, n: int, memory: float | None = None) -> None:
-    """Raise a MemoryError if a criterion cannot hold its n x n matrices.
-
-    Parameters
-    ----------
-    name : str
-        Of the criterion.
-    n : int
-        The number of samples.
-    memory : float, optional
-        In bytes; default that of the machine, where it tells.
-    """
+    """Raise a MemoryError if an objective cannot hold its n x n matrices in memory (bytes)."""
     if memory is None:
         known = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else np.inf
@@ -484,17 +441,7 @@ def check_dense(name: str, n: int, memory: float | None = None) -> None:
 
 
 def contract(kernel: Kernel, X: Any, dK: Array, K: Array | None = None) -> dict[str, Any]:
-    """Return the derivatives by the kernel's parameters of a number whose derivative by K is dK.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : n samples
-    dK : array of shape (n, n)
-        Symmetric.
-    K : array of shape (n, n), optional
-        The Gram matrix, where it is at hand.
-    """
+    """Return the derivatives by the kernel's parameters of a number whose derivative by K is dK."""
     X = kernel.check_input(X)
     reference = kernel.reference(X)
     E = kernel.embed(X, reference)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -79,22 +79,12 @@ def spreading_price(n: float) -> float:
     return min(PRICE / n, HIGHEST)
 
 
-@dataclass(frozen=True)
-class Phase:
-    """One search of several.
-
-    Parameters
-    ----------
-    coordinates : Coordinates
-    priced : bool
-        Whether the penalty counts.
-    max_iter : int
-        Iterations at its end, those of earlier searches included.
-    """
+class Phase(NamedTuple):
+    """One search of several."""
 
     coordinates: Coordinates
-    priced: bool
-    max_iter: int
+    priced: bool  # whether the penalty counts
+    max_iter: int  # iterations at its end, those of earlier searches included
 
 
 def make_phases(
@@ -103,18 +93,8 @@ def make_phases(
     """Return the searches that lead to the map under a penalty.
 
     Prices make zero a local optimum: for every weight (l1, spreading), or for all of them at once.
-    No search leaves it, hence a diagonal map is climbed without prices first.
-
-    Parameters
-    ----------
-    S : array of shape (p,) or (p, q)
-        The start.
-    penalty : Penalty
-    power : {1, 2}
-        Of the weights in which the kernel is smooth at 0, see `Coordinates`.
-    free_first : bool
-        Whether a search without prices may come first.
-    max_iter : int
+    No search leaves it, hence a diagonal map is climbed without prices first, where that is
+    allowed, in the power of the weights in which the kernel is smooth at 0.
     """
     smooth = map_coordinates(S, penalty.deviations, power)
     sparse = bool(penalty.l1 or penalty.spreading)

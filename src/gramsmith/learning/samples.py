@@ -1,15 +1,17 @@
-"""The samples of a learner: those that count, those it learns from, those it holds out."""
+"""What learners share: parameters, and samples: those that count, those held out."""
 
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
 
 from gramsmith.targets import TARGETS, Target, check_weights
 
@@ -20,27 +22,41 @@ TARGET_CONSTRAINTS: dict[str, Any] = {
     "target": [StrOptions(set(TARGETS))],
     "task": [StrOptions({"auto", "classification", "regression"})],
 }
+MONITOR_CONSTRAINTS: dict[str, Any] = {"callback": [callable, None], "verbose": ["verbose"]}
 HOLD_OUT_CONSTRAINTS: dict[str, Any] = {
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "random_state": ["random_state"],
 }
 
 
+class Learner(BaseEstimator):
+    """A learner of kernels, whose samples may be sparse and whose targets may have many columns."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**TARGET_CONSTRAINTS, **MONITOR_CONSTRAINTS}
+
+    def _check_samples(self, X: Any, y: Any, sparse: bool = True) -> tuple[Any, Any]:
+        """Return numeric samples and targets, checked."""
+        checked: tuple[Any, Any] = validate_data(
+            self,
+            X,
+            y,
+            dtype=(np.float64, np.float32),
+            accept_sparse="csr" if sparse else False,
+            multi_output=True,
+            ensure_min_samples=2,
+        )
+        return checked
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+
 def drop_zero_weights(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
-    """Return samples, targets and positive weights; a sample of weight zero is left out.
-
-    Parameters
-    ----------
-    X : array of shape (n, p), sparse matrix, or sequence of n objects
-    y : array of shape (n,) or (n, q)
-    sample_weight : array of shape (n,), or None
-        A weight of 2 means that the sample stands there twice.
-
-    Returns
-    -------
-    X, y, w
-        w is None where no weights were given.
-    """
+    """Return samples, targets and positive weights, or None for none; weight 2 means twice."""
     if sample_weight is None:
         return X, y, None
     count = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -63,13 +79,6 @@ def hold_out(target: Target, fraction: float, rng: Any) -> tuple[Array, Array] |
     """Return the indices to learn from and those held out, or None if there are too few samples.
 
     Classes keep their proportions; every class needs two members in either part, values need eight.
-
-    Parameters
-    ----------
-    target : Target
-    fraction : float
-        Of the samples to hold out.
-    rng : numpy.random.RandomState
     """
     classes = target.kind == "classes"
     codes = target.codes if classes else np.zeros(len(target.w), dtype=int)

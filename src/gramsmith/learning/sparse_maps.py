@@ -25,7 +25,7 @@ class SparseProjection(LinearMap):
         return None, {"S": X.T @ dphi}
 
 
-class SparseWeighing(Composed):
+class SparseWeighted(Composed):
     """A kernel of sparse rows whose features are weighted by the diagonal S of a `LinearMap`.
 
     With z_i the weighted rows, V the derivative by s, and r and c its row and column sums,
@@ -38,12 +38,12 @@ class SparseWeighing(Composed):
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        V, own = self.kernel.chained(a, b, W, K)
+        V, direct = self.kernel.chained(a, b, W, K)
         za, zb = self.kernel.geometry.points(a), self.kernel.geometry.points(b)
         product = feature_products(za, zb, V)
         if isinstance(self.kernel.geometry, SquaredEuclidean):
             product = _squares(za, V.sum(axis=1)) + _squares(zb, V.sum(axis=0)) - 2.0 * product
-        return None, None, {**prefixed("kernel", own), "map__S": self._by_weight(product)}
+        return None, None, {**prefixed("kernel", direct), "map__S": self._by_weight(product)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         geometry = self.kernel.geometry
@@ -63,19 +63,11 @@ def _squares(Z: Any, v: Array) -> Array:
 
 
 def make_map(kernel: Kernel, S: Array, sparse: bool) -> Kernel:
-    """Return the kernel of mapped rows that a learner climbs.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    S : array of shape (p,) or (p, q)
-    sparse : bool
-        Whether the rows are sparse.
-    """
+    """Return the kernel of mapped rows that a learner climbs, for sparse rows or dense ones."""
     if not sparse:
         return Composed(kernel, LinearMap(S))
     return (
-        SparseWeighing(kernel, LinearMap(S))
+        SparseWeighted(kernel, LinearMap(S))
         if S.ndim == 1
         else Composed(kernel, SparseProjection(S))
     )
@@ -98,13 +90,7 @@ def refuse_sparse(kernel: Any, structure: str) -> None:
 
 
 def sparse_refusal(kernel: Any, structure: str) -> str | None:
-    """Return why a map under this kernel cannot be learned from sparse rows, or None if it can.
-
-    Parameters
-    ----------
-    kernel : Kernel, name or None
-    structure : {"diagonal", "full", "low_rank"}
-    """
+    """Return why a map under this kernel cannot be learned from sparse rows, or None if it can."""
     if structure == "full":
         return (
             'structure="full", whose mapped rows have p dense columns. '

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, Kernel, Linear, Precomputed, default_kernel
 from gramsmith.kernels.maps import SampleMap
-from gramsmith.learning.monitor import MONITOR_CONSTRAINTS, Callback, Stopped, sweep_progress
+from gramsmith.learning.monitor import Callback, Stopped, sweep_progress
 from gramsmith.learning.samples import (
     HOLD_OUT_CONSTRAINTS,
-    TARGET_CONSTRAINTS,
     Array,
+    Learner,
     drop_zero_weights,
     hold_out,
     take_rows,
@@ -89,7 +89,7 @@ class SpectralMap(SampleMap):
         return block.toarray() if sp.issparse(block) else sp.csr_array(block)
 
 
-class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     r"""Reweight the eigen-directions of a kernel by their alignment with the target.
 
     .. math:: G = \sum_n \alpha_n v_n v_n', \qquad \alpha_n = v_n' T v_n, \qquad
@@ -176,9 +176,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "method": [StrOptions({"auto", "eigen", "cholesky"})],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
-        **TARGET_CONSTRAINTS,
         **HOLD_OUT_CONSTRAINTS,
-        **MONITOR_CONSTRAINTS,
+        **Learner._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
@@ -239,9 +238,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         self._validate_params()
         if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
-            X, y = validate_data(
-                self, X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True
-            )
+            X, y = self._check_samples(X, y)
         if self._is_pairwise():  # rows of a matrix stay, with a weight of zero
             w = None if sample_weight is None else check_weights(sample_weight, len(X))
         else:
@@ -380,8 +377,6 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
         tags.input_tags.pairwise = self._is_pairwise()
         tags.input_tags.sparse = not self._is_pairwise()
         return tags

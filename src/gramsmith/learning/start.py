@@ -42,31 +42,12 @@ def check_rank(structure: str, rank: int | None, p: int) -> int:
 
 
 def make_start(
-    X: Any,
-    structure: str,
-    q: int,
-    init: Any,
-    scale: float,
-    rng: Any,
-    w: Array | None = None,
+    X: Any, structure: str, q: int, init: Any, scale: float, rng: Any, w: Array | None = None
 ) -> Array:
-    """Return the first S: shape (p,) for a diagonal map, else (p, q).
+    """Return the first S: shape (p,) for a diagonal map, else (p, q); `init` if that is given.
 
     The rank of S never grows, because every derivative has S as a factor; hence a start of zeros is
-    refused.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, p)
-    structure : {"diagonal", "full", "low_rank"}
-    q : int
-    init : array, optional
-        S itself.
-    scale : float
-        What the kernel divides its inputs by, the unit of `DISTANCE`.
-    rng : numpy.random.RandomState
-    w : array of shape (n,), optional
-        Weights.
+    refused. `scale` is what the kernel divides its inputs by, the unit of `DISTANCE`.
     """
     p = X.shape[1]
     if init is not None:
@@ -131,14 +112,7 @@ def signs(V: Array) -> Array:
 
 
 def deviations(X: Any, w: Array | None = None) -> Array:
-    """Return the standard deviation of every feature, that of a constant one replaced by the mean.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, p)
-    w : array of shape (n,), optional
-        Weights.
-    """
+    """Return the standard deviation of every feature, a typical one for constant features."""
     mean, variance = column_moments(X, w)
     spread = np.sqrt(variance)
     varies = np.isfinite(spread) & (spread > 1e-12 * np.abs(mean))
@@ -147,35 +121,20 @@ def deviations(X: Any, w: Array | None = None) -> Array:
 
 
 def distance_power(kernel: Kernel) -> int:
-    """Return the power of the weights in which a kernel is smooth at 0: 1 for city-block distances.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    """
+    """Return the power of the weights in which a kernel is smooth at 0: 1 for city blocks."""
     parts = [kernel, *kernel.get_params(deep=True).values()]
     degrees = [part.geometry.degree() for part in parts if isinstance(part, PairKernel)]
     return 1 if 1 in degrees else 2
 
 
 def kernel_scale(kernel: Kernel) -> float:
-    """Return what a kernel divides its inputs by, 1 where that is no single number.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    """
+    """Return what a kernel divides its inputs by, 1 where that is no single number."""
     scale = np.asarray(kernel.scale if isinstance(kernel, PairKernel) else 1.0, dtype=np.float64)
     return float(np.exp(np.mean(np.log(scale)))) if np.all(scale > 0) else 1.0
 
 
 def has_width(kernel: Kernel) -> bool:
-    """Return whether the spread of X over the scale of the kernel makes a good start.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    """
+    """Return whether the spread of X over the scale of the kernel makes a good start."""
     return isinstance(kernel, Radial) and isinstance(kernel.geometry, SquaredEuclidean)
 
 
@@ -184,15 +143,8 @@ def choose_width(
 ) -> Array | None:
     """Return the multiple of S to start from, or None if no objective has a value at any.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Of mapped samples, with the parameter "map__S".
-    S : array of shape (p,) or (p, q)
-    objectives : iterable of KernelObjective
-        The first that has a value somewhere decides.
-    every : bool
-        Whether to look for the best multiple, or only for one where the objective is finite.
+    The first objective that has a value somewhere decides: the best multiple of `every` one, or
+    else the first where it is finite.
     """
     for objective in objectives:
         merits: list[float] = []

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -36,7 +36,7 @@ from gramsmith.learning.ascent import (
 )
 from gramsmith.learning.coordinates import Coordinates, map_coordinates
 from gramsmith.learning.minibatch import climb_batches, make_draw
-from gramsmith.learning.monitor import MONITOR_CONSTRAINTS, Callback, Monitor
+from gramsmith.learning.monitor import Callback, Monitor
 from gramsmith.learning.objective import (
     OBJECTIVE_CONSTRAINTS,
     Array,
@@ -48,7 +48,7 @@ from gramsmith.learning.objective import (
 from gramsmith.learning.penalty import Penalty, make_phases, spreading_price
 from gramsmith.learning.samples import (
     HOLD_OUT_CONSTRAINTS,
-    TARGET_CONSTRAINTS,
+    Learner,
     drop_zero_weights,
     hold_out,
 )
@@ -69,7 +69,7 @@ SINGLE = 2000  # samples from which tiles are float32 unless asked otherwise
 PREPARATION = 20  # iterations of another measure where the wanted one has no value to start from
 
 
-class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     r"""Learn a linear map S of the inputs of a kernel by climbing an objective.
 
     .. math:: k_S(x, z) = k(S'x, S'z), \qquad \text{by default } \exp(-\|S'x - S'z\|^2)
@@ -185,9 +185,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         "batch_size": [Interval(Integral, 8, None, closed="left"), None],
         **OBJECTIVE_CONSTRAINTS,
         **SEARCH_CONSTRAINTS,
-        **TARGET_CONSTRAINTS,
         **HOLD_OUT_CONSTRAINTS,
-        **MONITOR_CONSTRAINTS,
+        **Learner._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
@@ -305,15 +304,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 f"solver={self.solver!r}. Use gradient ascent for batches."
             )
         refuse_symbols("TransformLearner", X)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=(np.float64, np.float32),
-            accept_sparse="csr",
-            multi_output=True,
-            ensure_min_samples=2,
-        )
+        X, y = self._check_samples(X, y)
         q = check_rank(self.structure, self.rank, X.shape[1])
         if sp.issparse(X):
             refuse_sparse(self.kernel, self.structure)
@@ -426,8 +417,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
         tags.input_tags.sparse = sparse_refusal(self.kernel, self.structure) is None
         return tags
 
@@ -445,25 +434,10 @@ def climb_map(
     solver: str,
     tol: float,
 ) -> tuple[Ascent, Array]:
-    """Climb an objective over the map of a kernel; return how it went, and the map.
+    """Climb an objective over the map "map__S" of a kernel from S; return how it went, and the map.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Of mapped samples, with the parameter "map__S".
-    S : array of shape (p,) or (p, q)
-        The start.
-    objective : KernelObjective, or callable
-        A callable returns the objective on another batch of samples at every call.
-    coordinates : Coordinates
-        Of the map.
-    penalty : Penalty, optional
-    monitor : Monitor
-    max_iter : int
-    held_out : KernelObjective, optional
-        On samples that are not climbed; the best map by it is kept.
-    solver : {"lbfgs", "ascent"}
-    tol : float
+    An objective that is a callable returns that of another batch of samples at every call. The best
+    map by `held_out`, the objective on samples that are not climbed, is kept.
     """
     if held_out is not None:
         copied, objective_there = clone(kernel), held_out

@@ -17,26 +17,24 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import root_scalar
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
 
 from gramsmith.gram import Gram
 from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum
 from gramsmith.kernels.radial import Radial
 from gramsmith.kernels.symbolic import refuse_symbols
-from gramsmith.learning.monitor import MONITOR_CONSTRAINTS, Callback, Stopped, tell_row
+from gramsmith.learning.monitor import Callback, Stopped, tell_row
 from gramsmith.learning.objective import get_projection
-from gramsmith.learning.samples import TARGET_CONSTRAINTS, drop_zero_weights
+from gramsmith.learning.samples import Learner, drop_zero_weights
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.targets import Target, make_target
 
 Array = npt.NDArray[Any]
 
 
-class TwoGaussianLearner(BaseEstimator):
+class TwoGaussianLearner(Learner):
     r"""Learn the mixture of two Gaussians that aligns best with the target.
 
     .. math:: k = u\,k_{\sigma_1} + (1 - u)\,k_{\sigma_2} \quad\text{or}\quad
@@ -121,8 +119,7 @@ class TwoGaussianLearner(BaseEstimator):
         "n_grid": [Interval(Integral, 4, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        **TARGET_CONSTRAINTS,
-        **MONITOR_CONSTRAINTS,
+        **Learner._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
@@ -184,9 +181,7 @@ class TwoGaussianLearner(BaseEstimator):
         self._validate_params()
         projection = get_projection(self.measure)
         refuse_symbols("TwoGaussianLearner", X)
-        X, y = validate_data(
-            self, X, y, dtype=(np.float64, np.float32), multi_output=True, ensure_min_samples=2
-        )
+        X, y = self._check_samples(X, y, sparse=False)
         X, y, w = drop_zero_weights(X, y, sample_weight)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         low, high = bandwidth_range(X)
@@ -274,8 +269,7 @@ class TwoGaussianLearner(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = False
         return tags
 
 
@@ -286,12 +280,7 @@ def best_share(a: Array, G: Array) -> float:
     maximum if both are positive. Otherwise the alignment is monotone on [0, 1]: clipping the ratio
     instead would take a minimum for the maximum when n1 + n2 < 0.
 
-    Parameters
-    ----------
-    a : array of shape (2,)
-        Inner products of the kernels with the target.
-    G : array of shape (2, 2)
-        Inner products of the kernels.
+    `a` holds the inner products of the kernels with the target, G those of the kernels.
     """
     noise = 1e-14 * max(abs(a[0] * G[1, 1]), abs(a[1] * G[0, 1]), abs(a[1] * G[0, 0]))
     n1, n2 = a[0] * G[1, 1] - a[1] * G[0, 1], a[1] * G[0, 0] - a[0] * G[0, 1]
@@ -328,50 +317,24 @@ class GaussianSlope(Radial):
 
 @dataclass(frozen=True)
 class Point:
-    """The best mixture at one bandwidth.
-
-    Parameters
-    ----------
-    sigma : float
-    value : float
-        Alignment.
-    u : float
-        Share of the first kernel.
-    slope : float
-        Derivative by log sigma of the alignment of the best mixture.
-    products : array of shape (2, 2)
-        Inner products of the two kernels.
-    inner : array of shape (2,)
-        Their inner products with the target.
-    """
+    """The best mixture at one bandwidth."""
 
     sigma: float
-    value: float
-    u: float
-    slope: float
-    products: Array
-    inner: Array
+    value: float  # the alignment
+    u: float  # the share of the first kernel
+    slope: float  # derivative by log sigma of the alignment of the best mixture
+    products: Array  # of the two kernels, shape (2, 2)
+    inner: Array  # products of the kernels with the target, shape (2,)
 
 
 @dataclass(frozen=True)
 class BandwidthProfile:
-    """F*(sigma) = max_u alignment(u K1 + (1 - u) K(sigma), T); without K1, u = 0.
-
-    Parameters
-    ----------
-    X : array of shape (n, p)
-    target : Target
-    first : Kernel, optional
-        K1.
-    projection : {"plain", "centred", "debiased"}
-    memory, n_jobs
-        As for `Gram`.
-    """
+    """F*(sigma) = max_u alignment(u K1 + (1 - u) K(sigma), T); without K1, u = 0."""
 
     X: Array
     target: Target
-    first: Kernel | None = None
-    projection: str = "plain"
+    first: Kernel | None = None  # K1
+    projection: str = "plain"  # or "centred", "debiased"
     memory: float | None = None
     n_jobs: int | None = None
 
@@ -434,28 +397,14 @@ class BandwidthProfile:
 
 @dataclass(frozen=True)
 class BandwidthSearch:
-    """The outcome of a search.
+    """The outcome of a search."""
 
-    Parameters
-    ----------
-    sigma : float
-        The best bandwidth; 0 or infinity where a limit is best.
-    value, u : float
-        Alignment and share of the first kernel there.
-    grid : list of Point
-    maxima : list of Point
-        All local maxima that were found.
-    n_iter : int
-        Bandwidths visited to refine them.
-    converged : bool
-    """
-
-    sigma: float
-    value: float
-    u: float
+    sigma: float  # the best bandwidth; 0 or infinity where a limit is best
+    value: float  # the alignment there
+    u: float  # the share of the first kernel there
     grid: list[Point]
-    maxima: list[Point]
-    n_iter: int
+    maxima: list[Point]  # all local maxima that were found
+    n_iter: int  # bandwidths visited to refine them
     converged: bool
 
 
@@ -471,22 +420,8 @@ def search_bandwidth(
 ) -> BandwidthSearch:
     """Maximise a profile over sigma in [low, high] and the limits 0 and infinity.
 
-    Parameters
-    ----------
-    profile : BandwidthProfile
-    low, high : float
-    n_grid : int
-        Points of the log-spaced grid on which the sign of the derivative is read.
-    tol : float
-        Precision of log sigma.
-    max_iter : int
-        Limit of steps per bracket.
-    after : callable, optional
-        Called with every point.
-
-    Returns
-    -------
-    BandwidthSearch
+    The sign of the derivative is read on a log-spaced grid; every bracket of a maximum is closed in
+    `max_iter` steps, or when log sigma is known to `tol`. `after` is called with every point.
     """
     seen: dict[float, Point] = {}
 
