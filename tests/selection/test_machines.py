@@ -134,18 +134,60 @@ def test_a_class_without_weight_is_no_class(rng):
     assert model.predict_proba(X).shape == (90, 2)
 
 
-def test_known_regulariser_needs_no_choice(rng, monkeypatch):
-    X = rng.normal(size=(60, 2))
-    y = np.sin(X[:, 0]) + 0.2 * rng.normal(size=60)
-    task, samples = Task("regression", y), Samples((X,))
-    candidate = Candidate("g", gs.Gaussian(1.0), "g")
+def winner(X, task, kernel):
+    candidate, samples = Candidate("c", kernel, "c"), Samples((X,))
     [check] = check_candidates([candidate], samples, task)
-    slow = machines.fit_winner(candidate, check, None, samples, task)
-    monkeypatch.setattr(sizes, "CHOLESKY_ROWS", 50)
-    fast = machines.fit_winner(candidate, check, None, samples, task)
-    assert slow.alpha == fast.alpha
-    np.testing.assert_allclose(fast.predict(X), slow.predict(X), atol=1e-8)
-    assert fast.n_samples_fit_ == 60
+    return machines.fit_winner(candidate, check, None, samples, task)
+
+
+def test_winner_on_landmarks(rng, monkeypatch):
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+    X = rng.normal(size=(150, 2))
+    y = np.sin(X[:, 0]) + 0.2 * rng.normal(size=150)
+    machine = winner(X, Task("regression", y), gs.Gaussian(1.0))
+    assert machine.solver_ == "nystroem"
+    exact = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=machine.alpha_).fit(X, y)
+    np.testing.assert_allclose(machine.predict(X), exact.predict(X), atol=1e-4)
+    assert machine.n_samples_fit_ == 150
+
+
+def test_strings_on_landmarks(monkeypatch):
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 20)
+    X = ["abab", "baba", "abba", "cdcd", "dcdc", "cddc"] * 5
+    y = np.array([0, 0, 0, 1, 1, 1] * 5)
+    task = Task("classification", y, np.array(["ab", "cd"]))
+    machine = winner(X, task, gs.Normalized(gs.Spectrum(2)))
+    assert machine.predict(["ababab", "cdcd"]).tolist() == ["ab", "cd"]
+
+
+def test_threshold_and_probabilities_on_landmarks(rng, monkeypatch):
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+    monkeypatch.setattr(sizes, "LANDMARKS", 60)
+    X = np.sort(rng.normal(size=(300, 1)), axis=0)  # classes one after the other
+    y = (X[:, 0] + 0.3 * rng.normal(size=300) > 1.0).astype(int)
+    errors, shares = [], []
+    for scoring in (None, "balanced_accuracy"):
+        task = Task("classification", y, np.array([0, 1]), scoring=scoring)
+        machine = winner(X, task, gs.Gaussian(1.0))
+        guess = machine.predict(X)
+        errors.append([np.mean(guess[y == c] != c) for c in (0, 1)])
+        shares.append(machine.predict_proba(X)[:, 1])
+    assert np.mean(errors[1]) < np.mean(errors[0])  # the rare class counts as much
+    for share in shares:  # the threshold moves the decision, not the probability
+        assert share.mean() == pytest.approx(y.mean(), abs=0.02)
+
+
+def test_rows_of_no_weight_do_not_calibrate(rng, monkeypatch):
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+    X, w = rng.normal(size=(200, 2)), np.r_[np.zeros(50), np.ones(150)]
+    y = (X[:, 0] > 0).astype(int)
+    y[:50] = rng.integers(0, 2, 50)
+    task = Task("classification", y, np.array([0, 1]), w)
+    some = winner(X, task, gs.Gaussian(1.0)).predict_proba(X[50:])
+    rest = Task("classification", y[50:], np.array([0, 1]))
+    np.testing.assert_allclose(
+        some, winner(X[50:], y[50:], rest, gs.Gaussian(1.0)).predict_proba(X[50:]), atol=1e-6
+    )
 
 
 class MeanDifference(KernelClassifier):

@@ -28,7 +28,6 @@ from gramsmith.machines.svm import KernelSVC, KernelSVR
 from gramsmith.selection import sizes
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.held_out import Check, Result, Splits, result_of_values
-from gramsmith.selection.landmark_fit import _set, fit_on_landmarks
 from gramsmith.selection.samples import Samples, as_array
 from gramsmith.selection.task import Task
 from gramsmith.selection.ties import beaten
@@ -315,28 +314,30 @@ def fit_winner(
         return _fit(clone(machine).set_params(kernel=kernel), X, task.labels, task.weights)
     on_landmarks = sizes.use_landmarks(task.n, [candidate.kernel])
     machine = _machine(kernel, check, result, task, on_landmarks)
-    if on_landmarks:
-        fit_on_landmarks(machine, candidate, samples, task)
-    elif (
-        isinstance(machine, KernelRidgeRegressor)
-        and task.n > sizes.CHOLESKY_ROWS
-        and task.weights.all()
-    ):
-        # one Cholesky factor, a tenth of the eigendecomposition that would be needed to choose
-        rows = np.arange(task.n)
-        _, K = next(iter(samples.blocks([candidate], rows, rows)))
-        solved = solve_ridge(0.5 * (K + K.T), task.codes, task.weights, float(machine.alpha))
-        _set(machine, candidate, samples, task, rows, *solved)
-    else:
-        machine.fit(X, task.labels, sample_weight=task.w)
-    if task.classes is None or result is None or hasattr(machine, "predict_proba"):
+    machine.fit(X, task.labels, sample_weight=task.w)
+    if task.classes is None:
         return machine
-    used = "landmarks" if on_landmarks else "svc"
-    if used == result.machine:  # decision values of another machine have other units
-        if on_landmarks:
-            machine.intercept_ = machine.intercept_ - result.threshold
-        _calibrate(machine, task, result)
-    return machine
+    if on_landmarks and task.exchangeable:
+        held_out = _left_out(machine, task)
+    elif result is not None and result.machine == ("landmarks" if on_landmarks else "svc"):
+        held_out = result.held_out, result.tested, result.threshold
+    else:
+        return machine  # decision values of another machine have other units
+    f, where, threshold = held_out
+    if on_landmarks:
+        machine.intercept_ = machine.intercept_ - threshold
+    return _calibrate(machine, f - threshold, where, task)
+
+
+def _left_out(machine: Any, task: Task) -> tuple[Array, Array, float]:
+    """Return decision values of samples left out one by one, which they are, and a threshold."""
+    kept = np.flatnonzero(task.copies)
+    rows = np.intersect1d(task.sample(sizes.CALIBRATION_ROWS, salt=8), kept)
+    F = task.codes[rows] - machine.loo_residuals_[np.searchsorted(kept, rows)].reshape(
+        len(rows), -1
+    )
+    f = F[:, 0] if F.shape[1] == 1 else F
+    return f, rows, task.best_threshold(f, rows) if task.tunes_threshold else 0.0
 
 
 def _machine(
@@ -356,13 +357,13 @@ def _machine(
     return KernelRidgeRegressor(kernel, alpha=alpha * check.spread * float(task.weights.sum()))
 
 
-def _calibrate(machine: Any, task: Task, result: Result) -> None:
-    """Fit the probabilities to the decision values of samples left out in cross-validation."""
-    f, where = result.held_out - result.threshold, result.tested
-    if task.w is not None:  # rows of no weight are no rows, and may be all there are of a class
-        f, where = f[task.w[where] > 0], where[task.w[where] > 0]
+def _calibrate(machine: Any, f: Array, where: Array, task: Task) -> Any:
+    """Return the machine with probabilities fitted to decision values of left-out samples."""
+    w = None if task.w is None else task.w[where]
+    if w is not None:  # rows of no weight are no rows, and may be all there are of a class
+        f, where, w = f[w > 0], where[w > 0], w[w > 0]
     left = np.isin(np.asarray(task.classes), machine.classes_)
     if f.ndim == 2 and not left.all():
         f = f[:, left]
         f = f[:, 1] - f[:, 0] if f.shape[1] == 2 else f
-    machine.calibrate(f, task.labels[where], None if task.w is None else task.w[where])
+    return machine.calibrate(f, task.labels[where], w)

@@ -17,7 +17,6 @@ MORE_FOLDS_ROWS = 600  # rows up to which there are five folds, not three
 LEARN_TWICE_ROWS = 2000  # rows from which feature weights are learned from two starts
 LEARN_LONGER_ROWS = 5000  # rows from which more of them are learned from
 FRESH_ROWS = 10  # rows, at least, on which learned kernels must prove their gain
-CHOLESKY_ROWS = 1000  # rows from which ridge regression of a known alpha saves its eigenvalues
 EXACT_ROWS = 6000  # rows up to which machines use all samples, beyond it landmarks
 LANDMARKS = 800  # their number
 LANDMARK_ROWS = 10000  # rows on which machines on landmarks are compared
