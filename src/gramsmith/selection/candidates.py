@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 
 from gramsmith import kernels as gk
+from gramsmith.gram.views import count_rows, unique_names
 from gramsmith.kernels import as_kernel, check_kernel_matrix
 from gramsmith.kernels.base import Kernel
 from gramsmith.learning import TransformLearner
@@ -31,26 +32,13 @@ MATERN_STEPS = range(-3, 6, 2)
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel that is compared with others.
+    """A kernel that is compared with others."""
 
-    Parameters
-    ----------
-    name : str
-        Unique, for people.
-    kernel : Kernel
-    family : str
-        Candidates of one family differ by their parameters only.
-    step : float or None
-        Position on the family's path: log2 of gamma relative to the median distance.
-    view : int
-        Which view of the samples the kernel sees.
-    """
-
-    name: str
+    name: str  # unique, for people
     kernel: Kernel
-    family: str
-    step: float | None = None
-    view: int = 0
+    family: str  # candidates of one family differ by their parameters only
+    step: float | None = None  # on the family's path: log2 of gamma relative to the median distance
+    view: int = 0  # which view of the samples the kernel sees
 
 
 def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[Candidate]:
@@ -174,7 +162,7 @@ def named_candidates(
         found = [
             c for v, X in enumerate(views) for c in _defaults_of_view(X, v, views, random_state)
         ]
-        return _distinct(found), views
+        return found, views
     if isinstance(kernels, Mapping):
         items: list[tuple[str | None, Any]] = [(str(name), k) for name, k in kernels.items()]
     elif isinstance(kernels, (list, tuple)) and not _is_grid(kernels):
@@ -196,10 +184,9 @@ def named_candidates(
             found += _defaults_of_view(views[view], view, views, random_state)
         elif _is_matrix(kernel):
             K = check_kernel_matrix(np.asarray(kernel))
-            if K.shape[0] != _length(views[0]):
-                raise ValueError(
-                    f"Expected a kernel matrix of {_length(views[0])} samples, got shape {K.shape}."
-                )
+            n = count_rows(views[0])
+            if len(K) != n:
+                raise ValueError(f"Expected a matrix of {n} samples, got shape {K.shape}.")
             label = name or f"matrix {i}"
             found.append(Candidate(label, gk.Precomputed(), label, None, len(views)))
             views = (*views, K)
@@ -209,7 +196,8 @@ def named_candidates(
             resolved = clone(as_kernel(kernel, views[view]))
             label = name or (kernel if isinstance(kernel, str) else resolved.formula())
             found.append(Candidate(label, resolved, label, None, view))
-    return _distinct(found), views
+    names = unique_names([c.name for c in found])
+    return [replace(c, name=name) for c, name in zip(found, names, strict=True)], views
 
 
 def _defaults_of_view(X: Any, view: int, views: tuple[Any, ...], rng: Any) -> list[Candidate]:
@@ -243,17 +231,6 @@ def _grid(name: str | None, kernel: Any, grid: Any, *, view: int, X: Any) -> Ite
         yield Candidate(f"{family} ({shown})", clone(base).set_params(**values), family, None, view)
 
 
-def _distinct(found: list[Candidate]) -> list[Candidate]:
-    seen: dict[str, int] = {}
-    result = []
-    for candidate in found:
-        seen[candidate.name] = number = seen.get(candidate.name, 0) + 1
-        if number > 1:
-            candidate = replace(candidate, name=f"{candidate.name} ({number})")
-        result.append(candidate)
-    return result
-
-
 def median_distances(X: Any, random_state: Any = 0, size: int = 400) -> tuple[float, float]:
     """Return the median Euclidean and city-block distances between distinct rows."""
     n = X.shape[0]
@@ -267,10 +244,6 @@ def median_distances(X: Any, random_state: Any = 0, size: int = 400) -> tuple[fl
         d = d[d > 0]
         medians.append(float(np.median(d)) if len(d) else 1.0)
     return medians[0], medians[1]
-
-
-def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def narrower(candidate: Candidate, factor: float) -> Candidate:

@@ -189,27 +189,13 @@ def listed(items: list[str], word: str = "and") -> str:
 
 @dataclass(frozen=True)
 class PageSample:
-    """The few samples that the report draws, in the winner's view.
-
-    Parameters
-    ----------
-    samples : Samples
-        Of these rows only.
-    gram : int array
-        Which of them, in the order of the target, the Gram matrix shows.
-    map : int array
-        Which of them the map shows.
-    y : array
-        Their class numbers, or values.
-    feature_names : array of str or None
-        Names of the encoded features.
-    """
+    """The few samples that the report draws, in the winner's view."""
 
     samples: Samples
-    gram: Array
-    map: Array
-    y: Array
-    feature_names: Any = None
+    gram: Array  # which of them, in the order of the target, the Gram matrix shows
+    map: Array  # which of them the map shows
+    y: Array  # their class numbers, or values
+    feature_names: Any = None  # of the encoded features
 
     @classmethod
     def of(cls, best: Candidate, samples: Samples, task: Task) -> PageSample:

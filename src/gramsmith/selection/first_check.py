@@ -41,18 +41,8 @@ def check_candidates(
 ) -> list[Check]:
     """Return the held-out losses of ridge regression for every candidate.
 
-    Parameters
-    ----------
-    candidates, samples, task
-        What is compared, on what, for what.
-    rows : int array, optional
-        The samples to use; default all.
-    landmarks : int, optional
-        Number of landmarks; default `count_landmarks`.
-    workers : int
-        Threads.
-    keep : bool
-        Whether to keep the errors of every sample.
+    Default are all rows and `count_landmarks`; `keep` says whether to keep the errors of every
+    sample.
     """
     rows = np.arange(task.n) if rows is None else rows
     m = sizes.count_landmarks(len(rows)) if landmarks is None else min(landmarks, len(rows))

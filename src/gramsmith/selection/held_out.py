@@ -24,41 +24,20 @@ PROOF = 2.0  # errors by which learned kernels, picked from many, must be better
 class Check:
     """What held-out ridge regression says of one candidate.
 
-    Parameters
-    ----------
-    loss : float
-        Held-out loss of the score in use, at the best regulariser.
-    error : float
-        Its standard error.
-    squared : float
-        Held-out squared error of the least-squares machine: smoother than the loss.
-    alpha : float
-        The regulariser with the least squared error, in units of the variance of the features.
-    spread : float
-        Variance of the kernel's features, mean k(x, x) minus mean k.
-    rows : int
-        The number of samples behind it.
-    each, wrong : arrays of shape (rows,)
-        Squared error and loss of every sample; empty unless asked for.
-    values : array of shape (m,) or (m, C)
-        Held-out decision values or predictions, fold by fold; empty unless asked for.
-    tested : int array of shape (m,)
-        The positions within rows they belong to.
-    pieces : tuple of int
-        How many belong to each fold.
+    The last five are empty unless asked for.
     """
 
-    loss: float
-    error: float
-    squared: float
-    alpha: float
-    spread: float
-    rows: int = 0
-    each: Array = field(default_factory=lambda: np.empty(0), repr=False)
-    wrong: Array = field(default_factory=lambda: np.empty(0), repr=False)
-    values: Array = field(default_factory=lambda: np.empty(0), repr=False)
-    tested: Array = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)
-    pieces: tuple[int, ...] = field(default=(), repr=False)
+    loss: float  # of the score in use, at the best regulariser
+    error: float  # its standard error
+    squared: float  # squared error of the least-squares machine: smoother than the loss
+    alpha: float  # regulariser of the least squared error, in units of the features' variance
+    spread: float  # variance of the kernel's features, mean k(x, x) minus mean k
+    rows: int = 0  # the number of samples behind it
+    each: Array = field(default_factory=lambda: np.empty(0), repr=False)  # squared errors, by row
+    wrong: Array = field(default_factory=lambda: np.empty(0), repr=False)  # losses, by row
+    values: Array = field(default_factory=lambda: np.empty(0), repr=False)  # fold by fold
+    tested: Array = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)  # their rows
+    pieces: tuple[int, ...] = field(default=(), repr=False)  # how many belong to each fold
 
     def to_plain(self) -> dict[str, float]:
         """Return the numbers, without the samples."""
@@ -74,37 +53,17 @@ def on_all_rows(checks: Sequence[Check]) -> list[bool]:
 
 @dataclass(frozen=True)
 class Result:
-    """What cross-validation says of one candidate with one machine.
+    """What cross-validation says of one candidate with one machine."""
 
-    Parameters
-    ----------
-    machine : str
-        "svc", "svr", "ridge", "landmarks", or the class of the user's machine.
-    parameter : float
-        The best C, or the best alpha per sample, in units of the kernel's spread; not a number for
-        a machine of the user's.
-    loss, error : float
-        Held-out loss and its standard error.
-    folds : array of shape (F,)
-        Loss of each fold.
-    path : list of (parameter, loss)
-    held_out : array of shape (rows,) or (rows, C)
-        Decision values of each sample when it was left out.
-    tested : int array
-        The samples they belong to.
-    threshold : float
-        Best threshold on the decision values; zero unless the score asks for one.
-    """
-
-    machine: str
-    parameter: float
+    machine: str  # "svc", "svr", "ridge", "landmarks", or the class of the user's
+    parameter: float  # best C, or alpha per sample, in units of the spread; nan for a user's
     loss: float
-    error: float
-    folds: Array
-    path: tuple[tuple[float, float], ...]
-    held_out: Array
-    tested: Array
-    threshold: float = 0.0
+    error: float  # its standard error
+    folds: Array  # loss of each fold
+    path: tuple[tuple[float, float], ...]  # parameters that were tried, with their losses
+    held_out: Array  # decision values of each sample when it was left out, (rows,) or (rows, C)
+    tested: Array  # the samples they belong to
+    threshold: float = 0.0  # the best on the decision values; zero unless the score asks for one
 
     def to_plain(self) -> dict[str, Any]:
         """Return the result as plain values."""
@@ -136,19 +95,8 @@ def result_of_values(
 ) -> Result:
     """Return the result of the best of several parameters.
 
-    Parameters
-    ----------
-    machine : str
-    parameters : array of shape (a,)
-    F : array of shape (a, m) or (a, m, C)
-        Held-out decision values or predictions, fold by fold.
-    task : Task
-    where : int array of shape (m,)
-        The samples they belong to.
-    sizes : list of int
-        How many belong to each fold.
-    tune_threshold : bool
-        Whether a threshold is chosen if the score asks for one.
+    F holds the decision values or predictions of each, fold by fold, (a, m) or (a, m, C); `where`
+    are the samples they belong to, `sizes` says how many are in each fold.
     """
     losses, cuts = [], []
     for f in F:
@@ -191,17 +139,8 @@ def checks_of_learned(
 ) -> list[Check]:
     """Return checks of learned kernels: the gain over their source on fresh rows, less its error.
 
-    Parameters
-    ----------
-    found : list of Check
-        Of the source, which comes first, and of kernels learned from it, with all their samples.
-    old : Check
-        Of the source among the other candidates.
-    task : Task
-    rows : int array of shape (m,)
-        The samples of the checks.
-    fresh : bool array of shape (m,)
-        Those from which nothing was learned.
+    The source comes first in `found`; `old` is its check among the other candidates; nothing was
+    learned from those of the rows that are fresh.
     """
     first, *others = found
     result = []
@@ -233,17 +172,7 @@ def _gain(check: Check, first: Check, task: Task, rows: Array, fresh: Array) -> 
 def results_of_learned(
     found: dict[int, Result], learned: set[int], task: Task, learned_rows: Array
 ) -> dict[int, Result]:
-    """Return results where learned kernels have their gain on fresh rows, less its error.
-
-    Parameters
-    ----------
-    found : dict of Result
-    learned : set of int
-        The keys of learned kernels.
-    task : Task
-    learned_rows : int array
-        The samples from which something was learned.
-    """
+    """Return results where learned kernels have their gain on fresh rows, less its error."""
     others = [i for i in found if i not in learned]
     if not learned or not others:
         return found

@@ -212,25 +212,17 @@ def cross_validate(
 
     Parameters
     ----------
-    machine : str
-        Name of the machine.
-    path : callable
-        See `svc_path`.
+    machine, path
+        Its name, and how it is run: see `svc_path`.
     Ks : list of arrays of shape (m, m)
         Gram matrices of the rows, divided by their spread.
     starts : list of arrays
         Coarse regularisers of each.
-    task : Task
-    rows : int array of shape (m,)
-    splits : list of (training, test)
-        Positions within rows.
+    task, rows, splits
+        The folds are positions within the m rows.
     workers : int
     in_time : callable
-        False once the time is up: what has not begun is left out.
-
-    Returns
-    -------
-    list of Result or None
+        False once the time is up: what has not begun is left out, and its result is None.
     """
     tested = rows[np.concatenate([test for _, test in splits])]
     counts = [len(test) for _, test in splits]
@@ -297,14 +289,7 @@ def fit_winner(
 ) -> Any:
     """Return the machine of the winner, fitted on all samples of its view.
 
-    Parameters
-    ----------
-    candidate, check, result
-        The winner, and what is known of it; no result if there was no time.
-    samples : Samples
-    task : Task
-    machine : estimator, optional
-        The user's, to be used instead of those that `rank_kernels` chooses from.
+    There is no result if there was no time. A machine of the user's is used if there is one.
     """
     kernel: Any = candidate.kernel
     if isinstance(kernel, Precomputed):

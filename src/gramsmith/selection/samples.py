@@ -27,23 +27,14 @@ Array = npt.NDArray[Any]
 class Samples:
     """The views of the samples, from which blocks of kernel matrices are cut.
 
-    Parameters
-    ----------
-    views : tuple
-        One entry per view: array or sparse matrix of n rows, sequence of n objects, or a Gram
-        matrix for candidates that are precomputed.
-    encoders : tuple of TableEncoder or None
-        What encoded each view; matrices among the kernels, which come last, have no entry.
-    sources : tuple of int
-        For each encoder, which of the user's views it encodes.
-    several : bool
-        Whether the user passed a tuple of views.
+    A view is an array or sparse matrix of n rows, a sequence of n objects, or a Gram matrix for
+    candidates that are precomputed.
     """
 
     views: tuple[Any, ...]
-    encoders: tuple[TableEncoder | None, ...] = ()
-    sources: tuple[int, ...] = ()
-    several: bool = False
+    encoders: tuple[TableEncoder | None, ...] = ()  # matrices among the kernels have none
+    sources: tuple[int, ...] = ()  # for each encoder, which of the user's views it encodes
+    several: bool = False  # whether the user passed a tuple of views
 
     @property
     def has_indicators(self) -> bool:
@@ -149,15 +140,7 @@ def as_array(X: Any) -> Any:
 
 
 def read_samples(X: Any, n: int, kernels: Any) -> Samples:
-    """Return the samples as kernels take them, or raise before any work.
-
-    Parameters
-    ----------
-    X, kernels
-        As in `rank_kernels`.
-    n : int
-        The number of targets.
-    """
+    """Return the samples of n targets as kernels take them, or raise before any work."""
     several = isinstance(X, tuple)
     auto = isinstance(kernels, str) and kernels == "auto"
     found: list[tuple[Any, TableEncoder | None, int]] = []
@@ -195,20 +178,16 @@ def is_table(X: Any) -> bool:
 
 def all_precomputed(kernels: Any) -> bool:
     """Return whether the samples are rows of a Gram matrix; some kernels only is an error."""
-    if isinstance(kernels, (str, Kernel)) or not isinstance(kernels, (dict, list, tuple)):
-        kernels = [kernels]
-    named = list(kernels.values() if isinstance(kernels, dict) else kernels)
+    named = _named(kernels)
     matrices = [
         isinstance(k, Precomputed) or (isinstance(k, str) and k == "precomputed") for k in named
     ]
-    for kernel in named:
-        kernel = kernel[0] if isinstance(kernel, tuple) and kernel else kernel
-        if isinstance(kernel, Kernel) and not isinstance(kernel, Precomputed):
-            if rests_on_matrix(kernel):
-                raise ValueError(
-                    f"Expected kernels of samples or matrices, got the expression {kernel} of a "
-                    "matrix. Compute it, and pass the result as one of the kernels."
-                )
+    for kernel, matrix in zip(named, matrices, strict=True):
+        if isinstance(kernel, Kernel) and not matrix and rests_on_matrix(kernel):
+            raise ValueError(
+                f"Expected kernels of samples or matrices, got the expression {kernel} of a "
+                "matrix. Compute it, and pass the result as one of the kernels."
+            )
     if any(matrices) and not all(matrices):
         raise ValueError(
             'Expected "precomputed" alone, which says that X is a Gram matrix, got other kernels '
@@ -219,11 +198,16 @@ def all_precomputed(kernels: Any) -> bool:
 
 def _compare_objects(kernels: Any) -> bool:
     """Return whether all kernels a user named compare sets, token lists or trees."""
-    if isinstance(kernels, (str, Kernel)):
+    named = _named(kernels)
+    return all(isinstance(k, Kernel) and not k.requires_vector_input for k in named)
+
+
+def _named(kernels: Any) -> list[Any]:
+    """Return the kernels a user named; of grids, the kernel."""
+    if not isinstance(kernels, (dict, list, tuple)):
         kernels = [kernels]
-    named = kernels.values() if isinstance(kernels, dict) else kernels
-    found = [kernel[0] if isinstance(kernel, tuple) else kernel for kernel in named]
-    return all(isinstance(k, Kernel) and not k.requires_vector_input for k in found)
+    given = kernels.values() if isinstance(kernels, dict) else kernels
+    return [kernel[0] if isinstance(kernel, tuple) and kernel else kernel for kernel in given]
 
 
 class TakeView(TransformerMixin, BaseEstimator):
@@ -253,17 +237,7 @@ class TakeView(TransformerMixin, BaseEstimator):
         self.index = index
 
     def fit(self, X: Any, y: Any = None) -> TakeView:
-        """Count the views.
-
-        Parameters
-        ----------
-        X : tuple of views
-        y : ignored
-
-        Returns
-        -------
-        TakeView
-        """
+        """Count the views."""
         if not isinstance(X, tuple) or not 0 <= self.index < len(X):
             raise ValueError(
                 f"Expected a tuple of at least {self.index + 1} views, got {type(X).__name__}. "
@@ -273,16 +247,7 @@ class TakeView(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the view.
-
-        Parameters
-        ----------
-        X : tuple of views
-
-        Returns
-        -------
-        whatever the view is
-        """
+        """Return the view."""
         if not isinstance(X, tuple) or len(X) != self.n_views_:
             raise ValueError(
                 f"Expected a tuple of {self.n_views_} views, got {type(X).__name__}. "

@@ -13,7 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.evaluation.advice import about_kernel, about_target
-from gramsmith.evaluation.errors import SCREENING_FOLDS, jackknife, values_of, without_fold
+from gramsmith.evaluation.errors import (
+    SCREENING_FOLDS,
+    jackknife,
+    left_out_values,
+    values_of,
+)
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
 from gramsmith.gram import Gram
 from gramsmith.gram.threads import count_workers, one_blas_thread
@@ -46,32 +51,16 @@ DEFAULT_MEASURES = ("cka", "cka_debiased", "kta", "fsm_loo", "csm", "fsm")
 
 @dataclass
 class Work:
-    """What the steps may spend, whom they tell, and what earlier runs have left.
-
-    Parameters
-    ----------
-    n_jobs, memory
-        See `Gram`.
-    max_samples : int, optional
-        Most rows in any one step.
-    time_budget : float, optional
-        Seconds after which no further work is begun.
-    progress : callable, optional
-        Called with (stage, done, total, label).
-    checkpoint : mutable mapping, optional
-        Results of finished steps, plain values by key; what it holds is not computed again.
-    late : bool
-        Whether work was left out because the time was up.
-    """
+    """What the steps may spend, whom they tell, and what earlier runs have left."""
 
     n_jobs: int | None = None
-    memory: float | None = None
-    max_samples: int | None = None
-    time_budget: float | None = None
-    progress: Progress | None = None
-    checkpoint: MutableMapping[str, Any] | None = None
+    memory: float | None = None  # MiB for tiles, see `Gram`
+    max_samples: int | None = None  # most rows in any one step
+    time_budget: float | None = None  # seconds after which no further work is begun
+    progress: Progress | None = None  # called with (stage, done, total, label)
+    checkpoint: MutableMapping[str, Any] | None = None  # plain values of finished steps
     start: float = field(default_factory=time.monotonic)
-    late: bool = False
+    late: bool = False  # whether work was left out because the time was up
 
     @cached_property
     def workers(self) -> int:
@@ -106,49 +95,22 @@ class Work:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the steps have found; without the samples.
-
-    Parameters
-    ----------
-    task : Task
-    candidates : tuple of Candidate
-        With the learned ones.
-    checks : tuple of Check
-        The first check of each.
-    measures : Evaluation
-        All measures of all candidates, with errors for the short list.
-    favourites : dict of measure name -> candidate name
-    short : tuple of int
-        The short list: candidates that were worth cross-validation.
-    results : dict of int -> Result
-        Cross-validation of the short list, as far as there was time.
-    order : tuple of int
-        All candidates from best to worst.
-    tied : frozenset of int
-        The best and those that cannot be told from it.
-    advice : tuple of Advice
-    on_landmarks : bool
-        Whether cross-validation compared machines on landmarks.
-    n_features : int or None
-    max_samples : int or None
-    late : float or None
-        The time budget if it ran out.
-    """
+    """What the steps have found; without the samples. Candidates go by their position."""
 
     task: Task
-    candidates: tuple[Candidate, ...]
-    checks: tuple[Check, ...]
-    measures: Evaluation
-    favourites: dict[str, str]
-    short: tuple[int, ...]
-    results: dict[int, Result]
-    order: tuple[int, ...]
-    tied: frozenset[int]
+    candidates: tuple[Candidate, ...]  # with the learned ones
+    checks: tuple[Check, ...]  # the first check of each
+    measures: Evaluation  # of all candidates, with errors for the short list
+    favourites: dict[str, str]  # measure -> name of the candidate it prefers
+    short: tuple[int, ...]  # the short list: those that were worth cross-validation
+    results: dict[int, Result]  # their cross-validation, as far as there was time
+    order: tuple[int, ...]  # all candidates from best to worst
+    tied: frozenset[int]  # the best and those that cannot be told from it
     advice: tuple[Advice, ...]
-    on_landmarks: bool
+    on_landmarks: bool  # whether cross-validation compared machines on landmarks
     n_features: int | None
     max_samples: int | None
-    late: float | None
+    late: float | None  # the time budget if it ran out
 
     @property
     def best(self) -> Candidate:
@@ -168,16 +130,8 @@ def run_steps(
 ) -> Findings:
     """Do everything up to the choice of the winner.
 
-    Parameters
-    ----------
-    candidates, samples, task
-        What is compared, on what, for what.
-    work : Work
-    learn : bool
-        Whether to learn feature weights for further candidates.
-    measures : list of str or Measure, optional
-    machine : estimator, optional
-        The user's, to be cross-validated instead of those that `rank_kernels` chooses from.
+    `learn` says whether to learn feature weights for further candidates. A machine of the user's
+    is cross-validated instead of those that `rank_kernels` chooses from.
     """
     with one_blas_thread():  # all heavy steps have threads of their own
         checks = check(candidates, samples, task, work)
@@ -282,52 +236,35 @@ def learn_candidates(
 
 @dataclass(frozen=True)
 class Measured:
-    """The sums of one sweep over all candidates, from which every measure is computed.
-
-    Parameters
-    ----------
-    candidates : list of Candidate
-    measures : list of Measure
-    target : Target
-    moments : Moments
-    folds : int
-        Folds of the jackknife.
-    """
+    """The sums of one sweep over all candidates, from which every measure is computed."""
 
     candidates: Sequence[Candidate]
     measures: Sequence[Measure]
     target: Target
     moments: Moments
-    folds: int
-
-    @cached_property
-    def cells(self) -> dict[tuple[str, str], Cell]:
-        """The value of every measure of every candidate."""
-        return {
-            (c.name, m.name): Cell(value)
-            for k, c in enumerate(self.candidates)
-            for m, value in zip(
-                self.measures, self._values(k, self.moments, self.target), strict=True
-            )
-        }
 
     def table(self, with_errors: Sequence[str] = ()) -> Evaluation:
         """Return the measures, with jackknife errors for the candidates of some names."""
-        cells = dict(self.cells)
-        if with_errors:
-            parts = [without_fold(self.moments, self.target, f) for f in range(self.folds)]
+        places = [k for k, c in enumerate(self.candidates) if c.name in with_errors]
+        with warnings.catch_warnings():
+            # a constant kernel is mentioned in the advice, once and by name
+            warnings.simplefilter("ignore", ConstantKernelWarning)
+            values = values_of(self.moments, self.target, self.measures)
+            if places:
+                left = left_out_values(self.moments.of(*places), self.target, self.measures)
+        cells = {}
         for k, c in enumerate(self.candidates):
-            if c.name in with_errors:
-                rest = [self._values(k, part, target) for part, target in parts]
-                for m, values in zip(self.measures, zip(*rest, strict=True), strict=True):
-                    known = np.array([np.nan if v is None else v for v in values])
-                    cells[c.name, m.name] = replace(
-                        cells[c.name, m.name], error=jackknife(known), folds=known
-                    )
+            for i, m in enumerate(self.measures):
+                value = values[k][i]
+                cell = Cell(None if value is None or not np.isfinite(value) else value)
+                if k in places:
+                    folds = left[:, places.index(k), i]
+                    folds = np.where(np.isfinite(folds), folds, np.nan)
+                    cell = replace(cell, error=jackknife(folds), folds=folds)
+                cells[c.name, m.name] = cell
         kernels = {c.name: c.kernel for c in self.candidates}
-        return Evaluation(
-            kernels, {m.name: m for m in self.measures}, cells, (), len(self.target.w)
-        )
+        measures = {m.name: m for m in self.measures}
+        return Evaluation(kernels, measures, cells, (), len(self.target.w))
 
     def favourites(self) -> dict[str, str]:
         """Return the candidate each measure prefers, but of those that prefer the identity."""
@@ -346,14 +283,6 @@ class Measured:
                 found += about_kernel(c.name, self.moments.of(k), self.target)
         return found
 
-    def _values(self, k: int, moments: Moments, target: Target) -> list[float | None]:
-        """Return all measures of one candidate; None where one is not defined."""
-        with warnings.catch_warnings():
-            # a constant kernel is mentioned in the advice, once and by name
-            warnings.simplefilter("ignore", ConstantKernelWarning)
-            (values,) = values_of(moments.of(k), target, self.measures)
-        return [None if v is None or not np.isfinite(v) else v for v in values]
-
 
 def measure(
     candidates: Sequence[Candidate],
@@ -361,22 +290,15 @@ def measure(
     task: Task,
     work: Work,
     measures: Sequence[str | Measure] | None = None,
-    folds: int = SCREENING_FOLDS,
 ) -> Measured:
     """Return what one sweep over a sample of the rows says of all candidates.
 
-    Parameters
-    ----------
-    candidates, samples, task, work
-        As in `run_steps`.
-    measures : list of str or Measure, optional
-        Those that are not defined for the task are left out.
-    folds : int
-        Folds of the jackknife.
+    Measures that are not defined for the task are left out.
     """
     rows = work.rows(task, sizes.MEASURE_ROWS, salt=2)
     fold = np.empty(len(rows), dtype=int)
-    for number, (_, test) in enumerate(replace(task, cv=None, groups=None).splits(rows, folds)):
+    plain = replace(task, cv=None, groups=None)
+    for number, (_, test) in enumerate(plain.splits(rows, SCREENING_FOLDS)):
         fold[test] = number
     order = np.argsort(fold, kind="stable")
     rows, fold = rows[order], fold[order]
@@ -387,7 +309,7 @@ def measure(
     chosen = [m for m in chosen if target.kind in m.kinds]
     moments = G.moments(target, fold=fold, cross=False)
     work.report("measures", 1, 1, f"{len(rows)} rows")
-    return Measured(candidates, chosen, target, moments, int(fold.max()) + 1)
+    return Measured(candidates, chosen, target, moments)
 
 
 def short_list(

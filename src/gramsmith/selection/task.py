@@ -44,27 +44,12 @@ INSTEAD = {"roc_auc": "roc_auc_ovr", "average_precision": "roc_auc_ovr"}
 
 @dataclass(frozen=True)
 class Task:
-    """Targets, weights, folds and score of one selection.
+    """Targets, weights, folds and score of one selection."""
 
-    Parameters
-    ----------
-    kind : {"classification", "regression"}
-    y : array of shape (n,)
-        Class numbers, or values.
-    classes : array of shape (C,) or None
-    w : array of shape (n,) or None
-        Sample weights.
-    class_weight : dict, "balanced" or None
-    scoring : str, callable or None
-    cv : int, splitter or None
-    groups : array of shape (n,) or None
-    seed : int
-    """
-
-    kind: str
-    y: Array
+    kind: str  # "classification" or "regression"
+    y: Array  # class numbers, or values
     classes: Array | None = None
-    w: Array | None = None
+    w: Array | None = None  # sample weights
     class_weight: Any = None
     scoring: Any = None
     cv: Any = None
@@ -145,12 +130,7 @@ class Task:
     def losses(self, f: Array, rows: Array) -> Array:
         """Return the default loss of every sample: wrong or not, or the squared error.
 
-        Parameters
-        ----------
-        f : array of shape (m,) or (m, C)
-            Decision values or predictions.
-        rows : int array of shape (m,)
-            The samples they belong to.
+        f holds decision values or predictions, (m,) or (m, C), of the samples `rows`.
         """
         y = self.y[rows]
         if self.kind == "regression":
@@ -193,17 +173,7 @@ class Task:
     def difference(
         self, f: Array, g: Array, rows: Array, cuts: tuple[float, float] = (0.0, 0.0)
     ) -> tuple[float, float]:
-        """Return by how much the loss of f is above that of g on the same samples, and its error.
-
-        Parameters
-        ----------
-        f, g : arrays of shape (m,) or (m, C)
-            Decision values or predictions.
-        rows : int array of shape (m,)
-            The samples they belong to.
-        cuts : pair of float
-            Their thresholds.
-        """
+        """Return the loss of f less that of g on the same samples, and its standard error."""
         if self.default_score:
             gap = self.losses(f, rows) - self.losses(g, rows)
             return float(gap.mean()), float(gap.std() / np.sqrt(max(len(gap), 1)))
@@ -348,16 +318,7 @@ class Score:
     """A score of scikit-learn for held-out decision values or predictions.
 
     Where a score counts one of two classes ("f1", "precision", "recall" and their like) and none of
-    the labels is 1, the rarer class counts.
-
-    Parameters
-    ----------
-    scoring : str or callable
-        What scikit-learn takes.
-    classes : array of shape (C,) or None
-        The labels; None for values.
-    counts : array of shape (C,), optional
-        How often they come.
+    the labels is 1, the rarer class counts. There are no classes for values.
     """
 
     def __init__(self, scoring: Any, classes: Array | None, counts: Array | None = None) -> None:
@@ -371,18 +332,9 @@ class Score:
         self.by_threshold = two and self.name not in WITHOUT_THRESHOLD
 
     def value(self, f: Array, y: Array, w: Array | None = None, threshold: float = 0.0) -> float:
-        """Return the score.
+        """Return the score of decision values f, or of predictions.
 
-        Parameters
-        ----------
-        f : array of shape (m,) or (m, C)
-            Decision values or predictions.
-        y : array of shape (m,)
-            Class numbers, or values.
-        w : array of shape (m,), optional
-            Weights.
-        threshold : float
-            Above it the second of two classes is predicted.
+        y holds class numbers or values; above the threshold the second of two classes is predicted.
         """
         given: Any = _GivenValues()
         if self.classes is not None:
@@ -394,11 +346,7 @@ class Score:
     def try_out(self, weighted: bool) -> Score:
         """Raise a ValueError, before any work, unless the score can be computed for such a task.
 
-        Parameters
-        ----------
-        weighted : bool
-            Whether there are sample weights; a score that takes none is used without, with a
-            warning.
+        A score that takes no weights is used without, with a warning if there are any.
         """
         y = np.arange(1.0, 7.0) if self.classes is None else np.arange(len(self.classes)).repeat(3)
         f = y + 0.1 * np.cos(np.arange(len(y)))
