@@ -1,11 +1,13 @@
 """Solvers: what measures cannot get from sums alone, on dense blocks and matrix products."""
 
-from gramsmith.solvers.bernoulli_evidence import fit_bernoulli_evidence
-from gramsmith.solvers.cholesky import CholeskyFactor, pivoted_cholesky
 from gramsmith.solvers.conjugate import CgSolution, conjugate_gradients
-from gramsmith.solvers.evidence import EvidenceSolution
+from gramsmith.solvers.definite import CholeskyFactor, pivoted_cholesky
+from gramsmith.solvers.evidence import (
+    EvidenceSolution,
+    fit_bernoulli_evidence,
+    fit_gaussian_evidence,
+)
 from gramsmith.solvers.fisher import FisherSolution, solve_fisher
-from gramsmith.solvers.gaussian_evidence import fit_gaussian_evidence
 from gramsmith.solvers.margin import (
     BallSolution,
     MarginSolution,

@@ -3,11 +3,13 @@
     minimise  Σ_i w_i L(y_i, f_i) + α/2 Σ_c a_c'K a_c        f = K a + b      (b is not penalised)
 
 `fit_expansion` takes all samples as centres and works with K alone; `fit_subset` takes a few and
-works with the n x m block of their columns. Every step is accepted only if the objective falls.
+works with the n x m block of their columns. Both are `damped_newton`, which accepts a step only if
+the objective falls.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,98 @@ from gramsmith.solvers.losses import Loss
 from gramsmith.solvers.outcome import Outcome
 
 Array = npt.NDArray[Any]
+State = tuple[Array, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descent(Outcome):
+    """Where Newton's method ended.
+
+    Parameters
+    ----------
+    state : tuple of arrays
+        What is minimised over, and what is linear in it.
+    history : list of float
+        The objective at the start and after every step.
+    """
+
+    state: State
+    history: list[float]
+
+
+def damped_newton(
+    state: State,
+    value: Callable[..., float],
+    step: Callable[..., tuple[State, float]],
+    *,
+    max_iter: int = 100,
+    tol: float = 1e-8,
+    polish: bool = False,
+) -> Descent:
+    """Minimise a convex function by Newton's method, halving steps that gain too little.
+
+    Parameters
+    ----------
+    state : tuple of arrays
+        Where to start.
+    value : callable
+        ``value(*state)`` is the objective.
+    step : callable
+        ``step(*state)`` returns the Newton step of every array, and what the derivative along it
+        promises, twice what a full step gains on a parabola.
+    max_iter : int, default=100
+        Limit of steps.
+    tol : float, default=1e-8
+        Stop when a step promises to lower the objective by less than this share of it.
+    polish : bool, default=False
+        Whether to take the step that proves convergence: it squares the error once more.
+
+    Returns
+    -------
+    Descent
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramsmith.solvers.newton import damped_newton
+    >>> found = damped_newton(
+    ...     (np.array(3.0),),
+    ...     lambda x: float(np.cosh(x)),
+    ...     lambda x: ((-np.tanh(x),), float(np.sinh(x) * np.tanh(x))),
+    ... )
+    >>> abs(found.state[0].round(4)), found.status
+    (np.float64(0.0), 'converged')
+    """
+    history = [value(*state)]
+    status, n_iter = "max_iter", 0
+    for n_iter in range(1, max_iter + 1):  # noqa: B007
+        move, promise = step(*state)
+        unit = max(abs(history[-1]), 1e-12)
+        done = promise <= 2.0 * tol * unit
+        if done and not polish:
+            status = "converged"
+            break
+        for t in (1.0,) if done else 0.5 ** np.arange(40):
+            ahead = tuple(x + t * dx for x, dx in zip(state, move, strict=True))
+            then = value(*ahead)
+            # A little of what was promised is enough; the last step need only do no harm.
+            if np.isfinite(then) and then <= history[-1] - (0.0 if done else 1e-4 * t * promise):
+                state = ahead
+                history.append(then)
+                break
+        else:
+            status = "converged" if done or promise <= 1e-6 * unit else "stalled"
+            break
+        if done:
+            status = "converged"
+            break
+    return Descent(
+        state=state,
+        history=history,
+        status=status,
+        advice="" if status == "converged" else "Raise max_iter or alpha.",
+        n_iter=n_iter,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,69 +188,45 @@ def fit_expansion(
     array([-2.013, -1.007,  1.007,  2.013])
     """
     weight = np.ones(len(K)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    step = _multinomial_step if y.ndim == 2 else _scalar_step
-    a = np.zeros_like(y)
-    b = np.zeros(y.shape[1:])
+    solve = _multinomial_step if y.ndim == 2 else _scalar_step
+    w = weight[:, None] if y.ndim == 2 else weight
+    jitter = 0.0
 
-    def objective(a: Array, f: Array, Ka: Array) -> float:
-        return float(weight @ loss.value(y, f) + 0.5 * alpha * np.sum(a * Ka))
+    def objective(a: Array, b: Array, Ka: Array) -> float:
+        return float(weight @ loss.value(y, Ka + b) + 0.5 * alpha * np.sum(a * Ka))
 
-    Ka = K @ a
-    f = Ka + b
-    history = [objective(a, f, Ka)]
-    status, n_iter, jitter = "max_iter", 0, 0.0
-    for n_iter in range(1, max_iter + 1):  # noqa: B007
-        w = weight if y.ndim == 1 else weight[:, None]
+    def step(a: Array, b: Array, Ka: Array) -> tuple[State, float]:
+        nonlocal jitter
+        f = Ka + b
         g, W = w * loss.slope(y, f), w * loss.curvature(y, f)
-        a1, b1, added = step(K, W, g, f, weight, alpha, fit_intercept)
+        a1, b1, added = solve(K, W, g, f, alpha, fit_intercept)
         jitter = max(jitter, added)
         da, db, dKa = a1 - a, b1 - b, K @ a1 - Ka
-        # The derivative of the objective along the step; half of it is what a full step promises.
         promise = -float(np.sum(g * (dKa + db)) + alpha * np.sum(a * dKa))
-        if promise <= 2.0 * tol * max(abs(history[-1]), 1e-12):
-            status = "converged"
-            last = objective(a + da, f + dKa + db, Ka + dKa)
-            if last <= history[-1]:  # the step is there already: it squares the error once more
-                a, b, f = a + da, b + db, f + dKa + db
-                history.append(last)
-            break
-        t = _backtrack(
-            lambda t: objective(a + t * da, f + t * (dKa + db), Ka + t * dKa),  # noqa: B023
-            history[-1],
-            promise,
-        )
-        if t == 0.0:
-            status = "converged" if promise <= 1e-6 * max(abs(history[-1]), 1e-12) else "stalled"
-            break
-        a, b, Ka = a + t * da, b + t * db, Ka + t * dKa
-        f = Ka + b
-        history.append(objective(a, f, Ka))
+        return (da, db, dKa), promise
+
+    start = np.zeros_like(y), np.zeros(y.shape[1:]), np.zeros_like(y)
+    found = damped_newton(start, objective, step, max_iter=max_iter, tol=tol, polish=True)
+    a, b, Ka = found.state
+    return _expansion(found, a, b, Ka + b, jitter)
+
+
+def _expansion(found: Descent, a: Array, b: Array, f: Array, jitter: float) -> Expansion:
     return Expansion(
         a=a,
-        b=b if y.ndim == 2 else float(b),
+        b=b if np.ndim(b) else float(b),
         f=f,
-        objective=history[-1],
-        history=history,
+        objective=found.history[-1],
+        history=found.history,
         jitter=jitter,
-        status=status,
-        advice="" if status == "converged" else "Raise max_iter or alpha.",
-        n_iter=n_iter,
+        status=found.status,
+        advice=found.advice,
+        n_iter=found.n_iter,
     )
 
 
-def _backtrack(value: Any, now: float, promise: float) -> float:
-    """Return the first step of 1, ½, ¼ ... that keeps a little of what was promised, or 0."""
-    t = 1.0
-    for _ in range(40):
-        then = value(t)
-        if np.isfinite(then) and then <= now - 1e-4 * t * promise:
-            return t
-        t *= 0.5
-    return 0.0
-
-
 def _scalar_step(
-    K: Array, W: Array, g: Array, f: Array, weight: Array, alpha: float, fit_intercept: bool
+    K: Array, W: Array, g: Array, f: Array, alpha: float, fit_intercept: bool
 ) -> tuple[Array, Array, float]:
     """Solve αa + W(Ka + b) = Wf - g, 1'a = 0; W may hold zeros."""
     E = _Resolvent(K, W, alpha)
@@ -174,7 +244,7 @@ def _scalar_step(
 
 
 def _multinomial_step(
-    K: Array, W: Array, g: Array, f: Array, weight: Array, alpha: float, fit_intercept: bool
+    K: Array, W: Array, g: Array, f: Array, alpha: float, fit_intercept: bool
 ) -> tuple[Array, Array, float]:
     """Solve αA + W(KA + b) = WF - G with the C x C blocks w(diag p - pp') of W.
 
@@ -195,8 +265,8 @@ def _multinomial_step(
         shared = factor.solve(Y.sum(axis=1))
         return np.asarray(Y - np.column_stack([E(shared) for E in blocks]))
 
-    # W F = w (p * f - p (p'f)), and W holds w p.
-    rho = W * f - W * (np.sum(W * f, axis=1) / weight)[:, None] - g
+    # W F = w (p * f - p (p'f)), and W holds w p, whose sum over the classes is w.
+    rho = W * f - W * (np.sum(W * f, axis=1) / W.sum(axis=1))[:, None] - g
     A = (rho - apply(K @ rho)) / alpha
     if not fit_intercept:
         return A, np.zeros(C), jitter
@@ -278,46 +348,23 @@ def fit_subset(
     theta = np.zeros((m + 1, *y.shape[1:])) if start is None else np.array(start, dtype=float)
     penalty = np.zeros((m + 1, m + 1))
     penalty[1:, 1:] = alpha * R
+    w = weight[:, None] if y.ndim == 2 else weight
+    jitter = 0.0
 
     def objective(theta: Array, f: Array) -> float:
         return float(weight @ loss.value(y, f) + 0.5 * np.sum(theta * (penalty @ theta)))
 
-    f = B @ theta
-    history = [objective(theta, f)]
-    status, n_iter, jitter = "max_iter", 0, 0.0
-    for n_iter in range(1, max_iter + 1):  # noqa: B007
-        w = weight if y.ndim == 1 else weight[:, None]
+    def step(theta: Array, f: Array) -> tuple[State, float]:
+        nonlocal jitter
         gradient = B.T @ (w * loss.slope(y, f)) + penalty @ theta
-        H = subset_hessian(B, penalty, loss.curvature(y, f), weight)
-        factor = Definite(H, jitter)
+        factor = Definite(subset_hessian(B, penalty, loss.curvature(y, f), weight), jitter)
         jitter = factor.jitter
         delta = factor.solve(-gradient.T.ravel()).reshape(gradient.T.shape).T
-        promise = -float(np.sum(gradient * delta))
-        if promise <= 2.0 * tol * max(abs(history[-1]), 1e-12):
-            status = "converged"
-            break
-        df = B @ delta
-        t = _backtrack(
-            lambda t: objective(theta + t * delta, f + t * df),  # noqa: B023
-            history[-1],
-            promise,
-        )
-        if t == 0.0:
-            status = "converged" if promise <= 1e-6 * max(abs(history[-1]), 1e-12) else "stalled"
-            break
-        theta, f = theta + t * delta, f + t * df
-        history.append(objective(theta, f))
-    return Expansion(
-        a=theta[1:],
-        b=theta[0] if y.ndim == 2 else float(theta[0]),
-        f=f,
-        objective=history[-1],
-        history=history,
-        jitter=jitter,
-        status=status,
-        advice="" if status == "converged" else "Raise max_iter or alpha.",
-        n_iter=n_iter,
-    )
+        return (delta, B @ delta), -float(np.sum(gradient * delta))
+
+    found = damped_newton((theta, B @ theta), objective, step, max_iter=max_iter, tol=tol)
+    theta, f = found.state
+    return _expansion(found, theta[1:], theta[0], f, jitter)
 
 
 def subset_hessian(B: Array, penalty: Array, curvature: Array, weight: Array) -> Array:
