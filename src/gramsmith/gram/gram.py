@@ -157,7 +157,7 @@ class Gram:
 
         def fill(tile: tuple[int, int]) -> None:
             I, J = (plan.blocks[b].rows for b in tile)
-            part = next(iter(member.tiles(plan, tile)))
+            part = member.tile(plan, tile)
             member.check(part)
             if tile[0] == tile[1]:
                 part = 0.5 * (part + part.T)

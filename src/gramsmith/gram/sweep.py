@@ -59,10 +59,20 @@ class Member:
         a = rows(self.E, plan.blocks[i].rows)
         return a, a if i == j else rows(self.E, plan.blocks[j].rows)
 
-    def tiles(self, plan: Plan, tile: tuple[int, int], out: Array | None = None) -> Iterator[Array]:
-        """Yield the kernel's tile, written into `out` if that is given."""
+    def tile(self, plan: Plan, tile: tuple[int, int], out: Array | None = None) -> Array:
+        """Return the kernel's tile, written into `out` if that is given."""
         a, b = self.pair(plan, tile)
-        yield self.kernel.tile(a, b) if out is None else self.kernel.tile_into(a, b, out)
+        return self.kernel.tile(a, b) if out is None else self.kernel.tile_into(a, b, out)
+
+    def tiles(
+        self,
+        plan: Plan,
+        tile: tuple[int, int],
+        out: Array | None = None,
+        hold: bool = False,
+    ) -> Iterator[Array]:
+        """Yield the tile of each of `kernels`; with `hold` none is overwritten by the next."""
+        yield self.tile(plan, tile, out)
 
     def check(self, K: Array) -> None:
         """Raise a ValueError if the tile is not finite."""
@@ -72,8 +82,6 @@ class Member:
     def kernels(self) -> list[Kernel]:
         """The kernels in the order of `tiles`."""
         return [self.kernel]
-
-    overwrites = False  # whether a tile is still needed after it was yielded
 
 
 @dataclass(frozen=True)
@@ -86,19 +94,23 @@ class SquaringPath(Member):
 
     path: tuple[Kernel, ...] = ()
 
-    overwrites = True
-
     @property
     def kernels(self) -> list[Kernel]:
         """The kernels, from the widest to the narrowest."""
         return list(self.path)
 
-    def tiles(self, plan: Plan, tile: tuple[int, int], out: Array | None = None) -> Iterator[Array]:
-        """Yield the tiles of the path; each is overwritten by the next."""
-        K = self.kernel.tile(*self.pair(plan, tile))
+    def tiles(
+        self,
+        plan: Plan,
+        tile: tuple[int, int],
+        out: Array | None = None,
+        hold: bool = False,
+    ) -> Iterator[Array]:
+        """Yield the tiles of the path, each the square of the one before."""
+        K = self.tile(plan, tile)
         yield K
         for _ in self.path[1:]:
-            np.multiply(K, K, out=K)
+            K = np.multiply(K, K, out=None if hold else K)
             yield K
 
 
@@ -223,17 +235,12 @@ def forward(
         held: list[Array] = []
         k = 0
         for member in members:
-            for K in member.tiles(plan, tile, None if keep is None else keep[number][k]):
-                if cross and member.overwrites:
-                    B = K - K.dtype.type(c[k])
-                elif not c[k]:
-                    B = K
-                elif cross:
-                    B = K - K.dtype.type(c[k])
-                elif member.overwrites or keep is not None:
-                    B = np.subtract(K, K.dtype.type(c[k]), out=scratch("B", K.shape, K.dtype))
-                else:
-                    B = np.subtract(K, K.dtype.type(c[k]), out=K)
+            out = None if keep is None else keep[number][k]
+            for K in member.tiles(plan, tile, out, hold=cross):
+                B = K  # stays as it is: the caller may keep it, a path goes on from it
+                if c[k]:
+                    room = None if cross else scratch("B", K.shape, K.dtype)
+                    B = np.subtract(K, K.dtype.type(c[k]), out=room)
                 V = columns[B.dtype]
                 right[k] = _times(B, V[J])
                 if tile[0] != tile[1]:
@@ -312,7 +319,7 @@ def backward(
         if kept is not None:
             Ks = dict(enumerate(kept[number]))
         else:
-            Ks = {k: next(iter(members[k].tiles(plan, tile))) for k in read}
+            Ks = {k: members[k].tile(plan, tile) for k in read}
         parts = []
         for k in needed:
             A, dtype = adjoint.A[k], Ks[k].dtype

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -307,20 +308,31 @@ class FromCallable(Kernel):
             return X.tocsr()
         return X if isinstance(X, np.ndarray) else _as_samples(X)
 
-    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
-        return X
-
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        shape, failure = (a.shape[0], b.shape[0]), None
+    def reference(self, *Xs: Any) -> bool:
+        """Return whether the function takes matrices, found out on the first few samples."""
+        a, b = Xs[0][:3], Xs[-1][:2]
+        shape, why = (a.shape[0], b.shape[0]), "the result has another shape"
+        if 0 in shape:
+            return True
         try:
-            first = K = self._called(a, b)
-            if K.shape == shape and K.size > 1:
-                # On square X a function of two rows, such as np.dot, gives a matrix by chance.
-                first = self._called(a[:1], b[:1])
+            # on square X a function of two rows, such as np.dot, gives a matrix by chance
+            K, first = self._matrix(a, b), self._matrix(a[:1], b[:1])
         except Exception as error:  # a function of two samples may fail on two matrices in any way
-            K, failure = np.empty(0), error
-        if K.shape != shape or (K.size and first.shape != (1, 1)):
-            return self._of_pairs(a, b, failure)
+            K, first, why = np.empty(0), np.empty(0), str(error)
+        if K.shape == shape and first.shape == (1, 1):
+            self._check_alone(K, first)
+            return True
+        try:
+            self._pairs(a[:1], b[:1])
+        except Exception as error:
+            raise TypeError(
+                "Expected a function that takes two matrices and returns the matrix of their "
+                f"kernel, or two samples and returns a number; got neither. On matrices: {why}. "
+                f"On two samples: {error}. Let it do one of the two."
+            ) from error
+        return False
+
+    def _check_alone(self, K: Array, first: Array) -> None:
         top = float(np.abs(K).max(initial=0.0))
         if np.isfinite(top) and not np.allclose(first, K[:1, :1], 1e-6, 1e-6 * top):
             raise ValueError(
@@ -328,27 +340,45 @@ class FromCallable(Kernel):
                 f"{K[0, 0]:.6g} for the first pair among others and {first[0, 0]:.6g} for it "
                 "alone. Fix what it takes from all rows (a centre, a width) beforehand."
             )
+
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        return _Called(X, self.reference(X) if reference is None else reference)
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        K = (self._matrix if a.in_matrices else self._pairs)(a.X, b.X)
+        if K.shape != (a.shape[0], b.shape[0]):
+            raise ValueError(
+                f"Expected a matrix of shape {(a.shape[0], b.shape[0])} from the function, got "
+                f"shape {K.shape}. Let it return one number per pair of rows."
+            )
         return K
 
-    def _called(self, a: Embedding, b: Embedding) -> Array:
-        found = self.function(a, b)
+    def _matrix(self, A: Any, B: Any) -> Array:
+        found = self.function(A, B)
         return np.array(found.toarray() if sp.issparse(found) else found, dtype=float)
 
-    def _of_pairs(self, a: Embedding, b: Embedding, failure: Exception | None) -> Array:
-        try:
-            rows = [[np.asarray(self.function(x, z)).item() for z in b] for x in a]
-        except Exception as error:
-            why = "the result has another shape" if failure is None else failure
-            raise TypeError(
-                "Expected a function that takes two matrices and returns the matrix of their "
-                f"kernel, or two samples and returns a number; got neither. On matrices: {why}. "
-                f"On two samples: {error}. Let it do one of the two."
-            ) from error
-        return np.array(rows, dtype=float).reshape(a.shape[0], b.shape[0])
+    def _pairs(self, A: Any, B: Any) -> Array:
+        rows = [[np.asarray(self.function(x, z)).item() for z in B] for x in A]
+        return np.array(rows, dtype=float).reshape(A.shape[0], B.shape[0])
 
     def diagonal(self, a: Embedding) -> Array:
         blocks = (a[i : i + 1] for i in range(a.shape[0]))
         return np.array([self.tile(x, x)[0, 0] for x in blocks], dtype=float)
+
+
+@dataclass(frozen=True)
+class _Called:
+    """Samples for a function, and whether it is called with blocks of them or pair by pair."""
+
+    X: Any
+    in_matrices: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.X.shape)
+
+    def __getitem__(self, index: Any) -> _Called:
+        return _Called(self.X[index], self.in_matrices)
 
 
 def _as_samples(X: Any) -> Array:

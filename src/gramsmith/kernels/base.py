@@ -292,6 +292,9 @@ class Kernel(OptionalHooks, SklearnKernel):
             )
 
     def _no_derivative(self) -> NotDifferentiable:
+        for child in self.children().values():
+            if not child.learnable:
+                return child._no_derivative()  # type: ignore[no-any-return]
         return NotDifferentiable(
             f"Expected a kernel with a derivative, got {type(self).__name__}, which has none. "
             "Keep its parameters fixed, or use a differentiable kernel such as Gaussian."

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
-from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding, scratch
 from gramsmith.kernels.geometry import ChiSquare, CityBlock, Geometry, PairKernel, SquaredEuclidean
 from gramsmith.kernels.parameters import is_positive
@@ -82,13 +83,25 @@ class Gaussian(Radial):
     def slope(self, s: Array) -> Array:
         return np.asarray(-np.exp(-s))
 
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        if wants == "parameters" and sp.issparse(self.geometry.points(a)):
+            return super().tile_vjp(a, b, W, K, wants)
+        # The slope is -K; its sign is changed in the rows, which are smaller than the tile.
+        da, db = self.geometry.pair_vjp(a, b, self._times(a, b, W, K), scales=wants != "samples")
+        return np.negative(da, out=da), np.negative(db, out=db), {}
+
     def chained(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None
     ) -> tuple[Array, Gradient]:
-        # The slope is -K: the tile that the caller holds saves the exponential.
-        K = self.tile(a, b) if K is None else K
-        V = np.multiply(W, K, out=scratch("V", W.shape, np.result_type(W, K)))
+        V = self._times(a, b, W, K)
         return np.negative(V, out=V), {}
+
+    def _times(self, a: Embedding, b: Embedding, W: Array, K: Array | None) -> Array:
+        # The tile that the caller holds saves the exponential.
+        K = self.tile(a, b) if K is None else K
+        return np.asarray(np.multiply(W, K, out=scratch("V", W.shape, np.result_type(W, K))))
 
 
 class Laplacian(Radial):
