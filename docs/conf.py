@@ -45,6 +45,7 @@ HEADINGS = {
 PICTURES = sorted(n for n in vars(import_module("gramsmith.report")) if n.endswith("Display"))
 INNER = {
     "gramsmith.measures": ("A measure of your own", ["Measure", "Scalar", "Sums"]),
+    "gramsmith.learning": ("An objective of your own", ["Objective"]),
     "gramsmith.report": ("Pictures", PICTURES),
 }
 PUBLIC = {name: getattr(import_module(home), name) for name, home in gramsmith._PUBLIC.items()}

@@ -32,7 +32,7 @@ class KernelCombination(Learner):
               M_{kl} = \langle K_k, K_l \rangle,\ a_k = \langle K_k, T \rangle
 
     One streamed sweep leaves the m x m inner products; the weights follow from them alone, by
-    non-negative least squares (ALIGNF). ALIGN weighs every kernel by its own alignment.
+    non-negative least squares (ALIGNF). ALIGN takes the alignment of every kernel as its weight.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ Wherever a learner takes the name of an objective it takes an object too, of one
 * an object like `Objective` below: a number about the dense Gram matrix, with its derivative.
 
 `OBJECTIVES` holds those of the second kind that have a name: they need a solve. Regularisers are
-not further parameters: they are set to their own optimum at every evaluation, and by the envelope
+not further parameters: they are set to their optimum at every evaluation, and by the envelope
 theorem the derivative is the one at that regulariser.
 """
 
@@ -272,8 +272,8 @@ def get_objective(measure: Any, C: float = 100.0) -> Measure | Objective:
     if isinstance(measure, Measure):
         return measure
     if not isinstance(measure, str | type) and all(hasattr(measure, name) for name in needed):
-        own: Objective = measure
-        return own
+        given: Objective = measure
+        return given
     raise ValueError(
         f"Expected a measure among {', '.join((*MEASURES, *OBJECTIVES))}, or an object with name, "
         f"higher_is_better and a call (K, target, derivative), got {measure!r}."

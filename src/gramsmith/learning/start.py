@@ -105,7 +105,7 @@ def _principal(X: Any, mean: Array, w: Array, q: int) -> Array:
 def signs(V: Array) -> Array:
     """Return ±1 per column, so that the largest entry of every column of V * signs is positive.
 
-    An eigenvector has no sign of its own; without a rule, rounding would choose it.
+    Eigenvectors are free in sign; without a rule, rounding would choose it.
     """
     top = np.abs(V).argmax(axis=0)
     return np.where(V[top, np.arange(len(top))] < 0, -1.0, 1.0)

@@ -62,6 +62,7 @@ from gramsmith.learning.start import (
     kernel_scale,
     make_start,
 )
+from gramsmith.measures import Measure
 from gramsmith.solvers import Outcome, warn_unless_converged
 from gramsmith.targets import Target, make_target
 
@@ -82,7 +83,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     ----------
     kernel : Kernel or name, optional
         The kernel on top of the map, which must have a derivative. Default: exp(-|x - z|²). The
-        search starts from the spread of the data, whatever the kernel's own length scale.
+        search starts from the spread of the data, whatever the length scale of the kernel.
     structure : {"diagonal", "full", "low_rank"}, default="diagonal"
         The shape of S.
     rank : int, optional
@@ -338,7 +339,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         climb = partial(climb_map, kernel, solver=self.solver, tol=float(self.tol))
         spread = deviations(X, w)
         power = distance_power(kernel) if S.ndim == 1 and draw is None else 1
-        bounded = getattr(objective, "bounded", False)
+        bounded = isinstance(objective, Measure) and objective.bounded
         if self.init is None and not (bounded and has_width(base)):
             rows = learn if draw is None else draw()
             # Where the start tells little an alignment can favour the identity; debiased it cannot.
@@ -385,8 +386,12 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         if not isinstance(self.l1, str):
             return Penalty(float(self.l1), float(self.l2), 0.0, spread)
         # A centred alignment likes to use a little of every feature.
-        centred = getattr(objective, "bounded", False) and objective.translation_invariant
-        automatic = centred and self.structure == "diagonal"
+        automatic = (
+            isinstance(objective, Measure)
+            and objective.bounded
+            and objective.translation_invariant
+            and self.structure == "diagonal"
+        )
         return Penalty(0.0, float(self.l2), spreading_price(n) if automatic else 0.0, spread)
 
     def _outcomes(self, found: Ascent, coordinates: Coordinates, X: Any) -> list[Outcome]:
