@@ -289,6 +289,22 @@ def test_invariances_that_are_promised(measure, rng):
     assert (same["shift"] == pytest.approx(expected, rel=1e-9)) == m.translation_invariant
 
 
+@pytest.mark.parametrize("measure", ["cka", "cka_debiased", "fsm", "fsm_loo", "csm", "csm_scatter"])
+@a_constant_kernel_may_say_so
+def test_small_differences_count_and_rounding_does_not(measure, rng):
+    m = MEASURES[measure]
+    y = np.repeat([0, 1, 2], [5, 10, 15])
+    goal = make_target(y)
+
+    def value(K):
+        return m.value(gs.Gram("precomputed", K).moments(goal), goal)
+
+    K = gs.Gaussian(2.0)(rng.normal(size=(30, 3)) + y[:, None])
+    assert value(1.0 + 1e-4 * K) == pytest.approx(value(K), rel=1e-6)
+    noise = np.triu(rng.integers(-2, 3, size=(30, 30))) * np.finfo(float).eps
+    assert value(1.0 + noise + noise.T) == (0.0 if m.higher_is_better else np.inf)
+
+
 @every_measure
 @a_constant_kernel_may_say_so
 def test_facts_that_are_stated(measure, rng):
