@@ -25,6 +25,8 @@ from sklearn.utils._param_validation import (
 from gramsmith.evaluation.result import text_table
 from gramsmith.measures import Measure, get_measure
 from gramsmith.report.contents import number, records_frame, with_error
+from gramsmith.report.displays import KernelRankingDisplay
+from gramsmith.report.html import render
 from gramsmith.selection import explanation, sizes
 from gramsmith.selection.candidates import Candidate, named_candidates
 from gramsmith.selection.explanation import PageSample
@@ -480,8 +482,6 @@ class KernelRanking:
         -------
         gramsmith.report.displays.KernelRankingDisplay
         """
-        from gramsmith.report.displays import KernelRankingDisplay
-
         return KernelRankingDisplay.from_records(self.records, score=self.scoring).plot(ax=ax)
 
     def write_html(self, path: Any, title: str | None = None, source: str | None = None) -> Path:
@@ -500,8 +500,6 @@ class KernelRanking:
         -------
         Path
         """
-        from gramsmith.report.html import render
-
         target = Path(path)
         target.write_bytes(render(self.contents(title, source)).encode("utf-8"))
         return target

@@ -15,6 +15,7 @@ from gramsmith.storage.arrays import read_npy, read_npz, read_svmlight
 from gramsmith.storage.columnar import read_parquet
 from gramsmith.storage.container import Array, short
 from gramsmith.storage.delimited import read_delimited
+from gramsmith.storage.fasta import read_fasta
 from gramsmith.storage.streams import DataError, Limits
 
 FORMATS = {
@@ -273,8 +274,6 @@ def _is_wordy(column: Array) -> bool:
 def _fasta(
     path: Path, labels: str | Path | None, limits: Limits, categorical: Sequence[str]
 ) -> Table:
-    from gramsmith.storage.fasta import read_fasta
-
     records = list(islice(read_fasta(path, max_bytes=limits.bytes), limits.rows + 1))
     limits.check_shape(len(records), 1, path.name)
     identifiers, sequences = [r[0] for r in records], [r[1] for r in records]
