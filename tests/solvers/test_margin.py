@@ -1,5 +1,7 @@
 """L2-SVM, enclosing ball and bound, and the quadratic programme behind them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 import golden as reference
 import textbook_learning as textbook
-from gramsmith.solvers import margin, radius_margin, solve_ball, solve_l2svm
+from gramsmith.solvers import margin, solve_ball, solve_l2svm
 from gramsmith.solvers.margin import solve_cone
 
 
@@ -17,6 +19,14 @@ def sample(seed, n=30, p=3):
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0, 1, -1)
     y[:2] = 1, -1
     return X, y, np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1))
+
+
+def radius_margin(K, y, C, start=None):
+    """The bound R² |w|², and its two halves."""
+    a, b = (None, None) if start is None else (start.margin.a, start.ball.b)
+    found, ball = solve_l2svm(K, y, C, start=a), solve_ball(K, C, start=b)
+    done = found.converged and ball.converged
+    return SimpleNamespace(bound=found.w2 * ball.r2, margin=found, ball=ball, converged=done)
 
 
 def test_golden_radius_margin():

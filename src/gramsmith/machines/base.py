@@ -249,13 +249,13 @@ class KernelMachine(BaseEstimator):
         repeats = w
         if classes:
             self.classes_, y = _encode(self, y)
-            w = self._weigh_classes(y, w)
+            w = self._with_class_weights(y, w)
         if self._is_pairwise():
             X = check_kernel_matrix(X, psd="ignore")
         self._set_kernel(X, w)
         return Training(X, y, w, rows, repeats)
 
-    def _weigh_classes(self, codes: Array, w: Array | None) -> Array | None:
+    def _with_class_weights(self, codes: Array, w: Array | None) -> Array | None:
         """Return the weights of the samples times those of their classes; None if all are one."""
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None:
@@ -437,6 +437,39 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         f = self.decision_function(X)
         code = (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
         return np.asarray(self.classes_[code])
+
+
+class ProbabilisticClassifier(KernelClassifier):
+    """A classifier with probabilities: subclasses give one of the two methods, or both."""
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return logarithms of class probabilities.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        return np.asarray(np.exp(self.predict_log_proba(X)))
 
 
 class KernelRegressor(RegressorMixin, KernelMachine):

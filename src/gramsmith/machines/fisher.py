@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
-from gramsmith.machines.base import KernelClassifier
+from gramsmith.machines.base import ProbabilisticClassifier
 from gramsmith.solvers import solve_fisher
 from gramsmith.solvers.definite import clip_negative
 
@@ -58,14 +58,16 @@ def fisher_criterion(K: Any, y: Any, alpha: float = 1e-3) -> float:
     return solve_fisher(K, np.eye(len(classes))[codes], np.ones(len(K)), alpha).value
 
 
-class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClassifier):
+class KernelFisherDiscriminant(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProbabilisticClassifier
+):
     r"""Kernel Fisher discriminant analysis.
 
     .. math:: \max_w \frac{w'S_b\,w}{w'(S_w + \mu I)\,w}, \qquad \mu = \alpha\,\mathrm{tr}\,S_t
 
     in feature space, with S_b, S_w and S_t the covariances between, within and regardless of
     classes. New samples are classified by the Gaussian with the common covariance S_w + μI, which
-    gives probabilities, and can be drawn on the axes. There is no `class_weight`: it would weigh
+    gives probabilities, and can be drawn on the axes. There is no `class_weight`: it would change
     the common covariance too, and could turn samples away from the class it favours.
 
     Parameters
@@ -192,32 +194,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return F[:, 1] - F[:, 0] if len(self.classes_) == 2 else F
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return logarithms of class probabilities.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
         return np.asarray(log_softmax(self._scores(X), axis=1))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return class probabilities.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
-        return np.asarray(np.exp(self.predict_log_proba(X)))
 
     @property
     def _n_features_out(self) -> int:

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from gramsmith.machines.base import AT_LEAST_ONE, KernelClassifier, Training, check_alphas
+from gramsmith.machines.base import AT_LEAST_ONE, Training, check_alphas
 from gramsmith.machines.loss import LossProbabilities
 from gramsmith.solvers import Expansion, fit_subset, warn_unless_converged
 from gramsmith.solvers.definite import Definite, clip_negative
-from gramsmith.solvers.losses import Logistic, Loss, Multinomial, code_targets
+from gramsmith.solvers.losses import Loss, code_targets
 from gramsmith.solvers.newton import subset_hessian
 
 Array = npt.NDArray[Any]
@@ -64,14 +64,14 @@ class _Problem:
         B = np.column_stack([np.ones(len(self.K)), self.K[:, chosen]])
         penalty = np.zeros((B.shape[1], B.shape[1]))
         penalty[1:, 1:] = alpha * self.centres(chosen)
-        own = self.K[self.pool, np.arange(len(self.pool))]
+        diagonal = self.K[self.pool, np.arange(len(self.pool))]
         cross = alpha * self.K[self.pool][:, chosen]
         total = np.zeros(len(self.pool))
         for c in range(C):
             W = self.w * curvature[:, c]
             a = found.a if C == 1 else found.a[:, c]
             gradient = (self.w * slope[:, c]) @ self.K + cross @ a
-            plain = W @ self.square + alpha * own
+            plain = W @ self.square + alpha * diagonal
             R = (B * W[:, None]).T @ self.K
             R[1:] += cross.T
             H = subset_hessian(B, penalty, curvature[:, c], self.w)
@@ -91,7 +91,7 @@ class _Stage:
     status: str
 
 
-class ImportVectorClassifier(LossProbabilities, KernelClassifier):
+class ImportVectorClassifier(LossProbabilities):
     r"""The import vector machine.
 
     .. math:: \min_{S, a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'K_{SS}\,a, \qquad
@@ -193,7 +193,7 @@ class ImportVectorClassifier(LossProbabilities, KernelClassifier):
     loss = "logistic"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelClassifier._parameter_constraints,
+        **LossProbabilities._parameter_constraints,
         "alphas": ["array-like", None],
         "max_points": [AT_LEAST_ONE, None],
         "max_candidates": [AT_LEAST_ONE, None],
@@ -232,7 +232,7 @@ class ImportVectorClassifier(LossProbabilities, KernelClassifier):
         grid = [self.alpha] if self.alphas is None else self.alphas
         self.alphas_ = np.sort(np.asarray(grid, dtype=np.float64))[::-1]
         C = len(self.classes_)
-        loss: Loss = Logistic() if C == 2 else Multinomial()
+        loss = self._loss(C > 2)
         K, pool = self._candidates(train)
         one = train.weight * np.minimum(1.0, 1.0 / train.copies)
         problem = _Problem(K, K * K, pool, code_targets(train.y, C), train.weight, one, loss)

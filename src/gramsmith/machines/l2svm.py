@@ -1,4 +1,4 @@
-"""The L2-SVM: squared slacks, a solution in closed form on its support, and its own error bound."""
+"""The L2-SVM: squared slacks, solved in closed form on its support, and a bound of its errors."""
 
 from __future__ import annotations
 

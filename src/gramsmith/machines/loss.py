@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from gramsmith.machines.base import KernelClassifier
 from gramsmith.solvers import fit_expansion, warn_unless_converged
 from gramsmith.solvers.definite import clip_negative
-from gramsmith.solvers.losses import LOSSES, Logistic, Multinomial, code_targets
+from gramsmith.solvers.losses import LOSSES, Multinomial, code_targets
 
 Array = npt.NDArray[Any]
 
@@ -30,14 +30,15 @@ def _has_probabilities(machine: Any) -> bool:
     )
 
 
-class LossProbabilities:
+class LossProbabilities(KernelClassifier):
     """The probabilities of a classifier whose `loss` has them."""
 
     loss: Any
-    decision_function: Any
 
-    def _loss(self) -> Any:
+    def _loss(self, several: bool = False) -> Any:
         """Return the loss as an object."""
+        if several and self.loss == "logistic":
+            return Multinomial()
         return LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
@@ -54,7 +55,7 @@ class LossProbabilities:
         array of shape (n, n_classes)
         """
         f = self.decision_function(X)
-        return np.asarray((self._loss() if f.ndim == 1 else Multinomial()).probability(f))
+        return np.asarray(self._loss(f.ndim == 2).probability(f))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
@@ -70,14 +71,14 @@ class LossProbabilities:
         array of shape (n, n_classes)
         """
         f = self.decision_function(X)
-        loss = self._loss() if f.ndim == 1 else Multinomial()
+        loss = self._loss(f.ndim == 2)
         if hasattr(loss, "log_probability"):
             return np.asarray(loss.log_probability(f))
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(loss.probability(f)))
 
 
-class KernelLossClassifier(LossProbabilities, KernelClassifier):
+class KernelLossClassifier(LossProbabilities):
     r"""The kernel expansion that minimises any convex loss.
 
     .. math:: \min_{a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'Ka, \qquad f = Ka + b
@@ -177,14 +178,13 @@ class KernelLossClassifier(LossProbabilities, KernelClassifier):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        train, loss = self._begin(X, y, sample_weight), self._loss()
+        train = self._begin(X, y, sample_weight)
         remedy = "Use ImportVectorClassifier with max_candidates, or a sample of the rows."
         K, kept = clip_negative(self._dense(train, remedy, copies=4))
         C, who = len(self.classes_), type(self).__name__
-        if C == 2:
-            targets = [code_targets(train.y, 2)]
-        elif isinstance(loss, Logistic):
-            loss, targets = Multinomial(), [code_targets(train.y, C)]
+        loss = self._loss(C > 2)
+        if C == 2 or isinstance(loss, Multinomial):
+            targets = [code_targets(train.y, C)]
         else:
             targets = [code_targets((train.y == c).astype(int), 2) for c in range(C)]
         A, b, self.objective_, self.n_iter_, self.jitter_ = [], [], 0.0, 0, 0.0

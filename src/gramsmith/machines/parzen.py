@@ -101,18 +101,18 @@ class ParzenClassifier(KernelClassifier):
                 f"{self.threshold!r}. One number cannot separate more than two classes."
             )
         size = np.bincount(train.y, w, C)
-        self._size = size
         V = np.eye(C)[train.y] * w[:, None]
         scale = 1.0 / size if self.weights == "uneven" else np.full(C, 1.0 / size.sum())
         scores = self._loo_scores(train, V, size)
+        coefficients = V * scale
         if C == 2:
-            coefficients, scores = (V * scale) @ [[-1.0], [1.0]], scores @ [[-1.0], [1.0]]
-        else:
-            coefficients = V * scale
+            coefficients, scores = (M @ [[-1.0], [1.0]] for M in (coefficients, scores))
         t = self._choose(scores, train, size)
         self.thresholds_ = np.array([0.0, t[0]]) if C == 2 else t
-        self.loo_score_ = _score(self.criterion, _decide(scores - t), train.y, w, C)
-        del self._size
+        F = scores - t
+        code = (F[:, 0] > 0).astype(int) if C == 2 else F.argmax(axis=1)
+        hits = np.bincount(train.y, w * (code == train.y), C)
+        self.loo_score_ = float(_criterion(self.criterion, hits, np.bincount(code, w, C), size))
         self._keep(train, coefficients, -t)
         return self
 
@@ -120,62 +120,47 @@ class ParzenClassifier(KernelClassifier):
         """Return the value of every class at every sample, one copy of the sample left out."""
         G = self._gram(train.X)
         P, d = G @ V, G.diagonal()
-        own = np.arange(train.n), train.y
-        rest = size[train.y] - np.minimum(train.weight, 1.0)
-        P[own] -= np.minimum(train.weight, 1.0) * d
+        here, taken = (np.arange(train.n), train.y), np.minimum(train.weight, 1.0)
+        P[here] -= taken * d
         if self.weights == "even":
             return np.asarray(P / (size.sum() - 1.0))
         P = P / size
+        rest = size[train.y] - taken
         # The only member of a class has nothing left to be compared with.
-        P[own] = np.where(rest > 0, P[own] * size[train.y] / np.where(rest > 0, rest, 1.0), 0.0)
+        P[here] = np.where(rest > 0, P[here] * size[train.y] / np.where(rest > 0, rest, 1.0), 0.0)
         return np.asarray(P)
 
     def _choose(self, scores: Array, train: Training, size: Array) -> Array:
         """Return one threshold per column of the scores."""
-        if not isinstance(self.threshold, str):
-            return np.full(scores.shape[1], float(self.threshold))
-        if scores.shape[1] == 1:
-            return np.array([self._one(scores[:, 0], train.y == 1, train, size[1])])
-        # Several classes: one threshold at a time against the best of the others, twice around.
         C = scores.shape[1]
+        if not isinstance(self.threshold, str):
+            return np.full(C, float(self.threshold))
+        if C == 1:
+            return np.array([self._best_cut(scores[:, 0], 1, np.zeros(train.n, int), train, size)])
+        # Several classes: one threshold at a time against the best of the others, twice around.
         t = np.zeros(C)
         for c in [*range(C), *range(C)]:
             others = np.delete(scores - t, c, axis=1)
             rival = np.delete(np.arange(C), c)[others.argmax(axis=1)]
-            t[c] = self._one(scores[:, c] - others.max(axis=1), None, train, size[c], c, rival)
+            t[c] = self._best_cut(scores[:, c] - others.max(axis=1), c, rival, train, size)
         return t
 
-    def _one(
-        self,
-        margin: Array,
-        positive: Array | None,
-        train: Training,
-        size: float,
-        c: int = 1,
-        rival: Any = 0,
-    ) -> float:
+    def _best_cut(self, margin: Array, c: int, rival: Array, train: Training, size: Array) -> float:
         """Return the threshold of one margin; class c is predicted above it, `rival` below."""
-        cuts = _cuts(margin)
-        w, C = train.weight, len(self.classes_)
-        order = np.argsort(margin, kind="stable")
-        above = w.sum() - np.concatenate([[0.0], np.cumsum(w[order])])
+        cuts, order = _cuts(margin), np.argsort(margin, kind="stable")
         place = np.searchsorted(margin[order], cuts, side="right")
+        w, truth, rival = train.weight[order], train.y[order], rival[order]
         if self.threshold == "prior":
-            return float(cuts[np.argmin(np.abs(above[place] - size))])
-        # Confusion counts of every cut: each sample moves once, from class c to its rival.
-        rival = np.broadcast_to(rival, len(margin))[order]
-        truth, weight = train.y[order], w[order]
-        hits, called = np.zeros((len(order) + 1, C)), np.zeros((len(order) + 1, C))
-        called[0, c], hits[0, c] = w.sum(), w[train.y == c].sum()
-        steps = np.zeros((len(order), C))
-        steps[:, c] -= weight
-        np.add.at(steps, (np.arange(len(order)), rival), weight)
-        called[1:] = called[0] + np.cumsum(steps, axis=0)
-        right = np.zeros((len(order), C))
-        right[:, c] -= weight * (truth == c)
-        np.add.at(right, (np.arange(len(order)), rival), weight * (truth == rival))
-        hits[1:] = hits[0] + np.cumsum(right, axis=0)
-        value = _criterion(self.criterion, hits[place], called[place], self._size)
+            above = w.sum() - np.concatenate([[0.0], np.cumsum(w)])
+            return float(cuts[np.argmin(np.abs(above[place] - size[c]))])
+        # Counts at every cut: below it lies one sample after the other, given to its rival.
+        E = np.eye(len(size))
+        called, hits = w.sum() * E[c], size[c] * E[c]
+        moved = w[:, None] * (E[rival] - E[c])
+        right = w[:, None] * ((truth == rival)[:, None] * E[rival] - (truth == c)[:, None] * E[c])
+        called = np.vstack([called, called + np.cumsum(moved, axis=0)])
+        hits = np.vstack([hits, hits + np.cumsum(right, axis=0)])
+        value = _criterion(self.criterion, hits[place], called[place], size)
         value = -value if self.criterion == "f1" else value
         # Of equally good cuts the middle one is farthest from the others.
         best = np.flatnonzero(value <= value.min() + 1e-12)
@@ -197,12 +182,3 @@ def _criterion(name: str, hits: Array, called: Array, size: Array) -> Array:
     if name == "balanced_error":
         return np.asarray(1.0 - (hits / size).mean(axis=-1))
     return np.asarray((2.0 * hits / (called + size)).mean(axis=-1))
-
-
-def _decide(scores: Array) -> Array:
-    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-
-
-def _score(name: str, code: Array, truth: Array, w: Array, C: int) -> float:
-    hits = np.bincount(truth[code == truth], w[code == truth], C)
-    return float(_criterion(name, hits, np.bincount(code, w, C), np.bincount(truth, w, C)))

@@ -8,7 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 
-from gramsmith.machines.base import KernelClassifier, KernelMachine, KernelRegressor, Training
+from gramsmith.machines.base import (
+    KernelMachine,
+    KernelRegressor,
+    ProbabilisticClassifier,
+    Training,
+)
 from gramsmith.solvers import (
     EvidenceSolution,
     fit_bernoulli_evidence,
@@ -211,7 +216,7 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         return mean[:, 0], np.sqrt(variance[:, 0] + self.noise_variance_)
 
 
-class RelevanceVectorClassifier(KernelClassifier, _RelevanceVectors):
+class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
     r"""Relevance vector classification.
 
     .. math:: p(y = 1 | x) = \int \sigma(f)\, N(f; \mu(x), s^2(x))\, df
@@ -327,35 +332,9 @@ class RelevanceVectorClassifier(KernelClassifier, _RelevanceVectors):
         return F[:, 0] if F.shape[1] == 1 else F
 
     def predict_proba(self, X: Any) -> Array:
-        """Return class probabilities.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
         F = self.decision_function(X)
         if F.ndim == 1:
             return np.column_stack([expit(-F), expit(F)])
         # By logarithms, so that the probabilities of a far outlier still add up to one.
         log_p = log_expit(F)
         return np.asarray(np.exp(log_p - logsumexp(log_p, axis=1, keepdims=True)))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return logarithms of class probabilities.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))

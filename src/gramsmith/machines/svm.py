@@ -1,4 +1,4 @@
-"""Support vector machines that keep their own expansion.
+"""Support vector machines that keep their expansion as plain arrays.
 
 scikit-learn's solver (LIBSVM) trains on the Gram matrix; what it finds is kept as plain arrays
 (support samples, dual coefficients, intercepts), and prediction is a kernel block times a matrix.

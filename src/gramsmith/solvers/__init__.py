@@ -11,8 +11,6 @@ from gramsmith.solvers.fisher import FisherSolution, solve_fisher
 from gramsmith.solvers.margin import (
     BallSolution,
     MarginSolution,
-    RadiusMargin,
-    radius_margin,
     solve_ball,
     solve_l2svm,
 )
@@ -31,7 +29,6 @@ __all__ = [
     "MarginSolution",
     "NonnegativeSolution",
     "Outcome",
-    "RadiusMargin",
     "RidgePath",
     "RidgeSolution",
     "conjugate_gradients",
@@ -40,7 +37,6 @@ __all__ = [
     "fit_gaussian_evidence",
     "fit_subset",
     "pivoted_cholesky",
-    "radius_margin",
     "solve_ball",
     "solve_fisher",
     "solve_l2svm",

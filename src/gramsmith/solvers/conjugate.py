@@ -40,7 +40,7 @@ def conjugate_gradients(
     max_iter: int = 1000,
     report: Callable[[int, float], None] | None = None,
 ) -> CgSolution:
-    """Solve (K + R) C = Y, touching K only through products K V.
+    """Solve (K + R) C = Y, touching K only in products K V.
 
     Parameters
     ----------

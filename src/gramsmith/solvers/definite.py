@@ -269,7 +269,7 @@ def pivoted_cholesky(
         except KeyboardInterrupt:
             if not pivots:
                 raise
-            status = "interrupted"  # the columns so far are a factor of their own
+            status = "interrupted"  # the columns so far are a factor too
             break
         L[:, k] = (fresh - L[:, :k] @ L[j, :k]) / root
         L[pivots, k] = 0.0

@@ -233,7 +233,7 @@ def distinct_columns(Phi: Array) -> Array:
     for k in same:
         a, b = first[order[k]], first[order[k + 1]]
         first[order[k + 1]] = first[order[k]] = min(a, b)
-    # A second sweep, backwards, hands the smallest index through each run of equal columns.
+    # A second sweep, backwards, gives each run of equal columns its smallest index.
     for k in reversed(same):
         first[order[k]] = first[order[k + 1]] = min(first[order[k]], first[order[k + 1]])
     return np.flatnonzero(first == np.arange(Phi.shape[1]))
@@ -274,7 +274,7 @@ def fit_gaussian_evidence(
     Parameters
     ----------
     Phi : array of shape (n, M), or Basis
-        Basis functions in columns; a Basis brings its own weights.
+        Basis functions in columns; a Basis has weights already.
     t : array of shape (n,)
         Targets, centred.
     sample_weight : array of shape (n,), optional
@@ -445,7 +445,7 @@ def fit_bernoulli_evidence(
     Parameters
     ----------
     Phi : array of shape (n, M), or Basis
-        Basis functions in columns; a Basis brings its own weights.
+        Basis functions in columns; a Basis has weights already.
     y : array of shape (n,)
         Classes 0 and 1.
     sample_weight : array of shape (n,), optional

@@ -1,6 +1,6 @@
-"""The L2-SVM, the smallest enclosing ball and the radius-margin bound, on a dense Gram matrix.
+"""The L2-SVM and the smallest enclosing ball, on a dense Gram matrix.
 
-The first two are one quadratic programme, solved by Newton's method on the active set: for a
+Both are one quadratic programme, solved by Newton's method on the active set: for a
 symmetric K, a positive diagonal R and signs s_i = ±1,
 
     minimise  ½ c'(K + R)c - t'c    subject to  1'c = p,  s_i c_i >= 0.
@@ -80,32 +80,6 @@ class BallSolution(Outcome):
     r2: float
     support: Array
     jitter: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class RadiusMargin:
-    """The radius-margin bound R² |w|² and its two halves.
-
-    Parameters
-    ----------
-    bound : float
-    margin : MarginSolution
-    ball : BallSolution
-    """
-
-    bound: float
-    margin: MarginSolution
-    ball: BallSolution
-
-    @property
-    def converged(self) -> bool:
-        """Whether both halves are optimal."""
-        return self.margin.converged and self.ball.converged
-
-    @property
-    def advice(self) -> str:
-        """What to try if one of them is not."""
-        return self.margin.advice or self.ball.advice
 
 
 def _diagonal(C: float, n: int, sample_weight: Array | None) -> Array:
@@ -238,46 +212,6 @@ def solve_ball(
         advice=cone.advice,
         n_iter=cone.n_iter,
     )
-
-
-def radius_margin(
-    K: Array, y: Array, C: float, *, start: RadiusMargin | None = None, max_iter: int = 500
-) -> RadiusMargin:
-    """Compute the radius-margin bound R² |w|² on the leave-one-out errors of the L2-SVM.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Symmetric Gram matrix.
-    y : array of shape (n,)
-        Labels +1 and -1.
-    C : float
-        Penalty of the squared slacks.
-    start : RadiusMargin, optional
-        The result for a neighbouring kernel.
-    max_iter : int
-        Limit of Newton steps.
-
-    Returns
-    -------
-    RadiusMargin
-
-    Notes
-    -----
-    Both maximisers are unique, so dRMB/dK = |w|² (diag(b) - bb') - R² (a*y)(a*y)'.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers import radius_margin
-    >>> x = np.array([-2.0, -1.0, 1.0, 2.0])
-    >>> round(radius_margin(np.outer(x, x), np.sign(x), C=1e6).bound, 3)
-    4.0
-    """
-    a0, b0 = (None, None) if start is None else (start.margin.a, start.ball.b)
-    margin = solve_l2svm(K, y, C, start=a0, max_iter=max_iter)
-    ball = solve_ball(K, C, start=b0, max_iter=max_iter)
-    return RadiusMargin(bound=margin.w2 * ball.r2, margin=margin, ball=ball)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
+from gramsmith.solvers.outcome import Outcome
+
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NonnegativeSolution:
+class NonnegativeSolution(Outcome):
     """The minimiser of v'Mv - 2a'v over v >= 0.
 
     Parameters
@@ -23,20 +25,11 @@ class NonnegativeSolution:
         v'Mv - 2a'v.
     violation : float
         How far the optimality conditions Mv >= a, v*(Mv - a) = 0 are missed, relative to |a|.
-    status : {"converged", "stalled"}
-    advice : str
     """
 
     v: Array
     value: float
     violation: float
-    status: str
-    advice: str = ""
-
-    @property
-    def converged(self) -> bool:
-        """Whether the optimality conditions hold."""
-        return self.status == "converged"
 
 
 def solve_nonnegative(M: Array, a: Array, *, tol: float = 1e-8) -> NonnegativeSolution:

@@ -150,7 +150,7 @@ class RidgePath:
         """
         D, jitter = self._inverse(np.array([alpha]))
         # Without the clipped directions in c, k(x)'c is the prediction of the clipped kernel. Those
-        # of a singular K carry y / jitter: of no effect on Kc but through rounding.
+        # of a singular K carry y / jitter: of no effect on Kc but for rounding.
         kept = self.eigenvalues > self.floor if jitter[0] else self.kept
         c, b, _ = self._dual(D, slice(None) if kept.all() else kept)
         c, b = self.root[:, None] * c[:, 0], b[0]
