@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from sklearn.metrics import f1_score
 
 from papers.data import DataFolder, DataSet
 from papers.figure import Figure
@@ -26,9 +28,9 @@ class Run:
     data: DataFolder
     quick: bool = False
 
-    def load(self, name: str) -> DataSet:
+    def load(self, name: str, **options: Any) -> DataSet:
         """Return a data set, or raise `DataError`."""
-        return self.data.load(name)
+        return self.data.load(name, **options)
 
     def choose(self, full: int, quick: int) -> int:
         """Return the number of repetitions for this run."""
@@ -102,3 +104,29 @@ class Paper:
     year: str
     summary: str
     experiments: tuple[Experiment, ...]
+
+
+def error_rate(machine: Any, X: Any, y: Any) -> float:
+    """Return the share of wrong predictions of a fitted machine, as the machine gives them.
+
+    The only way from a machine to an error in a record: no experiment holds predictions in its
+    hands (tests/papers/test_nothing_by_hand.py).
+    """
+    return float(np.mean(machine.predict(X) != y))
+
+
+def mean_f1(machine: Any, X: Any, y: Any) -> float:
+    """Return the mean F1 of the classes of a fitted machine, as the machine gives it."""
+    return float(f1_score(y, machine.predict(X), average="macro", zero_division=0))
+
+
+def squared_error(machine: Any, X: Any, y: Any) -> float:
+    """Return the mean squared error of a fitted machine, as the machine gives it."""
+    return float(np.mean((machine.predict(X) - y) ** 2))
+
+
+def decision_values(machine: Any, X: Any) -> Any:
+    """Return the decision values of a fitted machine, read-only."""
+    values = machine.decision_function(X)
+    values.setflags(write=False)
+    return values

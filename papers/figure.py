@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib import style
+from matplotlib import style, ticker
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 
@@ -63,6 +63,8 @@ class Panel:
     curves : list of Curve
     surface : Surface, optional
         Drawn below the curves.
+    image : array of shape (height, width), optional
+        Grey values, drawn instead of everything else.
     names : list of str
         Names of the positions 0, 1, ... on the x axis, for bars.
     logx, logy : bool
@@ -74,6 +76,7 @@ class Panel:
     ylabel: str
     curves: list[Curve] = field(default_factory=list)
     surface: Surface | None = None
+    image: Array | None = None
     names: list[str] = field(default_factory=list)
     logx: bool = False
     logy: bool = False
@@ -195,6 +198,9 @@ def _settings(look: Theme) -> dict[str, Any]:
 
 
 def _panel(canvas: Any, ax: Any, panel: Panel, look: Theme) -> None:
+    if panel.image is not None:
+        ax.imshow(panel.image, cmap="gray", interpolation="nearest")
+        ax.set_axis_off()
     if panel.surface is not None:
         s = panel.surface
         ax.grid(False)
@@ -223,10 +229,21 @@ def _panel(canvas: Any, ax: Any, panel: Panel, look: Theme) -> None:
     ax.set_ylabel(panel.ylabel)
     if panel.logx:
         ax.set_xscale("log")
+        _plain_ticks(ax.xaxis)
     if panel.logy:
         ax.set_yscale("log")
+        _plain_ticks(ax.yaxis)
     if panel.ylim is not None:
         ax.set_ylim(*panel.ylim)
+
+
+def _plain_ticks(axis: Any) -> None:
+    """Label decades as 0.01 or 1e-05: matplotlib's own labels are mathematics, ours are text."""
+    low, high = axis.get_view_interval()
+    if high / low < 300.0:  # few decades: name some numbers between them
+        axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
 
 
 def _curve(ax: Any, curve: Curve, look: Theme, k: int, on_surface: bool) -> None:

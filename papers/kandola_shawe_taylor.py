@@ -12,18 +12,26 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import f1_score
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.svm import SVC
 
-from gramsmith.evaluation import kta
-from gramsmith.learning import SpectralAligner, transductive_alignment
-from gramsmith.solvers import RidgePath
-from papers.experiment import Experiment, Findings, Paper, Run
+import gramsmith as gs
+from papers.concentration import concentration
+from papers.experiment import (
+    Experiment,
+    Findings,
+    Paper,
+    Run,
+    error_rate,
+    mean_f1,
+    squared_error,
+)
 from papers.figure import Curve, Figure, Panel
+from papers.generators import two_blobs
 from papers.kandola_shawe_taylor_theory import formulas, noise
 from papers.porter import words
-from papers.record import Record, compare
+from papers.record import Record, compare, two_errors
 
 Array = npt.NDArray[Any]
 NAME = "kandola-shawe-taylor"
@@ -44,8 +52,7 @@ TABLE_2 = {
     "G80": ((0.157, 0.006), (0.153, 0.013), (0.248, 0.042), (0.251, 0.045), (0.564, 0.005)),
     "K50": ((0.104, 0.012), (0.093, 0.011), (0.394, 0.150), (0.964, 0.006), (0.448, 0.021)),
     "G50": ((0.161, 0.011), (0.129, 0.012), (0.266, 0.039), (0.269, 0.039), (0.529, 0.010)),
-    # The printed deviation of K20's test alignment is .096, evidently .010.
-    "K20": ((0.110, 0.028), (0.097, 0.010), (0.428, 0.296), (0.963, 0.004), (0.427, 0.052)),
+    "K20": ((0.110, 0.028), (0.097, 0.096), (0.428, 0.296), (0.963, 0.004), (0.427, 0.052)),
     "G20": ((0.148, 0.025), (0.129, 0.010), (0.309, 0.074), (0.337, 0.079), (0.444, 0.012)),
 }
 TABLE_3 = {
@@ -59,26 +66,27 @@ TABLE_3 = {
 LAMBDAS = 10.0 ** np.arange(-6, 4)
 
 
-def bag_of_words(texts: list[str]) -> Array:
+def bag_of_words(texts: list[str], counts: bool = False) -> Array:
     """Return the kernel of documents: unit rows of log(1 + tf) log(m/df), shape (m, m).
 
-    tf is the share of the term in its document; with counts the printed alignments do not appear.
+    Parameters
+    ----------
+    texts : list of str
+    counts : bool
+        Whether tf is the count of a term, and not its share in the document. With counts the
+        printed alignments do not appear.
     """
     documents = [Counter(words(text)) for text in texts]
     vocabulary = {word: j for j, word in enumerate(sorted(set().union(*documents)))}
     N = np.zeros((len(documents), len(vocabulary)))
-    for i, counts in enumerate(documents):
-        for word, count in counts.items():
+    for i, document in enumerate(documents):
+        for word, count in document.items():
             N[i, vocabulary[word]] = count
     df = np.count_nonzero(N, axis=0)
-    X = np.log1p(N / N.sum(axis=1, keepdims=True)) * np.log(len(documents) / df)
+    tf = N if counts else N / N.sum(axis=1, keepdims=True)
+    X = np.log1p(tf) * np.log(len(documents) / df)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     return np.asarray(X @ X.T)
-
-
-def uneven(y: Array) -> Array:
-    """Return the target of (5): 1/n₊ and -1/n₋."""
-    return np.where(y > 0, 1.0 / np.sum(y > 0), -1.0 / np.sum(y < 0))
 
 
 def splits(n: int, percent: int, count: int) -> list[tuple[Array, Array]]:
@@ -103,11 +111,11 @@ def unit_diagonal(G: Blocks) -> Blocks:
 
 
 def inductive(K: Array, y: Array, I: Array, J: Array) -> Blocks:
-    """Return G of algorithm 1, from the training block alone: threshold 1e-9, unit diagonal."""
-    aligner = SpectralAligner("precomputed", threshold=1e-9, method="eigen", target="uneven")
+    """Return G of algorithm 1, from the training block alone: threshold 1e-9."""
+    aligner = gs.SpectralAligner("precomputed", threshold=1e-9, method="eigen", target="uneven")
     P = aligner.fit(K[np.ix_(I, I)], y[I]).transform(K[np.ix_(I, I)])
     Q = aligner.transform(K[np.ix_(J, I)])
-    return unit_diagonal((P @ P.T, P @ Q.T, Q @ Q.T))
+    return P @ P.T, P @ Q.T, Q @ Q.T
 
 
 def transductive(K: Array, y: Array, I: Array, J: Array, **options: Any) -> Blocks:
@@ -115,7 +123,7 @@ def transductive(K: Array, y: Array, I: Array, J: Array, **options: Any) -> Bloc
 
     alpha = (v't)²/(v'v)² on the training rows would be exact for orthogonal v only.
     """
-    G = transductive_alignment(K, y[I], I, rule="diagonal", **options)
+    G = gs.transductive_alignment(K, y[I], I, rule="diagonal", **options)
     return unit_diagonal(blocks(G, I, J))
 
 
@@ -133,44 +141,68 @@ def every_direction(V: Array, t: Array, I: Array, J: Array) -> Blocks:
 def score(G: Blocks, y: Array, I: Array, J: Array) -> tuple[float, ...]:
     """Return the five columns of tables 1 and 2.
 
-    The "SVC" that fits them is sgn(Σ t_i k(x_i, x)): what LIBSVM returns when the uneven target is
-    passed as the labels, every alpha at C. The Parzen window has the weights twice, 1/n² each. F1
-    is the mean over both classes.
+    The "SVC" that fits them is sgn(Σ t_i k(x_i, x)), the plain Parzen window of the uneven target:
+    what LIBSVM returns when that target is passed as the labels, every alpha at C. The "Parzen
+    window" has the weights twice, 1/n² each. F1 is the mean over both classes.
     """
-    t = uneven(y[I])
-    svc = np.where(t @ G[1] > 0, 1, -1)
-    parzen = np.where((t * np.abs(t)) @ G[1] > 0, 1, -1)
+    twice = np.where(y[I] > 0, np.sum(y[I] > 0), np.sum(y[I] < 0)).astype(float) ** -2
+    svc = gs.ParzenClassifier("precomputed", threshold=0.0).fit(G[0], y[I])
+    parzen = gs.ParzenClassifier("precomputed", weights="even", threshold=0.0)
+    parzen.fit(G[0], y[I], sample_weight=twice)
     return (
-        kta(G[0], y[I], target="uneven"),
-        kta(G[2], y[J], target="uneven"),
-        float(np.mean(svc != y[J])),
-        float(np.mean(parzen != y[J])),
-        float(f1_score(y[J], svc, average="macro", zero_division=0)),
+        gs.kta(G[0], y[I], target="uneven"),
+        gs.kta(G[2], y[J], target="uneven"),
+        error_rate(svc, G[1].T, y[J]),
+        error_rate(parzen, G[1].T, y[J]),
+        mean_f1(svc, G[1].T, y[J]),
     )
 
 
 def summarise(
-    table: str, row: str, printed: Any, values: Array, columns: Any, why: str
+    table: str,
+    row: str,
+    printed: Any,
+    values: Array,
+    columns: Any,
+    why: str,
+    fitted: dict[str, str] | None = None,
 ) -> list[Record]:
-    """Compare means over splits; two deviations of a split, ours or theirs, are agreement."""
+    """Compare means over ten splits; two standard errors of the difference are agreement."""
     records = []
     for k, column in enumerate(columns):
         value, deviation = printed[k]
         ours, sd = float(values[:, k].mean()), float(values[:, k].std(ddof=1))
         note = f"deviation {sd:.3f}, printed {deviation:.3f}"
-        tolerance = 2.0 * max(sd, deviation)
-        digits = 2 if value > 1 else 3
-        cell = f"{row}, {column}"
+        if (table, row, column) == MISPRINT:
+            note += ", evidently .010; ours is taken for both"
+            deviation = sd
         records.append(
             compare(
-                table, cell, value, ours, tolerance=tolerance, digits=digits, note=note, why=why
+                table,
+                f"{row}, {column}",
+                value,
+                ours,
+                tolerance=two_errors(values[:, k].tolist(), deviation, 10),
+                digits=2 if value > 1 else 3,
+                note=note,
+                why=why,
+                fitted=(fitted or {}).get(column, ""),
             )
         )
     return records
 
 
-WHY_G = "Neither the printed rule nor the exact optimum gives this row."
-WHY_F1 = "Impossible: at the printed error of .381 the mean F1 of both classes is at most .46."
+MISPRINT = ("Table 2", "K20", "test alignment")  # its deviation
+WHY_G = "Neither the printed rule nor the exact optimum gives this row"
+WHY_F1 = "At the printed error of .381 the mean F1 of both classes is at most .46"
+WHY_FAR = "More than two standard errors of the difference away"
+UNIT = "G is scaled to unit diagonal, which the text does not say"
+FITTED = {
+    "SVC error": "the machine was fitted: sgn Σ t k, and not the SVC of the text, which errs in "
+    "2 to 4 %",
+    "Parzen error": "the machine was fitted: the class weights twice; once, it is the SVC column",
+    "F1": "the machine was fitted, and F1 is the mean over classes",
+}
 
 
 def medline(run: Run) -> Findings:
@@ -179,21 +211,42 @@ def medline(run: Run) -> Findings:
     y, K = data.y, bag_of_words(data.texts)
     found = Findings()
     rows: dict[tuple[str, str], Array] = {}
+    plainer: dict[str, list[float]] = {}
     for percent in FRACTIONS:
         scores: dict[tuple[str, str], list[tuple[float, ...]]] = {}
         for I, J in splits(len(y), percent, 10):
             plain = score(blocks(K, I, J), y, I, J)
+            refined = inductive(K, y, I, J)
             for table, G in (
                 ("Table 1", transductive(K, y, I, J, target="uneven")),
-                ("Table 2", inductive(K, y, I, J)),
+                ("Table 2", unit_diagonal(refined)),
             ):
                 scores.setdefault((table, f"K{percent}"), []).append(plain)
                 scores.setdefault((table, f"G{percent}"), []).append(score(G, y, I, J))
+            aligned = gs.kta(refined[0], y[I], target="uneven")
+            plainer.setdefault(f"G{percent}", []).append(aligned)
         rows |= {key: np.array(value) for key, value in scores.items()}
     for (table, row), values in sorted(rows.items()):
         printed = (TABLE_1 if table == "Table 1" else TABLE_2)[row]
-        why = WHY_G if row.startswith("G") else WHY_F1
-        found.records += summarise(table, row, printed, values, COLUMNS, why)
+        fitted = dict(FITTED)
+        why = WHY_G if (table, row[0]) == ("Table 1", "G") else WHY_FAR
+        if (table, row) == ("Table 1", "K50"):
+            why = WHY_F1
+        if row.startswith("G"):
+            fitted = {column: f"{UNIT}. {fitted[column]}" for column in fitted}
+            fitted |= dict.fromkeys(COLUMNS[:2], UNIT)
+        found.records += summarise(table, row, printed, values, COLUMNS, why, fitted)
+    for row, bare in plainer.items():
+        cell = f"{row}, train alignment without the unit diagonal"
+        found.records.append(compare("Table 2", cell, None, float(np.mean(bare))))
+    counted = bag_of_words(data.texts, counts=True)
+    for percent in FRACTIONS:
+        by_count = [
+            gs.kta(counted[np.ix_(I, I)], y[I], target="uneven")
+            for I, _ in splits(len(y), percent, 10)
+        ]
+        cell = f"K{percent}, train alignment with tf as a count"
+        found.records.append(compare("Table 2", cell, None, float(np.mean(by_count))))
     found.records += proper_svc(K, y, run)
     found.figures.append(_figure(rows))
     return found
@@ -207,16 +260,17 @@ def proper_svc(K: Array, y: Array, run: Run) -> list[Record]:
         results: dict[str, list[tuple[float, float]]] = {"K": [], "G": []}
         chosen: dict[str, float] = {}
         for I, J in splits(len(y), percent, run.choose(10, 2)):
-            for name, G in (("K", blocks(K, I, J)), ("G", inductive(K, y, I, J))):
+            for name, G in (
+                ("K", blocks(K, I, J)),
+                ("G", unit_diagonal(inductive(K, y, I, J))),
+            ):
                 if name not in chosen:  # as in the paper: C once, then the splits
                     folds = KFold(10, shuffle=True, random_state=0)
-                    search = GridSearchCV(SVC(kernel="precomputed"), grid, cv=folds)
+                    search = GridSearchCV(gs.KernelSVC("precomputed"), grid, cv=folds)
                     chosen[name] = float(search.fit(G[0], y[I]).best_params_["C"])
-                machine = SVC(kernel="precomputed", C=chosen[name]).fit(G[0], y[I])
-                predicted = machine.predict(G[1].T)
-                error = float(np.mean(predicted != y[J]))
-                f1 = float(f1_score(y[J], predicted, average="macro", zero_division=0))
-                results[name].append((error, f1))
+                machine = gs.KernelSVC("precomputed", C=chosen[name]).fit(G[0], y[I])
+                scored = error_rate(machine, G[1].T, y[J]), mean_f1(machine, G[1].T, y[J])
+                results[name].append(scored)
         for name, values in results.items():
             note = f"labels ±1, C = {chosen[name]:g} by 10-fold cross-validation"
             for k, column in enumerate(("error", "F1")):
@@ -248,26 +302,12 @@ def _figure(rows: dict[tuple[str, str], Array]) -> Figure:
     return Figure(name, "Tables 1 and 2: documents, before and after refinement", caption, panels)
 
 
-def cross_validated_ridge(K: Array, t: Array, rng: np.random.Generator) -> float:
-    """Return the lambda of smallest 10-fold error for ridge regression without a bias."""
-    fold = rng.permutation(np.arange(len(t)) % 10)
-    errors = np.zeros(len(LAMBDAS))
-    for k in range(10):
-        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        path = RidgePath(K[np.ix_(train, train)], t[train], fit_intercept=False)
-        for i, value in enumerate(LAMBDAS):
-            residual = t[test] - K[np.ix_(test, train)] @ path.solve(value).coef
-            errors[i] += float(residual @ residual)
-    return float(LAMBDAS[int(errors.argmin())])
-
-
 WHY_3 = (
-    "Errors below {floor:.2f} are impossible for a linear kernel: so much six inputs "
-    "and a bias leave in "
-    "sample. Of G the printed alignments need the eigenvectors of the eigenvalue "
-    "zero, a basis that is "
-    "arbitrary."
+    "The paper's 353 rows may have an error like that (without the 39 worst residuals least "
+    "squares leaves 5.68 in sample), ours do not. Of G the printed alignments need the "
+    "eigenvectors of the eigenvalue zero, a basis that is arbitrary"
 )
+UNIT_3 = "Unit diagonal, and for G every eigenvector, were fitted"
 
 
 def auto_mpg(run: Run) -> Findings:
@@ -276,41 +316,76 @@ def auto_mpg(run: Run) -> Findings:
     X = 2.0 * (data.X - data.X.min(axis=0)) / np.ptp(data.X, axis=0) - 1.0
     raw = X @ X.T
     V = np.linalg.eigh(raw)[1]
-    floor = least_squares_error(X, data.y)
     found = Findings()
+    ridge = gs.KernelRidgeRegressor("precomputed", fit_intercept=False)
+    folds = KFold(10, shuffle=True, random_state=0)
+    search = GridSearchCV(ridge, {"alpha": LAMBDAS}, cv=folds, scoring="neg_mean_squared_error")
     for percent in FRACTIONS:
         rows: dict[str, list[tuple[float, float, float]]] = {"K": [], "G": []}
-        for seed, (I, J) in enumerate(splits(len(data.y), percent, 10)):
-            t = data.y[I] - data.y[I].mean()
+        chosen: dict[str, float] = {}
+        for I, J in splits(len(data.y), percent, 10):
+            mean = data.y[I].mean()
+            t = data.y[I] - mean
             for name, G in (
                 ("K", unit_diagonal(blocks(raw, I, J))),
                 ("G", every_direction(V, t, I, J)),
             ):
-                value = cross_validated_ridge(G[0], t, np.random.default_rng(seed))
-                c = RidgePath(G[0], t, fit_intercept=False).solve(value).coef
-                error = float(np.mean((data.y[J] - data.y[I].mean() - c @ G[1]) ** 2))
-                aligned = (
-                    kta(M, data.y[rows_of], task="regression")
-                    for M, rows_of in ((G[0], I), (G[2], J))
-                )
-                rows[name].append((*aligned, error))  # type: ignore[arg-type]
+                if name not in chosen:  # as in the paper: lambda once, then the splits
+                    chosen[name] = float(search.fit(G[0], t).best_params_["alpha"])
+                machine = clone(ridge).set_params(alpha=chosen[name]).fit(G[0], t)
+                error = squared_error(machine, G[1].T, data.y[J] - mean)
+                train = gs.kta(G[0], data.y[I], task="regression")
+                test = gs.kta(G[2], data.y[J], task="regression")
+                rows[name].append((train, test, error))
         for name, values in rows.items():
             columns = ("train alignment", "test alignment", "ridge error")
             printed = TABLE_3[f"{name}{percent}"]
-            why = WHY_3.format(floor=floor) if name == "G" else ""
+            why = WHY_3 if name == "G" else WHY_FAR
+            fitted = dict.fromkeys(columns, UNIT_3)
             found.records += summarise(
-                "Table 3", f"{name}{percent}", printed, np.array(values), columns, why
+                "Table 3", f"{name}{percent}", printed, np.array(values), columns, why, fitted
             )
-    note = "392 complete rows; the paper has 353 and does not say which it left out"
+    note = "the paper has 353 rows and does not say which it left out"
+    found.records.append(compare("Table 3", "rows", 353, len(data.y), digits=0, why=note))
+    floor, rest = least_squares_error(X, data.y, drop=39)
     cell = "in-sample error of least squares with a bias"
-    found.records.append(compare("Table 3", cell, None, floor, digits=2, note=note))
+    found.records.append(compare("Table 3", f"{cell}, 392 rows", None, floor, digits=2))
+    note = "without the 39 worst residuals, one after the other"
+    found.records.append(compare("Table 3", f"{cell}, 353 rows", None, rest, digits=2, note=note))
     return found
 
 
-def least_squares_error(X: Array, y: Array) -> float:
-    """Return the mean squared residual of least squares with a bias on all rows."""
+def least_squares_error(X: Array, y: Array, drop: int) -> tuple[float, float]:
+    """Return the mean squared residual of least squares with a bias, and without the worst rows.
+
+    The row of the largest residual goes, the others are fitted again, and so on.
+    """
     A = np.column_stack([np.ones(len(y)), X])
-    return float(np.mean((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2))
+    rows = np.arange(len(y))
+    errors = []
+    for _ in range(drop + 1):
+        residual = y[rows] - A[rows] @ np.linalg.lstsq(A[rows], y[rows], rcond=None)[0]
+        errors.append(float(np.mean(residual**2)))
+        rows = np.delete(rows, np.abs(residual).argmax())
+    return errors[0], errors[-1]
+
+
+def concentrated(run: Run) -> Findings:
+    """Show sections 3 and 4's claims that the alignment stays concentrated."""
+
+    def regression(n: int, rng: np.random.Generator) -> float:
+        X, y = make_friedman1(n, noise=1.0, random_state=int(rng.integers(2**31)))
+        return gs.kta(gs.Gram(gs.Gaussian(1.0), X), y, task="regression")
+
+    def uneven(n: int, rng: np.random.Generator) -> float:
+        X, y = two_blobs(90.0, 0.5, n, rng)
+        keep = np.r_[: n // 10, n : 2 * n - n // 10]
+        return gs.kta(gs.Gram(gs.Gaussian(1.0), X[keep]), y[keep], target="uneven")
+
+    name = "kandola-shawe-taylor-concentration"
+    found = concentration("Section 3", f"{name}-3", "the regression alignment", regression, run)
+    other = concentration("Section 4", f"{name}-5", "the uneven alignment, 1 in 10", uneven, run)
+    return Findings(found.records + other.records, found.figures + other.figures)
 
 
 PAPER = Paper(
@@ -318,14 +393,13 @@ PAPER = Paper(
     "Refining kernels for regression and uneven classification problems",
     "J. Kandola, J. Shawe-Taylor",
     "2003",
-    "Table 2 reproduces in all 30 cells within two deviations of a split, by a "
-    "recipe that the text "
-    'hides: relative term frequencies, G scaled to unit diagonal, and an "SVC" that is a weighted '
-    "Parzen window. A real SVC errs far less. The regression errors of the refined "
-    "kernel in table 3 "
-    "are impossible for a linear kernel.",
+    "Most of table 2 agrees within two standard errors of the difference, but only by a recipe "
+    'that was fitted: relative term frequencies, G scaled to unit diagonal, and an "SVC" that is a '
+    "weighted Parzen window. A real SVC errs far less. The regression errors of the refined kernel "
+    "in table 3 do not appear on our rows, where G errs twice as much as K.",
     (
         Experiment(NAME, "formulas", "Theorems and algorithm 1", formulas),
+        Experiment(NAME, "concentration", "Concentration of the alignment", concentrated),
         Experiment(NAME, "medline", "Tables 1 and 2", medline, ("med",)),
         Experiment(NAME, "auto-mpg", "Table 3", auto_mpg, ("auto-mpg",)),
         Experiment(NAME, "noise", "Noise, the paper's future work", noise),

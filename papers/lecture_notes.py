@@ -5,6 +5,7 @@ Kernels and how they are made are here, the learning algorithms in `lecture_note
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, combinations, combinations_with_replacement, product
 from math import comb, factorial, prod
@@ -13,21 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.integrate import quad
-from sklearn.svm import SVC
 
-from gramsmith.kernels import (
-    AllSubsets,
-    Bilinear,
-    Exp,
-    Gaussian,
-    GaussianOf,
-    Kernel,
-    Linear,
-    Polynomial,
-    PolynomialOf,
-    RankOne,
-    Spectrum,
-)
+import gramsmith as gs
+from gramsmith.kernels import Kernel
 from papers.experiment import Experiment, Findings, Paper, Run
 from papers.figure import Curve, Figure, Panel
 from papers.lecture_notes_machines import losses, machines
@@ -38,7 +27,7 @@ NAME = "lecture-notes"
 
 
 def kernels(run: Run) -> Findings:
-    """Check sections 1 to 2.3: feature maps, closure rules, the Gaussian."""
+    """Check sections 1 to 2.3: feature maps, closure rules, the gs.Gaussian."""
     rng = run.rng(6)
     records = [_quadratic(rng), *_polynomial_map(rng), *_dimension(), _linear(rng)]
     records += [*_closure(rng), *_gaussian(), _kernel_distance(rng), _conditioning(rng)]
@@ -54,7 +43,7 @@ def _quadratic(rng: np.random.Generator) -> Record:
         pairs = np.einsum("ni,nj->nij", X, X).reshape(len(X), -1)
         return np.hstack([pairs, linear * X, np.full((len(X), 1), c)])
 
-    K = Polynomial(degree=2, gamma=1.0, coef0=c)(X)
+    K = gs.Polynomial(degree=2, gamma=1.0, coef0=c)(X)
     right, wrong = (features(s) for s in (np.sqrt(2.0 * c), np.sqrt(2.0) * c))
     note = "√(2c) x_i, not √2 c x_i; c weighs quadratic against linear against constant terms"
     return check(
@@ -82,7 +71,7 @@ def _polynomial_map(rng: np.random.Generator) -> list[Record]:
             for ks in monomials(3, p)
         ]
         F = np.column_stack(columns)
-        K = Polynomial(degree=p, gamma=1.0, coef0=c)(X)
+        K = gs.Polynomial(degree=p, gamma=1.0, coef0=c)(X)
         worst = max(worst, float(np.abs(F @ F.T - K).max()))
     note = "√(p!/(k₀!k₁!…k_d!) c^k₀) Π x_i^k_i, for p = 1 to 4"
     return [check("Section 2", "features of (x·z + c)^p", worst, note=note)]
@@ -107,9 +96,9 @@ def _dimension() -> list[Record]:
 
 def _linear(rng: np.random.Generator) -> Record:
     X = rng.standard_normal((5, 3))
-    K = Linear()(X)
-    right = float(np.abs(Polynomial(degree=1, gamma=1.0, coef0=0.0)(X) - K).max())
-    wrong = float(np.abs(Polynomial(degree=1, gamma=1.0, coef0=1.0)(X) - K).max())
+    K = gs.Linear()(X)
+    right = float(np.abs(gs.Polynomial(degree=1, gamma=1.0, coef0=0.0)(X) - K).max())
+    wrong = float(np.abs(gs.Polynomial(degree=1, gamma=1.0, coef0=1.0)(X) - K).max())
     return check(
         "Section 2", "linear kernel = polynomial, p = 1", right, printed=wrong, note="with c = 0"
     )
@@ -124,14 +113,14 @@ def _closure(rng: np.random.Generator) -> list[Record]:
     """Section 2.2: smallest eigenvalue of every construction on random points."""
     B = np.cov(rng.standard_normal((3, 10)))
     made: dict[str, Kernel] = {
-        "k₁ + k₂": Gaussian(1.0) + Linear(),
-        "a k₁": Gaussian(1.0) * 0.5,
-        "k₁ k₂": Gaussian(1.0) * Linear(),
-        "f(x) f(z)": RankOne(_first),
-        "k₃(φ(x), φ(z))": Gaussian(1.0) @ np.tanh,
-        "q(k₁)": PolynomialOf(Linear(), [0.5, 0.0, 2.0]),
-        "exp(k₁)": Exp(Linear() * 0.3),
-        "x'Bz": Bilinear(B),
+        "k₁ + k₂": gs.Gaussian(1.0) + gs.Linear(),
+        "a k₁": gs.Gaussian(1.0) * 0.5,
+        "k₁ k₂": gs.Gaussian(1.0) * gs.Linear(),
+        "f(x) f(z)": gs.RankOne(_first),
+        "k₃(φ(x), φ(z))": gs.Gaussian(1.0) @ np.tanh,
+        "q(k₁)": gs.PolynomialOf(gs.Linear(), [0.5, 0.0, 2.0]),
+        "exp(k₁)": gs.Exp(gs.Linear() * 0.3),
+        "x'Bz": gs.Bilinear(B),
     }
     X = rng.standard_normal((20, 3))
     records = []
@@ -184,11 +173,11 @@ def _gaussian() -> list[Record]:
 
 def _kernel_distance(rng: np.random.Generator) -> Record:
     X, beta = rng.standard_normal((12, 2)), 0.6
-    base = Polynomial(degree=2)
+    base = gs.Polynomial(degree=2)
     K = base(X)
     d = np.diag(K)
     expected = np.exp(-beta * (d[:, None] + d - 2 * K))
-    ours = GaussianOf(base, length_scale=1 / np.sqrt(2 * beta))(X)
+    ours = gs.GaussianOf(base, length_scale=1 / np.sqrt(2 * beta))(X)
     least = max(-float(np.linalg.eigvalsh(ours)[0]), 0.0)
     error = float(np.abs(ours - expected).max()) + least
     return check("Section 2.3", "Gaussian of a kernel distance", error, note="κ₁(x, z), not κ₁(xz)")
@@ -197,7 +186,7 @@ def _kernel_distance(rng: np.random.Generator) -> Record:
 def _conditioning(rng: np.random.Generator) -> Record:
     X = rng.random((40, 2))
     logs = {
-        beta: float(np.log10(np.linalg.cond(Gaussian.from_gamma(beta)(X))))
+        beta: float(np.log10(np.linalg.cond(gs.Gaussian.from_gamma(beta)(X))))
         for beta in (0.1, 1000.0)
     }
     note = (
@@ -222,7 +211,9 @@ def support_vectors(run: Run) -> Findings:
     X = rng.uniform(-1, 1, (n, 2))
     y = np.where(np.hypot(X[:, 0], X[:, 1]) + 0.1 * rng.standard_normal(n) < 0.75, 1, -1)
     betas = 10.0 ** np.arange(-4, 5)
-    counts = [int(SVC(C=100.0, gamma=b).fit(X, y).n_support_.sum()) for b in betas]
+    counts = [
+        len(gs.KernelSVC(gs.Gaussian.from_gamma(b), C=100.0).fit(X, y).support_) for b in betas
+    ]
     rising = counts[-1] - min(counts)
     note = "support vectors of 200 for β = 1e-4 … 1e4: " + ", ".join(map(str, counts))
     record = check(
@@ -246,17 +237,17 @@ def support_vectors(run: Run) -> Findings:
 
 
 def symbolic(run: Run) -> Findings:
-    """Check section 2.4: sets and strings."""
+    """Check section 2.4: sets, strings and trees."""
     rng = run.rng(9)
     universe = "abcde"
     sets = [frozenset(c for c in universe if rng.random() < 0.6) for _ in range(8)]
     subsets = list(chain.from_iterable(combinations(universe, r) for r in range(len(universe) + 1)))
     phi = np.array([[float(set(a) <= s) for a in subsets] for s in sets])
-    K = AllSubsets()(sets)
+    K = gs.AllSubsets()(sets)
     gap = float(np.abs(phi @ phi.T - K).max())
     note = "over the subsets of the universe, the empty one included: 2^|x ∩ z|"
     record = check("Section 2.4.1", "all subsets = Π(1 + x_a z_a)", gap, note=note)
-    return Findings([record, *_strings(rng)])
+    return Findings([record, *_strings(rng), *_longer_strings(rng), *_trees(rng)])
 
 
 def _strings(rng: np.random.Generator) -> list[Record]:
@@ -268,7 +259,7 @@ def _strings(rng: np.random.Generator) -> list[Record]:
         return sum(text[i : i + k] == word for i in range(len(text) - k + 1))
 
     phi = np.array([[count(text, word) for word in words] for text in texts])
-    K = Spectrum(k)(texts)
+    K = gs.Spectrum(k)(texts)
     lengths = float(max(abs(phi[i].sum() - max(len(t) - k + 1, 0)) for i, t in enumerate(texts)))
     return [
         check(
@@ -287,10 +278,69 @@ def _strings(rng: np.random.Generator) -> list[Record]:
             "Section 2.4.2",
             "Spectrum(2) of aaaa and aaa",
             None,
-            float(Spectrum(2)(["aaaa"], ["aaa"])[0, 0]),
+            float(gs.Spectrum(2)(["aaaa"], ["aaa"])[0, 0]),
             digits=0,
         ),
     ]
+
+
+def _longer_strings(rng: np.random.Generator) -> list[Record]:
+    """Check what the notes mention and do not write down: any length, and gaps."""
+    texts = ["".join(rng.choice(list("abc"), size=int(m))) for m in rng.integers(1, 9, 14)]
+
+    def substrings(text: str) -> Counter[str]:
+        ends = combinations(range(len(text) + 1), 2)
+        return Counter(text[i:j] for i, j in ends)
+
+    def subsequences(text: str, p: int, decay: float) -> dict[str, float]:
+        weights: dict[str, float] = {}
+        for chosen in combinations(range(len(text)), p):
+            word = "".join(text[i] for i in chosen)
+            weights[word] = weights.get(word, 0.0) + decay ** (chosen[-1] - chosen[0] + 1)
+        return weights
+
+    def gap(kernel: Kernel, features: list[Any], weight: float = 1.0) -> float:
+        explicit = [
+            [sum(f[w] * g.get(w, 0) * weight ** len(w) for w in f) for g in features]
+            for f in features
+        ]
+        return float(np.abs(np.array(explicit) - kernel(texts)).max())
+
+    every = gap(gs.AllSubstrings(decay=0.7), [substrings(text) for text in texts], 0.7)
+    with_gaps = max(
+        gap(gs.Subsequence(p, decay=0.6), [subsequences(text, p, 0.6) for text in texts])
+        for p in (1, 2, 3)
+    )
+    note = "every occurrence listed, 14 random strings; a suffix tree instead"
+    return [
+        check("Section 2.4.2", "substrings of any length", every, note=note),
+        check(
+            "Section 2.4.2",
+            "non-contiguous subsequences of 1 to 3 symbols",
+            with_gaps,
+            note="every choice of positions listed, weight .6 per symbol spanned; a dynamic "
+            "programme instead",
+        ),
+    ]
+
+
+def _trees(rng: np.random.Generator) -> list[Record]:
+    """Check the kernel of trees, which section 2.4 names and does not define."""
+
+    def grow(depth: int) -> Any:
+        label = str(rng.choice(["a", "b"]))
+        below = int(rng.integers(0, 3)) if depth else 0
+        return (label, *(grow(depth - 1) for _ in range(below)))
+
+    def nodes(tree: Any) -> list[Any]:
+        return [tree, *chain.from_iterable(nodes(child) for child in tree[1:])]
+
+    trees = [grow(3) for _ in range(12)]
+    counts = [Counter(nodes(tree)) for tree in trees]
+    explicit = [[sum(f[u] * g[u] for u in f) for g in counts] for f in counts]
+    error = float(np.abs(np.array(explicit) - gs.Subtree()(trees)).max())
+    note = "a node with everything below it, every pair listed"
+    return [check("Section 2.4", "common complete subtrees of labelled trees", error, note=note)]
 
 
 PAPER = Paper(
@@ -304,7 +354,7 @@ PAPER = Paper(
     (
         Experiment(NAME, "kernels", "Sections 1 to 2.3", kernels),
         Experiment(NAME, "support-vectors", "Support vectors by bandwidth", support_vectors),
-        Experiment(NAME, "symbolic", "Section 2.4, sets and strings", symbolic),
+        Experiment(NAME, "symbolic", "Section 2.4, sets, strings, trees", symbolic),
         Experiment(NAME, "machines", "Sections 3 and 5, machines", machines),
         Experiment(NAME, "losses", "Section 4, loss functions", losses),
     ),

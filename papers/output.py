@@ -25,7 +25,7 @@ COLUMNS = ("paper", "table", "cell", "published", "ours", "tolerance", "verdict"
 TONES = {
     **dict.fromkeys(("exact", "within tolerance", "holds"), "good"),
     **dict.fromkeys(("differs", "failed"), "bad"),
-    "corrected": "changed",
+    **dict.fromkeys(("corrected", "fitted"), "changed"),
 }
 
 Found = Sequence[tuple[Experiment, Findings]]

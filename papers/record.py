@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from statistics import variance
 from typing import Any, SupportsFloat
 
 VERDICTS = {
     "exact": "equal to the last printed digit",
     "within tolerance": "not equal, but nearer than the stated tolerance",
+    "fitted": "agrees, but only by a setting chosen because it agrees; the note says how sharp",
     "differs": "farther away than the tolerance; the note says why",
     "holds": "a formula of the paper, true as printed",
     "corrected": "a formula of the paper that fails as printed and holds as corrected",
@@ -85,6 +88,7 @@ def compare(
     digits: int = 3,
     note: str = "",
     why: str = "",
+    fitted: str = "",
 ) -> Record:
     """Return the record of a published number and ours, with the verdict.
 
@@ -102,6 +106,9 @@ def compare(
         Said in any case.
     why : str
         Said only if the numbers differ.
+    fitted : str
+        The setting that was chosen because of this number, and how sharp that choice is; agreement
+        is then "fitted" and not "exact".
 
     Returns
     -------
@@ -124,8 +131,31 @@ def compare(
         verdict = "within tolerance"
     else:
         verdict = "differs"
-        note = ". ".join(part for part in (note, why) if part)
+    if fitted and verdict != "differs":
+        verdict = "fitted"
+    note = ". ".join(part for part in (note, fitted, why if verdict == "differs" else "") if part)
     return Record("", table, cell, float(published), value, tolerance, verdict, note, digits)
+
+
+def two_errors(ours: Sequence[float], deviation: float, count: int) -> float:
+    """Return two standard errors of the difference of two means.
+
+    Parameters
+    ----------
+    ours : sequence of float
+        Our values.
+    deviation : float
+        Standard deviation of the published values.
+    count : int
+        How many of those were averaged; 1 for a single draw.
+
+    Examples
+    --------
+    >>> from papers.record import two_errors
+    >>> round(two_errors([1.0, 2.0, 3.0], deviation=1.0, count=3), 3)
+    1.633
+    """
+    return 2.0 * math.sqrt(variance(ours) / len(ours) + deviation**2 / count)
 
 
 def check(

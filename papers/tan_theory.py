@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from gramsmith.evaluation import kta
-from gramsmith.gram import Gram
-from gramsmith.kernels import Gaussian
+import gramsmith as gs
 from papers.experiment import Findings, Run
 from papers.record import Record, check, compare
 
@@ -24,22 +22,29 @@ COUNTER_EXAMPLES = (
 )
 
 
-class Mixture:
-    """Two Gaussians on random points, with the products that the closed forms need."""
+SMALL = 0.5  # the fixed bandwidth of the counter-examples with two Gaussians
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        n = int(rng.integers(6, 20))
-        X = rng.standard_normal((n, 2))
-        self.X = X
-        self.y = np.where(X[:, 0] + 0.7 * rng.standard_normal(n) > 0, 1.0, -1.0)
-        self.y[:2] = 1.0, -1.0
-        self.sigma = rng.uniform(0.1, 0.5), rng.uniform(0.6, 3.0)
-        self.K1, self.K2 = (Gaussian(s)(X) for s in self.sigma)
+
+class Mixture:
+    """Two Gaussians on some points, with the products that the closed forms need."""
+
+    def __init__(self, X: Array, y: Array, sigma: tuple[float, float]) -> None:
+        self.X, self.y, self.sigma = X, y, sigma
+        self.K1, self.K2 = (gs.Gaussian(s)(X) for s in self.sigma)
         y, K1, K2 = self.y, self.K1, self.K2
         self.a, self.b = float(y @ K1 @ y), float(y @ K2 @ y)
         self.c11, self.c12, self.c22 = (
             float(np.vdot(P, Q)) for P, Q in ((K1, K1), (K1, K2), (K2, K2))
         )
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator) -> Mixture:
+        """Return a random problem."""
+        n = int(rng.integers(6, 20))
+        X = rng.standard_normal((n, 2))
+        y = np.where(X[:, 0] + 0.7 * rng.standard_normal(n) > 0, 1.0, -1.0)
+        y[:2] = 1.0, -1.0
+        return cls(X, y, (rng.uniform(0.1, 0.5), rng.uniform(0.6, 3.0)))
 
     def kernel(self, u: float) -> Array:
         """Return u K1 + (1 - u) K2."""
@@ -64,8 +69,9 @@ class Mixture:
 def formulas(run: Run) -> Findings:
     """Check the formulas, with their corrections and counter-examples."""
     rng = run.rng(1)
-    problems = [Mixture(rng) for _ in range(run.choose(200, 40))]
+    problems = [Mixture.draw(rng) for _ in range(run.choose(200, 40))]
     records = [_derivative(problems), _closed_form(problems), _largest(problems), _scale(problems)]
+    records += [*_vanishing(), _equal_kernels(problems), *_circle(problems)]
     records += [_bandwidth_derivative(problems), _unit()]
     for k, (x, labels) in enumerate(COUNTER_EXAMPLES):
         records.append(_stationary(k, np.array(x, dtype=float), np.array(labels, dtype=float)))
@@ -121,8 +127,101 @@ def _scale(problems: list[Mixture]) -> Record:
         w = np.maximum(p.numerators(), 0.0)
         u = float(w[0] / np.linalg.norm(w))
         K = u * p.K1 + np.sqrt(max(1.0 - u**2, 0.0)) * p.K2
-        worst = max(worst, abs(kta(K, p.y) - p.alignment(p.best_weight())))
+        worst = max(worst, abs(gs.kta(K, p.y) - p.alignment(p.best_weight())))
     return check("Theorem 2", "the form √(1 − u²) has the same maximum", worst)
+
+
+def _vanishing() -> list[Record]:
+    """(6)-(8): a vanishing denominator of (5) does not make the kernels equal.
+
+    On three points the denominator changes sign with σ₂. At its zero the kernels differ, the
+    numerator does not vanish, and the alignment is monotone in u; beyond it the stationary point is
+    a minimum outside [0, 1].
+    """
+    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, 1.0])
+
+    def problem(sigma: float) -> Mixture:
+        return Mixture(X, y, (2.0, sigma))
+
+    sigma = brentq(lambda s: float(sum(problem(s).numerators())), 2.5, 4.0, xtol=1e-14)
+    p = problem(sigma)
+    n1, n2 = p.numerators()
+    slopes = np.diff([p.alignment(float(u)) for u in np.linspace(0.0, 1.0, 101)])
+    monotone = bool((slopes > 0).all() or (slopes < 0).all())
+    beyond = problem(10.0)
+    m1, m2 = beyond.numerators()
+    u = m1 / (m1 + m2)
+    around = [beyond.alignment(u + h) for h in (-1e-3, 0.0, 1e-3)]
+    lowest = bool(u > 1.0 or u < 0.0) and around[1] < min(around[0], around[2])
+    gap = 1.0 - p.c12**2 / (p.c11 * p.c22)
+    where = "x = (0, 1, 2), y = (+, −, +), σ₁ = 2"
+    return [
+        check(
+            "(6), (7)",
+            "a vanishing denominator of (5): no stationary point, the alignment is monotone in u",
+            abs(n1 + n2) / abs(n1) + (0.0 if monotone else 1.0),
+            printed=float(np.abs(p.K1 - p.K2).max()),
+            note=f"{where}, σ₂ = {sigma:.4f}: n₁ + n₂ = 0, n₁ = {n1:.3f}, K₁ ≠ K₂; one equation "
+            "does not give two",
+        ),
+        check(
+            "(8)",
+            "⟨K₁, K₂⟩² = ⟨K₁, K₁⟩⟨K₂, K₂⟩ also for K₂ = 2 K₁",
+            abs(float(np.vdot(p.K1, 2.0 * p.K1)) ** 2 / (4.0 * p.c11**2) - 1.0),
+            note="it means proportional; equal only because Gaussians have ones on the diagonal. "
+            f"At the zero above the sides are apart by {gap:.1e} of their size",
+        ),
+        check(
+            "(5)",
+            "where n₁ + n₂ < 0 the stationary point is a minimum outside [0, 1]",
+            0.0 if lowest else 1.0,
+            note=f"{where}, σ₂ = 10: u = {u:.3f}",
+        ),
+    ]
+
+
+def _equal_kernels(problems: list[Mixture]) -> Record:
+    """(11): with equal kernels every u is stationary, not 0 and 1 only."""
+    p = problems[0]
+    same = Mixture(p.X, p.y, (p.sigma[1], p.sigma[1]))
+    values = [same.alignment(float(u)) for u in np.linspace(0.0, 1.0, 21)]
+    note = "k₁ = k₂ makes the alignment constant: every u is stationary, not only 0 and 1"
+    return check("(11)", "alignment by u of two equal kernels, range", np.ptp(values), note=note)
+
+
+def _circle(problems: list[Mixture]) -> list[Record]:
+    """Theorem 2: in u at most one stationary point, a maximum; the minimum is at an end.
+
+    In σ₂ there are more than two, as in theorem 1.
+    """
+    angles = np.linspace(0.0, np.pi / 2.0, 2001)
+    extra = wrong = 0
+    for p in problems[:40]:
+        u, v = np.sin(angles), np.cos(angles)
+        square = u**2 * p.c11 + 2.0 * u * v * p.c12 + v**2 * p.c22
+        F = (u * p.a + v * p.b) / np.sqrt(square)
+        turns = np.diff(np.sign(np.diff(F)))
+        extra += int(np.sum(turns != 0) > 1)
+        wrong += int(np.any(turns > 0) or F.argmin() not in (0, len(F) - 1))
+    x, y = (np.array(part, dtype=float) for part in COUNTER_EXAMPLES[0])
+    points = stationary_points(x, y, weight=0.1)
+    shown = "; ".join(f"σ₂ = {s:.4f}: {F:.4f}" for s, F in points)
+    middle = points[1][1] < min(points[0][1], points[2][1]) if len(points) >= 3 else False
+    return [
+        check(
+            "Theorem 2",
+            "u k₁ + √(1 − u²) k₂ by u: at most one stationary point, a maximum; worst at an end",
+            float(extra + wrong),
+            note="40 random problems, 2001 values of u each",
+        ),
+        check(
+            "Theorem 2",
+            "counter-example: stationary points in σ₂ at u = .1, the middle one a minimum",
+            0.0 if middle else 1.0,
+            printed=float(len(points) - 2),
+            note=f"Theorem 2 says at most two. σ₁ = {SMALL}, x = (0, 3, 5, 40): {shown}",
+        ),
+    ]
 
 
 def _bandwidth_derivative(problems: list[Mixture]) -> Record:
@@ -134,25 +233,34 @@ def _bandwidth_derivative(problems: list[Mixture]) -> Record:
         t, q = float(np.vdot(K, K)), float(p.y @ K @ p.y)
         R = t * float(p.y @ E @ p.y) - q * float(np.vdot(K, E))
         slope = (1 - u) / (len(p.y) * s**3 * t**1.5) * R
-        ends = [kta(u * p.K1 + (1 - u) * Gaussian(s + e)(p.X), p.y) for e in (h, -h)]
+        ends = [gs.kta(u * p.K1 + (1 - u) * gs.Gaussian(s + e)(p.X), p.y) for e in (h, -h)]
         worst = max(worst, abs(slope - (ends[0] - ends[1]) / (2 * h)))
     return check("(10)", "dF/dσ₂ and R(σ₂)", worst, tolerance=1e-6)
 
 
 def _unit() -> Record:
-    ours = kta(np.eye(200), np.repeat([1, -1], 100))
+    ours = gs.kta(np.eye(200), np.repeat([1, -1], 100))
     note = "K is the identity at sigma = 100: the printed .947 belongs to the other table"
     return compare("Table 1", "alignment of the identity, n = 200", 0.071, ours, note=note)
 
 
-def stationary_points(x: Array, y: Array) -> list[tuple[float, float]]:
-    """Return (sigma, alignment) of every stationary point of one Gaussian on a log grid."""
-    X = x[:, None]
+def stationary_points(x: Array, y: Array, weight: float = 0.0) -> list[tuple[float, float]]:
+    """Return (sigma, alignment) of the stationary points of u k₁ + √(1 − u²) k on a log grid.
+
+    Parameters
+    ----------
+    x, y : array of shape (n,)
+        Points on the line, and their labels.
+    weight : float
+        u; 0 is the Gaussian k alone. k₁ has the bandwidth `SMALL`.
+    """
     D = (x[:, None] - x) ** 2
+    fixed = weight * np.exp(-D / (2.0 * SMALL**2))
+    other = float(np.sqrt(1.0 - weight**2))
 
     def slope(s: float) -> float:
-        K = np.exp(-D / (2 * np.exp(2 * s)))
-        E = K * D
+        moving = np.exp(-D / (2 * np.exp(2 * s)))
+        K, E = fixed + other * moving, moving * D
         t = float(np.vdot(K, K))
         return float((t * (y @ E @ y) - (y @ K @ y) * np.vdot(K, E)) / t**1.5)
 
@@ -162,7 +270,7 @@ def stationary_points(x: Array, y: Array) -> list[tuple[float, float]]:
         float(np.exp(brentq(slope, grid[i], grid[i + 1], xtol=1e-12)))
         for i in np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) < 0)
     ]
-    return [(root, kta(Gram(Gaussian(root), X), y)) for root in roots]
+    return [(root, gs.kta(fixed + other * np.exp(-D / (2.0 * root**2)), y)) for root in roots]
 
 
 def _stationary(k: int, x: Array, y: Array) -> Record:

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from papers.pothin_richard_steps import Split, evaluate_kernel, fixed_steps, mapped
+from papers.pothin_richard_steps import (
+    Alignment,
+    RadiusMargin,
+    Split,
+    evaluate_kernel,
+    fixed_steps,
+    mapped,
+)
 
 
 @pytest.fixture
@@ -42,5 +49,16 @@ def test_bound_falls(split):
 def test_machine_of_a_good_kernel(split):
     machine = evaluate_kernel(mapped(np.diag([1.0, 1.0, 0.01])), split)
     assert machine.error < 25
-    assert machine.support <= machine.strict <= 40
-    assert machine.decision.shape == (20,)
+    assert machine.support() <= machine.support(0.0) <= 40
+
+
+def test_directions_are_gradients(split):
+    S = 0.5 * np.eye(3) + 0.1
+    h = 1e-6
+    for objective, factor in ((Alignment(split), len(split.y)), (RadiusMargin(split), -1.0)):
+        direction = objective(S)[1]
+        for i in np.ndindex(3, 3):
+            E = np.zeros((3, 3))
+            E[i] = h
+            slope = (objective(S + E)[0] - objective(S - E)[0]) / (2 * h)
+            assert direction[i] == pytest.approx(factor * slope, rel=1e-4, abs=1e-5)

@@ -5,17 +5,9 @@ from papers import reproduce
 
 def test_formulas():
     records = reproduce("pothin-richard/formulas", quick=True)
-    verdicts = {record.table: record.verdict for record in records}
-    assert verdicts == {
-        "(12)": "corrected",
-        "(11)": "holds",
-        "(18)": "corrected",
-        "(21)": "corrected",
-        "Section 3.1": "holds",
-        "(6)": "holds",
-        "Section 4": "corrected",
-        "Table 1": "differs",
-    }
+    corrected = [record.table for record in records if record.verdict == "corrected"]
+    assert corrected == ["(12)", "(18)", "(21)", "Section 4"]
+    assert {record.verdict for record in records} == {"holds", "corrected"}
 
 
 def test_generated_data_agree_within_other_draws():

@@ -20,6 +20,6 @@ def test_three_stationary_points(example, expected):
 
 def test_closed_form_beats_a_grid(rng):
     for _ in range(30):
-        problem = Mixture(rng)
+        problem = Mixture.draw(rng)
         best = problem.alignment(problem.best_weight())
         assert best >= max(problem.alignment(u) for u in np.linspace(0, 1, 101)) - 1e-12
