@@ -7,7 +7,7 @@ Examples
 --------
 >>> from papers import list_experiments
 >>> [experiment.name for experiment in list_experiments()][:2]
-['pothin-richard/table-2-ringnorm', 'pothin-richard/table-2-thyroid']
+['pothin-richard/table-1', 'pothin-richard/table-2-ringnorm']
 """
 
 from papers.record import VERDICTS as VERDICTS

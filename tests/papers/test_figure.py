@@ -17,6 +17,7 @@ PANELS = {
     "surface": Panel(
         "s", "x", "y", [Curve("best", [0.5], [0.5], "points")], Surface(x, x, np.outer(x, x))
     ),
+    "image": Panel("image", "", "", image=np.outer(x, x)),
     "log": Panel(
         "log", "x", "y", [Curve("a", [1, 10], [1, 100])], logx=True, logy=True, ylim=(1, 200)
     ),
@@ -60,3 +61,10 @@ def test_arrays_are_those_of_all_curves():
     arrays = Figure("f", "t", "c", [panel, panel]).arrays()
     assert [len(a) for a in arrays] == [2, 1, 2, 1]
     assert np.isnan(arrays[1]).all()
+
+
+def test_decades_are_labelled_with_plain_numbers():
+    root = ElementTree.fromstring(draw(Figure("log", "t", "c", [PANELS["log"]], columns=1)))
+    shown = [text.strip() for text in root.itertext() if text.strip()]
+    assert {"1", "10", "100"} <= set(shown)
+    assert not [text for text in shown if "mathdefault" in text]

@@ -12,6 +12,7 @@ from papers.record import (
     count_verdicts,
     of_paper,
     timed,
+    two_errors,
 )
 
 
@@ -74,3 +75,18 @@ def test_records_are_plain_and_counted():
     records = [of_paper(compare("t", "c", 1.0, 1.0), "tan"), absent("t", "c", "n", "failed")]
     assert records[0].plain()["paper"] == "tan"
     assert count_verdicts(records) == {"exact": 1, "failed": 1}
+
+
+def test_agreement_by_a_fitted_setting_is_fitted():
+    exact = compare("t", "c", 1.0, 1.0, fitted="sigma = 10 was fitted", note="n")
+    assert (exact.verdict, exact.note) == ("fitted", "n. sigma = 10 was fitted")
+    near = compare("t", "c", 1.0, 1.1, tolerance=0.2, fitted="f")
+    assert near.verdict == "fitted"
+    far = compare("t", "c", 1.0, 2.0, tolerance=0.2, fitted="f", why="w")
+    assert (far.verdict, far.note) == ("differs", "f. w")
+    assert compare("t", "c", None, 2.0, fitted="f").verdict == "new"
+
+
+def test_two_errors_of_a_difference():
+    assert two_errors([1.0, 2.0, 3.0], 0.0, 1) == pytest.approx(2 / math.sqrt(3))
+    assert two_errors([1.0, 2.0, 3.0], 1.0, 1) == pytest.approx(2 * math.sqrt(1 / 3 + 1))
