@@ -67,11 +67,11 @@ def test_tables_are_plain_in_a_pipe(capsys):
 def test_progress_without_a_terminal_names_the_stages(capsys):
     with Progress() as progress:
         for done in range(3):
-            progress("screen", done, 3, "x")
-        progress("verify", 1, 1, "y")
-    assert capsys.readouterr().err == "screen ...\nverify ...\n"
+            progress("check", done, 3, "x")
+        progress("measures", 1, 1, "y")
+    assert capsys.readouterr().err == "check ...\nmeasures ...\n"
     with Progress(quiet=True) as progress:
-        progress("screen", 1, 1, "x")
+        progress("check", 1, 1, "x")
     assert capsys.readouterr().err == ""
 
 

@@ -52,7 +52,7 @@ def test_nothing_is_overwritten_unasked(command, table, tmp_path):
 def test_dry_run_shows_the_plan_and_stops(command, table, tmp_path):
     done = command("rank", table, "-t", "y", "-o", tmp_path / "run", "--dry-run")
     assert done.status == 0
-    assert "Plan: screen" in done.err
+    assert "Plan: check" in done.err
     assert not (tmp_path / "run").exists()
     done = command("rank", table, "-t", "y", "--dry-run", "--json")
     plan = json.loads(done.out)

@@ -97,7 +97,7 @@ def test_few_candidates_or_rows_are_not_halved(rng):
     assert {check.rows for check in checks} == {60}
 
 
-def test_class_weights_do_not_let_samples_vouch_for_themselves(rng):
+def test_class_weights_do_not_let_samples_predict_themselves(rng):
     X, y = rng.normal(size=(300, 4)), (rng.random(300) < 0.1).astype(int)  # nothing to learn
     for weight in (None, "balanced"):
         task = Task("classification", y, np.array([0, 1]), class_weight=weight)
@@ -106,7 +106,7 @@ def test_class_weights_do_not_let_samples_vouch_for_themselves(rng):
         assert check.alpha == first_check.ALPHAS[-1]
 
 
-def test_values_are_told_fold_by_fold(rng):
+def test_values_are_listed_fold_by_fold(rng):
     X = rng.normal(size=(60, 2))
     y = np.sort((X[:, 0] > 0).astype(int))  # one class after the other
     task = Task("classification", y, np.array([0, 1]))

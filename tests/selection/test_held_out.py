@@ -30,8 +30,8 @@ def test_gain_on_fresh_rows_less_doubt():
     found = {0: result(values(range(40)), 40 / 60), 1: result(values(range(30, 37)), 7 / 60)}
     gap, error = task.difference(values(range(30, 37)), values(range(40)), ROWS)
     assert gap == pytest.approx(-33 / 60)
-    own, other = values(range(30, 37))[30:], values(range(40))[30:]
-    gap, error = task.difference(own, other, ROWS[30:])
+    mine, other = values(range(30, 37))[30:], values(range(40))[30:]
+    gap, error = task.difference(mine, other, ROWS[30:])
     assert gap == pytest.approx(-3 / 30)
     after = results_of_learned(found, {1}, task, learned_rows)
     assert after[0] is found[0]

@@ -241,9 +241,9 @@ def test_a_machine_may_say_classes_only(rng):
 
     X = rng.normal(size=(60, 2))
     y = np.where(X[:, 0] > 0, "b", "a")
-    told = gs.rank_kernels(X, y, ["linear"], machine=Labels())
+    labels = gs.rank_kernels(X, y, ["linear"], machine=Labels())
     same = gs.rank_kernels(X, y, ["linear"], machine=MeanDifference())
-    assert told.records[0]["score"] == same.records[0]["score"]
+    assert labels.records[0]["score"] == same.records[0]["score"]
 
 
 @pytest.mark.parametrize(

@@ -305,7 +305,7 @@ def test_notebook_table_escapes(ranking, monkeypatch):
     assert "&lt;script&gt;" in page
 
 
-def test_regression_is_told_in_r2(regression):
+def test_regression_is_shown_in_r2(regression):
     assert "r2" in regression.verdict
     assert 0 < regression.records[0]["score"] <= 1
 

@@ -153,3 +153,12 @@ def test_values_have_no_decision():
     fitted = gs.KernelSelector(FEW).fit(X, X[:, 0] + 0.5)
     assert not hasattr(fitted, "decision_function")
     assert not hasattr(fitted, "predict_proba")
+
+
+def test_a_stored_selector_keeps_the_machine(tmp_path):
+    X, y = parity()
+    selector = gs.KernelSelector(FEW, machine=gs.KernelLogisticRegression()).fit(X, y)
+    gs.save_model(selector, tmp_path / "selector.safetensors")
+    loaded = gs.load_model(tmp_path / "selector.safetensors")
+    assert (loaded.predict_proba(X) == selector.predict_proba(X)).all()
+    assert isinstance(loaded.machine, gs.KernelLogisticRegression)

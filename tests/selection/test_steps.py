@@ -26,8 +26,8 @@ def test_irrelevant_features_make_learning_win(rng):
     assert found.candidates[found.order[0]].family == "learned"
 
 
-def test_learning_is_not_credited_with_memory(rng):
-    # labels are noise: what was learned on some rows must not shine on them
+def test_learned_rows_do_not_count(rng):
+    # labels are noise: what was learned on some rows does not count on them
     X, y = rng.normal(size=(150, 10)), rng.integers(0, 2, 150)
     found = search(X, y)
     learned = [i for i, c in enumerate(found.candidates) if c.family == "learned"]

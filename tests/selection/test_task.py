@@ -166,7 +166,7 @@ def test_a_threshold_nothing_depends_on_stays_zero(rng):
 
 
 @pytest.fixture
-def told(rng):
+def decisions(rng):
     y = (rng.random(200) < 0.3).astype(int)
     return y + 0.7 * rng.normal(size=200) - 0.5, y
 
@@ -175,9 +175,9 @@ def told(rng):
     "name", ["accuracy", "balanced_accuracy", "f1", "roc_auc", "average_precision"]
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_numbers_are_scikit_learns(told, rng, name, weighted):
+def test_numbers_are_scikit_learns(decisions, rng, name, weighted):
     """A logistic regression of one feature, x itself, has its sign and order."""
-    f, y = told
+    f, y = decisions
     w = rng.random(200) if weighted else None
     machine = LogisticRegression().fit([[-1.0], [1.0]], [0, 1])  # decides by the sign of x
     options = {} if w is None else {"sample_weight": w}
@@ -185,8 +185,8 @@ def test_numbers_are_scikit_learns(told, rng, name, weighted):
     assert Score(name, np.array([0, 1])).value(f, y, w) == pytest.approx(expected)
 
 
-def test_the_rarer_class_counts(told):
-    f, y = told
+def test_the_rarer_class_counts(decisions):
+    f, y = decisions
     names = np.array(["ill", "well"])
     rare_second = Score("f1", names, np.bincount(y)).value(f, y)
     assert rare_second == pytest.approx(f1_score(y, f > 0))
@@ -198,8 +198,8 @@ def test_the_rarer_class_counts(told):
     )
 
 
-def test_probabilities_are_calibrated(told):
-    f, y = told
+def test_probabilities_are_calibrated(decisions):
+    f, y = decisions
     score = Score("neg_log_loss", np.array([0, 1]))
     assert score.value(f, y) == pytest.approx(score.value(5.0 * f, y), abs=1e-4)
     prior = y.mean()
@@ -229,8 +229,8 @@ def test_scores_that_cannot_be_are_refused_at_once(scoring, classes, advice):
         score.try_out(False)
 
 
-def test_a_score_without_weights_says_so(told):
-    f, y = told
+def test_a_score_without_weights_says_so(decisions):
+    f, y = decisions
     score = Score(lambda machine, X, y: float(np.mean(machine.predict(X) == y)), np.array([0, 1]))
     with pytest.warns(UserWarning, match="takes no sample_weight"):
         score.try_out(True)
@@ -242,8 +242,8 @@ def test_rankings_and_probabilities_have_no_threshold(name):
     assert not Score(name, np.array([0, 1])).by_threshold
 
 
-def test_made_scorers_work(told):
-    f, y = told
+def test_made_scorers_work(decisions):
+    f, y = decisions
     scorer = make_scorer(f1_score)
     assert Score(scorer, np.array([0, 1])).value(f, y) == pytest.approx(f1_score(y, f > 0))
 

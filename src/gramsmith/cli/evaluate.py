@@ -21,7 +21,7 @@ DEFAULT_ROWS = 5000
 def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> None:
     """Measure how well kernels fit the labels in FILE.
 
-    The kernels are those that `rank` would screen. Nothing is fitted or written.
+    The kernels are those that `rank` would compare. Nothing is fitted or written.
     """
     import numpy as np
 

@@ -42,7 +42,7 @@ SHOWN = 15
     help="Folder for report.html, ranking.csv, ranking.json, model.safetensors, run.json.",
 )
 @click.option("--scoring", metavar="NAME", help="scikit-learn's name of the score that decides.")
-@click.option("--cv", type=click.IntRange(2), metavar="K", help="Folds of the verification.")
+@click.option("--cv", type=click.IntRange(2), metavar="K", help="Folds of the cross-validation.")
 @click.option("--groups", metavar="COL", help="Column of groups that are never split over folds.")
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Weigh classes alike.")
 @click.option(
@@ -212,7 +212,7 @@ def show_plan(table: Table, goal: Target, arguments: dict[str, Any], quiet: bool
         "task": goal.task,
         "reason": goal.reason,
         "kernels": list(plan.kernels),
-        "rows_screened": plan.n_screened,
+        "rows_measured": plan.n_measured,
         "machine": plan.machine,
         "memory_mib": plan.memory_mib,
         "seconds": plan.seconds,
@@ -221,9 +221,9 @@ def show_plan(table: Table, goal: Target, arguments: dict[str, Any], quiet: bool
         say(
             f"{table.name}: {plan.n_samples:,} rows, {table.n_columns} columns, {goal.task} "
             f"({goal.reason}).\n"
-            f"Plan: screen {len(plan.kernels)} kernels on {plan.n_screened:,} rows, verify the "
-            "best "
-            f"with {plan.machine}; about {plan.memory_mib:,.0f} MiB and {duration(plan.seconds)}."
+            f"Plan: check {len(plan.kernels)} kernels, measure them on {plan.n_measured:,} rows, "
+            f"cross-validate the best with {plan.machine}; about {plan.memory_mib:,.0f} MiB and "
+            f"{duration(plan.seconds)}."
         )
     return found
 

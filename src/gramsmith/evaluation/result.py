@@ -193,16 +193,19 @@ class Evaluation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head, body = self._table()
-        cells = "".join(f"<th>{html.escape(h)}</th>" for h in head)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(v)}</td>" for v in row) + "</tr>" for row in body
-        )
         remarks = "".join(
             f"<li><b>{html.escape(a.code)}</b>: {html.escape(a.message)}</li>" for a in self.advice
         )
-        notes = f"<ul>{remarks}</ul>" if remarks else ""
-        return f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+        return html_table(*self._table()) + (f"<ul>{remarks}</ul>" if remarks else "")
+
+
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return rows under a head, as a table of a page."""
+    cells = "".join(f"<th>{html.escape(h)}</th>" for h in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(v)}</td>" for v in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from gramsmith.evaluation.result import text_table
+from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.measures import Measure, get_measure
 from gramsmith.report.contents import number, records_frame, with_error
 from gramsmith.report.displays import KernelRankingDisplay
@@ -194,7 +194,7 @@ class RankingPlan:
     task : {"classification", "regression"}
     kernels : list of str
         Names of the candidates.
-    n_screened : int
+    n_measured : int
         Rows for which the measures are computed.
     machine : str
         What the winner will be fitted with.
@@ -208,7 +208,7 @@ class RankingPlan:
     n_features: int
     task: str
     kernels: list[str]
-    n_screened: int
+    n_measured: int
     machine: str
     memory_mib: float
     seconds: float
@@ -266,7 +266,7 @@ def plan_ranking(
         n_features=p,
         task=goal.kind,
         kernels=[c.name for c in candidates],
-        n_screened=min(n, sizes.MEASURE_ROWS, max_samples or n),
+        n_measured=min(n, sizes.MEASURE_ROWS, max_samples or n),
         machine=name,
         memory_mib=8.0 * max(held, 10 * sizes.CROSS_VALIDATION_ROWS**2) / 2**20 + 200.0,
         seconds=1.5 + (1e-7 if classes else 4e-7) * n**2 if exact else 8.0 + 1e-4 * n,
@@ -441,16 +441,9 @@ class KernelRanking:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head, body = self._table()
-        cells = "".join(f"<th>{html.escape(h)}</th>" for h in head)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(v)}</td>" for v in row) + "</tr>" for row in body
-        )
         notes = "".join(f"<li>{html.escape(w)}</li>" for w in self.warnings)
-        return (
-            f"<p>{html.escape(self.verdict)}</p><table><thead><tr>{cells}</tr></thead>"
-            f"<tbody>{rows}</tbody></table>" + (f"<ul>{notes}</ul>" if notes else "")
-        )
+        table = html_table(*self._table())
+        return f"<p>{html.escape(self.verdict)}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
 
     # ---- as pictures and a page -------------------------------------------------------------
 
