@@ -117,6 +117,18 @@ def users_path(task: Task, machine: Any) -> Path:
     return run
 
 
+def first_machine(task: Task, machine: Any = None) -> tuple[str, Path, Array]:
+    """Return the name of the machine that is tried first, how it is run, and its regularisers.
+
+    Those of ridge regression are in units of the best of the first check.
+    """
+    if machine is not None:
+        return type(machine).__name__, users_path(task, machine), np.array([np.nan])
+    if task.kind == "classification":
+        return "svc", svc_path(task), COARSE_C
+    return "ridge", ridge_path(task), COARSE_ALPHA
+
+
 def check_machine(machine: Any, task: Task) -> None:
     """Raise a ValueError unless a machine of the user's can be used for the task."""
     name = type(machine).__name__

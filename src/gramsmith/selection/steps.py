@@ -372,18 +372,18 @@ def cross_validate(
             results = [result_of_check(item, task, rows) for item in found]
     else:
         splits = task.splits(rows, 5 if len(rows) <= sizes.MORE_FOLDS_ROWS else 3)
-        Ks = [K for _, K in sorted(samples.blocks(group, rows, rows), key=lambda pair: pair[0])]
-        Ks = [0.5 * (K + K.T) for K in Ks]
+        blocks = dict(samples.blocks(group, rows, rows))
+        Ks = [0.5 * (blocks[k] + blocks[k].T) for k in range(len(group))]
         if machine is None:
             Ks = [K / checks[i].spread for i, K in zip(short, Ks, strict=True)]
         if not known:
-            starts = [_coarse(checks[i], task, machine) for i in short]
-            name, path = _path(task, machine)
+            name, path, start = machines.first_machine(task, machine)
+            unit = [checks[i].alpha if name == "ridge" else 1.0 for i in short]
             results = machines.cross_validate(
                 name,
                 path,
                 Ks,
-                starts,
+                [alpha * start for alpha in unit],
                 task,
                 rows,
                 splits,
@@ -397,23 +397,6 @@ def cross_validate(
     if not on_landmarks and task.kind == "regression" and machine is None:
         results = _try_svr(results, Ks, task, rows, splits, work)
     return {i: r for i, r in zip(short, results, strict=True) if r is not None}
-
-
-def _path(task: Task, machine: Any) -> tuple[str, machines.Path]:
-    if machine is not None:
-        return type(machine).__name__, machines.users_path(task, machine)
-    if task.kind == "classification":
-        return "svc", machines.svc_path(task)
-    return "ridge", machines.ridge_path(task)
-
-
-def _coarse(check: Check, task: Task, machine: Any) -> Array:
-    """Return the regularisers that are tried first."""
-    if machine is not None:
-        return np.array([np.nan])
-    if task.kind == "classification":
-        return machines.COARSE_C
-    return check.alpha * machines.COARSE_ALPHA
 
 
 def _try_svr(

@@ -262,6 +262,19 @@ class Task:
             )
         return found
 
+    def try_out(self) -> Task:
+        """Return the task after score, folds and class weights have been tried, before any work."""
+        if not self.default_score:
+            self.score  # noqa: B018
+        if not self.exchangeable:
+            self.splits(np.arange(self.n), 5)
+        if not (np.isfinite(self.weights).all() and self.weights.min() >= 0 and self.weights.any()):
+            raise ValueError(
+                f"Expected class weights that are numbers >= 0, got {self.class_weight!r}. "
+                'Use "balanced", or a dict of label -> weight.'
+            )
+        return self
+
     def sample(self, size: int, salt: int = 0) -> Array:
         """Return at most `size` rows, every class in proportion and none lost, in order."""
         if size >= self.n:
@@ -430,7 +443,7 @@ def read_task(
             raise ValueError(
                 "Expected targets that vary, got a constant y. Nothing can be learned."
             )
-        return _tried(Task("regression", values, None, w, None, **options))
+        return Task("regression", values, None, w, None, **options).try_out()
     if kind.startswith("continuous"):
         raise ValueError(
             "Expected class labels, got real numbers. Unknown label type: continuous. "
@@ -448,19 +461,4 @@ def read_task(
             f"Expected classes with several samples each, got {len(classes)} classes in {len(y)} "
             'samples. If these are numbers to predict, use task="regression".'
         )
-    return _tried(Task("classification", codes, classes, w, class_weight, **options))
-
-
-def _tried(task: Task) -> Task:
-    """Return the task after score, folds and class weights have been tried, before any work."""
-    if not task.default_score:
-        task.score  # noqa: B018
-    if not task.exchangeable:
-        task.splits(np.arange(task.n), 5)
-    weights = task.weights
-    if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.any()):
-        raise ValueError(
-            f"Expected class weights that are numbers >= 0, got {task.class_weight!r}. "
-            'Use "balanced", or a dict of label -> weight.'
-        )
-    return task
+    return Task("classification", codes, classes, w, class_weight, **options).try_out()
