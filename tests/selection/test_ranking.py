@@ -276,9 +276,10 @@ def test_verdict_is_one_sentence_with_ties_called_ties(ranking):
 def test_tied_means_within_the_noise(ranking):
     rows = [r for r in ranking.records if r["verified"] == "cross-validation"]
     best = max(r["score"] for r in rows)
-    for r in rows:
-        if r["tied"]:
-            assert best - r["score"] <= 4 * r["score_error"]
+    tied = [r for r in rows if r["tied"]]
+    assert len(tied) > 1
+    for r in tied:
+        assert best - r["score"] <= 4 * r["score_error"]
 
 
 def test_printed_table(ranking):
@@ -353,7 +354,7 @@ def test_measures_of_the_user(circle):
 def test_a_ranking_keeps_few_samples(rng):
     X = rng.normal(size=(5000, 3))
     found = gs.rank_kernels(X, X[:, 0] > 0, [gs.Linear()])
-    assert len(pickle.dumps(found.contents())) > 0
+    assert found.contents().gram.shape == (240, 240)
     del found.best_estimator  # a machine keeps what it needs
     assert len(pickle.dumps(found)) < 5 * X.nbytes  # decision values, and some hundred rows
     assert len(found._sample.samples.views[0]) <= 640
