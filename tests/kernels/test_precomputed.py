@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KernelCenterer as SklearnCenterer
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -141,6 +142,16 @@ def test_cross_validation_slices_both_axes(rng):
     y = X[:, 0] > 0
     pipe = make_pipeline(KernelCenterer(), SVC(kernel="precomputed"))
     assert cross_val_score(pipe, X @ X.T, y, cv=4).mean() > 0.8
+
+
+def test_centring_keeps_the_digits_of_single_precision(rng):
+    X = rng.normal(size=(2000, 2))
+    K = gs.Gaussian(30.0)(X).astype(np.float32)  # all entries near 1
+    exact = SklearnCenterer().fit_transform(K.astype(np.float64))
+    ours, theirs = KernelCenterer().fit_transform(K), SklearnCenterer().fit_transform(K.copy())
+    error = [np.abs(C - exact).max() for C in (ours, theirs)]
+    assert error[0] < 1e-3 * error[1]
+    assert_allclose(KernelCenterer().fit_transform(K.astype(np.float64)), exact, atol=1e-14)
 
 
 @parametrize_with_checks([KernelCenterer()])

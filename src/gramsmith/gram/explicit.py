@@ -98,8 +98,8 @@ def explicit_moments(
             rest = mean  # sparse rows stay as they are; their mean is taken off afterwards
         centred.append((U, rest))
         Ur = np.asarray(U @ rest).ravel()
-        own = np.asarray((U.multiply(U) if sp.issparse(U) else U * U).sum(axis=1)).ravel()
-        d[k] = own - 2.0 * Ur + rest @ rest
+        lengths = np.asarray((U.multiply(U) if sp.issparse(U) else U * U).sum(axis=1)).ravel()
+        d[k] = lengths - 2.0 * Ur + rest @ rest
         h[k] = np.asarray(U @ mean).ravel() - rest @ mean
         c[k] = mean @ mean
         for f in range(F):

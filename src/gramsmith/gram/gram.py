@@ -110,13 +110,13 @@ class Gram:
     @property
     def kernel(self) -> Kernel:
         """The kernel, where there is one."""
-        self._one("kernel")
+        self._need_single("kernel")
         return self._members[0].kernel
 
     @property
     def samples(self) -> Any:
         """The samples of the kernel, where there is one."""
-        self._one("samples")
+        self._need_single("samples")
         return self._members[0].X
 
     def __len__(self) -> int:
@@ -136,12 +136,12 @@ class Gram:
 
     def diagonal(self) -> Array:
         """Return k(x_i, x_i), shape (n,)."""
-        self._one("diagonal")
+        self._need_single("diagonal")
         return self._members[0].kernel.diagonal(self._members[0].E)
 
     def block(self, row_index: Any, column_index: Any) -> Array:
         """Return the kernel of chosen rows and columns (slices or integer arrays)."""
-        self._one("block")
+        self._need_single("block")
         member = self._members[0]
         a = rows(member.E, row_index)
         b = a if row_index is column_index else rows(member.E, column_index)
@@ -151,7 +151,7 @@ class Gram:
 
     def toarray(self) -> Array:
         """Return the whole matrix, exactly symmetric."""
-        self._one("toarray")
+        self._need_single("toarray")
         plan, member = self.plan(), self._members[0]
         K = np.empty(self.shape, dtype=self.dtype)
 
@@ -170,7 +170,7 @@ class Gram:
 
     def __matmul__(self, v: Any) -> Array:
         """Return K v for a vector or a matrix v of n rows."""
-        self._one("@")
+        self._need_single("@")
         v = np.asarray(v, dtype=np.float64)
         if v.ndim not in (1, 2) or len(v) != self.n:
             raise ValueError(f"Expected {self.n} rows to multiply, got shape {v.shape}.")
@@ -308,7 +308,7 @@ class Gram:
                 kept=kept,
                 progress=self.progress,
             )
-        return [Gradient(own, dX) for own, dX in results]
+        return [Gradient(by_parameter, dX) for by_parameter, dX in results]
 
     def _streamed(
         self,
@@ -343,7 +343,7 @@ class Gram:
 
     # ---- checks -----------------------------------------------------------------------------
 
-    def _one(self, what: str) -> None:
+    def _need_single(self, what: str) -> None:
         if len(self._members) != 1 or len(self._members[0].kernels) != 1:
             raise ValueError(
                 f"Expected a single kernel for `{what}`, got {len(self.kernels)}. "

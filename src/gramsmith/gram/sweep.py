@@ -343,7 +343,7 @@ def backward(
 
     n = len(w)
     dE: list[Embedding] = [None] * len(members)
-    own: list[dict[str, Any]] = [{} for _ in members]
+    grads: list[dict[str, Any]] = [{} for _ in members]
     tiles = list(enumerate(plan.tiles))
     for done, (item, parts) in enumerate(
         zip(tiles, ordered_map(work, tiles, workers), strict=True), start=1
@@ -352,7 +352,7 @@ def backward(
         for k, (da, db, by_parameter) in zip(needed, parts, strict=True):
             dE[k] = add_rows(dE[k], plan.blocks[i].rows, da, n)
             dE[k] = add_rows(dE[k], plan.blocks[j].rows, db, n)
-            add_named(own[k], by_parameter)
+            add_named(grads[k], by_parameter)
         if progress is not None:
             progress(done, len(tiles))
     results: list[tuple[dict[str, Any], Any]] = []
@@ -363,12 +363,12 @@ def backward(
         if adjoint.delta[k].any():
             dd, by_parameter = member.kernel.diagonal_vjp(member.E, adjoint.delta[k])
             dE[k] = add(dE[k], dd)
-            add_named(own[k], by_parameter)
+            add_named(grads[k], by_parameter)
         dX = None
         if dE[k] is not None:
             dX, by_parameter = member.kernel.embed_vjp(member.X, member.reference, member.E, dE[k])
-            add_named(own[k], by_parameter)
-        results.append((own[k], dX if inputs else None))
+            add_named(grads[k], by_parameter)
+        results.append((grads[k], dX if inputs else None))
     return results
 
 

@@ -90,24 +90,24 @@ def ordered_map(
         if workers == 1 or (isinstance(items, Sized) and len(items) < 2):
             yield from map(function, items)
             return
-        shift = _Shift(function, items, ahead=4 * workers)
+        queue = _WorkQueue(function, items, ahead=4 * workers)
         helpers = [
-            threading.Thread(target=shift.help, name=f"gramsmith-{i}", daemon=True)
+            threading.Thread(target=queue.help, name=f"gramsmith-{i}", daemon=True)
             for i in range(1, workers)
         ]
         try:
             for helper in helpers:
                 helper.start()
-            yield from shift.results()
+            yield from queue.results()
         finally:
             # On an error or an interrupt: what has not begun is dropped.
-            shift.stop()
+            queue.stop()
             for helper in helpers:
                 if helper.ident is not None:  # else it was never started
                     helper.join()
 
 
-class _Shift(Generic[Item, Result]):
+class _WorkQueue(Generic[Item, Result]):
     """Items to be worked off by several threads, and their results in order."""
 
     def __init__(

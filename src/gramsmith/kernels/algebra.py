@@ -41,9 +41,9 @@ class Pair(Kernel):
         for name, kernel, f, e, d in zip(
             ("k1", "k2"), (self.k1, self.k2), reference, E, dE, strict=True
         ):
-            part, own = kernel.embed_vjp(X, f, e, d)
+            part, grad = kernel.embed_vjp(X, f, e, d)
             dX = add(dX, part)
-            add_named(total, own, f"{name}__")
+            add_named(total, grad, f"{name}__")
         return dX, total
 
 
@@ -75,14 +75,14 @@ class Sum(Pair):
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        da1, db1, own1 = self.k1.tile_vjp(a[0], b[0], W, wants=wants)
-        da2, db2, own2 = self.k2.tile_vjp(a[1], b[1], W, wants=wants)
-        return (da1, da2), (db1, db2), {**prefixed("k1", own1), **prefixed("k2", own2)}
+        da1, db1, grad1 = self.k1.tile_vjp(a[0], b[0], W, wants=wants)
+        da2, db2, grad2 = self.k2.tile_vjp(a[1], b[1], W, wants=wants)
+        return (da1, da2), (db1, db2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        d1, own1 = self.k1.diagonal_vjp(a[0], w)
-        d2, own2 = self.k2.diagonal_vjp(a[1], w)
-        return (d1, d2), {**prefixed("k1", own1), **prefixed("k2", own2)}
+        d1, grad1 = self.k1.diagonal_vjp(a[0], w)
+        d2, grad2 = self.k2.diagonal_vjp(a[1], w)
+        return (d1, d2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
 
     def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
         one, two = self.k1.tile_jacobian(a[0], b[0]), self.k2.tile_jacobian(a[1], b[1])
@@ -137,14 +137,14 @@ class Product(Pair):
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         K1, K2 = self._factors(a, b)
-        da1, db1, own1 = self.k1.tile_vjp(a[0], b[0], W * K2, K1, wants=wants)
-        da2, db2, own2 = self.k2.tile_vjp(a[1], b[1], W * K1, K2, wants=wants)
-        return (da1, da2), (db1, db2), {**prefixed("k1", own1), **prefixed("k2", own2)}
+        da1, db1, grad1 = self.k1.tile_vjp(a[0], b[0], W * K2, K1, wants=wants)
+        da2, db2, grad2 = self.k2.tile_vjp(a[1], b[1], W * K1, K2, wants=wants)
+        return (da1, da2), (db1, db2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        d1, own1 = self.k1.diagonal_vjp(a[0], w * self.k2.diagonal(a[1]))
-        d2, own2 = self.k2.diagonal_vjp(a[1], w * self.k1.diagonal(a[0]))
-        return (d1, d2), {**prefixed("k1", own1), **prefixed("k2", own2)}
+        d1, grad1 = self.k1.diagonal_vjp(a[0], w * self.k2.diagonal(a[1]))
+        d2, grad2 = self.k2.diagonal_vjp(a[1], w * self.k1.diagonal(a[0]))
+        return (d1, d2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
 
     def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
         K1, K2 = (K[..., None] for K in self._factors(a, b))
@@ -172,7 +172,7 @@ class FunctionOf(Kernel):
         raise self._no_derivative()
 
     def partials(self, t: Array) -> Gradient:
-        """Return its derivative by each own parameter, of shape t.shape or (size, *t.shape)."""
+        """Return its derivative by each parameter, of shape t.shape or (size, *t.shape)."""
         return {}
 
     def check_input(self, X: Any) -> Any:
@@ -190,7 +190,7 @@ class FunctionOf(Kernel):
     def diagonal(self, a: Embedding) -> Array:
         return self.value(self.kernel.diagonal(a))
 
-    def _own(self, W: Array, t: Array) -> Gradient:
+    def _by_parameter(self, W: Array, t: Array) -> Gradient:
         axes = tuple(range(-t.ndim, 0))
         return {name: np.sum(W * part, axis=axes) for name, part in self.partials(t).items()}
 
@@ -199,12 +199,12 @@ class FunctionOf(Kernel):
     ) -> tuple[Embedding, Embedding, Gradient]:
         t = self.kernel.tile(a, b)
         da, db, inner = self.kernel.tile_vjp(a, b, W * self.slope(t), t, wants=wants)
-        return da, db, {**self._own(W, t), **prefixed("kernel", inner)}
+        return da, db, {**self._by_parameter(W, t), **prefixed("kernel", inner)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         t = self.kernel.diagonal(a)
         da, inner = self.kernel.diagonal_vjp(a, w * self.slope(t))
-        return da, {**self._own(w, t), **prefixed("kernel", inner)}
+        return da, {**self._by_parameter(w, t), **prefixed("kernel", inner)}
 
     def embed_vjp(
         self, X: Any, reference: Any, E: Embedding, dE: Embedding
@@ -216,10 +216,10 @@ class FunctionOf(Kernel):
         t = self.kernel.tile(a, b)
         slope = self.slope(t)[..., None]
         inner = {name: J * slope for name, J in self.kernel.tile_jacobian(a, b).items()}
-        own = {}
+        outer = {}
         for name, part in self.partials(t).items():
-            own[name] = np.moveaxis(part, 0, -1) if part.ndim > t.ndim else part[..., None]
-        return {**own, **prefixed("kernel", inner)}
+            outer[name] = np.moveaxis(part, 0, -1) if part.ndim > t.ndim else part[..., None]
+        return {**outer, **prefixed("kernel", inner)}
 
 
 class Scaled(FunctionOf):
@@ -410,8 +410,8 @@ class Fixed(FunctionOf):
     def _is_loose(self, name: str) -> bool:
         return self.parameters is not None and name not in self.parameters
 
-    def _loose(self, own: Gradient) -> Gradient:
-        return prefixed("kernel", {name: v for name, v in own.items() if self._is_loose(name)})
+    def _loose(self, grad: Gradient) -> Gradient:
+        return prefixed("kernel", {name: v for name, v in grad.items() if self._is_loose(name)})
 
     def value(self, t: Array) -> Array:
         return t
@@ -422,18 +422,18 @@ class Fixed(FunctionOf):
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        da, db, own = self.kernel.tile_vjp(a, b, W, K, wants=wants)
-        return da, db, self._loose(own)
+        da, db, grad = self.kernel.tile_vjp(a, b, W, K, wants=wants)
+        return da, db, self._loose(grad)
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        da, own = self.kernel.diagonal_vjp(a, w)
-        return da, self._loose(own)
+        da, grad = self.kernel.diagonal_vjp(a, w)
+        return da, self._loose(grad)
 
     def embed_vjp(
         self, X: Any, reference: Any, E: Embedding, dE: Embedding
     ) -> tuple[Any, Gradient]:
-        dX, own = self.kernel.embed_vjp(X, reference, E, dE)
-        return dX, self._loose(own)
+        dX, grad = self.kernel.embed_vjp(X, reference, E, dE)
+        return dX, self._loose(grad)
 
     def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
         return self._loose(self.kernel.tile_jacobian(a, b))

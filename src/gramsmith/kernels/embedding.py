@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 Embedding = Any
 
@@ -42,17 +41,6 @@ def count(E: Embedding) -> int:
     if isinstance(E, tuple):
         return next(count(e) for e in E if e is not None)
     return int(E.shape[0])
-
-
-def nbytes(E: Embedding) -> int:
-    """Return the bytes an embedding holds."""
-    if E is None:
-        return 0
-    if isinstance(E, tuple):
-        return sum(nbytes(e) for e in E)
-    if sp.issparse(E):
-        return int(E.data.nbytes + E.indices.nbytes + E.indptr.nbytes)
-    return int(E.nbytes)
 
 
 def add(a: Embedding, b: Embedding) -> Embedding:
@@ -90,9 +78,9 @@ def add_named(total: dict[str, Any], part: dict[str, Any], prefix: str = "") -> 
     return total
 
 
-def prefixed(prefix: str, own: dict[str, Any]) -> dict[str, Any]:
+def prefixed(prefix: str, grad: dict[str, Any]) -> dict[str, Any]:
     """Return parameter derivatives under the nested names of the kernel that holds them."""
-    return {f"{prefix}__{name}": value for name, value in own.items()}
+    return {f"{prefix}__{name}": value for name, value in grad.items()}
 
 
 _scratch = threading.local()

@@ -503,8 +503,8 @@ class PairKernel(Kernel):
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         s = self.geometry.diagonal(a)
-        own = {name: np.vdot(w, part) for name, part in self.partials(s).items()}
-        return self.geometry.diagonal_vjp(a, w * self.slope(s)), own
+        grad = {name: np.vdot(w, part) for name, part in self.partials(s).items()}
+        return self.geometry.diagonal_vjp(a, w * self.slope(s)), grad
 
     def embed_vjp(
         self, X: Any, reference: Any, E: Embedding, dE: Embedding
@@ -514,9 +514,10 @@ class PairKernel(Kernel):
         Z = self.geometry.points(E)
         # Z is proportional to 1 / l, hence dl_k = -Σ_i dZ_ik Z_ik / l_k
         product = Z.multiply(dE) if hasattr(Z, "multiply") else Z * dE
-        own = -np.asarray(product.sum(axis=0)).ravel() / self.length_scale
+        by_length = -np.asarray(product.sum(axis=0)).ravel() / self.length_scale
         dX = dE / np.asarray(self.scale)
-        return dX, {"length_scale": own if np.ndim(self.length_scale) else float(own.sum())}
+        several = np.ndim(self.length_scale)
+        return dX, {"length_scale": by_length if several else float(by_length.sum())}
 
     def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
         s = self.geometry.pair(a, b)

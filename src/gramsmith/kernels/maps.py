@@ -186,15 +186,15 @@ class Composed(Kernel):
 
     @property
     def differentiable(self) -> bool:
-        return self.kernel.differentiable and self._through_map
+        return self.kernel.differentiable and self._map_differentiable
 
     @property
     def learnable(self) -> bool:
-        # What lies before the map is not needed, unless that is the map's own parameters.
+        # What lies before the map is not needed, unless that is the parameters of the map.
         return self.differentiable if self.map.free else self.kernel.learnable
 
     @property
-    def _through_map(self) -> bool:
+    def _map_differentiable(self) -> bool:
         return type(self.map).vjp is not SampleMap.vjp
 
     def is_stationary(self) -> bool:
@@ -244,8 +244,8 @@ class Composed(Kernel):
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        da, db, own = self.kernel.tile_vjp(a, b, W, K, wants=self._wanted_before_map(wants))
-        return da, db, prefixed("kernel", own)
+        da, db, grad = self.kernel.tile_vjp(a, b, W, K, wants=self._wanted_before_map(wants))
+        return da, db, prefixed("kernel", grad)
 
     def _wanted_before_map(self, wants: Wanted) -> Wanted:
         if wants == "parameters" and not self.map.free:
@@ -257,19 +257,19 @@ class Composed(Kernel):
         return "scales" if wants != "samples" and diagonal and self.is_stationary() else "samples"
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        da, own = self.kernel.diagonal_vjp(a, w)
-        return da, prefixed("kernel", own)
+        da, grad = self.kernel.diagonal_vjp(a, w)
+        return da, prefixed("kernel", grad)
 
     def embed_vjp(
         self, X: Any, reference: Any, E: Embedding, dE: Embedding
     ) -> tuple[Any, Gradient]:
         centre, inner = reference
         moved = X if centre is None else X - centre
-        dphi, own = self.kernel.embed_vjp(self._phi(X, centre), inner, E, dE)
-        if dphi is None or not self._through_map:
-            return None, prefixed("kernel", own)
+        dphi, grad = self.kernel.embed_vjp(self._phi(X, centre), inner, E, dE)
+        if dphi is None or not self._map_differentiable:
+            return None, prefixed("kernel", grad)
         dX, outer = self.map.vjp(moved, dphi)
-        return dX, {**prefixed("kernel", own), **prefixed("map", outer)}
+        return dX, {**prefixed("kernel", grad), **prefixed("map", outer)}
 
     def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
         return prefixed("kernel", self.kernel.tile_jacobian(a, b))

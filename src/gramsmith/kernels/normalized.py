@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
-from gramsmith.kernels.embedding import Embedding, add, add_named
+from gramsmith.kernels.embedding import Embedding, add, add_named, prefixed
 from gramsmith.kernels.geometry import CANCELLATION
 from gramsmith.kernels.radial import REACH
 
@@ -47,17 +47,22 @@ class DiagonalKernel(Kernel):
         self, X: Any, reference: Any, E: Embedding, dE: Embedding
     ) -> tuple[Any, Gradient]:
         inner, dc = dE or (None, None)
-        own: Gradient = {}
+        grad: Gradient = {}
         if dc is not None:
             d = self.kernel.diagonal(E[0])
-            through_diagonal, own = self.kernel.diagonal_vjp(E[0], dc * self.from_diagonal_slope(d))
-            inner = add(inner, through_diagonal)
+            by_diagonal, grad = self.kernel.diagonal_vjp(E[0], dc * self.from_diagonal_slope(d))
+            inner = add(inner, by_diagonal)
         dX, by_parameter = self.kernel.embed_vjp(X, reference, E[0], inner)
-        total = add_named(dict(own), by_parameter)
-        return dX, {f"kernel__{name}": value for name, value in total.items()}
+        return dX, prefixed("kernel", add_named(dict(grad), by_parameter))
 
     def _inner(self, a: Embedding, b: Embedding) -> Array:
         return self.kernel.tile(a[0], a[0] if a is b else b[0])
+
+    def _diagonal_jacobian(self, e: Embedding) -> Gradient:
+        """Return the derivative of the inner diagonal by each positive parameter."""
+        index = np.arange(len(e[1]))
+        jacobian = self.kernel.tile_jacobian(e[0], e[0])
+        return {name: J[index, index, :] for name, J in jacobian.items()}
 
 
 class Normalized(DiagonalKernel):
@@ -99,9 +104,9 @@ class Normalized(DiagonalKernel):
     ) -> tuple[Embedding, Embedding, Gradient]:
         inner = self._inner(a, b)
         WK = W * inner
-        da, db, own = self.kernel.tile_vjp(a[0], b[0], W * a[1][:, None] * b[1], inner, wants=wants)
-        prefixed = {f"kernel__{name}": value for name, value in own.items()}
-        return (da, WK @ b[1]), (db, WK.T @ a[1]), prefixed
+        V = W * a[1][:, None] * b[1]
+        da, db, grad = self.kernel.tile_vjp(a[0], b[0], V, inner, wants=wants)
+        return (da, WK @ b[1]), (db, WK.T @ a[1]), prefixed("kernel", grad)
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         return (None, None), {}
@@ -111,18 +116,13 @@ class Normalized(DiagonalKernel):
         inner = self._inner(a, b)
         outer = (a[1][:, None] * b[1])[..., None]
         result = {}
-        diagonals = [self._diagonal_jacobian(e) for e in (a, b)]
+        slopes = [self.from_diagonal_slope(self.kernel.diagonal(e[0])) for e in (a, b)]
+        sides = [self._diagonal_jacobian(e) for e in (a, b)]
         for name, J in self.kernel.tile_jacobian(a[0], b[0]).items():
-            ca, cb = diagonals[0][name], diagonals[1][name]
+            ca, cb = (d[name] * slope[:, None] for d, slope in zip(sides, slopes, strict=True))
             side = ca[:, None, :] * b[1][None, :, None] + a[1][:, None, None] * cb[None, :, :]
             result[f"kernel__{name}"] = J * outer + inner[..., None] * side
         return result
-
-    def _diagonal_jacobian(self, e: Embedding) -> Gradient:
-        slope = self.from_diagonal_slope(self.kernel.diagonal(e[0]))
-        jacobian = self.kernel.tile_jacobian(e[0], e[0])
-        index = np.arange(len(slope))
-        return {name: J[index, index, :] * slope[:, None] for name, J in jacobian.items()}
 
     def features(self, X: Any, reference: Any = None) -> Any:
         U = self.kernel.features(X, reference)
@@ -215,11 +215,11 @@ class GaussianOf(DiagonalKernel):
     ) -> tuple[Embedding, Embedding, Gradient]:
         s = self._exponent(a, b)
         V = W * np.exp(s)
-        own: Gradient = {"length_scale": -2.0 * float(np.vdot(V, s)) / self.length_scale}
+        by_length = -2.0 * float(np.vdot(V, s)) / self.length_scale
         V *= 1.0 / float(self.length_scale) ** 2
         da, db, inner = self.kernel.tile_vjp(a[0], b[0], V, wants=wants)
-        own.update({f"kernel__{name}": value for name, value in inner.items()})
-        return (da, -0.5 * V.sum(axis=1)), (db, -0.5 * V.sum(axis=0)), own
+        grad = {"length_scale": by_length, **prefixed("kernel", inner)}
+        return (da, -0.5 * V.sum(axis=1)), (db, -0.5 * V.sum(axis=0)), grad
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         return (None, None), {}
@@ -229,15 +229,11 @@ class GaussianOf(DiagonalKernel):
         K = np.exp(s)
         result: Gradient = {"length_scale": (-2.0 * s * K / self.length_scale)[..., None]}
         inner = self.kernel.tile_jacobian(a[0], b[0])
-        sides = [self._own_jacobian(e[0]) for e in (a, b)]
+        sides = [self._diagonal_jacobian(e) for e in (a, b)]
         for name, J in inner.items():
             ds = 2.0 * J - sides[0][name][:, None, :] - sides[1][name][None, :, :]
             result[f"kernel__{name}"] = K[..., None] * ds * (0.5 / self.length_scale**2)
         return result
-
-    def _own_jacobian(self, e: Embedding) -> Gradient:
-        index = np.arange(len(self.kernel.diagonal(e)))
-        return {n: J[index, index, :] for n, J in self.kernel.tile_jacobian(e, e).items()}
 
     def formula(self) -> str:
         return f"GaussianOf({self.kernel.formula()}, {self.length_scale:.4g})"

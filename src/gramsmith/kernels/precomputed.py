@@ -201,6 +201,9 @@ class KernelCenterer(TransformerMixin, BaseEstimator):
 
     .. math:: k_c(x) = k(x) - \overline{k(x)} - K1/n + 1'K1/n^2
 
+    Other than scikit-learn's class of this name it adds up single-precision matrices in double
+    precision: there, large sums of nearly equal entries lose half of their seven digits.
+
     Attributes
     ----------
     means_ : array of shape (n,)
@@ -229,7 +232,8 @@ class KernelCenterer(TransformerMixin, BaseEstimator):
         """Return the centred block of shape (n_new, n)."""
         check_is_fitted(self)
         K = validate_data(self, K, dtype=(np.float64, np.float32), reset=False)
-        return np.asarray(K - K.mean(axis=1, keepdims=True) - self.means_ + self.mean_)
+        mean = K.mean(axis=1, keepdims=True, dtype=np.float64)
+        return np.asarray(K - mean - self.means_ + self.mean_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -275,15 +279,15 @@ class KernelNormalizer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         K = validate_data(self, K, dtype=(np.float64, np.float32), reset=False)
-        own = self.diagonal_ if diagonal is None else np.asarray(diagonal, dtype=np.float64)
-        if diagonal is None and len(own) == len(K):
+        of_rows = self.diagonal_ if diagonal is None else np.asarray(diagonal, dtype=np.float64)
+        if diagonal is None and len(of_rows) == len(K):
             self._check_training(K)
-        if own.shape != (len(K),):
+        if of_rows.shape != (len(K),):
             raise ValueError(
                 f"Expected the diagonal k(x, x) of the {len(K)} new samples, got shape "
-                f"{own.shape}. Pass diagonal= with one number per row."
+                f"{of_rows.shape}. Pass diagonal= with one number per row."
             )
-        return np.asarray(K * _inverse_root(own)[:, None] * _inverse_root(self.diagonal_))
+        return np.asarray(K * _inverse_root(of_rows)[:, None] * _inverse_root(self.diagonal_))
 
     def _check_training(self, K: Array) -> None:
         # As many new samples as there were in training are no training samples yet.

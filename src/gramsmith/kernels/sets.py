@@ -119,18 +119,18 @@ class AllSubsets(SymbolicKernel):
             X = _indicators(X, items)
         w = self._weights(items, X.shape[1])
         if binary:
-            # log2 k = Σ_a x_a z_a log2(1 + w_a), exact where the weights are 1
+            # bits = log2 k(x, x); log2 k = Σ_a x_a z_a log2(1 + w_a), exact where the weights are 1
             Z = sp.csr_array(sp.csr_array(X, dtype=np.float64) * np.sqrt(np.log2(1.0 + w)))
-            own = squares(Z)
+            bits = squares(Z)
         else:
             Z = (X.toarray() if sp.issparse(X) else np.asarray(X, np.float64)) * np.sqrt(w)
-            own = np.log2(1.0 + Z * Z).sum(axis=1)
-        if self.output == "value" and own.max(initial=0.0) >= 1024.0:
+            bits = np.log2(1.0 + Z * Z).sum(axis=1)
+        if self.output == "value" and bits.max(initial=0.0) >= 1024.0:
             raise ValueError(
-                f"AllSubsets: expected fewer than 2^1024 subsets, got 2^{own.max():.0f} in row "
-                f"{int(own.argmax())}. Use output='normalized' or output='log'."
+                f"AllSubsets: expected fewer than 2^1024 subsets, got 2^{bits.max():.0f} in row "
+                f"{int(bits.argmax())}. Use output='normalized' or output='log'."
             )
-        return Z, own
+        return Z, bits
 
     def _weights(self, items: Mapping[Hashable, int] | None, width: int) -> Array:
         if self.weights is None:

@@ -129,7 +129,7 @@ def test_every_substring_is_in_one_node_with_its_counts(route, rng, cap):
                 if sum(word in q for q in all_pieces) == 1:
                     want[s, len(word), times] += 1
         got = Counter()
-        for s, low, high, times in zip(*found.own, strict=True):
+        for s, low, high, times in zip(*found.single, strict=True):
             for length in range(low + 1, high + 1):
                 got[s, length, times] += 1
         assert got == want

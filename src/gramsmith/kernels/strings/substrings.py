@@ -34,7 +34,7 @@ class SubstringCounts:
         Nodes that occur in two strings or more.
     shorter, longer : int arrays of shape (nodes,)
         The node stands for one substring of every length in (shorter, longer].
-    own : tuple of arrays (string, shorter, longer, times)
+    single : tuple of arrays (string, shorter, longer, times)
         What occurs in one string only: its substrings of every length in (shorter, longer] occur
         `times` times each.
     """
@@ -42,7 +42,7 @@ class SubstringCounts:
     counts: Any
     shorter: Array
     longer: Array
-    own: tuple[Array, Array, Array, Array]
+    single: tuple[Array, Array, Array, Array]
 
 
 def substring_counts(
@@ -81,13 +81,13 @@ def substring_counts(
     place = (owner[shared], column[node[shared]])
     counts = sp.csr_array((times[shared], place), shape=(n, int((met > 1).sum())))
     alone = ~shared & (depth[node] > 0)
-    own = (
+    single = (
         np.concatenate([string, owner[alone]]),
         np.concatenate([depth[leaf], above[node[alone]]]),
         np.concatenate([reach, depth[node[alone]]]),
         np.concatenate([np.ones(len(string)), times[alone]]),
     )
-    return SubstringCounts(counts, above[met > 1], depth[met > 1], own)
+    return SubstringCounts(counts, above[met > 1], depth[met > 1], single)
 
 
 def _joined(codes: Array, starts: Array) -> tuple[Array, Array, Array]:
@@ -320,15 +320,15 @@ class AllSubstrings(DecayKernel, SequenceKernel):
         reference = reference or self.reference(X)
         return None if reference.substrings is None else self._weighted(X, reference, _sums)
 
-    def _weighted(self, X: Any, reference: Collection, weigh: Any) -> Any:
+    def _weighted(self, X: Any, reference: Collection, weights: Any) -> Any:
         """Return the counts of the samples, each node multiplied by the root of its weight."""
         known = reference.substrings
         if known is None:
             raise ValueError("Expected a collection with features, got one without.")
-        w = weigh(self.decay, known.longer) - weigh(self.decay, known.shorter)
-        string, shorter, longer, times = known.own
-        own = (weigh(self.decay, longer) - weigh(self.decay, shorter)) * times**2
-        aside = np.bincount(string, weights=own, minlength=len(reference.row))
+        w = weights(self.decay, known.longer) - weights(self.decay, known.shorter)
+        string, shorter, longer, times = known.single
+        alone = (weights(self.decay, longer) - weights(self.decay, shorter)) * times**2
+        aside = np.bincount(string, weights=alone, minlength=len(reference.row))
         U = sp.hstack([known.counts * np.sqrt(w), sp.diags_array(np.sqrt(aside))], format="csr")
         return sp.csr_array(U)[[reference.row[item] for item in X]]
 
@@ -353,21 +353,21 @@ class AllSubstrings(DecayKernel, SequenceKernel):
     def diagonal_slope(self, a: Embedding) -> Array:
         return self._diagonal(a, 1, _slopes)
 
-    def _tile(self, a: Embedding, b: Embedding, which: int, weigh: Any) -> Array:
+    def _tile(self, a: Embedding, b: Embedding, which: int, weights: Any) -> Array:
         if isinstance(a, tuple):
             return product(a[which], a[which] if a is b else b[which])
-        return tile_of_pairs("runs", a, b, *self._options(a, b, weigh))
+        return tile_of_pairs("runs", a, b, *self._options(a, b, weights))
 
-    def _diagonal(self, a: Embedding, which: int, weigh: Any) -> Array:
+    def _diagonal(self, a: Embedding, which: int, weights: Any) -> Array:
         if isinstance(a, tuple):
             return squares(a[which])
-        return diagonal_of_pairs("runs", a, *self._options(a, a, weigh))
+        return diagonal_of_pairs("runs", a, *self._options(a, a, weights))
 
-    def _options(self, a: Embedding, b: Embedding, weigh: Any) -> tuple[Array, Array]:
+    def _options(self, a: Embedding, b: Embedding, weights: Any) -> tuple[Array, Array]:
         # A common run of r symbols ends a common substring of every length up to r.
         longest = max((len(codes) for block in (a, b) for codes in block), default=0)
         cap = longest if self.max_length is None else min(longest, int(self.max_length))
-        return weigh(self.decay, np.arange(cap + 1)), np.ones(longest + 1)
+        return weights(self.decay, np.arange(cap + 1)), np.ones(longest + 1)
 
 
 def _sums(decay: float, length: Array) -> Array:
