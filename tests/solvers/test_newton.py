@@ -15,6 +15,7 @@ from gramsmith.solvers.losses import (
     SquaredHinge,
     code_targets,
 )
+from gramsmith.solvers.newton import damped_newton
 
 
 def sample(rng, n=40):
@@ -145,3 +146,32 @@ def test_hinge_with_straight_start(rng):
     a = fit_subset(K, K, y, SmoothHinge(0.05), 0.1, max_iter=500)
     b = fit_expansion(K, y, SmoothHinge(0.05), 0.1, max_iter=500)
     assert a.objective == pytest.approx(b.objective, rel=1e-6)
+
+
+def root_step(x):
+    """Newton's step of sqrt(1 + x²), which overshoots from |x| > 1 on."""
+    return (-x * (1 + x**2),), float(x**2 * np.sqrt(1 + x**2))
+
+
+def test_steps_that_overshoot_are_halved():
+    found = damped_newton((np.array(3.0),), lambda x: float(np.sqrt(1 + x**2)), root_step)
+    assert found.converged
+    assert abs(float(found.state[0])) < 1e-3
+    assert np.all(np.diff(found.history) < 0)
+
+
+def test_the_step_that_proves_convergence_is_taken_if_wanted():
+    start, value = (np.array(0.1),), lambda x: float(np.sqrt(1 + x**2))
+    plain, polished = (
+        damped_newton(start, value, root_step, tol=1e-4, polish=polish) for polish in (False, True)
+    )
+    assert plain.n_iter == polished.n_iter
+    assert len(polished.history) == len(plain.history) + 1
+    assert abs(float(polished.state[0])) < abs(float(plain.state[0]))
+
+
+def test_steps_uphill_are_refused():
+    found = damped_newton((np.array(3.0),), lambda x: float(x**2), lambda x: ((x,), 1.0))
+    assert found.status == "stalled"
+    assert found.state[0] == 3.0
+    assert found.advice

@@ -89,10 +89,7 @@ def damped_newton(
         move, promise = step(*state)
         unit = max(abs(history[-1]), 1e-12)
         done = promise <= 2.0 * tol * unit
-        if done and not polish:
-            status = "converged"
-            break
-        for t in (1.0,) if done else 0.5 ** np.arange(40):
+        for t in 0.5 ** np.arange((1 if polish else 0) if done else 40):
             ahead = tuple(x + t * dx for x, dx in zip(state, move, strict=True))
             then = value(*ahead)
             # A little of what was promised is enough; the last step need only do no harm.
