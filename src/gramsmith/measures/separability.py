@@ -230,14 +230,12 @@ def csm(sums: Sums, form: str = "covariance", ddof: int = 1) -> Scalar:
 def csm_scatter(sums: Sums) -> Scalar:
     """Tr S_W / tr S_B with tr S_B = <K, P>, P the projector on the centred target."""
     t = sums.target
+    J = np.eye(len(t.m)) - np.outer(t.e, t.m) / t.n
     if t.kind == "classes":
-        J = np.eye(len(t.m)) - np.outer(t.e, t.m) / t.n
-        contrast = J @ np.diag(np.where(t.m > 0, 1.0 / np.where(t.m > 0, t.m, 1.0), 0.0)) @ J.T
-    else:
-        # projector on the span of the centred columns: V J (J'CJ)^+ J'V'
-        J = np.eye(len(t.m)) - np.outer(t.e, t.m) / t.n
-        contrast = J @ np.linalg.pinv(J.T @ t.C @ J, hermitian=True) @ J.T
-    between = sums.functional(contrast)
+        inverse = np.diag(np.where(t.m > 0, 1.0 / np.where(t.m > 0, t.m, 1.0), 0.0))
+    else:  # projector on the span of the centred columns: V J (J'CJ)^+ J'V'
+        inverse = np.linalg.pinv(J.T @ t.C @ J, hermitian=True)
+    between = sums.functional(J @ inverse @ J.T)
     if between.value <= _zero(sums):
         return Scalar(np.inf)
     whole = sums.functional(np.zeros_like(t.M), side=-1.0 / t.n, delta=t.w)  # tr(HK)
