@@ -212,11 +212,13 @@ def test_learned_kernels_compete_in_the_unit_of_the_score(scoring, rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cv": 1}, "at least 2 folds"),
-        ({"cv": True}, "at least 2 folds"),
+        ({"cv": 1}, "'cv' parameter"),
+        ({"cv": True}, "'cv' parameter"),
         ({"time_budget": -1.0}, "time_budget"),
         ({"time_budget": np.nan}, "time_budget"),
         ({"max_samples": 0}, "max_samples"),
+        ({"class_weight": "fair"}, "class_weight"),
+        ({"scoring": 3}, "scoring"),
         ({"max_samples": 0.5}, "max_samples"),
         ({"kernels": None}, "at least one kernel"),
         ({"class_weight": {"in": -1.0, "out": 1.0}}, "class weights"),

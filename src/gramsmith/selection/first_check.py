@@ -26,8 +26,6 @@ Array = npt.NDArray[Any]
 # Regularisers per sample, in units of the variance of the features.
 ALPHAS = 10.0 ** np.arange(-8.0, 1.5, 0.5)
 
-SERIAL = 50_000  # kernel values of a block below which threads only wait for each other
-
 
 def check_candidates(
     candidates: Sequence[Candidate],
@@ -56,7 +54,7 @@ def check_candidates(
         i, block = item
         return i, _check(block(), chosen, task, rows, splits, keep)
 
-    found = dict(ordered_map(check, blocks, workers if len(rows) * m > SERIAL else 1))
+    found = dict(ordered_map(check, blocks, workers if len(rows) * m > sizes.SERIAL_VALUES else 1))
     return [found[i] for i in range(len(candidates))]
 
 

@@ -40,7 +40,6 @@ COARSE_C = 2.0 ** np.array([-2.0, 1.0, 4.0])
 COARSE_ALPHA = 10.0 ** np.array([-1.0, 0.0, 1.0])
 FINE = 2.0**1.5  # neighbours of the best, on both sides
 FINALISTS = 3  # candidates for which regularisers are tried finely
-SERIAL = 400  # rows below which threads only wait for each other
 
 DESCRIPTIONS = {
     "svc": "a support vector classifier",
@@ -238,7 +237,7 @@ def cross_validate(
     """
     tested = rows[np.concatenate([test for _, test in splits])]
     counts = [len(test) for _, test in splits]
-    workers = workers if len(rows) > SERIAL else 1
+    workers = workers if len(rows) > sizes.SERIAL_ROWS else 1
     tune = machine in DESCRIPTIONS  # a machine of the user's has no threshold to set
 
     def run(item: tuple[int, Array]) -> Array | None:

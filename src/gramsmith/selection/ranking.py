@@ -38,6 +38,9 @@ from gramsmith.selection.task import Task, read_task
 SHOWN = 12  # rows of the printed table
 CONSTRAINTS: dict[str, Any] = {
     "task": [StrOptions({"auto", "classification", "regression"})],
+    "scoring": [str, callable, None],
+    "cv": ["cv_object"],
+    "class_weight": [StrOptions({"balanced"}), dict, None],
     "measures": [list, tuple, None],
     "machine": [HasMethods(["fit", "predict", "get_params"]), None],
     "time_budget": [Interval(Real, 0, None, closed="left"), None],
@@ -136,8 +139,11 @@ def rank_kernels(
     >>> ranking.best_estimator.predict([[1.0, 1.0], [1.0, -1.0]])
     array(['same', 'mixed'], dtype='<U5')
     """
-    limits = {
+    options = {
         "task": task,
+        "scoring": scoring,
+        "cv": cv,
+        "class_weight": class_weight,
         "measures": measures,
         "machine": machine,
         "time_budget": time_budget,
@@ -145,7 +151,7 @@ def rank_kernels(
         "memory": memory,
         "max_samples": max_samples,
     }
-    validate_parameter_constraints(CONSTRAINTS, limits, "rank_kernels")
+    validate_parameter_constraints(CONSTRAINTS, options, "rank_kernels")
     goal = read_task(
         y,
         task=task,

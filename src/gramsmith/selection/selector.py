@@ -9,7 +9,6 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import RegressorTags
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -100,9 +99,6 @@ class KernelSelector(ClassifierMixin, BaseEstimator):
     }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernels": "no_validation",
-        "scoring": [str, callable, None],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "cv": "no_validation",
         "random_state": ["random_state"],
         **CONSTRAINTS,
     }

@@ -20,6 +20,8 @@ FRESH_ROWS = 10  # rows, at least, on which learned kernels must prove their gai
 EXACT_ROWS = 6000  # rows up to which machines use all samples, beyond it landmarks
 LANDMARKS = 800  # their number
 LANDMARK_ROWS = 10000  # rows on which machines on landmarks are compared
+SERIAL_ROWS = 400  # rows of a Gram matrix below which threads only wait for each other
+SERIAL_VALUES = 50_000  # kernel values of a block below which they do
 CALIBRATION_ROWS = 16384  # rows to whose left-out decision values probabilities are fitted
 
 

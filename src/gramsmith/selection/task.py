@@ -427,8 +427,6 @@ def read_task(
     if groups is not None:
         groups = np.asarray(groups)
         check_consistent_length(groups, y)
-    if isinstance(cv, bool) or (isinstance(cv, (int, np.integer)) and cv < 2):
-        raise ValueError(f"Expected cv to be at least 2 folds, or a splitter, got {cv!r}. Use 5.")
     cv = int(cv) if isinstance(cv, np.integer) else cv
     options = {"scoring": scoring, "cv": cv, "groups": groups, "seed": seed}
     if task == "regression":
