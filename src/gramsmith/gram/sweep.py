@@ -33,7 +33,7 @@ SQUARINGS = {np.dtype(np.float64): 24, np.dtype(np.float32): 8}
 
 @dataclass(frozen=True)
 class Member:
-    """One kernel with its view of the samples."""
+    """One kernel with its embedded samples: what a sweep takes tiles from."""
 
     kernel: Kernel
     X: Any
@@ -65,11 +65,7 @@ class Member:
         return self.kernel.tile(a, b) if out is None else self.kernel.tile_into(a, b, out)
 
     def tiles(
-        self,
-        plan: Plan,
-        tile: tuple[int, int],
-        out: Array | None = None,
-        hold: bool = False,
+        self, plan: Plan, tile: tuple[int, int], out: Array | None = None, hold: bool = False
     ) -> Iterator[Array]:
         """Yield the tile of each of `kernels`; with `hold` none is overwritten by the next."""
         yield self.tile(plan, tile, out)
@@ -100,11 +96,7 @@ class SquaringPath(Member):
         return list(self.path)
 
     def tiles(
-        self,
-        plan: Plan,
-        tile: tuple[int, int],
-        out: Array | None = None,
-        hold: bool = False,
+        self, plan: Plan, tile: tuple[int, int], out: Array | None = None, hold: bool = False
     ) -> Iterator[Array]:
         """Yield the tiles of the path, each the square of the one before."""
         K = self.tile(plan, tile)

@@ -37,7 +37,7 @@ Gradient = dict[str, Any]
 Wanted = Literal["samples", "scales", "parameters"]
 
 # What +, *, ** and @ do: `adapt` knows numbers, maps and kernels from elsewhere, and fills this in.
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {}
+OPERATORS: dict[str, Callable[[Any, Any], Kernel]] = {}
 
 
 class NotDifferentiable(TypeError):
@@ -292,9 +292,10 @@ class Kernel(OptionalHooks, SklearnKernel):
             )
 
     def _no_derivative(self) -> NotDifferentiable:
+        child: Kernel
         for child in self.children().values():
             if not child.learnable:
-                return child._no_derivative()  # type: ignore[no-any-return]
+                return child._no_derivative()
         return NotDifferentiable(
             f"Expected a kernel with a derivative, got {type(self).__name__}, which has none. "
             "Keep its parameters fixed, or use a differentiable kernel such as Gaussian."
@@ -310,22 +311,22 @@ class Kernel(OptionalHooks, SklearnKernel):
         return np.concatenate(parts, axis=2)
 
     def __add__(self, other: Any) -> Kernel:
-        return OPERATORS["+"](self, other)  # type: ignore[no-any-return]
+        return OPERATORS["+"](self, other)
 
     def __radd__(self, other: Any) -> Kernel:
-        return OPERATORS["+"](other, self)  # type: ignore[no-any-return]
+        return OPERATORS["+"](other, self)
 
     def __mul__(self, other: Any) -> Kernel:
-        return OPERATORS["*"](self, other)  # type: ignore[no-any-return]
+        return OPERATORS["*"](self, other)
 
     def __rmul__(self, other: Any) -> Kernel:
-        return OPERATORS["*"](other, self)  # type: ignore[no-any-return]
+        return OPERATORS["*"](other, self)
 
     def __pow__(self, exponent: Any) -> Kernel:
-        return OPERATORS["**"](self, exponent)  # type: ignore[no-any-return]
+        return OPERATORS["**"](self, exponent)
 
     def __matmul__(self, map: Any) -> Kernel:
-        return OPERATORS["@"](self, map)  # type: ignore[no-any-return]
+        return OPERATORS["@"](self, map)
 
     def __repr__(self) -> str:
         return str(BaseEstimator.__repr__(self))

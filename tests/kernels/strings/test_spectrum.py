@@ -90,7 +90,7 @@ def laid_out(*samples):
 
 def pieces(samples, k):
     return [
-        (row, place, tuple(s[place : place + k]))
+        (row, tuple(s[place : place + k]))
         for row, s in enumerate(samples)
         for place in range(len(s) - k + 1)
         if min(s[place : place + k]) >= 0
@@ -102,23 +102,22 @@ def test_windows_stay_inside_samples_and_leave_out_gaps(k):
     samples = [(0, 1, 2, 1), (), (3,), (0, -1, 1, 1, 2), (2, 2)]
     w = windows(*laid_out(*samples), k)
     found = [
-        (int(r), int(p), tuple(int(c) for c in w.codes[f : f + k]))
-        for r, p, f in zip(w.row, w.place, w.first, strict=True)
+        (int(r), tuple(int(c) for c in w.codes[f : f + k]))
+        for r, f in zip(w.row, w.first, strict=True)
     ]
     assert found == pieces(samples, k)
 
 
 @pytest.mark.parametrize("largest", [1 << 62, 40, 5])
-@pytest.mark.parametrize("placed", [False, True])
-def test_equal_numbers_mean_equal_pieces(monkeypatch, rng, largest, placed):
+def test_equal_numbers_mean_equal_pieces(monkeypatch, rng, largest):
     # a small limit forces the replacement of prefixes by ranks
     monkeypatch.setattr(spectrum, "LARGEST", largest)
     samples = [tuple(rng.integers(0, 4, size)) for size in rng.integers(0, 12, 20)]
     for k in (1, 3, 5):
         w = windows(*laid_out(*samples), k)
-        numbering = Numbering.of([w], k, 4, placed)
+        numbering = Numbering.of([w], k, 4)
         assert bool(numbering.prefixes) >= (largest < 60 and k > 1)
-        keys = [(place, word) if placed else word for _, place, word in pieces(samples, k)]
+        keys = [word for _, word in pieces(samples, k)]
         numbers = numbering(w).tolist()
         assert len(numbering) == len(set(keys)) == len(set(numbers))
         assert len(set(zip(keys, numbers, strict=True))) == len(set(keys))

@@ -29,15 +29,12 @@ class Windows:
         The symbols of all samples; negative numbers are gaps.
     row : int array of shape (w,)
         The sample of each window.
-    place : int array of shape (w,)
-        Where the window starts in its sample.
     first : int array of shape (w,)
         Where the window starts in `codes`.
     """
 
     codes: Any
     row: Integers
-    place: Integers
     first: Integers
 
 
@@ -51,7 +48,7 @@ def windows(codes: Any, starts: Any, k: int) -> Windows:
         gaps = np.concatenate([[0], np.cumsum(codes < 0)])
         fits[: len(codes) - k + 1] &= gaps[k:] == gaps[:-k]
     first = np.flatnonzero(fits)
-    return Windows(codes, row[first], place[first], first)
+    return Windows(codes, row[first], first)
 
 
 @dataclass(frozen=True)
@@ -68,22 +65,19 @@ class Numbering:
         in the sorted array ``prefixes[j]``.
     known : int array
         The numbers of the k-mers that occur, sorted.
-    placed : bool
-        Whether equal k-mers at different places are different.
     """
 
     k: int
     base: int
     prefixes: dict[int, Integers]
     known: Integers
-    placed: bool = False
 
     @classmethod
-    def of(cls, parts: list[Windows], k: int, base: int, placed: bool = False) -> Numbering:
+    def of(cls, parts: list[Windows], k: int, base: int) -> Numbering:
         """Return the numbering of the windows of all parts."""
         prefixes: dict[int, Integers] = {}
-        codes = [w.place if placed else np.zeros_like(w.place) for w in parts]
-        bound = 1 + max(int(code.max(initial=0)) for code in codes)
+        codes = [np.zeros_like(w.first) for w in parts]
+        bound = 1
         for j in range(k):
             if bound * base >= LARGEST:
                 prefixes[j] = np.unique(np.concatenate(codes))
@@ -91,7 +85,7 @@ class Numbering:
                 bound = max(1, len(prefixes[j]))
             codes = [c * base + w.codes[w.first + j] for c, w in zip(codes, parts, strict=True)]
             bound *= base
-        return cls(k, base, prefixes, np.unique(np.concatenate(codes)), placed)
+        return cls(k, base, prefixes, np.unique(np.concatenate(codes)))
 
     def __len__(self) -> int:
         """Return the number of distinct k-mers."""
@@ -99,7 +93,7 @@ class Numbering:
 
     def __call__(self, w: Windows) -> Integers:
         """Return the number of every window, -1 where its k-mer does not occur in the numbering."""
-        code = w.place if self.placed else np.zeros_like(w.place)
+        code = np.zeros_like(w.first)
         seen = np.ones(len(code), dtype=bool)
         for j in range(self.k):
             if j in self.prefixes:

@@ -69,7 +69,7 @@ def substring_counts(
     string, reach = string[order], np.minimum(reach[order], cap)
     common = np.minimum(_common_prefixes(ranks, order), np.minimum(reach, np.roll(reach, 1)))
     leaf, parent, depth = _tree(common)
-    gathered = _gather(leaf, parent, string, n, entries)
+    gathered = _gather(leaf, parent, string, entries)
     if gathered is None:
         return None
     node, owner, times = gathered
@@ -172,7 +172,7 @@ def grow(common: Any, leaf: Any, parent: Any, depth: Any, stack: Any) -> int:
 
 
 def _gather(
-    leaf: Array, parent: Array, string: Array, n: int, entries: int
+    leaf: Array, parent: Array, string: Array, entries: int
 ) -> tuple[Array, Array, Array] | None:
     """Return (node, string, times) for every string below every node, the root left out."""
     by_string = np.argsort(string, kind="stable")
