@@ -46,7 +46,7 @@ def test_closed_forms_of_both_readings(angle):
     assert nguyen_ho.closed_form(angle, 0.5 / np.sqrt(2)) == pytest.approx(total, abs=1e-12)
 
 
-@pytest.mark.parametrize("classifier", nguyen_ho.CLASSIFIERS)
+@pytest.mark.parametrize("classifier", ["C-SVC", "nu-SVC"])
 def test_errors_are_those_of_an_easy_problem(classifier, rng):
     y = np.repeat([1, -1], 30)
     data = DataSet("easy", rng.standard_normal((60, 2)) + 4.0 * y[:, None], y)
