@@ -229,9 +229,11 @@ def forward(
         for member in members:
             out = None if keep is None else keep[number][k]
             for K in member.tiles(plan, tile, out, hold=cross):
-                B = K  # stays as it is: the caller may keep it, a path goes on from it
+                B = K
                 if c[k]:
-                    room = None if cross else scratch("B", K.shape, K.dtype)
+                    room: Array | None = K  # unless the caller keeps it, or a path goes on from it
+                    if out is not None or len(member.kernels) > 1:
+                        room = None if cross else scratch("B", K.shape, K.dtype)
                     B = np.subtract(K, K.dtype.type(c[k]), out=room)
                 V = columns[B.dtype]
                 right[k] = _times(B, V[J])
