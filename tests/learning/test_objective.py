@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
@@ -63,6 +65,60 @@ def test_gradient_equals_differences(name, kernel, target):
     assert value == pytest.approx(objective.value(kernel), rel=1e-12)
     scale = np.abs(differences).max()
     np.testing.assert_allclose(gradient, differences, atol=2e-5 * scale + 1e-9)
+
+
+EDGES = {  # of the regularisers tried: what the kernel explains, and what it makes worse
+    "smallest": lambda K: np.linalg.eigh(K)[1] @ np.linalg.eigh(K)[0],
+    "largest": lambda K: np.linalg.eigh(K)[1][:, 1],
+}
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e15])
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("name", ["marginal_likelihood", "ridge_loo"])
+def test_gradient_at_the_edge_of_the_regularisers(name, edge, scale, rng):
+    X = rng.normal(size=(25, 3))
+    kernel = 0.4 * gs.Gaussian(0.8) + gs.Linear() @ gs.LinearMap(np.array([1.0, 0.5, 0.2]))
+    y = scale * EDGES[edge](kernel(X))
+    objective = make_objective(name, X, make_target(y))
+    coordinates = make_coordinates(kernel)
+    theta = coordinates.read(kernel)
+    gradient = coordinates.gradient(kernel, objective.value_and_gradient(kernel)[1])
+    share = objective.objective.alpha / kernel(X).diagonal().mean()
+    assert share == pytest.approx({"smallest": 1e-8, "largest": 1e4}[edge])
+    change = 1e-4 * rng.normal(size=(3, len(theta)))
+
+    def at(point):
+        coordinates.write(kernel, point)
+        return objective.value(kernel)
+
+    differences = [at(theta + c) - at(theta - c) for c in change]
+    np.testing.assert_allclose(2.0 * change @ gradient, differences, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["marginal_likelihood", "ridge_loo"])
+def test_gradient_for_an_indefinite_matrix(name, rng):
+    B = np.tanh(golden.X @ golden.X.T - 1.0)
+    criterion, target = OBJECTIVES[name](), make_target(golden.yr)
+    E = rng.normal(size=(12, 12))
+    E = 1e-5 * (E + E.T)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that it is not positive semidefinite
+        _, dK = criterion(B, target, True)
+        difference = criterion(B + E, target, False)[0] - criterion(B - E, target, False)[0]
+    assert 2.0 * np.vdot(dK, E) == pytest.approx(difference, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["marginal_likelihood", "ridge_loo", "hsic"])
+@pytest.mark.parametrize("solver", ["lbfgs", "ascent"])
+def test_units_of_the_values_do_not_matter(name, solver, rng):
+    """Nor does an improvement of a small number seem small."""
+    X = rng.normal(size=(50, 2))
+    y = np.sin(2.0 * X[:, 0]) + np.sin(X[:, 1]) + 0.2 * rng.normal(size=50)
+    learner = gs.KernelLearner(gs.Gaussian([2.0, 0.5]), name, solver, max_iter=500)
+    found = [learner.fit(X, scale * y).kernel_.length_scale for scale in (1.0, 2.0**-30, 2.0**40)]
+    assert not np.allclose(found[0], [2.0, 0.5], rtol=0.1)
+    np.testing.assert_allclose(found[1:], np.tile(found[0], (2, 1)), rtol=1e-2)
 
 
 def test_contract_equals_the_dense_derivative(rng):

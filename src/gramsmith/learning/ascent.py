@@ -2,8 +2,8 @@
 
 `"lbfgs"` is SciPy's quasi-Newton method, in a box that moves along: its model of the curvature
 knows nothing at first, and one bold step can end where the objective is flat. `"ascent"` is
-steepest ascent with backtracking: it stops when an accepted step improves the objective by less
-than `tol`, and no step ever lowers it.
+steepest ascent with backtracking: no step ever lowers the objective. Both stop when an accepted
+step improves it by less than `tol`, in units of its size where that is above one.
 """
 
 from __future__ import annotations
@@ -130,6 +130,7 @@ def maximise(
     step_limits: StepLimits = _by_size,
     max_iter: int = 200,
     tol: float = 1e-6,
+    unit: float = 1.0,
 ) -> Ascent:
     """Climb from theta and return the best point seen.
 
@@ -147,7 +148,8 @@ def maximise(
     max_iter : int
         Iterations that the monitor may have seen at the end.
     tol : float
-        Improvement of the score below which to stop.
+        Improvement of the score, in units of the larger of itself and `unit`, below which to stop.
+    unit : float
     """
     if limits is None:
         limits = np.tile([-np.inf, np.inf], (len(theta), 1))
@@ -163,7 +165,7 @@ def maximise(
             monitor.resume(theta, score, value)
         else:
             monitor(theta, score, value, slope)
-        search = _Search(problem, monitor, limits, step_limits, max_iter, tol)
+        search = _Search(problem, monitor, limits, step_limits, max_iter, tol, unit)
         run = search.lbfgs if solver == "lbfgs" else search.steepest
         status = monitor.status or run(theta)
     except KeyboardInterrupt:
@@ -194,6 +196,7 @@ class _Search:
     step_limits: StepLimits
     max_iter: int
     tol: float
+    unit: float
 
     def lbfgs(self, theta: Array) -> str:
         failures = 0
@@ -203,7 +206,7 @@ class _Search:
             low, high = self.limits.T
             box = np.stack([np.maximum(theta - widest, low), np.minimum(theta + widest, high)], 1)
             steepness = _steepness(theta, slope, box, shortest)
-            if steepness <= 1e-12 * max(1.0, abs(before)):
+            if steepness <= 1e-12 * self._size(before):
                 return "converged"
             first = len(self.monitor.rows)
             if first > self.max_iter:
@@ -220,7 +223,7 @@ class _Search:
                 # which a fresh start from here forgets.
                 failures += 1
                 inside = np.clip(theta + slope, *self.limits.T) - theta
-                if float(np.abs(inside).max(initial=0.0)) <= 1e-3 * max(1.0, abs(score)):
+                if float(np.abs(inside).max(initial=0.0)) <= 1e-3 * self._size(score):
                     return "converged"
                 if failures == 3:
                     return "stalled"
@@ -234,7 +237,7 @@ class _Search:
         """Run L-BFGS-B on factor * score within a box; return where and how it ended."""
         last, status = self.problem(theta)[0], ""
         # The line search wants numbers: a point without a value is one much worse.
-        worst = factor * (abs(last) * 10.0 + 10.0)
+        worst = factor * 10.0 * (abs(last) + (self.unit or abs(last)))
 
         def descend(x: Array) -> tuple[float, Array]:
             score, _, slope = self.problem(x)
@@ -270,7 +273,11 @@ class _Search:
 
     def _least(self, score: float, before: float) -> float:
         """Return the improvement up to which a step is too small to go on."""
-        return self.tol * max(1.0, abs(score), abs(before))
+        return self.tol * self._size(score, before)
+
+    def _size(self, *scores: float) -> float:
+        """Return in comparison with what a difference of scores is small."""
+        return max(self.unit, *(abs(score) for score in scores))
 
     def steepest(self, theta: Array) -> str:
         score, _, slope = self.problem(theta)
@@ -283,17 +290,17 @@ class _Search:
             while True:
                 trial = np.clip(theta + step * slope, *self.limits.T)
                 gain = float(slope @ (trial - theta))
-                if gain <= 1e-16 * max(1.0, abs(score)):
+                if gain <= 1e-16 * self._size(score):
                     return "converged"
                 new, value, new_slope = self.problem(trial)
                 if new >= score + 1e-4 * gain:
                     break
                 step *= 0.5
-            improvement = new - score
+            small = new - score <= self._least(new, score)
             theta, score, slope = trial, new, new_slope
             if self.monitor(theta, score, value, slope):
                 return str(self.monitor.status)
-            if improvement < self.tol:
+            if small:
                 return "converged"
         return "max_iter"
 

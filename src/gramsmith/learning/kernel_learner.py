@@ -244,6 +244,7 @@ class KernelLearner(Learner):
                     step_limits=make_step_limits(coordinates),
                     max_iter=self.max_iter,
                     tol=self.tol,
+                    unit=problem.objective.unit,
                 )
             except ValueError as error:
                 # A random start may lie where the measure is undefined; the others count.

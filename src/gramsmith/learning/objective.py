@@ -6,8 +6,9 @@ Wherever a learner takes the name of an objective it takes an object too, of one
 * an object like `Objective` below: a number about the dense Gram matrix, with its derivative.
 
 `OBJECTIVES` holds those of the second kind that have a name: they need a solve. Regularisers are
-not further parameters: they are set to their optimum at every evaluation, and by the envelope
-theorem the derivative is the one at that regulariser.
+not further parameters: they are set to their optimum at every evaluation, as multiples of the mean
+of the diagonal. By the envelope theorem the derivative is that at this multiple, also where it is
+the first or the last that is tried; the mean itself moves with K (`with_unit`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from sklearn.utils._param_validation import Interval
 from gramsmith.gram import Gram
 from gramsmith.gram.threads import one_blas_thread
 from gramsmith.kernels import Kernel
+from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import add, add_named
 from gramsmith.measures import MEASURES, Measure, Undefined
 from gramsmith.measures.alignment import ConstantKernelWarning
@@ -53,8 +55,10 @@ class Objective(Protocol):
     """A number about the dense Gram matrix of samples with a target.
 
     An object of your own needs a `name`, `higher_is_better` and the call; it need not derive from
-    this class. Two more are optional: `check(target)`, which raises where the number is undefined,
-    before any work; and `takes_weights = True`, if it heeds the weights `target.w`.
+    this class. Three more are optional: `check(target)`, which raises where the number is
+    undefined, before any work; `takes_weights = True`, if it heeds the weights `target.w`; and
+    `unit(target)`, what counts as one where a search asks how small an improvement is, for numbers
+    that grow with the units of y.
 
     Examples
     --------
@@ -95,6 +99,15 @@ def responses(target: Target) -> Array:
     return np.asarray(Y - target.w @ Y / target.n)
 
 
+def with_unit(dK: Array, alpha: float, unit: float) -> Array:
+    """Return the derivative by K for α = x unit, given that at a fixed α; unit = tr K / n.
+
+    As K and α enter as K + αI, a number's derivative by α is the trace of that by K.
+    """
+    n = len(dK)
+    return np.asarray(dK + np.trace(dK) * alpha / (unit * n) * np.eye(n))
+
+
 class MarginalLikelihood:
     r"""Log marginal likelihood of a Gaussian process per sample and output.
 
@@ -113,30 +126,35 @@ class MarginalLikelihood:
         Y = responses(target)
         n, q = Y.shape
         values, U = np.linalg.eigh(K)
+        indefinite = indefiniteness(values) is not None
         values = np.maximum(values, 0.0)
-        unit = float(values.mean())
+        unit, size = float(values.mean()), float(np.abs(Y).max())
         if unit <= 0:
             return -np.inf, None
-        T = np.einsum("ij,ij->i", U.T @ Y, U.T @ Y)
+        T = np.square(U.T @ (Y / size)).sum(axis=1)  # of values near one, whatever the units of y
 
         def cost(x: float) -> float:
             shifted = values + unit * np.exp(x)
             s = float((T / shifted).sum()) / (n * q)
-            return 0.5 * float(np.log(2.0 * np.pi * s) + np.log(shifted).mean() + 1.0)
+            logs = np.log(2.0 * np.pi * s) + np.log(shifted).mean() + 1.0
+            return float(0.5 * logs + np.log(size))
 
         grid = np.log(ALPHAS)
-        best = int(np.argmin([cost(x) for x in grid]))
+        costs = [cost(x) for x in grid]
+        best = int(np.argmin(costs))
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-        x = float(minimize_scalar(cost, bounds=(low, high), method="bounded").x)
+        found = minimize_scalar(cost, bounds=(low, high), method="bounded")
+        # the search comes near an end of the grid but never reaches it
+        lowest, x = min((costs[best], grid[best]), (float(found.fun), float(found.x)))
         self.alpha = unit * float(np.exp(x))
-        value = -cost(x)
         if not derivative:
-            return value, None
+            return -lowest, None
         shifted = values + self.alpha
         s = float((T / shifted).sum()) / (n * q)
         inverse = (U / shifted) @ U.T
-        fit = inverse @ Y
-        return value, (fit @ fit.T / s - q * inverse) / (2.0 * n * q)
+        fit = inverse @ (Y / size)
+        dK = with_unit((fit @ fit.T / s - q * inverse) / (2.0 * n * q), self.alpha, unit)
+        return -lowest, clip_derivative(K, dK) if indefinite else dK
 
 
 class RidgeLeaveOneOut:
@@ -149,14 +167,18 @@ class RidgeLeaveOneOut:
     name = "ridge_loo"
     higher_is_better = False
 
+    def unit(self, target: Target) -> float:
+        """Return the error of a constant, near enough: the mean square of what is fitted."""
+        return float(np.square(responses(target)).mean())
+
     def __call__(self, K: Array, target: Target, derivative: bool) -> tuple[float, Array | None]:
         """Return the error for a Gram matrix and its derivative."""
         Y = responses(target)
         n, q = Y.shape
-        unit = float(K.diagonal().mean())
+        path = RidgePath(K, Y)
+        unit = float(path.eigenvalues.mean())
         if unit <= 0:
             return np.inf, None
-        path = RidgePath(K, Y)
         self.alpha, value = path.minimise(unit * ALPHAS)
         if not derivative:
             return value, None
@@ -169,7 +191,9 @@ class RidgeLeaveOneOut:
         # dP = -P dK P; with u = dvalue/dc, dvalue = -<Pu c', dK> + Σ_i (Σ u e)_i (P dK P)_ii
         u = 2.0 * E / (n * q * diagonal)
         dK = -(P @ u) @ C.T + (P * np.einsum("ij,ij->i", u, E)) @ P
-        return value, 0.5 * (dK + dK.T)
+        dK = with_unit(0.5 * (dK + dK.T), self.alpha, unit)
+        indefinite = path.smallest < -path.floor
+        return value, clip_derivative(K, dK) if indefinite else dK
 
 
 class KernelFisher:
@@ -304,10 +328,14 @@ def held_out_measure(objective: Measure | Objective) -> Measure:
 
 
 class KernelObjective(Protocol):
-    """An objective on fixed samples: what `ascent` climbs. `sign` is +1 where higher is better."""
+    """An objective on fixed samples: what `ascent` climbs. `sign` is +1 where higher is better.
+
+    An improvement is small in comparison with `unit` or with the value, whichever is larger.
+    """
 
     name: str
     sign: float
+    unit: float
 
     def value(self, kernel: Kernel) -> float:
         """Return the number for a kernel."""
@@ -359,6 +387,8 @@ class StreamedObjective:
     def __post_init__(self) -> None:
         self.name = self.measure.name
         self.sign = self.measure.sign
+        # A number that grows with the kernel has no unit but its own size.
+        self.unit = 1.0 if self.measure.scale_invariant else 0.0
         self.measure.check(self.target)
         self._options: dict[str, Any] = {
             "memory": self.memory,
@@ -408,6 +438,9 @@ class DenseObjective:
             )
         if hasattr(self.objective, "check"):
             self.objective.check(self.target)
+        self.unit = 1.0
+        if hasattr(self.objective, "unit"):
+            self.unit = float(self.objective.unit(self.target))
         check_dense(self.name, len(w))
 
     def _matrix(self, kernel: Kernel) -> Array:

@@ -470,5 +470,6 @@ def climb_map(
             step_limits=make_step_limits(coordinates, careful=penalty is not None),
             max_iter=max_iter,
             tol=tol,
+            unit=objective.unit,
         )
     return found, np.asarray(coordinates.values(found.theta)["map__S"])
