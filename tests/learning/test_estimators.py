@@ -45,3 +45,24 @@ def expected(estimator):
 @parametrize_with_checks(LEARNERS, expected_failed_checks=expected)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+#: of every number or word among the parameters, what no learner can mean by it
+NONSENSE = {"memory": -1.0, "n_jobs": 0, "dtype": "float17", "kernels": 3, "kernel": "nonsense"}
+NAMED = [gs.TransformLearner, gs.KernelLearner, gs.TwoGaussianLearner]
+NAMED += [gs.KernelCombination, gs.SpectralAligner]
+FREE = ("signed", "verbose", "init", "parameters", "bounds")  # flags; and told at other places
+
+
+@pytest.mark.parametrize(
+    ("learner", "name"),
+    [(kind(), name) for kind in NAMED for name in kind().get_params() if name not in FREE],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_nonsense_is_refused_before_the_work(learner, name, rng):
+    X = rng.normal(size=(20, 2))
+    for value in (NONSENSE.get(name, -1), [], float("nan")):
+        if name == "kernels" and value == []:
+            continue  # of which the sweep says that it is empty
+        with pytest.raises((ValueError, TypeError), match=rf"{name}|[Ee]xpected"):
+            learner.set_params(**{name: value}).fit(X, X[:, 0] > 0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import golden
 import gramsmith as gs
@@ -346,6 +347,17 @@ def test_warm_start_changes_nothing():
         warm, _ = criterion(K, target, False)
         cold, _ = RadiusMargin(10.0)(K, target, False)
         assert warm == pytest.approx(cold, rel=1e-9)
+
+
+def test_a_bound_that_is_not_solved_says_so(rng):
+    X = rng.normal(size=(80, 2))
+    y = X[:, 0] + rng.normal(size=80) > 0
+    learner = gs.KernelLearner(gs.Gaussian(5.0), "radius_margin", C=1e12, max_iter=3)
+    with pytest.warns(ConvergenceWarning) as told:
+        learner.fit(X, y)
+    solves = [w for w in told if str(w.message).startswith("radius_margin: expected convergence")]
+    assert len(solves) == 1
+    assert "Lower C" in str(solves[0].message)
 
 
 def test_needs_classes_and_a_penalty():

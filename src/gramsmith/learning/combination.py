@@ -159,7 +159,8 @@ class KernelCombination(Learner):
         self._validate_params()
         projection = get_projection(self.measure)
         kernels = self.kernels
-        if isinstance(kernels, str | Kernel | Gram) or getattr(kernels, "ndim", 3) == 2:
+        single = isinstance(kernels, str | Kernel | Gram) or getattr(kernels, "ndim", 3) == 2
+        if single or not (kernels is None or hasattr(kernels, "__iter__")):
             raise ValueError(
                 f"Expected a list of kernels, got the single {type(kernels).__name__}. "
                 "Put it into a list: [kernel]."

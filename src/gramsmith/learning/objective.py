@@ -39,6 +39,7 @@ from gramsmith.solvers import (
     solve_ball,
     solve_fisher,
     solve_l2svm,
+    warn_unless_converged,
 )
 from gramsmith.solvers.definite import clip_derivative, clip_negative
 from gramsmith.targets import Target
@@ -239,6 +240,7 @@ class RadiusMargin:
     C: float = 100.0
     ball: BallSolution | None = field(default=None, init=False, repr=False)
     margins: list[MarginSolution] = field(default_factory=list, init=False, repr=False)
+    warned: bool = field(default=False, init=False, repr=False)
 
     name = "radius_margin"
     higher_is_better = False
@@ -265,6 +267,10 @@ class RadiusMargin:
         self.margins = [
             solve_l2svm(K, y, self.C, start=start) for y, start in zip(Y.T, starts, strict=True)
         ]
+        for outcome in (self.ball, *self.margins):
+            if not (outcome.converged or self.warned):  # once says enough: it solves at every step
+                self.warned = True
+                warn_unless_converged(outcome, self.name)
         b, r2, w2 = self.ball.b, self.ball.r2, sum(margin.w2 for margin in self.margins)
         if w2 <= 0 or r2 <= 0:
             return np.inf, None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +23,11 @@ TARGET_CONSTRAINTS: dict[str, Any] = {
     "task": [StrOptions({"auto", "classification", "regression"})],
 }
 MONITOR_CONSTRAINTS: dict[str, Any] = {"callback": [callable, None], "verbose": ["verbose"]}
+SWEEP_CONSTRAINTS: dict[str, Any] = {
+    "memory": [Interval(Real, 0, None, closed="neither"), None],
+    "n_jobs": [Integral, None],
+    "dtype": [StrOptions({"float64", "float32"}), type, np.dtype, None],
+}
 HOLD_OUT_CONSTRAINTS: dict[str, Any] = {
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "random_state": ["random_state"],
@@ -32,7 +37,11 @@ HOLD_OUT_CONSTRAINTS: dict[str, Any] = {
 class Learner(BaseEstimator):
     """A learner of kernels, whose samples may be sparse and whose targets may have many columns."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**TARGET_CONSTRAINTS, **MONITOR_CONSTRAINTS}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **TARGET_CONSTRAINTS,
+        **SWEEP_CONSTRAINTS,
+        **MONITOR_CONSTRAINTS,
+    }
 
     def _check_samples(self, X: Any, y: Any, sparse: bool = True) -> tuple[Any, Any]:
         """Return numeric samples and targets, checked."""
