@@ -54,6 +54,10 @@ KERNELS: dict[str, tuple[Kernel, object]] = {
         gs.PolynomialOf(gs.Gaussian(), [0.5, 1.0, 2.0]),
         lambda X, Z: tb.polynomial_of(tb.gaussian(X, Z), [0.5, 1.0, 2.0]),
     ),
+    "negated": (
+        gs.Linear() + gs.Negated(0.2 * gs.Gaussian()),
+        lambda X, Z: tb.linear(X, Z) - 0.2 * tb.gaussian(X, Z),
+    ),
     "exp": (gs.Exp(0.5 * gs.Gaussian()), lambda X, Z: np.exp(0.5 * tb.gaussian(X, Z))),
     "linear map": (
         gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(S),
@@ -79,7 +83,7 @@ KERNELS: dict[str, tuple[Kernel, object]] = {
     ),
 }
 
-POSITIVE_DEFINITE = [name for name in KERNELS if name not in ("sigmoid", "periodic")]
+POSITIVE_DEFINITE = [name for name in KERNELS if name not in ("sigmoid", "periodic", "negated")]
 DIFFERENTIABLE = [name for name in KERNELS if name != "rank one"]
 
 

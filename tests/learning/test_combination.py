@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -61,6 +62,58 @@ def test_signed_weights_align_better():
     assert free.value_ > golden.GOLDEN["alignf"][0]
     K = sum(w * M for w, M in zip(free.weights_, MATRICES, strict=True))
     assert tb.cka(K, golden.y) == pytest.approx(free.value_, abs=1e-8)
+
+
+def best_signed(matrices, y):
+    """Return the best centred alignment of any sum, from the matrices themselves."""
+    H = np.eye(len(y)) - 1.0 / len(y)
+    A = np.stack([(H @ K @ H).ravel() for K in matrices], axis=1)
+    T = np.outer(H @ y, H @ y).ravel()
+    U = np.linalg.svd(A / np.linalg.norm(A, axis=0), full_matrices=False)[0]
+    return np.linalg.norm(U.T @ T) / np.linalg.norm(T)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(1.0, 1.0, 1.0, 1.0), (1e-6, 1.0, 1e6, 1e3), (1e8, 1.0, 1.0, 1.0)]
+)
+def test_signed_weights_are_the_best_at_any_scale(sizes, rng):
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    kernels = [gs.Gaussian(0.5), gs.Gaussian(1.0), gs.Gaussian(2.0), gs.Linear()]
+    plain = KernelCombination(kernels, signed=True).fit(X, y)
+    scaled = [size * kernel for size, kernel in zip(sizes, kernels, strict=True)]
+    learner = KernelCombination(scaled, signed=True).fit(X, y)
+    assert learner.value_ == pytest.approx(best_signed([k(X) for k in kernels], y), rel=1e-9)
+    folded = learner.weights_ * sizes
+    np.testing.assert_allclose(folded / np.linalg.norm(folded), plain.weights_, rtol=1e-7)
+    # a search from random weights finds none better
+    M = np.stack([k(X) for k in kernels])
+    trials = [gs.cka(np.tensordot(w, M, 1), y) for w in rng.normal(size=(300, 4))]
+    assert max(trials) <= learner.value_ + 1e-12
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_weights_of_sums_follow_the_scale_of_the_kernels(size):
+    once = KernelCombination(KERNELS).fit(golden.X, golden.y)
+    other = KernelCombination([KERNELS[0], size * KERNELS[1], *KERNELS[2:]]).fit(golden.X, golden.y)
+    assert other.value_ == pytest.approx(once.value_, rel=1e-9)
+
+
+def test_machines_take_a_signed_sum(rng):
+    X = rng.normal(size=(80, 3))
+    y = X[:, 0] * X[:, 1] > 0
+    kernels = [gs.Gaussian(0.5), gs.Gaussian(1.0), gs.Gaussian(2.0), gs.Linear()]
+    learner = KernelCombination(kernels, signed=True).fit(X, y)
+    assert learner.weights_.min() < 0
+    assert not learner.kernel_.positive_definite
+    np.testing.assert_allclose(learner.kernel_(X), learner.matrix(X), atol=1e-12)
+    for machine in (gs.KernelSVC, gs.L2SVC, gs.KernelLogisticRegression):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*positive semidefinite", UserWarning)
+            assert machine(learner.kernel_).fit(X, y).score(X, y) > 0.8
+    single = KernelCombination([gs.Linear()], signed=True).fit(X, X[:, 0] * X[:, 1])
+    assert single.value_ >= 0.0
+    assert single.kernel_(X).shape == (80, 80)
 
 
 def test_duplicates_are_solved():

@@ -44,6 +44,7 @@ VECTOR_KERNELS = [
     (gs.Linear() + 1.0) ** 3,
     gs.Exp(0.1 * gs.Linear()),
     gs.PolynomialOf(gs.Linear(), [0.5, 0.0, 2.0]),
+    gs.Gaussian() + gs.Negated(0.5 * gs.Linear()),
     gs.GaussianOf(gs.Polynomial(2), length_scale=3.0),
     gs.Normalized(gs.Polynomial(2)),
     gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.arange(8.0).reshape(2, 4).T),

@@ -10,6 +10,7 @@ from gramsmith.kernels.adapt import column_moments as column_moments
 from gramsmith.kernels.adapt import default_kernel as default_kernel
 from gramsmith.kernels.algebra import Exp as Exp
 from gramsmith.kernels.algebra import Fixed as Fixed
+from gramsmith.kernels.algebra import Negated as Negated
 from gramsmith.kernels.algebra import PolynomialOf as PolynomialOf
 from gramsmith.kernels.algebra import Power as Power
 from gramsmith.kernels.algebra import Product as Product

@@ -1,4 +1,4 @@
-"""Kernels made of kernels: sums, products, multiples, powers, exponentials, the kernel itself."""
+"""Kernels made of kernels: sums, products, multiples, opposites, powers, exponentials."""
 
 from __future__ import annotations
 
@@ -262,6 +262,42 @@ class Scaled(FunctionOf):
 
     def formula(self) -> str:
         return f"{self.scale:.4g} * {bracketed(self.kernel, 2)}"
+
+
+class Negated(FunctionOf):
+    """The opposite -k(x, z), a part of weighted sums whose weights may be negative.
+
+    Such a sum need not be positive definite; machines say so where that matters to them, and
+    `gramsmith.nearest_psd` repairs its matrix.
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> (gs.Polynomial(2) + gs.Negated(gs.Linear()))([[1.0]], [[3.0]])
+    array([[13.]])
+    """
+
+    precedence: ClassVar[int] = 2
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    @property
+    def positive_definite(self) -> bool:
+        return False
+
+    def value(self, t: Array) -> Array:
+        return -t
+
+    def slope(self, t: Array) -> Array:
+        return np.full_like(t, -1.0)
+
+    def formula(self) -> str:
+        return f"-{bracketed(self.kernel, 2)}"
 
 
 class Power(FunctionOf):

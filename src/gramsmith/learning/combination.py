@@ -15,13 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.gram import Gram, as_views
 from gramsmith.gram.views import brings_samples, views_in
-from gramsmith.kernels import Gaussian, Kernel, Scaled, Sum, default_kernel
+from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum, default_kernel
 from gramsmith.learning.monitor import Callback, sweep_progress
 from gramsmith.learning.objective import Array, get_projection
 from gramsmith.learning.samples import Learner
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.solvers import solve_nonnegative
 from gramsmith.targets import make_target
+
+NOISE = 50.0  # of eigenvalues of cosines between kernels, in units of rounding
 
 
 class KernelCombination(Learner):
@@ -46,7 +48,8 @@ class KernelCombination(Learner):
         Centred, plain or debiased alignment. The closed form of the weights is for alignments;
         `KernelLearner` climbs any other objective of a sum.
     signed : bool, default=False
-        Whether ALIGNF may use negative weights; the sum is then no kernel in general.
+        Whether ALIGNF may use negative weights. The sum is then not positive definite in general:
+        machines say so and cut negative eigenvalues off, see `gramsmith.nearest_psd`.
     target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
         What similarity should look like, see `gramsmith.targets.make_target`.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -185,7 +188,7 @@ class KernelCombination(Learner):
         norm = target_norm(target, projection)
         lengths = np.sqrt(np.maximum(M.diagonal(), 0.0))
         self.alignments_ = np.divide(a, lengths * norm, out=np.zeros(len(a)), where=lengths > 0)
-        self.weights_ = self._weights(M, a)
+        self.weights_ = self._weights(M, a, lengths, float(np.finfo(gram.dtype).eps))
         size = float(np.sqrt(max(self.weights_ @ M @ self.weights_, 0.0)))
         self.value_ = float(a @ self.weights_ / (size * norm)) if size > 0 else 0.0
         self.names_ = list(views.names)
@@ -225,25 +228,14 @@ class KernelCombination(Learner):
 
     # ---- how ----------------------------------------------------------------------------------
 
-    def _weights(self, M: Array, a: Array) -> Array:
+    def _weights(self, M: Array, a: Array, lengths: Array, rounding: float) -> Array:
         m = len(a)
         if self.method == "uniform":
             return np.full(m, 1.0 / m)
         if self.method == "align":
             v = np.maximum(self.alignments_, 0.0)
-        elif self.signed:
-            # Equal kernels make M singular; the least-squares solution of smallest length serves.
-            v = np.asarray(np.linalg.lstsq(M, a, rcond=1e-12)[0])
         else:
-            solution = solve_nonnegative(M, a)
-            v = solution.v
-            if not solution.converged:
-                warnings.warn(
-                    f"KernelCombination: expected convergence, got {solution.status!r}. "
-                    f"{solution.advice}",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
+            v = self._alignf(M, a, lengths, rounding)
         length = float(np.linalg.norm(v))
         if length > 0:
             return np.asarray(v / length)
@@ -255,13 +247,38 @@ class KernelCombination(Learner):
         )
         return np.asarray(np.eye(m)[int(np.argmax(self.alignments_))])
 
+    def _alignf(self, M: Array, a: Array, lengths: Array, rounding: float) -> Array:
+        """Return the best weights, a multiple of M^-1 a, not negative unless they may be.
+
+        They are those of the kernels over their lengths, so that no unit of a kernel matters. A
+        kernel without length, such as a constant one, has no say.
+        """
+        inverse = np.divide(1.0, lengths, out=np.zeros(len(a)), where=lengths > 0)
+        cosines, sides = M * inverse[:, None] * inverse, a * inverse
+        if self.signed:
+            values, U = np.linalg.eigh(cosines)
+            # Of kernels that the sums cannot tell apart the weights of smallest length serve;
+            # eigenvalues below zero come from debiasing.
+            kept = values > NOISE * rounding * max(values[-1], 0.0)
+            U, values = U[:, kept], values[kept]
+            return np.asarray(inverse * (U @ (U.T @ sides / values)))
+        solution = solve_nonnegative(cosines, sides)
+        if not solution.converged:
+            warnings.warn(
+                f"KernelCombination: expected convergence, got {solution.status!r}. "
+                f"{solution.advice}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return np.asarray(inverse * solution.v)
+
     def _keep(self, kernels: list[Kernel], shared: bool) -> None:
         self.kernels_ = kernels
         if not shared:
             self.__dict__.pop("kernel_", None)  # of an earlier fit
             return
         terms: list[Kernel] = [
-            Scaled(kernel, float(weight))
+            Scaled(kernel, float(weight)) if weight > 0 else Negated(Scaled(kernel, -float(weight)))
             for weight, kernel in zip(self.weights_, kernels, strict=True)
             if weight
         ]
