@@ -257,18 +257,67 @@ def test_adjoint_against_differences(measure, kind, rng):
         assert np.abs(dK.sum(axis=1)).max() < 1e-10 * max(1e-3, np.abs(dK).sum(axis=1).max())
 
 
+WEIGHTS = {
+    "equal": np.ones(18),
+    "whole": 1.0 + np.arange(18) % 4,
+    "shares": (1.0 + np.arange(18) % 4) / 40,
+    "some zero": np.arange(18) % 5 * 0.3,
+    "one heavy": np.r_[40.0, np.ones(17)],
+    "wide": 10.0 ** (np.arange(18) % 7 - 3.0),
+}
+
+
+def weighted_value(measure, kernel, X, y, w):
+    goal = make_target(y, sample_weight=w)
+    return MEASURES[measure].value(gs.Gram(kernel, X).moments(goal), goal)
+
+
 @every_kind
-def test_weights_mean_repetition(measure, kind, rng):
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("kernel", [gs.Gaussian(1.3) + gs.Constant(0.5), gs.Linear()], ids=str)
+def test_weighted_measure_is_the_textbook_form(measure, kind, weights, kernel, rng):
     X = rng.normal(size=(18, 3))
     y = targets(rng, X)[kind]
-    w = 1 + np.arange(18) % 4
-    again = np.repeat(np.arange(18), w)
-    kernel = gs.Gaussian(1.3) + gs.Constant(0.5)
-    once = make_target(y, sample_weight=w)
-    often = make_target(y[again])
-    left = MEASURES[measure].value(gs.Gram(kernel, X).moments(once), once)
-    right = MEASURES[measure].value(gs.Gram(kernel, X[again]).moments(often), often)
+    w = WEIGHTS[weights]
+    if measure == "fsm_loo":
+        X = X + 1.5 * np.unique(y, return_inverse=True)[1][:, None]
+    value = weighted_value(measure, kernel, X, y, w)
+    assert value == pytest.approx(
+        tb.weighted_measure(measure, kernel(X), y, kind, w), rel=1e-9, abs=1e-12
+    )
+
+
+@every_kind
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_only_the_ratios_of_weights_count(measure, kind, weights, rng):
+    X = rng.normal(size=(18, 3))
+    y, w, kernel = targets(rng, X)[kind], WEIGHTS[weights], gs.Gaussian(1.3) + gs.Linear()
+    value = weighted_value(measure, kernel, X, y, w)
+    for factor in (2.0**20, 2.0**-20, 2.0**-900):
+        assert weighted_value(measure, kernel, X, y, w * factor) == value
+    for factor in (1 / 18, 1e-9, 1e300):
+        assert weighted_value(measure, kernel, X, y, w * factor) == pytest.approx(value, rel=1e-12)
+
+
+@every_kind
+@pytest.mark.parametrize("weights", ["equal", "whole"])
+def test_a_weight_of_zero_leaves_the_row_out(measure, kind, weights, rng):
+    X = rng.normal(size=(18, 3))
+    y, w = targets(rng, X)[kind], WEIGHTS[weights].copy()
+    w[[0, 5, 11]] = 0.0
+    there = w > 0
+    X[~there] *= 1e3
+    left = weighted_value(measure, gs.Gaussian(1.3) + gs.Linear(), X, y, w)
+    right = weighted_value(measure, gs.Gaussian(1.3) + gs.Linear(), X[there], y[there], w[there])
     assert left == pytest.approx(right, rel=1e-10)
+
+
+@every_kind
+def test_equal_weights_are_no_weights(measure, kind, rng):
+    X = rng.normal(size=(18, 3))
+    y = targets(rng, X)[kind]
+    value = weighted_value(measure, gs.Gaussian(1.3), X, y, None)
+    assert weighted_value(measure, gs.Gaussian(1.3), X, y, np.full(18, 1 / 18)) == value
 
 
 @every_measure

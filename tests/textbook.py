@@ -3,6 +3,7 @@
 textbook_kernels, textbook_strings    two samples, or two lists of samples, to a matrix
 textbook_targets                      labels or values to a target matrix; repetition for weights
 textbook_measures                     a matrix and a target to a number
+textbook_weights                      the same for weighted samples
 textbook_derivatives                  dM/dK, its chain rules, numerical differences
 textbook_learning                     grids, dense least squares, general-purpose optimisers
 """
@@ -14,3 +15,4 @@ from textbook_learning import *
 from textbook_measures import *
 from textbook_strings import *
 from textbook_targets import *
+from textbook_weights import *

@@ -84,6 +84,10 @@ class Moments:
             np.delete(np.arange(len(self.fold)), out),
         )
 
+    def reweighted(self, factor: float) -> Moments:
+        """Return the moments for all weights times a number."""
+        return replace(self, P=self.P * factor, q=self.q * factor**2)
+
     def mix(self, weights: Array) -> Moments:
         """Return the moments of Σ_k weights_k K_k (needs `cross`)."""
         if not self.cross:

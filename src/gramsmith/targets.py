@@ -3,6 +3,9 @@
 Labels or values y become a probe V (n x t, with the ones vector in its span: V e = 1) and a
 contrast M (t x t), so that the n x n target matrix is T = V M V' and never exists. Centring it
 never touches n: H V = V J with J = I - e m'/n, hence M_c = J M J'.
+
+A weight says how much a row counts, not how many rows there are: `normalised_weights` is the one
+place where weights lose their scale, see docs/theory/weights.rst.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ class Target:
     e : array of shape (t,)
         V e = 1.
     w : array of shape (n,)
-        Weights; a weight of 2 means that the sample stands there twice.
+        Weights, with mean 1 over the rows of positive weight, see `normalised_weights`.
     kind : {"classes", "values", "labels"}
     classes : array of shape (C,) or None
     scheme : str
@@ -55,18 +58,28 @@ class Target:
 
     @cached_property
     def wV(self) -> Array:
-        """The probe with every row repeated w times: the right factor of K V."""
+        """The probe with every row times its weight: the right factor of K V."""
         return self.V if np.all(self.w == 1.0) else self.w[:, None] * self.V
 
     @cached_property
     def n(self) -> float:
-        """The number of samples, repetitions counted."""
-        return float(self.w.sum())
+        """The number of samples of positive weight, which is also the sum of the weights."""
+        return float(np.count_nonzero(self.w))
+
+    @cached_property
+    def weighted(self) -> bool:
+        """Whether the samples of positive weight differ in weight."""
+        return bool(np.any((self.w != 1.0) & (self.w != 0.0)))
 
     @cached_property
     def m(self) -> Array:
-        """V'1; class sizes for classes."""
+        """V'w; for classes their sizes, weights counted."""
         return np.asarray(self.w @ self.V)
+
+    @cached_property
+    def counts(self) -> Array:
+        """The number of samples of positive weight in every class (classes only)."""
+        return np.asarray((self.w > 0).astype(float) @ self.V)
 
     @cached_property
     def C(self) -> Array:
@@ -100,7 +113,7 @@ class Target:
 
     def take(self, index: Array) -> Target:
         """Return the target of the samples `index`, the centre and contrast recomputed."""
-        part = replace(self, V=self.V[index], w=self.w[index])
+        part = replace(self, V=self.V[index], w=normalised_weights(self.w[index]))
         if self.kind == "values":
             mean = part.w @ part.V[:, 1:] / max(part.n, np.finfo(float).tiny)
             # without this, values that are constant in the part would leave rounding behind
@@ -128,7 +141,8 @@ def make_target(
         is yy' with y = ±1); 1 and 0; 1/n_c and 0; the centred labels 1/n+ and -1/n-.
     task : {"auto", "classification", "regression"}
     sample_weight : array of shape (n,), optional
-        Non-negative; means repetition.
+        How much each sample counts, >= 0. All of them times a number is the same, and a weight of
+        0 leaves the sample out.
 
     Returns
     -------
@@ -145,7 +159,7 @@ def make_target(
     if task not in ("auto", "classification", "regression"):
         raise ValueError(f'Expected task "auto", "classification" or "regression", got {task!r}.')
     y = _as_labels(y)
-    w = check_weights(sample_weight, y.shape[0])
+    w = normalised_weights(check_weights(sample_weight, y.shape[0]))
     if task == "regression":
         return value_target(y, w)
     with warnings.catch_warnings():
@@ -218,9 +232,12 @@ def value_target(y: Array, w: Array) -> Target:
             f"Expected finite targets, got {Y[row].tolist()} in row {row}. Input y contains NaN or "
             "infinity; drop these samples."
         )
-    Y = Y - w @ Y / w.sum()
-    scale = np.abs(Y).max(initial=0.0)
-    if len(Y) and scale <= 1e-14 * np.abs(np.asarray(y, dtype=np.float64)).max(initial=1.0):
+    used = Y[w > 0]
+    low, high = used.min(axis=0, initial=np.inf), used.max(axis=0, initial=-np.inf)
+    # relative to the size of y: y times 1e-15 is the same task
+    varies = high - low > 1e-14 * np.abs(used).max(axis=0, initial=0.0)
+    Y = (Y - w @ Y / w.sum()) * varies  # a constant column would leave its rounding behind
+    if len(used) and not varies.any():
         raise ConstantTarget(
             "Expected targets that vary, got a constant y. There is nothing to align with."
         )
@@ -251,6 +268,33 @@ def check_weights(sample_weight: Any, n: int) -> Array:
             f"values from {w.min():.3g} to {w.max():.3g}. Drop samples with weight 0 by index."
         )
     return w
+
+
+def normalised_weights(w: Array) -> Array:
+    """Return weights w n+ / Σ w, whose mean over the n+ rows of positive weight is 1.
+
+    Everything that is measured or chosen takes its weights from here: no scale of the weights is
+    left in them, so that counts are counts of rows. Equal weights become exactly 1.
+
+    Parameters
+    ----------
+    w : array of shape (n,)
+        Not negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> normalised_weights(np.array([0.0, 0.1, 0.3]))
+    array([0. , 0.5, 1.5])
+    """
+    largest = w.max(initial=0.0)
+    if largest == 0.0:
+        return w
+    there = w > 0
+    if np.all(w[there] == largest):
+        return there.astype(np.float64)
+    share = w / largest  # the sum of huge weights would overflow
+    return np.asarray(share * (np.count_nonzero(there) / share.sum()))
 
 
 def _as_labels(y: Any) -> Any:

@@ -46,3 +46,32 @@ def test_matrices_too_large_to_look_at_have_the_weaker_bound(monkeypatch, rng):
     assert gs.parzen_error_bound(G.toarray(), y) == pytest.approx(1 - A**2)
     assert gs.parzen_error_bound(G.toarray(), y, positive_definite=True) == pytest.approx(1 - A)
     assert gs.parzen_error_bound(G, y) == pytest.approx(1 - A)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("factor", [1.0, 1e-3, 1e6])
+def test_bounds_hold_for_the_weighted_training_error(seed, factor):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 40))
+    X = rng.normal(size=(n, 2))
+    y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1, -1)
+    y[:4] = 1, 1, -1, -1
+    w = factor * rng.choice([0.0, 0.1, 1.0, 5.0, 60.0], size=n)
+    w[:4] = factor
+    K = gs.Gaussian(rng.uniform(0.3, 3.0))(X)
+    wrong = y * (K @ (w * y)) <= 0
+    bound = gs.parzen_error_bound(K, y, sample_weight=w)
+    assert w[wrong].sum() / w.sum() <= bound + 1e-12
+    assert bound == pytest.approx(gs.parzen_error_bound(K, y, sample_weight=w / factor), rel=1e-12)
+    plus, minus = (w * (y == c) / w[y == c].sum() for c in (1, -1))
+    wrong = y * (K @ (plus - minus)) <= 0
+    share = w[y == 1].sum() / w.sum()
+    error = (1 - share) * plus[wrong].sum() + share * minus[wrong].sum()
+    assert error <= gs.parzen_error_bound(K, y, target="uneven", sample_weight=w) + 1e-12
+    f = K @ (plus - minus)
+    sd = [np.sqrt(part @ (f - part @ f) ** 2) for part in (plus, minus)]
+    threshold = (sd[1] * (plus @ f) + sd[0] * (minus @ f)) / sum(sd)
+    for ddof in (0, 1):
+        bound = gs.fsm_error_bound(K, y, ddof=ddof, sample_weight=w)
+        for part, c in ((plus, 1), (minus, -1)):
+            assert part[c * (f - threshold) <= 0].sum() <= bound + 1e-9

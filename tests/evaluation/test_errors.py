@@ -144,9 +144,8 @@ def test_values_are_those_of_the_shuffled_targets_however_they_are_cut(monkeypat
     assert max(swept[1:]) < 7
     assert cut == pytest.approx(whole)
     first = next(errors._shuffled(goal, 1, np.random.RandomState(0)))
-    again = tb.repeated_rows(goal.w)
-    T = tb.target_matrix(first.V[again, 1], "regression")
-    assert whole[0, 0, 1] == pytest.approx(tb.kta(gs.Gaussian()(X[again]), T))
+    expected = tb.weighted_measure("kta", gs.Gaussian()(X), first.V[:, 1], "values", goal.w)
+    assert whole[0, 0, 1] == pytest.approx(expected)
 
 
 def test_memory_stays_within_the_budget(rng):

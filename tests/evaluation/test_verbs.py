@@ -47,13 +47,23 @@ def test_debiased_alignment_of_independent_data_is_zero_on_average():
     assert abs(np.mean(fair)) < 0.03
 
 
-def test_weighted_alignment_is_repetition(pair):
+@pytest.mark.parametrize("projection", ["plain", "centred", "debiased"])
+@pytest.mark.parametrize("factor", [1.0, 1 / 30, 1e-9])
+def test_weighted_alignment_is_the_textbook_form(projection, factor, pair):
     K, L, _, _ = pair
-    w = 1 + np.arange(30) % 3
-    again = np.repeat(np.arange(30), w)
-    grown = (M[np.ix_(again, again)] for M in (K, L))
-    expected = gs.alignment(*grown, debiased=True)
-    assert gs.alignment(K, L, debiased=True, sample_weight=w) == pytest.approx(expected, rel=1e-11)
+    w = np.arange(30.0) % 4
+    rows, u = tb.rows_and_weights(w)
+    part = np.ix_(rows, rows)
+    form = {"centred": tb.weighted_centred, "debiased": tb.weighted_u_centred}
+    expected = tb.weighted_alignment(K[part], L[part], u, form.get(projection, lambda K, u: K))
+    value = gs.alignment(
+        K,
+        L,
+        centered=projection == "centred",
+        debiased=projection == "debiased",
+        sample_weight=factor * w,
+    )
+    assert value == pytest.approx(expected, rel=1e-11)
 
 
 def problems(draw_seed):

@@ -24,7 +24,7 @@ def about_kernel(name: str, moments: Moments, target: Target) -> Iterator[Advice
     sums = Sums(moments, target)
     q = sums.plain_square().value
     diagonal = moments.d[0] + moments.c[0] + 2.0 * moments.h[0]
-    if q > 0 and 1.0 - float(target.w @ diagonal**2) / q < 0.05:
+    if q > 0 and 1.0 - float(target.w**2 @ diagonal**2) / q < 0.05:
         yield Advice(
             "near-identity",
             f"{name} is nearly the identity matrix: every sample resembles only itself, and plain "
@@ -70,7 +70,7 @@ def about_task(target: Target) -> Iterator[Advice]:
     """Yield a remark if numbers that were taken as classes look like quantities."""
     if target.kind != "classes" or target.classes is None or target.classes.dtype.kind not in "iuf":
         return
-    count, each = len(target.classes), len(target.w) / len(target.classes)
+    count, each = len(target.classes), target.n / len(target.classes)
     if count > MANY and (target.classes.dtype.kind == "f" or each < FEW):
         yield Advice(
             "many-classes",

@@ -40,7 +40,7 @@ def fsm_error_bound(
         1 as in the paper; 0 gives the tight bound.
     task : {"auto", "classification", "regression"}
     sample_weight : array of shape (n,), optional
-        Weights that mean repetition.
+        How much each sample counts, up to a factor; the error counts them alike.
 
     Returns
     -------
@@ -72,7 +72,12 @@ def _bounded(F: Any) -> Any:
 
 
 def parzen_error_bound(
-    K: Any, y: Any, *, target: str = "auto", positive_definite: bool | None = None
+    K: Any,
+    y: Any,
+    *,
+    target: str = "auto",
+    positive_definite: bool | None = None,
+    sample_weight: Any = None,
 ) -> float:
     r"""Return the bound on the training error of the Parzen window classifier.
 
@@ -90,6 +95,8 @@ def parzen_error_bound(
     positive_definite : bool, optional
         Whether K is; default what the kernel says, and for matrices what they show, which is
         looked at up to n = 2000. Without it only 1 - A² is guaranteed, for A >= 0.
+    sample_weight : array of shape (n,), optional
+        How much each sample counts, up to a factor, in the sum over j and in the error.
 
     Returns
     -------
@@ -106,13 +113,13 @@ def parzen_error_bound(
     if target not in ("auto", "uneven"):
         raise ValueError(f'Expected target "auto" or "uneven", got {target!r}.')
     G = as_gram(K)
-    classes = make_target(y, target, task="classification").classes
+    classes = make_target(y, target, task="classification", sample_weight=sample_weight).classes
     if classes is None or len(classes) != 2:
         raise Undefined(
             "Expected two classes for the Parzen bound, got "
             f"{'labels' if classes is None else len(classes)}. Use fsm_error_bound."
         )
-    A = measure_value("kta", G, y, target=target)
+    A = measure_value("kta", G, y, target=target, sample_weight=sample_weight)
     definite = is_definite(G) if positive_definite is None else positive_definite
     bound = 1.0 - A if definite else 1.0 - max(A, 0.0) ** 2
     return float(min(max(bound, 0.0), 1.0))

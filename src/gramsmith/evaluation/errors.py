@@ -70,6 +70,9 @@ def without_fold(moments: Moments, target: Target, fold: int) -> tuple[Moments, 
     """
     part, index = moments.without(fold)
     rest = target.take(index)
+    if target.weighted and rest.n:  # the weights of the rest have mean 1 again
+        k = int(np.argmax(target.w[index]))
+        part = part.reweighted(float(rest.w[k] / target.w[index[k]]))
     if target.kind == "values" and len(index):
         shift = target.V[index[0]] - rest.V[0]  # 0 for the column of ones
         part = replace(part, P=part.P - part.P[..., :1] * shift)

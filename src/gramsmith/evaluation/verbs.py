@@ -13,7 +13,7 @@ from gramsmith.measures.alignment import pair_alignment
 from gramsmith.measures.separability import csm as csm_formula
 from gramsmith.measures.separability import fsm as fsm_formula
 from gramsmith.measures.separability import fsm_matrix
-from gramsmith.targets import Target, check_weights, make_target
+from gramsmith.targets import Target, check_weights, make_target, normalised_weights
 
 
 def kta(
@@ -32,7 +32,7 @@ def kta(
         What T is for classes, see `gramsmith.targets.make_target`.
     task : {"auto", "classification", "regression"}
     sample_weight : array of shape (n,), optional
-        Weights that mean repetition.
+        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def cka(
         three of several.
     task : {"auto", "classification", "regression"}
     sample_weight : array of shape (n,), optional
-        Weights that mean repetition.
+        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def alignment(
     debiased : bool
         P is U-centring: CKA without the bias of small n.
     sample_weight : array of shape (n,), optional
-        Weights that mean repetition.
+        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def alignment(
     joint = one_gram(K1).joined(one_gram(K2))
     if joint.n < 2:
         raise ValueError("Expected at least 2 samples, got n = 1. Add samples.")
-    w = check_weights(sample_weight, joint.n)
+    w = normalised_weights(check_weights(sample_weight, joint.n))
     ones = Target(np.ones((joint.n, 1)), np.zeros((1, 1)), np.ones(1), w, "values")
     projection = "debiased" if debiased else "centred" if centered else "plain"
     return pair_alignment(joint.moments(ones, cross=True), ones, projection)
@@ -172,7 +172,7 @@ def fsm(
         With several classes: mean over pairs weighted by their size, maximum, or all pairs.
     task : {"auto", "classification", "regression"}
     sample_weight : array of shape (n,), optional
-        Weights that mean repetition.
+        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def csm(
         Return csm / (1 + csm), in [0, 1].
     task : {"auto", "classification", "regression"}
     sample_weight : array of shape (n,), optional
-        Weights that mean repetition.
+        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -269,7 +269,7 @@ def polarity(
         What T is for classes.
     task : {"auto", "classification", "regression"}
     sample_weight : array of shape (n,), optional
-        Weights that mean repetition.
+        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -310,7 +310,7 @@ def hsic(
         What T is for classes.
     task : {"auto", "classification", "regression"}
     sample_weight : array of shape (n,), optional
-        Weights that mean repetition.
+        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -341,7 +341,7 @@ def mmd(K: Any, y: Any, *, unbiased: bool = False, sample_weight: Any = None) ->
     unbiased : bool
         Leave the diagonal out; may be negative.
     sample_weight : array of shape (n,), optional
-        Weights that mean repetition.
+        How much each sample counts, up to a factor.
 
     Returns
     -------

@@ -79,17 +79,23 @@ def unbiased_inner(sums: Sums) -> Scalar:
     the diagonal the negative diagonal.
     """
     t = sums.target
-    n, diag = t.n, t.centred_diagonal
-    total = -float(t.w @ diag)
-    side = total / ((n - 1.0) * (n - 2.0)) + 2.0 / (n - 2.0) * diag
-    # Σ_{i≠j} K T = <K, T> - Σ d_i T_ii, and the hollow row sums of K are r - d
-    return sums.functional(t.M_centred, side=side, delta=-t.w * (diag + side))
+    diag = t.centred_diagonal
+    side = -additive_part(-t.w * diag, t)
+    # Σ_{i≠j} K T = <K, T> - Σ w_i² d_i T_ii, and the hollow row sums of K are r - w d
+    return sums.functional(t.M_centred, side=side, delta=-(t.w**2) * (diag + side))
 
 
 def unbiased_square(sums: Sums) -> Scalar:
     """<UK, UK>."""
-    n, w = sums.target.n, sums.target.w
-    hollow = sums.square() - sums.scalar(float(w @ sums.d**2), delta=2.0 * w * sums.d)
+    t, w = sums.target, sums.target.w
+    n, w2 = t.n, w**2
+    hollow = sums.square() - sums.scalar(float(w2 @ sums.d**2), delta=2.0 * w2 * sums.d)
+    if t.weighted:
+        R = sums.r - w * sums.d
+        both = additive_part(R, t)
+        slope = -2.0 * w * both
+        fitted = sums.scalar(-float(w @ (both * R)), np.outer(slope, t.e), -slope * w)
+        return hollow + fitted
     s = sums.total(hollow=True)
     rows = sums.row_square(hollow=True) * (2.0 / (n - 2.0))
     return hollow - rows + s * s * (1.0 / ((n - 1.0) * (n - 2.0)))
@@ -98,9 +104,42 @@ def unbiased_square(sums: Sums) -> Scalar:
 def unbiased_target_square(t: Target) -> float:
     """<UT, UT>, from the centred target as above."""
     n, diag = t.n, t.centred_diagonal
-    total, square = float(t.w @ diag), float(t.w @ diag**2)
+    total, square = float(t.w @ diag), float(t.w**2 @ diag**2)
     hollow = t.norm(t.M_centred) ** 2 - square
+    if t.weighted:
+        return hollow + float(t.w**2 @ (diag * additive_part(-t.w * diag, t)))
     return hollow - 2.0 / (n - 2.0) * square + total**2 / ((n - 1.0) * (n - 2.0))
+
+
+def additive_part(R: Array, target: Target) -> Array:
+    """Return 2a of the matrix a_i + a_j that U-centring takes off, shape of R.
+
+    U-centring is the projection that minimises Σ_{i≠j} w_i w_j (K_ij - a_i - a_j)², hence with the
+    row sums R_i = Σ_{j≠i} w_j K_ij and the sum of weights n, (n - 2w_i) a_i + A = R_i where
+    A = Σ w_j a_j.
+
+    Parameters
+    ----------
+    R : array of shape (n,) or (m, n)
+        Row sums without the diagonal.
+    target : Target
+    """
+    w, n = target.w, target.n
+    if not target.weighted:
+        level = np.asarray(R @ w)[..., None] / ((n - 1.0) * (n - 2.0))
+        return np.asarray(2.0 / (n - 2.0) * R - level)
+    # n - 2w may vanish for the heaviest row alone, whose equation is kept until the end
+    k = int(np.argmax(w))
+    inverse = 1.0 / np.delete(n - 2.0 * w, k)
+    rest = np.delete(w, k) * inverse
+    known, last = np.delete(R, k, axis=-1) @ rest, R[..., k]
+    room, own = 1.0 + rest.sum(), n - 2.0 * w[k]
+    determinant = room * own + w[k]
+    A = (known * own + w[k] * last) / determinant
+    a = np.empty_like(R)
+    a[..., np.arange(len(w)) != k] = (np.delete(R, k, axis=-1) - A[..., None]) * inverse
+    a[..., k] = (room * last - known) / determinant
+    return np.asarray(2.0 * a)
 
 
 def pair_alignment(moments: Moments, target: Target, projection: str = "plain") -> float:
@@ -142,9 +181,11 @@ def kernel_products(moments: Moments, target: Target, projection: str = "plain")
         raise Undefined(
             f"Expected at least 4 samples for debiased alignment, got {n:g}. Add samples."
         )
-    R = R - moments.d
+    R = R - w * moments.d
     s = R @ w
-    G = G - (moments.d * w) @ moments.d.T
+    G = G - (moments.d * w**2) @ moments.d.T
+    if target.weighted:
+        return np.asarray(G - (additive_part(R, target) * w) @ R.T)
     rows = 2.0 / (n - 2.0) * (R * w) @ R.T
     return np.asarray(G - rows + np.outer(s, s) / ((n - 1.0) * (n - 2.0)))
 

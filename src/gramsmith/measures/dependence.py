@@ -35,14 +35,19 @@ def mmd(sums: Sums) -> Scalar:
 
 
 def mmd_unbiased(sums: Sums) -> Scalar:
-    """Q_aa, Q_bb without the diagonal over n(n - 1), minus twice the mean between classes."""
+    """Q_aa, Q_bb without the diagonal over n(n - 1), minus twice the mean between classes.
+
+    With weights, as |φ_a - φ_b|² less what the variances within classes add to it on average,
+    (Σ w² / m²) tr Cov_c: that does not change with the origin, which a mean over i≠j would.
+    """
     t = sums.target
     need_members(t, 2, "the unbiased MMD")
     W = pair_weights(t)
-    within = W.sum(axis=1) / (t.m * (t.m - 1.0))
+    squares = t.w**2 @ t.V
+    within = W.sum(axis=1) / (t.m * t.m - squares)
     # On B instead of K: the diagonal of the pivot, c + 2h_i, is subtracted where it was added.
     contrast = np.diag(within) - W / np.outer(t.m, t.m)
-    return sums.functional(contrast, delta=-(t.wV @ within))
+    return sums.functional(contrast, delta=-(t.wV @ (within * (squares / t.m))))
 
 
 POLARITY = Measure("polarity", polarity, scale_invariant=False, translation_invariant=False)

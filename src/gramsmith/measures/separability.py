@@ -18,18 +18,18 @@ from gramsmith.targets import Target
 
 def need_members(target: Target, least: int, what: str, instead: str = "") -> None:
     """Raise `Undefined` if a class has fewer than `least` members."""
-    small = np.flatnonzero(target.m < least)
+    small = np.flatnonzero(target.counts < least)
     if len(small):
         name = small[0] if target.classes is None else target.classes[small[0]]
         name = name.item() if isinstance(name, np.generic) else name
         raise Undefined(
             f"Expected at least {least} samples in every class for {what}, got "
-            f"{target.m[small[0]]:g} of class {name!r}. Add samples{instead}."
+            f"{target.counts[small[0]]:g} of class {name!r}. Add samples{instead}."
         )
 
 
 def pair_weights(target: Target) -> Array:
-    """Return n_a + n_b for every pair of classes, shape (C, C): half their sum is 1."""
+    """Return m_a + m_b for every pair of classes, shape (C, C): half their sum is 1."""
     W = np.add.outer(target.m, target.m)
     W.flat[:: len(W) + 1] = 0.0
     return np.asarray(W * (2.0 / W.sum()))
@@ -39,6 +39,11 @@ def distance_contrast(target: Target, weights: Array) -> Array:
     """Return the contrast of Σ_{a<b} weights_ab |φ_a - φ_b|², weights symmetric, shape (C, C)."""
     laplacian = np.diag(weights.sum(axis=1)) - weights
     return np.asarray(laplacian / np.outer(target.m, target.m))
+
+
+def degrees(target: Target, ddof: int) -> Array:
+    """Return the divisors of the variances within classes, n_c - ddof of weighted samples."""
+    return np.asarray(target.m * (target.counts - ddof) / target.counts)
 
 
 def _zero(sums: Sums) -> float:
@@ -82,7 +87,8 @@ class Projections:
 
     def __init__(self, sums: Sums, ddof: int, leave_one_out: bool) -> None:
         t = sums.target
-        self.sums, self.ddof, self.leave_one_out = sums, ddof, leave_one_out
+        self.sums, self.leave_one_out = sums, leave_one_out
+        self.degrees = degrees(t, ddof)
         self.centred: list[Array] = []
         mean, self.deviation = np.empty_like(t.M), np.empty_like(t.M)
         similarities = self._left_out() if leave_one_out else self._plain()
@@ -91,7 +97,7 @@ class Projections:
             f = np.subtract(N[a], N)
             mean[a] = f @ w / t.m[a]
             f -= mean[a][:, None]
-            self.deviation[a] = np.sqrt(f**2 @ w / (t.m[a] - ddof))
+            self.deviation[a] = np.sqrt(f**2 @ w / self.degrees[a])
             self.centred.append(f)
         self.distance = mean + mean.T
 
@@ -108,16 +114,19 @@ class Projections:
 
         def similarities(a: int, rows: Array) -> Array:
             N = Pc.take(rows, axis=1) + level[:, None]
-            N[a] -= dc[rows]
-            N *= self._inverse(a)[:, None]
+            N[a] -= t.w[rows] * dc[rows]
+            N *= self._inverse(a, rows)
             return np.asarray(N)
 
         return similarities
 
-    def _inverse(self, a: int) -> Array:
-        """Return 1 / members of every class that count for a sample of class a."""
-        counted = np.array(self.sums.target.m)
-        counted[a] -= float(self.leave_one_out)
+    def _inverse(self, a: int, rows: Array) -> Array:
+        """Return 1 / size of every class without the sample, for samples of class a."""
+        t = self.sums.target
+        counted = t.m[:, None]
+        if self.leave_one_out:
+            counted = np.repeat(counted, len(rows), axis=1)
+            counted[a] -= t.w[rows]
         return 1.0 / counted
 
     def pullback(self, slope: Array, level: Array) -> tuple[Array, Array]:
@@ -133,14 +142,14 @@ class Projections:
         slope = np.where(sd > 0, slope / np.where(sd > 0, sd, 1.0), 0.0)
         for a, rows in enumerate(t.members):
             f = self.centred[a]
-            df = f * (slope[a] / (t.m[a] - self.ddof))[:, None] + (level[a] / t.m[a])[:, None]
+            df = f * (slope[a] / self.degrees[a])[:, None] + (level[a] / t.m[a])[:, None]
             df *= t.w[rows]
             every_class = df.sum(axis=0)
             np.negative(df, out=df)
             df[a] += every_class
-            df *= self._inverse(a)[:, None]
+            df *= self._inverse(a, rows)
             dP[rows] = df.T
-            ddc[rows] = -df[a]
+            ddc[rows] = -t.w[rows] * df[a]
         if not self.leave_one_out:
             return dP, np.zeros(len(t.w))
         # back through dc, Pc, s and r
@@ -216,13 +225,14 @@ def csm(sums: Sums, form: str = "covariance", ddof: int = 1) -> Scalar:
     S = sums.Q / np.outer(t.m, t.m)
     within = np.diagonal(S)
     # tr Cov_c = (Σ d_i - 1'K1 / n_c) / (n_c - ddof)
-    trace = (t.wV.T @ sums.d - within * t.m) / (t.m - ddof)
+    divisor = degrees(t, ddof)
+    trace = (t.wV.T @ sums.d - within * t.m) / divisor
     F, share = _ratio(trace[:, None] + trace, within[:, None] + within - 2.0 * S, _zero(sums))
     value = 0.5 * float(np.sum(W * F))
     if not sums.derivative or not np.isfinite(value):
         return Scalar(value)
     share = W * share
-    per_trace = share.sum(axis=1) / (t.m - ddof)
+    per_trace = share.sum(axis=1) / divisor
     contrast = distance_contrast(t, -share * F) - np.diag(per_trace / t.m)
     return sums.scalar(value, t.wV @ contrast, t.wV @ per_trace)
 
