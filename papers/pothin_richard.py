@@ -390,8 +390,9 @@ def _figure_1(split: Split, run: Run) -> tuple[list[Record], Figure]:
         note=note,
     )
     caption = (
-        "All starts climb towards the same alignment. From the printed start sigma = 5 takes twice "
-        "as long as 3, against the text; from the right one sigma hardly matters between 1.5 and 5."
+        "All starts climb towards the same alignment. From the printed start sigma = 5 takes "
+        "nearly twice as long as 3, against the text; from the right one sigma hardly matters "
+        "between 1.5 and 5."
     )
     return [record], Figure(
         "pothin-richard-figure-1", "Figure 1: alignment by sigma, ringnorm", caption, panels
