@@ -54,8 +54,7 @@ def test_greedy_choice_is_as_good_as_refitting_every_candidate():
 def problem(K, y, classes, w=None):
     loss = Logistic() if classes == 2 else Multinomial()
     w = np.ones(len(y)) if w is None else w
-    one = np.minimum(1.0, w)
-    return _Problem(K, K * K, np.arange(len(y)), code_targets(y, classes), w, one, loss)
+    return _Problem(K, K * K, np.arange(len(y)), code_targets(y, classes), w, loss)
 
 
 def test_gains_are_those_of_one_newton_step(rng):

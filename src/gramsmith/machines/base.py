@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -41,7 +41,7 @@ from gramsmith.kernels import (
     default_kernel,
 )
 from gramsmith.kernels.precomputed import rests_on_matrix
-from gramsmith.targets import check_weights
+from gramsmith.targets import check_weights, normalised_weights
 
 Array = npt.NDArray[Any]
 
@@ -63,15 +63,12 @@ class Training:
         Positive weights; None means that all are one.
     rows : int array of shape (n,)
         Where the samples stood in what the user gave.
-    repeats : array of shape (n,) or None
-        The weights without those of classes; None means that all are one.
     """
 
     X: Any
     y: Array
     w: Array | None
     rows: Array
-    repeats: Array | None = None
 
     @property
     def n(self) -> int:
@@ -84,12 +81,16 @@ class Training:
         return np.ones(self.n) if self.w is None else self.w
 
     @property
-    def copies(self) -> Array:
-        """How often each sample stands there; leaving one out leaves out one of them.
+    def scale(self) -> float:
+        """The mean weight."""
+        if self.w is None:
+            return 1.0
+        largest = float(self.w.max())
+        return largest * float(np.mean(self.w / largest))  # sums of huge weights overflow
 
-        A sample that counts more because of its class is still one sample.
-        """
-        return np.ones(self.n) if self.repeats is None else self.repeats
+    def of_mean_one(self) -> Training:
+        """Return the same with weights of mean one, for what is chosen or measured."""
+        return self if self.w is None else replace(self, w=normalised_weights(self.w))
 
 
 class KernelMachine(BaseEstimator):
@@ -148,7 +149,9 @@ class KernelMachine(BaseEstimator):
         y : array of shape (n,), or (n, n_outputs) for some
             Class labels, or values.
         sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
+            How much each row counts. Where the regulariser is given, weight 2 is the same as
+            repeating the row; what is chosen or measured does not change when all weights are
+            multiplied by a number.
 
         Returns
         -------
@@ -246,21 +249,20 @@ class KernelMachine(BaseEstimator):
             rows = np.flatnonzero(w)
             X = X[np.ix_(rows, rows)] if self._is_pairwise() else X[rows]
             y, w = y[rows], w[rows]
-        repeats = w
         if classes:
             self.classes_, y = _encode(self, y)
             w = self._with_class_weights(y, w)
         if self._is_pairwise():
             X = check_kernel_matrix(X, psd="ignore")
         self._set_kernel(X, w)
-        return Training(X, y, w, rows, repeats)
+        return Training(X, y, w, rows)
 
     def _with_class_weights(self, codes: Array, w: Array | None) -> Array | None:
         """Return the weights of the samples times those of their classes; None if all are one."""
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None:
             return w
-        # Weighted sizes, so that with "balanced" a weight of 2 is a repeated row here too.
+        # Weighted sizes: "balanced" gives all classes the same total, whatever their rows weigh.
         factors = compute_class_weight(
             class_weight, classes=self.classes_, y=self.classes_[codes], sample_weight=w
         )

@@ -10,6 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.utils.metaestimators import available_if
 
+from gramsmith.targets import check_weights, normalised_weights
+
 Array = npt.NDArray[Any]
 
 
@@ -31,7 +33,7 @@ def fit_calibration(
     classes : int
         C.
     w : array of shape (n,), optional
-        Weights.
+        Weights; multiplying all by a number changes nothing.
 
     Returns
     -------
@@ -54,7 +56,8 @@ def fit_calibration(
     Platt (1999), Probabilistic outputs for support vector machines.
     """
     F = _columns(f)
-    w = np.ones(len(F)) if w is None else np.asarray(w, dtype=np.float64)
+    # of mean one: the doubt below is counted in rows
+    w = normalised_weights(check_weights(w, len(F)))
     counts = np.bincount(codes, weights=w, minlength=classes)
     # Platt's targets: a little doubt, so that separable data have finite probabilities
     doubt = 1.0 / (counts + 2.0)

@@ -32,7 +32,8 @@ class CentroidClassifier(KernelClassifier):
     kernel : Kernel, name, scikit-learn kernel, callable or None
         Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
     ddof : {0, 1}, default=0
-        0 divides variances by n, which gives the tight bound; 1 by n - 1, as in the paper.
+        0 divides variances by n, which gives the tight bound; 1 by n - 1, as in the paper. With
+        weights n is still the number of rows.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
 
@@ -123,11 +124,11 @@ def _boundary(
     """Return the threshold between the values of two classes, and their FSM."""
     means, sds = [], []
     for c in (a, b):
-        mine, weight = g[y == c], w[y == c]
-        mean = float(weight @ mine / weight.sum())
-        square = float(weight @ (mine - mean) ** 2)
-        # A class of one sample has no spread, whatever the divisor.
-        sds.append(float(np.sqrt(square / max(weight.sum() - ddof, 1.0))))
+        mine, share = g[y == c], w[y == c] / w[y == c].sum()
+        mean = float(share @ mine)
+        # Freedom is counted in rows. A class of one has no spread, whatever the divisor.
+        freedom = max(len(mine) - ddof, 1) / len(mine)
+        sds.append(float(np.sqrt(share @ (mine - mean) ** 2 / freedom)))
         means.append(mean)
     (high, low), (s_a, s_b) = means, sds
     d2, spread = high - low, s_a + s_b

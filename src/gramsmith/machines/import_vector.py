@@ -28,7 +28,6 @@ class _Problem:
     pool: Array  # the candidates among the samples
     Y: Array
     w: Array
-    one: Array  # the weight that leaving one sample out takes away
     loss: Loss
 
     def centres(self, chosen: list[int]) -> Array:
@@ -234,8 +233,7 @@ class ImportVectorClassifier(LossProbabilities):
         C = len(self.classes_)
         loss = self._loss(C > 2)
         K, pool = self._candidates(train)
-        one = train.weight * np.minimum(1.0, 1.0 / train.copies)
-        problem = _Problem(K, K * K, pool, code_targets(train.y, C), train.weight, one, loss)
+        problem = _Problem(K, K * K, pool, code_targets(train.y, C), train.weight, loss)
         stages: list[_Stage] = []
         for alpha in self.alphas_:
             stages.append(self._grow(problem, float(alpha), stages[-1].chosen if stages else []))
@@ -304,7 +302,7 @@ class ImportVectorClassifier(LossProbabilities):
 def leave_one_out_deviance(
     problem: _Problem, chosen: list[int], found: Expansion, alpha: float
 ) -> float:
-    """Return the mean loss of each sample under the model without it, to first order.
+    """Return the mean loss of each sample under the model without its row, to first order.
 
     f_{-i} = f_i + h_i (I - Λ_i h_i)^-1 g_i, with slope g_i and curvature Λ_i of the sample and
     h_i = B_i H^-1 B_i'. Exact for the squared loss.
@@ -318,7 +316,7 @@ def leave_one_out_deviance(
     curvature = problem.loss.curvature(Y, f)
     inverse = Definite(subset_hessian(B, penalty, curvature, w)).solve(np.eye(m * C))
     h = np.einsum("ij,cjdk,ik->icd", B, inverse.reshape(C, m, C, m), B, optimize=True)
-    one = problem.one[:, None]
+    one = w[:, None]
     g = one * problem.loss.slope(Y, f).reshape(n, C)
     if Y.ndim == 2:
         L = curvature[:, :, None] * (np.eye(C) - curvature[:, None, :])

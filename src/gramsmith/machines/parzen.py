@@ -18,11 +18,14 @@ class ParzenClassifier(KernelClassifier):
     r"""Classify by the kernel-weighted mean of the labels.
 
     .. math:: f(x) = \sum_i v_i y_i k(x_i, x) - t, \qquad
-              v_i = 1 \text{ (even)} \quad\text{or}\quad 1 / n_{y_i} \text{ (uneven)}
+              v_i = \frac{w_i}{\sum_j w_j} \text{ (even)} \quad\text{or}\quad
+              \frac{w_i}{\sum_{j : y_j = y_i} w_j} \text{ (uneven)}
 
-    The plain rule, t = 0, is only as good as the balance of the classes and the offset of the
-    kernel: on rare classes it may call every sample positive. Here the threshold is chosen on
-    leave-one-out values, which cost one pass over the Gram matrix that is never held.
+    for labels y = ±1; of several classes each has its own value, the sum over its members. The
+    plain rule, t = 0, is only as good as the balance of the classes and the offset of the kernel:
+    on rare classes it may call every sample positive. Here the threshold is chosen on leave-one-out
+    values, which cost one pass over the Gram matrix that is never held. Multiplying all weights by
+    a number changes nothing.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ class ParzenClassifier(KernelClassifier):
     support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
         These samples.
     coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
-        Their weights.
+        v_i y_i of the formula, or one column of v_i per class.
     intercept_ : array of shape (1,) or (n_classes,)
         Minus the thresholds.
 
@@ -117,15 +120,16 @@ class ParzenClassifier(KernelClassifier):
         return self
 
     def _loo_scores(self, train: Training, V: Array, size: Array) -> Array:
-        """Return the value of every class at every sample, one copy of the sample left out."""
+        """Return the value of every class at every sample, the row of the sample left out."""
         G = self._gram(train.X)
-        P, d = G @ V, G.diagonal()
-        here, taken = (np.arange(train.n), train.y), np.minimum(train.weight, 1.0)
-        P[here] -= taken * d
+        P, d, w = G @ V, G.diagonal(), train.weight
+        here = np.arange(train.n), train.y
+        P[here] -= w * d
         if self.weights == "even":
-            return np.asarray(P / (size.sum() - 1.0))
+            return np.asarray(P / (size.sum() - w)[:, None])
         P = P / size
-        rest = size[train.y] - taken
+        # From the others: the difference would not be zero for the only member of a class.
+        rest = np.where(np.bincount(train.y)[train.y] > 1, size[train.y] - w, 0.0)
         # The only member of a class has nothing left to be compared with.
         P[here] = np.where(rest > 0, P[here] * size[train.y] / np.where(rest > 0, rest, 1.0), 0.0)
         return np.asarray(P)

@@ -101,7 +101,8 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
               \varepsilon \sim N(0, 1/\beta)
 
     Every precision and the noise maximise the evidence; most weights vanish. The kernel need not be
-    positive definite. Predictions come with their standard deviation.
+    positive definite. Predictions come with their standard deviation. Precisions and noise are
+    chosen for weights of mean one, so that multiplying all weights by a number changes nothing.
 
     Parameters
     ----------
@@ -181,7 +182,7 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        train = self._begin(X, y, sample_weight)
+        train = self._begin(X, y, sample_weight).of_mean_one()
         # The constant is penalised like any weight, so it should be a small correction.
         offset = float(np.average(train.y, weights=train.w)) if self.fit_intercept else 0.0
         found = fit_gaussian_evidence(
@@ -299,7 +300,7 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        train = self._begin(X, y, sample_weight)
+        train = self._begin(X, y, sample_weight).of_mean_one()
         basis = self._basis(train)
         machines = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
         found = []

@@ -25,7 +25,7 @@ from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.solvers import RidgePath, conjugate_gradients, warn_unless_converged
 from gramsmith.solvers.definite import warn_negative
 from gramsmith.solvers.landmarks import Blocks, landmark_path
-from gramsmith.solvers.ridge import ridge_at
+from gramsmith.solvers.ridge import centred, ridge_at
 
 Array = npt.NDArray[Any]
 Residuals = Callable[[Array], Iterable[tuple[slice, Array]]]
@@ -47,8 +47,9 @@ class KernelRidge(KernelMachine):
         "n_iter_": "whole",
         "alpha_": "number",
         "alphas_": "array a",
-        "loo_errors_": "loose *",
+        "loo_errors_": "loose *?",
         "loo_residuals_": "loose * | loose * *?",
+        "landmark_loo_errors_": "loose *?",
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -70,17 +71,31 @@ class KernelRidge(KernelMachine):
     random_state: Any
     verbose: bool
     n_jobs: Any
+    alpha_: float
+    alphas_: Array
+    loo_errors_: Array
+    loo_residuals_: Array
+    jitter_: float
 
     def _solve(self, train: Training, Y: Array) -> None:
         """Choose the regulariser and set the coefficients; Y has shape (n, q)."""
-        solver = self.solver
-        if solver == "auto":
-            solver = "eigen" if train.n <= EIGEN_LIMIT else "nystroem"
-        self.solver_ = solver
+        self.solver_ = self.solver
+        if self.solver == "auto":
+            self.solver_ = "eigen" if train.n <= EIGEN_LIMIT else "nystroem"
         self.jitter_, self.n_iter_ = 0.0, 1
-        if solver == "eigen":
-            self._solve_dense(train, Y)
-            return
+        for name in ("loo_errors_", "loo_residuals_", "landmark_loo_errors_"):
+            self.__dict__.pop(name, None)
+        # Weights and regulariser times a number change nothing: all is done with weights of mean
+        # one, so that neither the choice nor a threshold depends on their unit.
+        fixed = None if isinstance(self.alpha, str) else float(self.alpha) / train.scale
+        (self._solve_dense if self.solver_ == "eigen" else self._solve_blocks)(
+            train.of_mean_one(), Y, fixed
+        )
+        self.alphas_ = self.alphas_ * train.scale
+        self.alpha_ = self.alpha_ * train.scale if fixed is None else float(self.alpha)
+        self.jitter_ *= train.scale
+
+    def _solve_blocks(self, train: Training, Y: Array, fixed: float | None) -> None:
         G, landmarks = self._gram(train.X), self._landmarks(train)
         K_mm = G.block(landmarks, landmarks)
         warn_negative(np.linalg.eigvalsh(K_mm))
@@ -90,34 +105,40 @@ class KernelRidge(KernelMachine):
         def residuals(alphas: Array) -> Iterator[tuple[slice, Array]]:
             for rows, K in blocks():
                 w = None if train.w is None else train.w[rows]
-                yield rows, path.loo_residuals(K, Y[rows], alphas, w, train.copies[rows])
+                yield rows, path.loo_residuals(K, Y[rows], alphas, w)
 
-        self._choose(train, Y, residuals, LANDMARK_ALPHAS * path.spread * path.total)
-        if solver == "nystroem":
+        self._choose(train, Y, fixed, residuals, LANDMARK_ALPHAS * path.spread * path.total)
+        if self.solver_ == "nystroem":
             self.jitter_ = float(path.jitter(self.alpha_))
             self._keep(train, *path.solve(self.alpha_), landmarks)
         else:
+            # The residuals are those of the landmarks, not of the machine.
+            self.landmark_loo_errors_ = self.loo_errors_
+            del self.loo_errors_, self.loo_residuals_
             Z = np.concatenate([K @ path.root for _, K in blocks()])
             self._solve_cg(train, Y, G, Z)
 
-    def _solve_dense(self, train: Training, Y: Array) -> None:
+    def _solve_dense(self, train: Training, Y: Array, fixed: float | None) -> None:
         K = self._dense(train, "Use solver='nystroem' or solver='cg'.", copies=4)
-        options: dict[str, Any] = {
-            "fit_intercept": self.fit_intercept,
-            "sample_weight": train.w,
-            "copies": train.copies,
-        }
-        known = None if isinstance(self.alpha, str) else ridge_at(K, Y, self.alpha, **options)
+        options: dict[str, Any] = {"fit_intercept": self.fit_intercept, "sample_weight": train.w}
+        known = None
+        if fixed is not None:
+            sure = not self._is_pairwise() and self.kernel_.positive_definite
+            known = ridge_at(K, Y, fixed, definite=sure, **options)
         if known is not None:
             found, left_out = known
-            self._choose(train, Y, lambda _: [(slice(None), left_out[None])], np.empty(0))
+            self._choose(train, Y, fixed, lambda _: [(slice(None), left_out[None])], np.empty(0))
         else:
             path = RidgePath(K, Y, **options)
             # In units of the mean eigenvalue: from interpolation to a constant.
-            unit = _rounded(float(path.eigenvalues.sum() / train.weight.sum()) or 1.0)
-            grid = unit * np.logspace(-9, 4, 30)
+            grid = (float(path.eigenvalues.mean()) or 1.0) * np.logspace(-9, 4, 30)
             self._choose(
-                train, Y, lambda a: [(slice(None), path.loo_residuals(a))], grid, path.minimise
+                train,
+                Y,
+                fixed,
+                lambda a: [(slice(None), path.loo_residuals(a))],
+                grid,
+                path.minimise,
             )
             found = path.solve(self.alpha_)
         self.jitter_ = found.jitter
@@ -130,6 +151,7 @@ class KernelRidge(KernelMachine):
                 f"{type(self).__name__}: expected alpha > 0 with solver='cg', got {alpha!r}. "
                 "Use solver='eigen' to interpolate."
             )
+        offset, Y = centred(Y, train.weight, self.fit_intercept)
         R = np.column_stack([Y, np.ones(train.n)])
         found = conjugate_gradients(
             lambda V: G @ V,
@@ -147,7 +169,7 @@ class KernelRidge(KernelMachine):
             U, v = C[:, :-1], C[:, -1]
             b = U.sum(axis=0) / v.sum()
             C = U - v[:, None] * b
-        self._keep(train, C, b)
+        self._keep(train, C, b + offset)
 
     def _report(self, n_iter: int, residual: float) -> None:
         print(f"[{type(self).__name__}] product {n_iter}: residual {residual:.3g}")
@@ -168,12 +190,22 @@ class KernelRidge(KernelMachine):
         return np.sort(np.concatenate(chosen))
 
     def _choose(
-        self, train: Training, Y: Array, residuals: Residuals, grid: Array, refine: Any = None
+        self,
+        train: Training,
+        Y: Array,
+        fixed: float | None,
+        residuals: Residuals,
+        grid: Array,
+        refine: Any = None,
     ) -> None:
         """Set `alpha_`, `alphas_`, `loo_errors_` and `loo_residuals_`.
 
         Parameters
         ----------
+        train : Training
+            With weights of mean one.
+        fixed : float or None
+            The regulariser, if it is not to be chosen.
         residuals : callable
             ``residuals(alphas)`` yields rows and their leave-one-out residuals, (a, rows, q).
         grid : array of shape (a,)
@@ -181,10 +213,10 @@ class KernelRidge(KernelMachine):
         refine : callable, optional
             Returns the minimum of the squared error between the candidates, and its value.
         """
-        if not isinstance(self.alpha, str):
-            self.alphas_ = np.array([float(self.alpha)])
+        if fixed is not None:
+            self.alphas_ = np.array([fixed])
         else:
-            self.alphas_ = np.asarray(grid if self.alphas is None else self.alphas, dtype=float)
+            self.alphas_ = np.array(grid if self.alphas is None else self.alphas, dtype=float)
         criterion = getattr(self, "criterion", "squared")
         squared, wrong = np.zeros(len(self.alphas_)), np.zeros(len(self.alphas_))
         for rows, R in residuals(self.alphas_):
@@ -197,15 +229,18 @@ class KernelRidge(KernelMachine):
         total = train.weight.sum()
         squared, wrong = squared / total, wrong / total
         self.loo_errors_ = wrong if criterion == "error" else squared
-        # Residuals of 1e-10 of the targets are rounding, whatever the regulariser.
-        rounding = 1e-20 * float(np.mean(Y**2))
+        # Residuals of 1e-10 of the targets are rounding, whatever the regulariser, and so are
+        # those below the digits in which the targets are given.
+        digits = float(np.finfo(float).eps) * float(np.abs(Y).max())
+        rounding = 1e-20 * float(np.mean(centred(Y, train.weight, self.fit_intercept)[1] ** 2))
+        rounding = max(rounding, digits**2)
         best = np.flatnonzero(self.loo_errors_ <= self.loo_errors_.min() + rounding)
         best = best[squared[best] <= squared[best].min() + rounding]
         # Of equally good regularisers take the largest: smoother, and better conditioned.
         self.alpha_ = float(self.alphas_[best].max())
-        free = isinstance(self.alpha, str) and self.alphas is None and criterion == "squared"
+        free = fixed is None and self.alphas is None and criterion == "squared"
         if refine is not None and free and squared.min() > rounding:
-            self.alpha_ = _rounded(refine(self.alphas_)[0])
+            self.alpha_ = refine(self.alphas_)[0]
         chosen = np.array([self.alpha_])
         self.loo_residuals_ = np.concatenate([R[0] for _, R in residuals(chosen)])
 
@@ -229,11 +264,6 @@ def _row_blocks(G: Gram, columns: Array) -> Blocks:
     return lambda: held
 
 
-def _rounded(alpha: float) -> float:
-    """Return three digits: more would be noise, and would make equal data give unequal machines."""
-    return float(f"{alpha:.2e}")
-
-
 class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
     r"""Kernel ridge regression with an exact, cheap choice of the regulariser.
 
@@ -250,8 +280,9 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
     alpha : float or "loo", default="loo"
         The regulariser; 0 interpolates. "loo" minimises the leave-one-out error.
     alphas : array of shape (m,), optional
-        Candidates for "loo". Default: a continuous minimum, starting from 30 candidates; on
-        landmarks the best of 23 candidates half a decade apart.
+        Candidates for "loo", for weights of mean one: they are multiplied by the mean weight, so
+        that the choice does not depend on the unit of the weights. Default: a continuous minimum,
+        starting from 30 candidates; on landmarks the best of 23 candidates half a decade apart.
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalised.
     solver : {"auto", "eigen", "nystroem", "cg"}, default="auto"
@@ -279,10 +310,14 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
     alphas_ : array of shape (m,)
         The candidates.
     loo_errors_ : array of shape (m,)
-        Their mean squared leave-one-out residuals.
+        Their mean squared leave-one-out residuals, a row left out as a whole whatever its weight;
+        not with "cg".
     loo_residuals_ : array of shape (n,) or (n, n_outputs)
         y_i minus the prediction of the machine without sample i, at `alpha_`; samples of weight
-        zero are not there.
+        zero are not there. Not with "cg".
+    landmark_loo_errors_ : array of shape (m,)
+        What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses; an
+        estimate of its own, which would take n solutions. With "cg" only.
     jitter_ : float
         What was added to `alpha_` because K was singular to working precision; 0 if nothing.
     solver_ : str
@@ -343,7 +378,7 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         self.n_outputs_ = 1 if train.y.ndim == 1 else train.y.shape[1]
         self.flat_ = train.y.ndim == 1
         self._solve(train, train.y.reshape(train.n, -1))
-        if self.flat_:
+        if self.flat_ and hasattr(self, "loo_residuals_"):
             self.loo_residuals_ = self.loo_residuals_[:, 0]
         return self
 
@@ -376,14 +411,15 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     alpha : float or "loo", default="loo"
         The regulariser; 0 interpolates. "loo" minimises the leave-one-out `criterion`.
     alphas : array of shape (m,), optional
-        Candidates for "loo". Default: a continuous minimum, starting from 30 candidates; on
-        landmarks the best of 23 candidates half a decade apart.
+        Candidates for "loo", for weights of mean one: they are multiplied by the mean weight, so
+        that the choice does not depend on the unit of the weights. Default: a continuous minimum,
+        starting from 30 candidates; on landmarks the best of 23 candidates half a decade apart.
     criterion : {"squared", "error"}, default="squared"
         What leave-one-out measures: mean squared residual, or share of wrong classes (with equal
         shares decided by the residuals).
     class_weight : dict, "balanced" or None
         Factors on the weights of the samples by class; "balanced" gives all classes the same
-        total. Leave-one-out leaves out whole samples, however much their class counts.
+        total.
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalised.
     solver : {"auto", "eigen", "nystroem", "cg"}, default="auto"
@@ -410,10 +446,14 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     alphas_ : array of shape (m,)
         The candidates.
     loo_errors_ : array of shape (m,)
-        Their leave-one-out `criterion`.
+        Their leave-one-out `criterion`, a row left out as a whole whatever its weight; not with
+        "cg".
     loo_residuals_ : array of shape (n, 1) or (n, n_classes)
         Class codes minus the decision values of the machine without the sample, at `alpha_`;
-        samples of weight zero are not there.
+        samples of weight zero are not there. Not with "cg".
+    landmark_loo_errors_ : array of shape (m,)
+        What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses. With
+        "cg" only.
     jitter_ : float
         What was added to `alpha_` because K was singular to working precision; 0 if nothing.
     solver_ : str

@@ -139,6 +139,11 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._forget_calibration()
         train = self._begin(X, y, sample_weight)
+        if len(self.classes_) > 2 and self.threshold != 0:
+            raise ValueError(
+                f"KernelSVC: expected threshold 0 for {len(self.classes_)} classes, got "
+                f"{self.threshold!r}. One number cannot separate more than two classes."
+            )
         machine = SVC(
             C=self.C,
             kernel="precomputed",

@@ -106,7 +106,7 @@ def _check(K: Array, chosen: Array, task: Task, rows: Array, splits: Splits, kee
     alphas = ALPHAS * spread * float(w.sum())
     if task.exchangeable:
         path = _path(K, K_mm, Y, None if unit else w)
-        F = Y - path.loo_residuals(K, Y, alphas, None if unit else w, task.copies[rows])
+        F = Y - path.loo_residuals(K, Y, alphas, None if unit else w)
         # left out one by one; for the spread of a score they are listed fold by fold
         parts = [test for _, test in splits] if keep else [np.arange(len(rows))]
         F = F[:, np.concatenate(parts)] if keep else F

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
+from gramsmith.solvers.ridge import centred
+
 Array = npt.NDArray[Any]
 Blocks = Callable[[], Iterable[tuple[slice, Array]]]
 
@@ -82,7 +84,6 @@ class LandmarkPath:
         Y: Array,
         alphas: Array,
         w: Array | None = None,
-        copies: Array | None = None,
     ) -> Array:
         """Return y_i - f_{-i}(x_i) of a block of rows for each α, shape (a, rows, q).
 
@@ -93,19 +94,13 @@ class LandmarkPath:
         Y : array of shape (rows, q)
         alphas : array of shape (a,)
         w : array of shape (rows,), optional
-            Weights; a row of weight above one leaves one of its copies out.
-        copies : array of shape (rows,), optional
-            How many samples every row stands for; default `w`. A row that counts twice but is one
-            sample has 1 here, and is left out as a whole.
+            Weights; a row is left out as a whole, whatever its weight.
         """
         T = K @ (self.root @ self.vectors) - self.centre @ self.vectors
         alphas = np.asarray(alphas, dtype=float)
         D = 1.0 / (self.values[:, None] + alphas + self.jitter(alphas))
-        one = np.ones(len(T)) if w is None else np.minimum(1.0, w)
-        if w is not None and copies is not None:
-            one = w * np.minimum(1.0, 1.0 / np.maximum(copies, np.finfo(float).tiny))
         leverage = (T * T) @ D + (1.0 / self.total if self.fit_intercept else 0.0)
-        keep = np.maximum(1.0 - one[:, None] * leverage, 1e-10)
+        keep = np.maximum(1.0 - (leverage if w is None else w[:, None] * leverage), 1e-10)
         a, q = D.shape[1], self.moment.shape[1]
         F = (T @ (D[:, :, None] * self.moment[:, None, :]).reshape(len(D), a * q)).reshape(-1, a, q)
         residual = ((Y - self.mean)[:, None, :] - F) / keep[:, :, None]
@@ -129,7 +124,7 @@ def landmark_path(
         ``blocks()`` yields (rows, kernel of these rows with the landmarks), all rows once.
     Y : array of shape (n, q)
     w : array of shape (n,), optional
-        Weights: repetitions.
+        Weights; weight 2 is the same as repeating a row.
     fit_intercept : bool, default=True
         Whether to add an intercept that is not penalised.
 
@@ -150,6 +145,7 @@ def landmark_path(
     """
     root = inverse_root(K_mm)
     r = root.shape[1]
+    offset, Y = centred(Y, np.ones(len(Y)) if w is None else w, fit_intercept)
     S, B = np.zeros((r + 1, r + 1)), np.zeros((r + 1, Y.shape[1]))
     for rows, K in blocks():
         # Features first: products of K alone would lose what a small eigenvalue of K_mm magnifies.
@@ -167,7 +163,7 @@ def landmark_path(
     return LandmarkPath(
         root=root,
         centre=centre,
-        mean=mean,
+        mean=offset + mean,
         values=np.maximum(lam, 0.0),
         vectors=U,
         moment=U.T @ b,

@@ -1,12 +1,14 @@
 """Kernel ridge regression: the whole path of regularisers, with exact leave-one-out residuals.
 
-With weights W (repetitions), K̃ = W^½ K W^½ = U Λ U', ỹ = W^½ y and ũ = W^½ 1, the coefficients
+With weights W, K̃ = W^½ K W^½ = U Λ U', ỹ = W^½ y and ũ = W^½ 1, the coefficients
 c = W^½ c̃ and the unpenalised intercept b of
 
     min Σ_i w_i (y_i - b - (Kc)_i)² + α c'Kc
 
 solve (K̃ + αI) c̃ + ũ b = ỹ, ũ'c̃ = 0. One eigendecomposition serves every α: afterwards the
-coefficients cost O(n²) per α and the leverages of all α are one matrix product.
+coefficients cost O(n²) per α and the leverages of all α are one matrix product. Weights times a
+number and α times the same number change nothing; leaving one out leaves a whole row out, whatever
+its weight. Targets are centred first, so that an offset costs no digits.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.lapack import dpotri
+from scipy.linalg.lapack import dtrtri
 from scipy.optimize import minimize_scalar
 
 from gramsmith.solvers.definite import warn_negative
@@ -59,9 +61,6 @@ class RidgePath:
         Whether to add an intercept that is not penalised.
     sample_weight : array of shape (n,), optional
         Positive weights; weight 2 is the same as repeating a row.
-    copies : array of shape (n,), optional
-        How many samples every row stands for, one of which is left out at a time; default
-        `sample_weight`. A row that counts twice but is one sample has 1 here.
 
     Attributes
     ----------
@@ -87,7 +86,6 @@ class RidgePath:
         *,
         fit_intercept: bool = True,
         sample_weight: Array | None = None,
-        copies: Array | None = None,
     ) -> None:
         K = np.asarray(K, dtype=np.float64)
         root = None if sample_weight is None else np.sqrt(np.asarray(sample_weight, dtype=float))
@@ -101,10 +99,9 @@ class RidgePath:
         self.eigenvalues, self.U = np.maximum(values, 0.0), U
         y = np.asarray(y, dtype=np.float64)
         self.vector = y.ndim == 1
-        self.y = y.reshape(n, -1)
         self.root = np.ones(n) if root is None else root
         self.weight = self.root**2
-        self.copies = self.weight if copies is None else np.asarray(copies, dtype=float)
+        self.offset, self.y = centred(y.reshape(n, -1), self.weight, fit_intercept)
         self.t = U.T @ (self.root[:, None] * self.y)
         self.v = U.T @ self.root if fit_intercept else None
         self._U2: Array | None = None
@@ -153,7 +150,7 @@ class RidgePath:
         # of a singular K carry y / jitter: of no effect on Kc but for rounding.
         kept = self.eigenvalues > self.floor if jitter[0] else self.kept
         c, b, _ = self._dual(D, slice(None) if kept.all() else kept)
-        c, b = self.root[:, None] * c[:, 0], b[0]
+        c, b = self.root[:, None] * c[:, 0], b[0] + self.offset
         return RidgeSolution(
             alpha=float(alpha),
             coef=c[:, 0] if self.vector else c,
@@ -167,7 +164,7 @@ class RidgePath:
         .. math:: y_i - f_{-i}(x_i) = \frac{c_i}{[A^{-1}]_{ii}}, \qquad
                   A = \begin{pmatrix} K + \alpha I & 1 \\ 1' & 0 \end{pmatrix}
 
-        A row of more than one copy leaves one of them out, any other row all of itself.
+        A row is left out as a whole, whatever its weight.
 
         Parameters
         ----------
@@ -179,18 +176,16 @@ class RidgePath:
         array of shape (m, n) or (m, n, q)
         """
         alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
-        D, jitter = self._inverse(alphas)
+        D, _ = self._inverse(alphas)
         if self._U2 is None:
             self._U2 = self.U * self.U
-        one = np.minimum(1.0, 1.0 / self.copies)
         out = np.empty((len(alphas), *self.y.shape))
         step = max(1, 256 // self.y.shape[1])  # bounds the memory when there are many outputs
         for start in range(0, len(alphas), step):
             part = slice(start, start + step)
-            alpha = (alphas + jitter)[part]
             c, _, border = self._dual(D[:, part])
             G = self._U2 @ D[:, part] - border  # the diagonal of A^-1
-            out[part] = _left_out(c, G, alpha, self.root, one).transpose(1, 0, 2)
+            out[part] = (c / (self.root[:, None] * G)[:, :, None]).transpose(1, 0, 2)
         return out[:, :, 0] if self.vector else out
 
     def loo_errors(self, alphas: Any) -> Array:
@@ -229,22 +224,25 @@ class RidgePath:
         k = int(np.argmin(errors))
         low, high = np.log(grid[max(k - 1, 0)]), np.log(grid[min(k + 1, len(grid) - 1)])
         found = minimize_scalar(
-            lambda x: float(self.loo_errors([np.exp(x)])[0]), bounds=(low, high), method="bounded"
+            lambda x: float(self.loo_errors([np.exp(x)])[0]),
+            bounds=(low, high),
+            method="bounded",
+            options={"xatol": 1e-8},
         )
         if found.fun < errors[k]:
             return float(np.exp(found.x)), float(found.fun)
         return float(grid[k]), float(errors[k])
 
 
-def _left_out(c: Array, G: Array, alpha: Any, root: Array, one: Array) -> Array:
-    """Return leave-one-out residuals, shape (n, m, q), from c̃ and the diagonal of A^-1.
-
-    Residual r = αc̃/√w and leverage h = 1 - αG give r/(1 - h·one); α cancels for one = 1.
-    """
-    share = one[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        whole = np.where(share < 1.0, G * share + (1.0 - share) / alpha, G)
-    return np.asarray(c / (root[:, None] * whole)[:, :, None])
+def centred(Y: Array, w: Array, fit_intercept: bool) -> tuple[Array, Array]:
+    """Return the weighted mean of targets (n, q), zero without an intercept, and the rest."""
+    if not fit_intercept:
+        return np.zeros(Y.shape[1]), Y
+    share = w / w.sum()
+    # Of targets far from zero the first mean is good to rounding only; the second mends it.
+    mean = share @ Y
+    mean = mean + share @ (Y - mean)
+    return mean, Y - mean
 
 
 def ridge_at(
@@ -254,7 +252,7 @@ def ridge_at(
     *,
     fit_intercept: bool = True,
     sample_weight: Array | None = None,
-    copies: Array | None = None,
+    definite: bool = False,
 ) -> tuple[RidgeSolution, Array] | None:
     """Solve kernel ridge regression at one regulariser by Cholesky's factor.
 
@@ -270,8 +268,10 @@ def ridge_at(
         Regulariser.
     fit_intercept : bool, default=True
         Whether to add an intercept that is not penalised.
-    sample_weight, copies : arrays of shape (n,), optional
+    sample_weight : array of shape (n,), optional
         As for `RidgePath`.
+    definite : bool, default=False
+        Whether K is known to have no negative eigenvalues, but for rounding.
 
     Returns
     -------
@@ -290,27 +290,37 @@ def ridge_at(
     >>> round(float(np.mean(residuals**2)), 4)
     0.0832
     """
-    n, one = len(K), np.ones(len(K))
-    w = one if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    n = len(K)
+    w = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     root = np.sqrt(w)
     A = K if sample_weight is None else K * root[:, None] * root
     mean = float(np.mean(np.abs(A.diagonal()))) + float(np.finfo(float).tiny)
     if not alpha >= 1e-8 * mean:
         return None
-    try:  # a factor of K itself, but for rounding, is proof that no eigenvalue is negative
-        cho_factor(A + 1e-10 * mean * np.eye(n), lower=True, overwrite_a=True, check_finite=False)
+    try:
+        if not definite:  # a factor of K itself, but for rounding, is proof enough
+            _factor(A, 1e-10 * mean)
+        L = _factor(A, alpha)
     except LinAlgError:
         return None
-    factor = cho_factor(A + alpha * np.eye(n), lower=True, overwrite_a=True, check_finite=False)
-    c = np.asarray(cho_solve(factor, root[:, None] * Y, check_finite=False))
-    diagonal = np.asarray(dpotri(factor[0], lower=1)[0].diagonal())
+    offset, Y = centred(Y, w, fit_intercept)
+    c = np.asarray(cho_solve((L, True), root[:, None] * Y, check_finite=False))
+    u = np.asarray(cho_solve((L, True), root, check_finite=False))
+    # The diagonal of (LL')^-1: squares of the columns of L^-1, half the work of the inverse.
+    inverse = np.tril(dtrtri(L, lower=1, overwrite_c=1)[0])
+    diagonal = np.einsum("ij,ij->j", inverse, inverse)
     b = np.zeros(Y.shape[1])
     if fit_intercept:
-        u = cho_solve(factor, root, check_finite=False)
         total = float(root @ u)
         b = root @ c / total
         c, diagonal = c - np.outer(u, b), diagonal - u**2 / total
-    leaves = np.minimum(1.0, 1.0 / (w if copies is None else copies))
-    residuals = _left_out(c[:, None, :], diagonal[:, None], alpha, root, leaves)[:, 0]
-    solution = RidgeSolution(alpha=alpha, coef=root[:, None] * c, intercept=b, jitter=0.0)
+    residuals = c / (root * diagonal)[:, None]
+    solution = RidgeSolution(alpha=alpha, coef=root[:, None] * c, intercept=b + offset, jitter=0.0)
     return solution, residuals
+
+
+def _factor(A: Array, shift: float) -> Array:
+    """Return the lower Cholesky factor of A + shift I; what is above it is not zero."""
+    B = np.array(A, order="F")
+    B[np.diag_indices_from(B)] += shift
+    return np.asarray(cho_factor(B, lower=True, overwrite_a=True, check_finite=False)[0])
