@@ -21,6 +21,23 @@ def parity(rng):
     return X, np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
 
 
+@pytest.mark.parametrize("width", [0.5, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cholesky_at_full_rank_is_eigen(width, weighted, rng):
+    X, Z = rng.normal(size=(120, 3)), rng.normal(size=(30, 3))
+    y = X[:, 0] * X[:, 1] > 0
+    w = rng.uniform(0.2, 3.0, 120) if weighted else None
+    learners = [
+        SpectralAligner(gs.Gaussian(width), method=method, max_rank=120).fit(X, y, w)
+        for method in ("eigen", "cholesky")
+    ]
+    eigen, cholesky = learners
+    np.testing.assert_allclose(cholesky.eigenvalues_, eigen.eigenvalues_, rtol=1e-8)
+    assert cholesky.value_ == pytest.approx(eigen.value_, rel=1e-8)
+    K = eigen.kernel_(Z)
+    np.testing.assert_allclose(cholesky.kernel_(Z), K, atol=1e-7 * np.abs(K).max())
+
+
 def test_golden_optimum():
     every = SpectralAligner(KERNEL, threshold=0.0).fit(golden.X, golden.y)
     assert every.value_ == pytest.approx(golden.GOLDEN["spectral_all"][0], abs=1e-8)

@@ -34,6 +34,7 @@ from gramsmith.targets import Target, check_weights, make_target
 
 THRESHOLDS = tuple(10.0**-k for k in range(1, 8))
 DENSE = 4000  # samples up to which "auto" takes all eigenvectors
+FULL = 1e-13  # of the trace, that a factor without a limit on its columns may leave
 
 
 class SpectralMap(SampleMap):
@@ -113,7 +114,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         Eigenvectors of the whole matrix, or of a pivoted incomplete Cholesky factor (partial
         Gram-Schmidt), which never needs the n x n matrix; "auto" changes over at 4000 samples.
     max_rank : int, default=500
-        Columns of the Cholesky factor.
+        Columns of the Cholesky factor; with as many as samples it gives what "eigen" gives.
     target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
         What similarity should look like, see `gramsmith.targets.make_target`. Values are centred by
         the training mean.
@@ -337,7 +338,10 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             column,
             gram.diagonal() * (target.w > 0),  # what counts for nothing is no pivot
             rank,
-            tol=min(threshold, 1e-3) * 1e-2,
+            # Where all columns are allowed the directions are to be those of "eigen".
+            tol=FULL
+            if self.max_rank >= np.count_nonzero(target.w)
+            else min(threshold, 1e-3) * 1e-4,
             weights=target.w,
         )
         self.n_iter_ = factor.rank
