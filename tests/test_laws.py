@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
@@ -30,6 +31,24 @@ every_kind = pytest.mark.parametrize(
 a_constant_kernel_may_say_so = pytest.mark.filterwarnings(
     "ignore::gramsmith.measures.alignment.ConstantKernelWarning"
 )
+
+
+@every_kernel
+def test_sparse_and_dense_samples_meet(name, rng):
+    kernel = KERNELS[name][0]
+    X, Z = samples(kernel, rng, 9), samples(kernel, rng, 5)
+    mixed = (
+        (X, sp.csr_array(Z)),
+        (sp.csr_array(X), Z),
+        (sp.coo_matrix(X), Z),
+        (X, sp.csc_matrix(Z)),
+    )
+    for A, B in mixed:
+        if kernel.accepts_sparse:
+            assert_allclose(kernel(A, B), kernel(X, Z), atol=1e-12)
+        else:
+            with pytest.raises(TypeError, match=r"expected dense input.*toarray"):
+                kernel(A, B)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
 from gramsmith.kernels.embedding import Embedding
@@ -61,6 +61,16 @@ class OptionalHooks(Parametrised):
         it, so that the parts can be compared.
         """
         return None
+
+    def fixed_to(self, X: Any) -> Any:
+        """Return the kernel with what it takes from the samples at hand taken from X, or itself.
+
+        What is fitted fixes its kernel to the training samples, so that no prediction depends on
+        the other samples of its batch.
+        """
+        parts = {name: child.fixed_to(X) for name, child in self.children().items()}
+        changed = {name: part for name, part in parts.items() if part is not getattr(self, name)}
+        return clone(self).set_params(**changed) if changed else self
 
     # ---- faster ways -------------------------------------------------------------------------
 
@@ -273,6 +283,8 @@ class Kernel(OptionalHooks, SklearnKernel):
         else:
             Y = self.check_input(Y)
             self._check_widths(X, Y)
+            if sp.issparse(X) != sp.issparse(Y):
+                X, Y = sp.csr_array(X), sp.csr_array(Y)
             reference = self.reference(X, Y)
             K = self.tile(self.embed(X, reference), self.embed(Y, reference))
         check_values(K, self)

@@ -193,7 +193,8 @@ class KernelCombination(Learner):
         self.value_ = float(a @ self.weights_ / (size * norm)) if size > 0 else 0.0
         self.names_ = list(views.names)
         self.n_iter_ = 1
-        self._keep([clone(kernel) for kernel in views.kernels], views.shared)
+        members = zip(views.kernels, views.samples, strict=True)
+        self._keep([clone(kernel).fixed_to(seen) for kernel, seen in members], views.shared)
         return self
 
     def matrix(self, X: Any, Y: Any = None) -> Array:

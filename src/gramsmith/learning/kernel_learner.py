@@ -192,6 +192,7 @@ class KernelLearner(Learner):
         if not kernel.learnable:
             raise kernel._no_derivative()
         kernel.check_parameters()
+        kernel = kernel.fixed_to(X)
         coordinates = make_coordinates(kernel, self.parameters, self.bounds)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         objective = make_objective(

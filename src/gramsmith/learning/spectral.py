@@ -244,7 +244,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             w = None if sample_weight is None else check_weights(sample_weight, len(X))
         else:
             X, y, w = drop_zero_weights(X, y, sample_weight)
-        kernel = clone(default_kernel(self.kernel, X, w))
+        kernel = clone(default_kernel(self.kernel, X, w)).fixed_to(X)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         self.held_out_: Array | None = None
         self.threshold_ = self._choose(kernel, X, target)

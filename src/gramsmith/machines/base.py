@@ -277,6 +277,7 @@ class KernelMachine(BaseEstimator):
         """Set `kernel_`, a copy that no one else holds."""
         kernel = clone(default_kernel(self.kernel, X, w))
         kernel.check_parameters()
+        kernel = kernel.fixed_to(X)
         if not self._is_pairwise() and rests_on_matrix(kernel):
             raise ValueError(
                 f"{type(self).__name__}: expected a Gram matrix as it is, got the expression "

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
-from gramsmith.kernels.strings.sequences import SequenceKernel
+from gramsmith.kernels.strings.sequences import SequenceKernel, as_sequences
 from gramsmith.kernels.strings.spectrum import LARGEST, Integers, Vocabulary
 from gramsmith.kernels.symbolic import check_whole, counted, squares
 from gramsmith.kernels.symbolic import product as sparse_product
@@ -37,7 +38,8 @@ class Mismatch(SequenceKernel):
         The number of differences allowed, less than k.
     alphabet : str or sequence, optional
         The symbols A. The value depends on their number, so state them where values of several data
-        sets are compared. Default: the symbols of the data.
+        sets are compared. Default: the symbols of the data. What is fitted takes those of the
+        training data, and leaves out the substrings of new samples with any other symbol.
     case : {"keep", "upper", "lower"}, default="keep"
         Whether "a" and "A" are different symbols, or made equal first.
     unknown : {"error", "gap"}, default="error"
@@ -93,6 +95,13 @@ class Mismatch(SequenceKernel):
                 f"Mismatch: expected m < k, got m={self.m} and k={self.k}; otherwise all "
                 "substrings are alike. Use m=1."
             )
+
+    def fixed_to(self, X: Any) -> Any:
+        found = self.symbols(as_sequences(X, "Mismatch")) if self.alphabet is None else ()
+        if not found:
+            return self
+        symbols = "".join(map(str, found.symbols)) if found.text else found.symbols
+        return clone(self).set_params(alphabet=symbols, unknown="gap")
 
     def reference(self, *Xs: Any) -> Any:
         alphabet = self.symbols(*Xs)
