@@ -27,7 +27,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 WEIGHT_CHECKS = (
-    "check_sample_weights_list",
     "check_sample_weights_not_overwritten",
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",

@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.gram import Gram, as_views
 from gramsmith.gram.views import brings_samples, views_in
-from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum, default_kernel
+from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum
 from gramsmith.learning.monitor import Callback, sweep_progress
 from gramsmith.learning.objective import Array, get_projection
 from gramsmith.learning.samples import Learner
+from gramsmith.learning.start import start_kernel
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.solvers import solve_nonnegative
 from gramsmith.targets import make_target
@@ -153,7 +154,7 @@ class KernelCombination(Learner):
         y : array of shape (n,) or (n, q)
             Labels or values.
         sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
+            How much every row counts; times any number the same.
 
         Returns
         -------
@@ -297,8 +298,8 @@ class KernelCombination(Learner):
 
 
 def default_path(X: Any, w: Array | None = None) -> list[Kernel]:
-    """Return thirteen Gaussians around gamma = 1 / (p var), from wide to narrow."""
-    middle = default_kernel(None, X, w).length_scale
+    """Return thirteen Gaussians around gamma = 1 / Σ_k var_k, from wide to narrow."""
+    middle = start_kernel(None, X, w).length_scale
     return [Gaussian(float(middle * 2.0 ** (-j / 2.0))) for j in range(-6, 7)]
 
 

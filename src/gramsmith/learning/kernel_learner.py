@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from gramsmith.kernels import Kernel, default_kernel
+from gramsmith.kernels import Kernel
 from gramsmith.learning.ascent import (
     REMEDY,
     SEARCH_CONSTRAINTS,
@@ -32,6 +32,7 @@ from gramsmith.learning.objective import (
     make_objective,
 )
 from gramsmith.learning.samples import Learner, drop_zero_weights
+from gramsmith.learning.start import start_kernel
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
 
@@ -176,7 +177,7 @@ class KernelLearner(Learner):
         y : array of shape (n,) or (n, q)
             Labels or values.
         sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row. Objectives that need a solve take
+            How much every row counts; times any number the same. Objectives that need a solve take
             none, except "kernel_fisher".
 
         Returns
@@ -188,7 +189,7 @@ class KernelLearner(Learner):
         if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
             X, y = self._check_samples(X, y)
         X, y, w = drop_zero_weights(X, y, sample_weight)
-        kernel = clone(default_kernel(self.kernel, X, w))
+        kernel = clone(start_kernel(self.kernel, X, w))
         if not kernel.learnable:
             raise kernel._no_derivative()
         kernel.check_parameters()

@@ -70,7 +70,7 @@ class Penalty:
         return replace(self, width=1e-4 * float(rows.max()))
 
 
-def spreading_price(n: float) -> float:
+def spreading_price(n: int) -> float:
     """Return the price of spreading weights over features that suits n samples.
 
     A feature of pure noise raises the alignment of n samples by about 1/n; what costs as much is

@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from gramsmith.targets import TARGETS, Target, check_weights
+from gramsmith.targets import TARGETS, Target, check_weights, normalised_weights
 
 Array = npt.NDArray[Any]
 
@@ -65,11 +65,11 @@ class Learner(BaseEstimator):
 
 
 def drop_zero_weights(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
-    """Return samples, targets and positive weights, or None for none; weight 2 means twice."""
+    """Return samples, targets and positive weights of mean 1, or None for none."""
     if sample_weight is None:
         return X, y, None
     count = X.shape[0] if hasattr(X, "shape") else len(X)
-    w = check_weights(sample_weight, count)
+    w = normalised_weights(check_weights(sample_weight, count))
     if w.all():
         return X, y, w
     rows = np.flatnonzero(w)
@@ -88,15 +88,16 @@ def hold_out(target: Target, fraction: float, rng: Any) -> tuple[Array, Array] |
     """Return the indices to learn from and those held out, or None if there are too few samples.
 
     Classes keep their proportions; every class needs two members in either part, values need eight.
+    Rows without weight are in neither.
     """
-    classes = target.kind == "classes"
-    codes = target.codes if classes else np.zeros(len(target.w), dtype=int)
+    classes, rows = target.kind == "classes", np.flatnonzero(target.w)
+    codes = target.codes[rows] if classes else np.zeros(len(rows), dtype=int)
     sizes = np.bincount(codes)
     counts = np.floor(fraction * sizes).astype(int)
     if min(counts.min(), (sizes - counts).min()) < (2 if classes else 8):
         return None
     learn, held = train_test_split(
-        np.arange(len(codes)),
+        rows,
         test_size=int(counts.sum()),
         random_state=rng,
         stratify=codes if classes else None,

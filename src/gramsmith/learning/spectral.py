@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramsmith.gram import Gram
-from gramsmith.kernels import Composed, Kernel, Linear, Precomputed, default_kernel
+from gramsmith.kernels import Composed, Kernel, Linear, Precomputed
 from gramsmith.kernels.maps import SampleMap
 from gramsmith.learning.monitor import Callback, Stopped, sweep_progress
 from gramsmith.learning.samples import (
@@ -28,7 +28,7 @@ from gramsmith.learning.samples import (
     hold_out,
     take_rows,
 )
-from gramsmith.learning.start import signs
+from gramsmith.learning.start import signs, start_kernel
 from gramsmith.solvers import pivoted_cholesky
 from gramsmith.targets import Target, check_weights, make_target
 
@@ -230,8 +230,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         y : array of shape (n,) or (n, q)
             Labels or values.
         sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row. Rows, not repetitions, are held out
-            for threshold="auto".
+            How much every row counts; times any number the same.
 
         Returns
         -------
@@ -244,7 +243,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             w = None if sample_weight is None else check_weights(sample_weight, len(X))
         else:
             X, y, w = drop_zero_weights(X, y, sample_weight)
-        kernel = clone(default_kernel(self.kernel, X, w)).fixed_to(X)
+        kernel = clone(start_kernel(self.kernel, X, w)).fixed_to(X)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         self.held_out_: Array | None = None
         self.threshold_ = self._choose(kernel, X, target)

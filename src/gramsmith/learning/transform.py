@@ -259,9 +259,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         y : array of shape (n,) or (n, q)
             Labels or values.
         sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row. Rows, not repetitions, are held
-            out and drawn into batches. Objectives that need a solve take no weights, except
-            "kernel_fisher".
+            How much every row counts; times any number the same. Objectives that need a solve take
+            no weights, except "kernel_fisher".
 
         Returns
         -------
@@ -351,7 +350,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
                 _, wide = climb(S, other, coordinates, None, Monitor(""), PREPARATION)
             S = wide
         monitor = Monitor("TransformLearner", None, self.patience, self.verbose, self.callback)
-        penalty = self._penalty(objective, spread, float(target.w[learn].sum()))
+        penalty = self._penalty(objective, spread, len(learn))
         free_first = draw is None and not (self.init is not None and penalty.asked)
         for phase in make_phases(S, penalty, power, free_first, int(self.max_iter)):
             price = penalty.around(S) if phase.priced else None
@@ -382,7 +381,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
             )
         return (np.arange(len(target.w)), None) if split is None else split
 
-    def _penalty(self, objective: Any, spread: Array, n: float) -> Penalty:
+    def _penalty(self, objective: Any, spread: Array, n: int) -> Penalty:
         if not isinstance(self.l1, str):
             return Penalty(float(self.l1), float(self.l2), 0.0, spread)
         # A centred alignment likes to use a little of every feature.

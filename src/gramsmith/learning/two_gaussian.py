@@ -172,7 +172,7 @@ class TwoGaussianLearner(Learner):
         y : array of shape (n,) or (n, q)
             Labels or values.
         sample_weight : array of shape (n,), optional
-            Weights; weight 2 is the same as repeating a row.
+            How much every row counts; times any number the same.
 
         Returns
         -------
