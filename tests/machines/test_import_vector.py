@@ -102,6 +102,18 @@ def test_approximate_leave_one_out(classes):
     assert fast == pytest.approx(np.mean(left), rel=0.01)
 
 
+def test_the_path_is_that_of_the_machines_of_its_regularisers():
+    X, y, _ = moons(60)
+    alphas = [3.0, 0.3, 0.03]
+    path = gs.ImportVectorClassifier(gs.Gaussian(0.7), alphas=alphas).fit(X, y)
+    for k, alpha in enumerate(alphas):
+        alone = gs.ImportVectorClassifier(gs.Gaussian(0.7), alpha=alpha).fit(X, y)
+        assert path.path_sizes_[k] == len(alone.import_indices_)
+        assert path.path_deviances_[k] == pytest.approx(alone.path_deviances_[0])
+    best = int(np.argmin(path.path_deviances_))
+    assert path.path_sizes_[best] == len(path.import_indices_)
+
+
 def test_path_chooses_a_regulariser():
     X, y, _ = moons(150)
     alphas = np.logspace(1, -3, 5)
@@ -143,7 +155,7 @@ def test_equal_points_are_not_imported_twice():
 
 def test_progress_is_printed(capsys):
     X, y, _ = moons(40)
-    gs.ImportVectorClassifier(gs.Gaussian(0.7), verbose=True).fit(X, y)
+    gs.ImportVectorClassifier(gs.Gaussian(0.7), alpha=1.0, verbose=True).fit(X, y)
     assert "[ImportVectorClassifier] alpha 1: 1 import points, objective" in capsys.readouterr().out
 
 

@@ -21,6 +21,12 @@ def test_singular_matrix_gets_jitter():
     np.testing.assert_allclose(np.ones((3, 3)) @ factor.solve(np.ones(3)), 1.0, rtol=1e-4)
 
 
+def test_a_small_matrix_is_not_refused_for_the_jitter_of_a_large_one():
+    earlier = Definite(1e3 * np.ones((3, 3)))
+    factor = Definite(1e-3 * np.eye(3), jitter=10.0 * earlier.jitter + 1e-10)
+    np.testing.assert_allclose(factor.solve(np.ones(3)), 1e3, rtol=1e-3)
+
+
 def test_indefinite_matrix_is_refused_with_its_eigenvalue():
     with pytest.raises(ValueError, match=r"eigenvalue -1.*nearest_psd"):
         Definite(np.array([[0.0, 1.0], [1.0, 0.0]]))

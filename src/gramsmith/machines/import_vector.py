@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 
-from gramsmith.machines.base import AT_LEAST_ONE, Training, check_alphas
+from gramsmith.machines.base import AT_LEAST_ONE, POSITIVE, Training, check_alphas
 from gramsmith.machines.loss import LossProbabilities
 from gramsmith.solvers import Expansion, fit_subset, warn_unless_converged
 from gramsmith.solvers.definite import Definite, clip_negative
+from gramsmith.solvers.left_out import usual_alphas
 from gramsmith.solvers.losses import Loss, code_targets
 from gramsmith.solvers.newton import subset_hessian
 
@@ -106,11 +108,12 @@ class ImportVectorClassifier(LossProbabilities):
     kernel : Kernel, name, scikit-learn kernel, callable or None
         Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. If it is not
         positive definite, the penalty a'K_SS a leaves its negative eigenvalues out, with a warning.
-    alpha : float, default=1.0
-        Regulariser; one over C of an SVM.
+    alpha : float or "loo", default="loo"
+        Regulariser; one over C of an SVM. "loo" takes the candidate with the smallest approximate
+        leave-one-out deviance.
     alphas : array of shape (m,), optional
-        A path of regularisers instead of `alpha`, taken from large to small, each starting from the
-        import points of the one before; the smallest approximate leave-one-out deviance wins.
+        Candidates for "loo", for weights of mean one, each with import points of its own. Default:
+        half a decade apart, from large to small until the deviance has risen three times.
     tol : float, default=1e-3
         Stop when a further point lowers the objective by less than this share.
     class_weight : dict, "balanced" or None
@@ -139,11 +142,11 @@ class ImportVectorClassifier(LossProbabilities):
     alpha_ : float
         The regulariser in use.
     alphas_ : array of shape (m,)
-        The path, descending.
+        The regularisers tried, descending.
     path_deviances_ : array of shape (m,)
-        Mean approximate leave-one-out deviance of each.
+        Mean approximate leave-one-out deviance of the machine of each.
     path_sizes_ : int array of shape (m,)
-        Import points of each.
+        Import points of the machine of each.
     objective_ : float
         The minimum.
     history_ : list of float
@@ -193,6 +196,7 @@ class ImportVectorClassifier(LossProbabilities):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LossProbabilities._parameter_constraints,
+        "alpha": [POSITIVE, StrOptions({"loo"})],
         "alphas": ["array-like", None],
         "max_points": [AT_LEAST_ONE, None],
         "max_candidates": [AT_LEAST_ONE, None],
@@ -202,7 +206,7 @@ class ImportVectorClassifier(LossProbabilities):
         self,
         kernel: Any = None,
         *,
-        alpha: float = 1.0,
+        alpha: Any = "loo",
         alphas: Any = None,
         tol: float = 1e-3,
         class_weight: Any = None,
@@ -228,27 +232,36 @@ class ImportVectorClassifier(LossProbabilities):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         check_alphas(self, "> 0")
         train = self._begin(X, y, sample_weight)
-        grid = [self.alpha] if self.alphas is None else self.alphas
-        self.alphas_ = np.sort(np.asarray(grid, dtype=np.float64))[::-1]
+        scale, train = train.scale, train.of_mean_one()
         C = len(self.classes_)
-        loss = self._loss(C > 2)
         K, pool = self._candidates(train)
-        problem = _Problem(K, K * K, pool, code_targets(train.y, C), train.weight, loss)
+        # Weights and regulariser times a number change nothing: from here they have mean one.
+        problem = _Problem(
+            K, K * K, pool, code_targets(train.y, C), train.weight, self._loss(C > 2)
+        )
+        free = isinstance(self.alpha, str) and self.alphas is None
+        if free:
+            grid = usual_alphas(train.n, float(K[pool, np.arange(len(pool))].mean() - K.mean()))
+        elif self.alphas is not None:
+            grid = np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
+        else:
+            grid = np.array([float(self.alpha) / scale])
         stages: list[_Stage] = []
-        for alpha in self.alphas_:
-            stages.append(self._grow(problem, float(alpha), stages[-1].chosen if stages else []))
-        deviances = [
-            leave_one_out_deviance(problem, stage.chosen, stage.found, float(alpha))
-            for stage, alpha in zip(stages, self.alphas_, strict=True)
-        ]
+        deviances: list[float] = []
+        for alpha in grid:
+            stage = self._grow(problem, float(alpha))
+            stages.append(stage)
+            deviances.append(leave_one_out_deviance(problem, stage.chosen, stage.found, alpha))
+            if free and len(deviances) - 1 - int(np.argmin(deviances)) >= 3:
+                break
         best = int(np.argmin(deviances))
+        self.alphas_ = grid[: len(stages)] * scale
         self.path_deviances_ = np.array(deviances)
         self.path_sizes_ = np.array([len(stage.chosen) for stage in stages])
-        alpha = float(self.alphas_[best])
-        # The points of larger regularisers came along the path; alone, this one needs fewer.
-        stage = stages[best] if best == 0 else self._grow(problem, alpha, [])
-        clip_negative(problem.between(stage.chosen))  # says so if it was not positive definite
-        self._finish(train, pool, stage, alpha)
+        # says so if it was not positive definite
+        clip_negative(problem.between(stages[best].chosen))
+        self._finish(train, pool, stages[best], scale)
+        self.alpha_ = float(self.alphas_[best])
         return self
 
     def _candidates(self, train: Training) -> tuple[Array, Array]:
@@ -259,9 +272,9 @@ class ImportVectorClassifier(LossProbabilities):
         pool = np.sort(rng.choice(train.n, size=int(self.max_candidates), replace=False))
         return self._gram(train.X).block(np.arange(train.n), pool), pool
 
-    def _grow(self, problem: _Problem, alpha: float, chosen: list[int]) -> _Stage:
-        """Add import points to those given until a further one gains too little."""
-        chosen = list(chosen)
+    def _grow(self, problem: _Problem, alpha: float) -> _Stage:
+        """Add import points until a further one gains too little."""
+        chosen: list[int] = []
         found = problem.fit(chosen, alpha, None, int(self.max_iter))
         history, status = [found.objective], "max_points"
         limit = len(problem.pool) if self.max_points is None else int(self.max_points)
@@ -285,14 +298,17 @@ class ImportVectorClassifier(LossProbabilities):
                 break
         return _Stage(chosen, found, history, status)
 
-    def _finish(self, train: Training, pool: Array, stage: _Stage, alpha: float) -> None:
+    def _finish(self, train: Training, pool: Array, stage: _Stage, scale: float) -> None:
         found = stage.found
         if found.converged and stage.status != "converged" and self.max_points is not None:
             advice = f"Raise max_points above {self.max_points}, or tol."
             found = replace(found, status="max_points", advice=advice, n_iter=len(stage.chosen))
         warn_unless_converged(found, "ImportVectorClassifier")
-        self.alpha_, self.objective_, self.history_ = alpha, found.objective, stage.history
-        self.n_iter_, self.jitter_ = max(len(stage.history), 1), found.jitter
+        self.objective_, self.history_ = (
+            scale * found.objective,
+            [scale * value for value in stage.history],
+        )
+        self.n_iter_, self.jitter_ = max(len(stage.history), 1), scale * found.jitter
         index = pool[stage.chosen]
         q = 1 if found.a.ndim == 1 else found.a.shape[1]
         self._keep(train, found.a.reshape(len(index), q), found.b, index)

@@ -9,9 +9,10 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from gramsmith.machines.base import KernelClassifier
+from gramsmith.machines.base import POSITIVE, KernelClassifier, Training, check_alphas
 from gramsmith.solvers import fit_expansion, warn_unless_converged
 from gramsmith.solvers.definite import clip_negative
+from gramsmith.solvers.left_out import features_of, left_out_losses, usual_alphas
 from gramsmith.solvers.losses import LOSSES, Multinomial, code_targets
 
 Array = npt.NDArray[Any]
@@ -97,8 +98,12 @@ class KernelLossClassifier(LossProbabilities):
         "hinge" has its corner rounded over a width of 0.05. An object has the methods ``value``,
         ``slope`` and ``curvature`` of `gramsmith.solvers.losses.Loss`, functions of the labels and
         the decision values, and ``probability`` if it gives probabilities.
-    alpha : float, default=1.0
-        Regulariser; one over C of an SVM.
+    alpha : float or "loo", default="loo"
+        Regulariser; one over C of an SVM. "loo" takes the candidate with the smallest approximate
+        leave-one-out loss.
+    alphas : array of shape (m,), optional
+        Candidates for "loo", for weights of mean one. Default: half a decade apart, from one under
+        which nothing but the intercept is left until three were worse than the best.
     class_weight : dict, "balanced" or None
         Factors on the weights of the samples by class; "balanced" gives all classes the same
         total.
@@ -117,6 +122,13 @@ class KernelLossClassifier(LossProbabilities):
     ----------
     classes_ : array of shape (n_classes,)
         The labels.
+    alpha_ : float
+        The regulariser in use.
+    alphas_ : array of shape (m,)
+        The candidates, descending.
+    loo_losses_ : array of shape (m,)
+        Their mean losses of samples left out, to first order; past 300 samples on as many features.
+        With "loo" only.
     objective_ : float
         The minimum, summed over the machines where there are several.
     n_iter_ : int
@@ -147,10 +159,15 @@ class KernelLossClassifier(LossProbabilities):
         "objective_": "number",
         "n_iter_": "whole",
         "jitter_": "number?",
+        "alpha_": "number?",
+        "alphas_": "loose *?",
+        "loo_losses_": "loose *?",
     }
     _stored_parameters: ClassVar[dict[str, str]] = {"loss": "text"}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelClassifier._parameter_constraints,
+        "alpha": [POSITIVE, StrOptions({"loo"})],
+        "alphas": ["array-like", None],
         "loss": [StrOptions(set(LOSSES)), HasMethods(["value", "slope", "curvature"])],
     }
 
@@ -159,7 +176,8 @@ class KernelLossClassifier(LossProbabilities):
         kernel: Any = None,
         *,
         loss: Any = "logistic",
-        alpha: float = 1.0,
+        alpha: Any = "loo",
+        alphas: Any = None,
         class_weight: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-8,
@@ -170,6 +188,7 @@ class KernelLossClassifier(LossProbabilities):
         self.kernel = kernel
         self.loss = loss
         self.alpha = alpha
+        self.alphas = alphas
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.tol = tol
@@ -178,7 +197,9 @@ class KernelLossClassifier(LossProbabilities):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        check_alphas(self, "> 0")
         train = self._begin(X, y, sample_weight)
+        scale, train = train.scale, train.of_mean_one()
         remedy = "Use ImportVectorClassifier with max_candidates, or a sample of the rows."
         K, kept = clip_negative(self._dense(train, remedy, copies=4))
         C, who = len(self.classes_), type(self).__name__
@@ -187,29 +208,67 @@ class KernelLossClassifier(LossProbabilities):
             targets = [code_targets(train.y, C)]
         else:
             targets = [code_targets((train.y == c).astype(int), 2) for c in range(C)]
+        # Weights and regulariser times a number change nothing: from here they have mean one.
+        alpha, starts = self._choose(K, targets, loss, train, scale)
         A, b, self.objective_, self.n_iter_, self.jitter_ = [], [], 0.0, 0, 0.0
-        for target in targets:
+        for target, start in zip(targets, starts, strict=True):
             found = fit_expansion(
                 K,
                 target,
                 loss,
-                float(self.alpha),
+                alpha,
                 fit_intercept=self.fit_intercept,
                 sample_weight=train.w,
+                start=start,
                 max_iter=int(self.max_iter),
                 tol=float(self.tol),
             )
             if self.verbose:
                 for k, value in enumerate(found.history):
-                    print(f"[{who}] step {k}: objective {value:.8g}")
+                    print(f"[{who}] step {k}: objective {scale * value:.8g}")
             warn_unless_converged(found, who)
             A.append(found.a.reshape(train.n, -1))
             b.append(np.atleast_1d(found.b))
-            self.objective_ += found.objective
+            self.objective_ += scale * found.objective
             self.n_iter_ = max(self.n_iter_, found.n_iter)
-            self.jitter_ = max(self.jitter_, found.jitter)
+            self.jitter_ = max(self.jitter_, scale * found.jitter)
         self._keep(train, kept(np.hstack(A)), np.concatenate(b))
         return self
+
+    def _choose(
+        self, K: Array, targets: list[Array], loss: Any, train: Training, scale: float
+    ) -> tuple[float, list[Any]]:
+        """Set `alpha_`, `alphas_` and `loo_losses_`.
+
+        Return the regulariser for weights of mean one, and where to start for every target.
+        """
+        self.__dict__.pop("loo_losses_", None)
+        if not isinstance(self.alpha, str):
+            self.alpha_, self.alphas_ = float(self.alpha), np.array([float(self.alpha)])
+            return self.alpha_ / scale, [None] * len(targets)
+        if self.alphas is None:
+            share = train.weight / train.n
+            alphas = usual_alphas(train.n, float(share @ K.diagonal() - share @ K @ share))
+        else:
+            alphas = np.sort(np.asarray(self.alphas, dtype=float))[::-1]
+        Phi, few = features_of(K), 3 if self.alphas is None and len(targets) == 1 else None
+        found = [
+            left_out_losses(
+                Phi,
+                target,
+                loss,
+                alphas,
+                fit_intercept=self.fit_intercept,
+                sample_weight=train.w,
+                max_iter=int(self.max_iter),
+                stop=few,
+            )
+            for target in targets
+        ]
+        self.loo_losses_ = np.sum([losses for losses, _ in found], axis=0)
+        alphas, best = alphas[: len(self.loo_losses_)], int(np.argmin(self.loo_losses_))
+        self.alpha_, self.alphas_ = scale * float(alphas[best]), scale * alphas
+        return float(alphas[best]), [functions[best] for _, functions in found]
 
 
 class KernelLogisticRegression(KernelLossClassifier):
@@ -217,17 +276,21 @@ class KernelLogisticRegression(KernelLossClassifier):
 
     .. math:: \min_{a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'Ka, \qquad f = Ka + b
 
-    with the logistic loss, multinomial for several classes, by Newton's method. Its probabilities
-    are calibrated by construction: they minimise a proper score. Other losses are those of
-    `KernelLossClassifier`.
+    with the logistic loss, multinomial for several classes, by Newton's method. The regulariser
+    decides how well its probabilities are calibrated, and is chosen by what samples left out would
+    lose. Other losses are those of `KernelLossClassifier`.
 
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
         Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
         eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
-    alpha : float, default=1.0
-        Regulariser; one over C of an SVM.
+    alpha : float or "loo", default="loo"
+        Regulariser; one over C of an SVM. "loo" takes the candidate with the smallest approximate
+        leave-one-out loss.
+    alphas : array of shape (m,), optional
+        Candidates for "loo", for weights of mean one. Default: half a decade apart, from one under
+        which nothing but the intercept is left until three were worse than the best.
     class_weight : dict, "balanced" or None
         Factors on the weights of the samples by class; "balanced" gives all classes the same
         total.
@@ -246,6 +309,13 @@ class KernelLogisticRegression(KernelLossClassifier):
     ----------
     classes_ : array of shape (n_classes,)
         The labels.
+    alpha_ : float
+        The regulariser in use.
+    alphas_ : array of shape (m,)
+        The candidates, descending.
+    loo_losses_ : array of shape (m,)
+        Their mean losses of samples left out, to first order; past 300 samples on as many features.
+        With "loo" only.
     objective_ : float
         The minimum.
     n_iter_ : int
@@ -279,7 +349,8 @@ class KernelLogisticRegression(KernelLossClassifier):
         self,
         kernel: Any = None,
         *,
-        alpha: float = 1.0,
+        alpha: Any = "loo",
+        alphas: Any = None,
         class_weight: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-8,
@@ -289,6 +360,7 @@ class KernelLogisticRegression(KernelLossClassifier):
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
+        self.alphas = alphas
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.tol = tol

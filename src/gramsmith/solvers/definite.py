@@ -27,9 +27,9 @@ class Definite:
     A : array of shape (n, n)
         Symmetric; overwritten.
     jitter : float, default=0.0
-        Added to the diagonal before the first attempt.
+        Added to the diagonal before the first attempt, however small the matrix.
     limit : float, default=1e-8
-        Largest jitter to try, in units of the mean of the diagonal.
+        Largest jitter to try after that, in units of the mean of the diagonal.
 
     Attributes
     ----------
@@ -49,7 +49,8 @@ class Definite:
     def __init__(self, A: Array, jitter: float = 0.0, limit: float = 1e-8) -> None:
         diagonal = A.diagonal().copy()
         mean = float(np.mean(np.abs(diagonal))) or 1.0
-        while jitter <= limit * mean:
+        most = max(jitter, limit * mean)
+        while jitter <= most:
             A[np.diag_indices_from(A)] = diagonal + jitter
             try:
                 # LAPACK wants columns; of a symmetric matrix the transpose has them for nothing.

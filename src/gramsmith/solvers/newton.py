@@ -3,21 +3,21 @@
     minimise  Σ_i w_i L(y_i, f_i) + α/2 Σ_c a_c'K a_c        f = K a + b      (b is not penalised)
 
 `fit_expansion` takes all samples as centres and works with K alone; `fit_subset` takes a few and
-works with the n x m block of their columns. Both are `damped_newton`, which accepts a step only if
-the objective falls.
+works with the n x m block of their columns; `fit_features` has f = Φθ + b with K = ΦΦ', and serves
+many classes. All are `damped_newton`, which accepts a step only if the objective falls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gramsmith.solvers.definite import Definite
-from gramsmith.solvers.losses import Loss
+from gramsmith.solvers.losses import Loss, Multinomial
 from gramsmith.solvers.outcome import Outcome
 
 Array = npt.NDArray[Any]
@@ -87,7 +87,7 @@ def damped_newton(
     status, n_iter = "max_iter", 0
     for n_iter in range(1, max_iter + 1):  # noqa: B007
         move, promise = step(*state)
-        unit = max(abs(history[-1]), 1e-12)
+        unit = max(abs(history[-1]), float(np.finfo(float).tiny))
         done = promise <= 2.0 * tol * unit
         for t in 0.5 ** np.arange((1 if polish else 0) if done else 40):
             ahead = tuple(x + t * dx for x, dx in zip(state, move, strict=True))
@@ -147,6 +147,7 @@ def fit_expansion(
     *,
     fit_intercept: bool = True,
     sample_weight: Array | None = None,
+    start: tuple[Array, Array] | None = None,
     max_iter: int = 100,
     tol: float = 1e-8,
 ) -> Expansion:
@@ -165,6 +166,8 @@ def fit_expansion(
         Whether there is an intercept; it is not penalised.
     sample_weight : array of shape (n,), optional
         Positive weights; weight 2 is the same as repeating a row.
+    start : tuple of arrays, optional
+        Decision values (n, C) and intercepts (C,) close to the minimum; of use for several classes.
     max_iter : int, default=100
         Limit of Newton steps.
     tol : float, default=1e-8
@@ -184,28 +187,187 @@ def fit_expansion(
     >>> found.f.round(3)
     array([-2.013, -1.007,  1.007,  2.013])
     """
-    weight = np.ones(len(K)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    solve = _multinomial_step if y.ndim == 2 else _scalar_step
-    w = weight[:, None] if y.ndim == 2 else weight
+    if y.ndim == 2:
+        return _fit_classes(K, y, alpha, fit_intercept, sample_weight, start, max_iter, tol)
+    w = np.ones(len(K)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     jitter = 0.0
 
     def objective(a: Array, b: Array, Ka: Array) -> float:
-        return float(weight @ loss.value(y, Ka + b) + 0.5 * alpha * np.sum(a * Ka))
+        return float(w @ loss.value(y, Ka + b) + 0.5 * alpha * np.sum(a * Ka))
 
     def step(a: Array, b: Array, Ka: Array) -> tuple[State, float]:
         nonlocal jitter
         f = Ka + b
         g, W = w * loss.slope(y, f), w * loss.curvature(y, f)
-        a1, b1, added = solve(K, W, g, f, alpha, fit_intercept)
+        a1, b1, added = _scalar_step(K, W, g, f, alpha, fit_intercept)
         jitter = max(jitter, added)
         da, db, dKa = a1 - a, b1 - b, K @ a1 - Ka
         promise = -float(np.sum(g * (dKa + db)) + alpha * np.sum(a * dKa))
         return (da, db, dKa), promise
 
-    start = np.zeros_like(y), np.zeros(y.shape[1:]), np.zeros_like(y)
-    found = damped_newton(start, objective, step, max_iter=max_iter, tol=tol, polish=True)
+    origin = np.zeros_like(y), np.zeros(()), np.zeros_like(y)
+    found = damped_newton(origin, objective, step, max_iter=max_iter, tol=tol, polish=True)
     a, b, Ka = found.state
     return _expansion(found, a, b, Ka + b, jitter)
+
+
+def _fit_classes(
+    K: Array,
+    y: Array,
+    alpha: float,
+    fit_intercept: bool,
+    sample_weight: Array | None,
+    start: tuple[Array, Array] | None,
+    max_iter: int,
+    tol: float,
+) -> Expansion:
+    """Minimise the multinomial loss on the eigenvectors of K, which serve all classes."""
+    values, U = np.linalg.eigh(K)
+    kept = values > len(K) * float(np.finfo(float).eps) * max(float(values[-1]), 0.0)
+    Phi = U[:, kept] * np.sqrt(values[kept])
+    theta = None
+    if start is not None:
+        f, b = start
+        theta = np.vstack([Phi.T @ (f - b) / values[kept, None], b])
+    found = fit_features(
+        Phi,
+        y,
+        Multinomial(),
+        alpha,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        start=theta,
+        max_iter=max_iter,
+        tol=tol,
+    )
+    # At the minimum αa = -g; K a with this a has one more step's accuracy.
+    slope = Multinomial().slope(y, found.f)
+    a = -(slope if sample_weight is None else sample_weight[:, None] * slope) / alpha
+    return replace(found, a=a)
+
+
+def fit_features(
+    Phi: Array,
+    y: Array,
+    loss: Loss,
+    alpha: float,
+    *,
+    fit_intercept: bool = True,
+    sample_weight: Array | None = None,
+    start: Array | None = None,
+    max_iter: int = 100,
+    tol: float = 1e-8,
+) -> Expansion:
+    """Minimise the regularised loss of linear functions of features, f = Φθ + b.
+
+    Newton's steps are solved by conjugate gradients, preconditioned by one class in place of all:
+    the Hessian of all classes is never formed, so that many of them cost little.
+
+    Parameters
+    ----------
+    Phi : array of shape (n, r)
+        Features with orthogonal columns; others work, but take more steps.
+    y : array of shape (n,) or (n, C)
+        Targets, as `code_targets` gives them.
+    loss : Loss
+    alpha : float
+        Regulariser, positive: α/2 |θ|².
+    fit_intercept : bool, default=True
+        Whether there is an intercept; it is not penalised.
+    sample_weight : array of shape (n,), optional
+        Positive weights; weight 2 is the same as repeating a row.
+    start : array of shape (r + 1,) or (r + 1, C), optional
+        θ and b to start from.
+    max_iter : int, default=100
+        Limit of Newton steps.
+    tol : float, default=1e-8
+        Stop when a step promises to lower the objective by less than this share of it.
+
+    Returns
+    -------
+    Expansion
+        Its `a` holds θ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramsmith.solvers.losses import Logistic
+    >>> from gramsmith.solvers.newton import fit_features
+    >>> x, y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> fit_features(x[:, None], y, Logistic(), alpha=1.0).f.round(3)
+    array([-2.013, -1.007,  1.007,  2.013])
+    """
+    n, r = Phi.shape
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    w = weight[:, None] if y.ndim == 2 else weight
+    B = np.column_stack([Phi, np.ones(n) if fit_intercept else np.zeros(n)])
+    penalty = np.append(np.full(r, float(alpha)), 0.0 if fit_intercept else 1.0)
+    square = np.einsum("ij,ij->j", B, B)
+    column = penalty[:, None] if y.ndim == 2 else penalty
+    first = 0.0
+
+    def objective(theta: Array, f: Array) -> float:
+        return float(weight @ loss.value(y, f) + 0.5 * np.sum(column * theta * theta))
+
+    def step(theta: Array, f: Array) -> tuple[State, float]:
+        nonlocal first
+        p = loss.curvature(y, f)
+
+        def times(v: Array) -> Array:
+            t = B @ v
+            # The C x C curvature of a sample is diag(p) - pp'.
+            t = w * p * (t - np.sum(p * t, axis=1)[:, None] if y.ndim == 2 else t)
+            return np.asarray(B.T @ t + column * v)
+
+        # Of two classes that a sample may belong to each has half the trace of its curvature.
+        each = weight * (0.5 * (1.0 - np.sum(p * p, axis=1)) if y.ndim == 2 else p)
+        each = np.maximum(each, 1e-9 * weight)
+        descent = -(B.T @ (w * loss.slope(y, f)) + column * theta)
+        # Far from the minimum a rough step does; close to it the steps become Newton's.
+        first = max(first, float(np.linalg.norm(descent)))
+        rough = max(1e-4, min(0.2, float(np.linalg.norm(descent)) / first)) if first else 0.2
+        if y.ndim == 2 and each.max() <= 4.0 * each.mean():
+            diagonal = column + np.mean(each) * square[:, None]
+            v, promise = _solve_newton(times, descent, lambda v: v / diagonal, rough)
+        else:
+            H = (B * each[:, None]).T @ B
+            H[np.diag_indices_from(H)] += penalty
+            v, promise = _solve_newton(times, descent, Definite(H).solve, rough)
+        return (v, B @ v), promise
+
+    theta = np.zeros((r + 1, *y.shape[1:])) if start is None else start
+    found = damped_newton(
+        (theta, B @ theta), objective, step, max_iter=max_iter, tol=tol, polish=True
+    )
+    theta, f = found.state
+    shift = theta[-1].mean() if y.ndim == 2 else 0.0  # common to all classes, it changes nothing
+    return _expansion(found, theta[:-1], theta[-1] - shift, f - shift, 0.0)
+
+
+def _solve_newton(
+    times: Callable[[Array], Array],
+    descent: Array,
+    precondition: Callable[[Array], Array],
+    tol: float,
+) -> tuple[Array, float]:
+    """Return the Newton step by conjugate gradients, and its product with the descent."""
+    x, residual = np.zeros_like(descent), descent
+    z = precondition(residual)
+    d, rho = z, float(np.sum(residual * z))
+    enough = tol**2 * rho
+    for _ in range(500):
+        if rho <= enough:
+            break
+        Ad = times(d)
+        curvature = float(np.sum(d * Ad))
+        if curvature <= 0.0:
+            break
+        x = x + rho / curvature * d
+        residual = residual - rho / curvature * Ad
+        z = precondition(residual)
+        rho, before = float(np.sum(residual * z)), rho
+        d = z + rho / before * d
+    return x, float(np.sum(descent * x))
 
 
 def _expansion(found: Descent, a: Array, b: Array, f: Array, jitter: float) -> Expansion:
@@ -240,39 +402,6 @@ def _scalar_step(
     return a - b * v, np.asarray(b), E.factor.jitter
 
 
-def _multinomial_step(
-    K: Array, W: Array, g: Array, f: Array, alpha: float, fit_intercept: bool
-) -> tuple[Array, Array, float]:
-    """Solve αA + W(KA + b) = WF - G with the C x C blocks w(diag p - pp') of W.
-
-    P = (K + αW^-)^-1 = E - ER(R'ER)^-1R'E, with E block diagonal and R stacking identities
-    (Rasmussen & Williams 2006, section 3.5).
-    """
-    n, C = f.shape
-    blocks = [_Resolvent(K, W[:, c], alpha) for c in range(C)]
-    total = np.zeros((n, n))
-    for E in blocks:
-        total += E.dense()
-    total[np.diag_indices(n)] += 1e-14 * np.trace(total) / n
-    factor = Definite(total)
-    jitter = max(factor.jitter, *(E.factor.jitter for E in blocks))
-
-    def apply(Z: Array) -> Array:
-        Y = np.column_stack([E(Z[:, c]) for c, E in enumerate(blocks)])
-        shared = factor.solve(Y.sum(axis=1))
-        return np.asarray(Y - np.column_stack([E(shared) for E in blocks]))
-
-    # W F = w (p * f - p (p'f)), and W holds w p, whose sum over the classes is w.
-    rho = W * f - W * (np.sum(W * f, axis=1) / W.sum(axis=1))[:, None] - g
-    A = (rho - apply(K @ rho)) / alpha
-    if not fit_intercept:
-        return A, np.zeros(C), jitter
-    columns = np.stack([apply(np.tile(np.eye(C)[c], (n, 1))) for c in range(C)])
-    system = columns.sum(axis=1).T  # 1'P1, singular along the common shift of all intercepts
-    b = np.linalg.pinv(system, rcond=1e-10) @ A.sum(axis=0)
-    return A - np.tensordot(b, columns, axes=1), b, jitter
-
-
 class _Resolvent:
     """W^½ (W^½ K W^½ + αI)^-1 W^½, which is (K + αW^-1)^-1 where W has no zeros."""
 
@@ -285,10 +414,6 @@ class _Resolvent:
 
     def __call__(self, z: Array) -> Array:
         return np.asarray(self.root * self.factor.solve(self.root * z))
-
-    def dense(self) -> Array:
-        inverse = self.factor.solve(np.diag(self.root))
-        return np.asarray(self.root[:, None] * inverse)
 
 
 def fit_subset(
@@ -354,8 +479,8 @@ def fit_subset(
     def step(theta: Array, f: Array) -> tuple[State, float]:
         nonlocal jitter
         gradient = B.T @ (w * loss.slope(y, f)) + penalty @ theta
-        factor = Definite(subset_hessian(B, penalty, loss.curvature(y, f), weight), jitter)
-        jitter = factor.jitter
+        factor = Definite(subset_hessian(B, penalty, loss.curvature(y, f), weight))
+        jitter = max(jitter, factor.jitter)
         delta = factor.solve(-gradient.T.ravel()).reshape(gradient.T.shape).T
         return (delta, B @ delta), -float(np.sum(gradient * delta))
 

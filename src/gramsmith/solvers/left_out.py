@@ -1,0 +1,179 @@
+"""The regulariser of a loss by approximate leave-one-out: one Newton step instead of n fits.
+
+    f_{-i} = f_i + h_i w_i g_i,        h_i = B_i (H - w_i B_i' Λ_i B_i)^-1 B_i'
+
+with slope g_i and curvature Λ_i of a sample, B = (1, Φ) and H the Hessian at the minimum: exact for
+the squared loss. Of several classes H is taken for the product of one matrix of features and one of
+classes, which makes all h_i cost one eigendecomposition. A row is left out as a whole, whatever its
+weight.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import solve_triangular
+
+from gramsmith.solvers.definite import Definite, pivoted_cholesky
+from gramsmith.solvers.losses import Loss
+from gramsmith.solvers.newton import fit_features
+
+Array = npt.NDArray[Any]
+
+FEATURES = 300  # most features on which regularisers are compared
+
+
+def features_of(K: Array, most: int = FEATURES) -> Array:
+    """Return orthogonal features Φ with ΦΦ' = K up to rank `most`, shape (n, r).
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric and positive semidefinite.
+    most : int, default=300
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramsmith.solvers.left_out import features_of
+    >>> features_of(np.outer([1.0, 2.0], [1.0, 2.0])).shape
+    (2, 1)
+    """
+    L = pivoted_cholesky(lambda j: K[:, j], K.diagonal().clip(0.0), most, tol=1e-10).L
+    return np.asarray(L @ np.linalg.eigh(L.T @ L)[1])
+
+
+def usual_alphas(n: int, spread: float) -> Array:
+    """Return candidates half a decade apart, descending, for weights of mean one.
+
+    From one under which nothing but the intercept is left to one that costs next to nothing.
+
+    Parameters
+    ----------
+    n : int
+        Samples.
+    spread : float
+        Variance in feature space, the unit of α.
+
+    Examples
+    --------
+    >>> from gramsmith.solvers.left_out import usual_alphas
+    >>> usual_alphas(100, 1.0)[[0, 1, -1]].round(4)
+    array([1.000e+02, 3.162e+01, 1.000e-03])
+    """
+    top = np.ceil(2.0 * np.log10(max(n, 2)))
+    return np.asarray((spread if spread > 0 else 1.0) * 10.0 ** (0.5 * np.arange(top, -7.0, -1.0)))
+
+
+def left_out_losses(
+    Phi: Array,
+    y: Array,
+    loss: Loss,
+    alphas: Array,
+    *,
+    fit_intercept: bool = True,
+    sample_weight: Array | None = None,
+    max_iter: int = 100,
+    stop: int | None = None,
+) -> tuple[Array, list[tuple[Array, Array]]]:
+    """Return the mean loss of samples under the model without them, to first order, for every α.
+
+    Parameters
+    ----------
+    Phi : array of shape (n, r)
+        Features with orthogonal columns.
+    y : array of shape (n,) or (n, C)
+        Targets, as `code_targets` gives them.
+    loss : Loss
+    alphas : array of shape (m,)
+        Regularisers, descending: each fit starts from the one before.
+    fit_intercept : bool, default=True
+    sample_weight : array of shape (n,), optional
+    max_iter : int, default=100
+        Limit of Newton steps per regulariser.
+    stop : int, optional
+        Leave the rest after so many regularisers that are worse than the best.
+
+    Returns
+    -------
+    losses : array of shape (m,), or shorter
+    functions : list of pairs
+        Decision values and intercepts at every regulariser.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramsmith.solvers.left_out import left_out_losses
+    >>> from gramsmith.solvers.losses import Logistic
+    >>> x, y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> left_out_losses(x[:, None], y, Logistic(), np.array([100.0, 1.0]))[0].round(3)
+    array([1.057, 0.45 ])
+    """
+    w = np.ones(len(Phi)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    start, out, functions = None, [], []
+    for alpha in alphas:
+        found = fit_features(
+            Phi,
+            y,
+            loss,
+            float(alpha),
+            fit_intercept=fit_intercept,
+            sample_weight=w,
+            start=start,
+            max_iter=max_iter,
+            tol=1e-5,
+        )
+        start = np.concatenate([found.a, [found.b]])
+        functions.append((found.f, np.asarray(found.b)))
+        g, p = loss.slope(y, found.f), loss.curvature(y, found.f)
+        if y.ndim == 2:
+            move = _move_of_classes(Phi, p, w, w[:, None] * g, float(alpha), fit_intercept)
+        else:
+            h = _leverages(Phi, w * p, float(alpha), fit_intercept)
+            move = h * w * g / np.maximum(1.0 - w * p * h, 1e-10)
+        out.append(float(np.average(loss.value(y, found.f + move), weights=w)))
+        if stop is not None and len(out) - 1 - int(np.argmin(out)) >= stop:
+            break
+    return np.array(out), functions
+
+
+def _leverages(Phi: Array, W: Array, alpha: float, fit_intercept: bool) -> Array:
+    """Return the diagonal of B (B'WB + α(0, I))^-1 B'."""
+    mean, own = _centre(Phi, W, fit_intercept)
+    B = Phi - mean
+    H = (B * W[:, None]).T @ B
+    H[np.diag_indices_from(H)] += alpha
+    factor = Definite(H).factor[0]
+    half = solve_triangular(factor, B.T, lower=True, check_finite=False)
+    return np.asarray(np.einsum("ij,ij->j", half, half) + own)
+
+
+def _move_of_classes(
+    Phi: Array, p: Array, w: Array, g: Array, alpha: float, fit_intercept: bool
+) -> Array:
+    """Return h_i g_i with H ≈ B'diag(v)B ⊗ S + α(0, I), shape (n, C).
+
+    v_i is w_i times the trace of the curvature diag(p) - pp' of a sample, S the mean curvature,
+    of trace one.
+    """
+    v = w * np.maximum(1.0 - np.sum(p * p, axis=1), 1e-10)
+    sigma, V = np.linalg.eigh((np.diag(w @ p) - (p * w[:, None]).T @ p) / v.sum())
+    # A shift common to all classes changes nothing.
+    sigma, V = np.maximum(sigma[1:], 1e-12), V[:, 1:]
+    mean, own = _centre(Phi, v, fit_intercept)
+    B = Phi - mean
+    values, Q = np.linalg.eigh((B * v[:, None]).T @ B)
+    h = (B @ Q) ** 2 @ (1.0 / (np.multiply.outer(np.maximum(values, 0.0), sigma) + alpha))
+    h += own / sigma
+    h /= np.maximum(1.0 - v[:, None] * sigma * h, 1e-10)
+    return np.asarray((h * (g @ V)) @ V.T)
+
+
+def _centre(Phi: Array, W: Array, fit_intercept: bool) -> tuple[Any, float]:
+    """Return the mean of the features, and what the intercept adds to every leverage."""
+    total = float(W.sum())
+    if not fit_intercept or total <= 0.0:
+        return 0.0, 0.0
+    return W @ Phi / total, 1.0 / total
