@@ -6,7 +6,7 @@ import pytest
 import gramsmith as gs
 from gramsmith.selection import first_check, sizes
 from gramsmith.selection.candidates import Candidate, default_candidates
-from gramsmith.selection.first_check import check_candidates
+from gramsmith.selection.first_check import check_candidates, left_out
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.task import Task
 from gramsmith.solvers import RidgePath
@@ -34,7 +34,7 @@ def test_all_landmarks_give_exact_leave_one_out(rng):
     y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=50)
     kernel = gs.Gaussian(1.0)
     [check] = check_candidates(
-        [Candidate("g", kernel, "g")], Samples((X,)), Task("regression", y), landmarks=50
+        [Candidate("g", kernel, "g")], Samples((X,)), Task("regression", y), rows=np.arange(50)
     )
     alpha = check.alpha * check.spread * 50
     exact = RidgePath(kernel(X), y).loo_errors([alpha])[0]
@@ -61,12 +61,16 @@ def test_groups_are_not_leaked(rng):
     assert check_candidates(narrow, Samples((X,)), fair)[0].loss > 0.3
 
 
-def test_errors_of_every_sample(checkerboard):
+def test_only_fresh_rows_are_scored(checkerboard):
     X, y = checkerboard
     task = Task("classification", y, np.array([0, 1]))
-    [check] = check_candidates(default_candidates(X)[:1], Samples((X,)), task, keep=True)
-    assert check.each.shape == check.wrong.shape == (300,)
-    assert check.each.mean() == pytest.approx(check.squared)
+    fresh = np.arange(300) >= 200
+    [(check, record)] = left_out(
+        default_candidates(X)[8:9], Samples((X,)), task, rows=np.arange(300), fresh=fresh
+    )
+    assert sorted(record.rows) == list(range(200, 300))
+    assert record.kind == "leave-one-out"
+    assert check.loss == pytest.approx(task.losses(record.values[0], record.rows).mean())
 
 
 def test_halving_keeps_the_leaders_and_their_narrower_neighbours(rng, monkeypatch):
@@ -102,17 +106,5 @@ def test_class_weights_do_not_let_samples_predict_themselves(rng):
     for weight in (None, "balanced"):
         task = Task("classification", y, np.array([0, 1]), class_weight=weight)
         candidate = Candidate("narrow", gs.Gaussian(0.5), "g")
-        check = check_candidates([candidate], Samples((X,)), task, keep=True)[0]
+        check = check_candidates([candidate], Samples((X,)), task)[0]
         assert check.alpha == first_check.ALPHAS[-1]
-
-
-def test_values_are_listed_fold_by_fold(rng):
-    X = rng.normal(size=(60, 2))
-    y = np.sort((X[:, 0] > 0).astype(int))  # one class after the other
-    task = Task("classification", y, np.array([0, 1]))
-    candidate = Candidate("g", gs.Gaussian(1.0), "g")
-    check = check_candidates([candidate], Samples((X,)), task, keep=True)[0]
-    assert sorted(check.tested) == list(range(60))
-    assert check.values.shape == (60,)
-    for piece in np.split(check.tested, np.cumsum(check.pieces)[:-1]):
-        assert set(y[piece]) == {0, 1}

@@ -1,82 +1,100 @@
-"""Held-out results: kept as plain values; learned kernels count what they gain on fresh rows."""
+"""Held-out records: nothing is fitted to what it is scored on; kept as plain values."""
 
-from dataclasses import replace
+import json
 
 import numpy as np
 import pytest
 
-from gramsmith.selection.held_out import PROOF, Check, Result, checks_of_learned, results_of_learned
+from gramsmith.selection.held_out import HeldOut, reach, score
 from gramsmith.selection.task import Task
 
-N = 60
+N = 120
 ROWS = np.arange(N)
-Y = ROWS % 2
+FOLD = ROWS % 5
 
 
-def result(f, loss):
-    return Result("svc", 1.0, loss, 0.01, np.zeros(3), (), f, ROWS)
+def held_out(values, settings=None, **options):
+    settings = np.arange(1.0, len(values) + 1) if settings is None else settings
+    training = tuple(ROWS[FOLD != j] for j in range(5))
+    return HeldOut("svc", "cross-validation", settings, values, ROWS, FOLD, training, **options)
 
 
-def values(wrong, size=1.0):
-    f = np.where(Y == 1, size, -size)
-    f[list(wrong)] *= -1.0
-    return f
+@pytest.mark.parametrize("scoring", ["f1", "balanced_accuracy", "neg_log_loss"])
+def test_thresholds_and_probabilities_of_noise_gain_nothing(scoring):
+    """On decision values that know nothing a score fitted to its own rows is too good."""
+    fitted, crossed = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y = (rng.random(N) < 0.2).astype(int)
+        task = Task("classification", y, np.array([0, 1]), scoring=scoring).try_out()
+        f = rng.normal(size=N)
+        crossed.append(score(held_out(f[None]), task).loss)
+        one = task.answers(f, ROWS, np.zeros(N, dtype=int))  # folds of its own
+        shifted = f - task.best_threshold(f, ROWS) if task.tunes_threshold else one.f
+        fitted.append(task.loss(shifted, ROWS) if task.tunes_threshold else task.loss(one, ROWS))
+    if scoring == "balanced_accuracy":
+        assert np.mean(crossed) == pytest.approx(-0.5, abs=0.02)
+        assert np.mean(fitted) < -0.55
+    if scoring == "f1":
+        assert np.mean(fitted) < np.mean(crossed) - 0.02
+    if scoring == "neg_log_loss":
+        prior = -(0.2 * np.log(0.2) + 0.8 * np.log(0.8))
+        assert np.mean(crossed) > prior - 0.005
 
 
-def test_gain_on_fresh_rows_less_doubt():
-    task = Task("classification", Y, np.array([0, 1]))
-    learned_rows = np.arange(30)
-    # the learned kernel is right on all it learned from, and better by 3 of 30 elsewhere
-    found = {0: result(values(range(40)), 40 / 60), 1: result(values(range(30, 37)), 7 / 60)}
-    gap, error = task.difference(values(range(30, 37)), values(range(40)), ROWS)
-    assert gap == pytest.approx(-33 / 60)
-    mine, other = values(range(30, 37))[30:], values(range(40))[30:]
-    gap, error = task.difference(mine, other, ROWS[30:])
-    assert gap == pytest.approx(-3 / 30)
-    after = results_of_learned(found, {1}, task, learned_rows)
-    assert after[0] is found[0]
-    assert after[1].loss == pytest.approx(40 / 60 - 3 / 30 + PROOF * error)
+def test_threshold_of_a_fold_ignores_the_fold(rng):
+    y = (rng.random(N) < 0.3).astype(int)
+    task = Task("classification", y, np.array([0, 1]), scoring="f1")
+    f = y + rng.normal(size=N)
+    before = task.answers(f, ROWS, FOLD).f
+    other = Task("classification", np.where(FOLD == 2, 1 - y, y), np.array([0, 1]), scoring="f1")
+    after = other.answers(f, ROWS, FOLD).f
+    assert (before[FOLD == 2] == after[FOLD == 2]).all()
+    assert (before[FOLD != 2] != after[FOLD != 2]).any()
 
 
-@pytest.mark.parametrize("scoring", ["roc_auc", "balanced_accuracy", "neg_log_loss"])
-def test_any_score_has_its_own_unit(scoring, rng):
-    """A loss that is minus a score must neither be cut at zero nor mixed with shares of errors."""
-    task = Task("classification", Y, np.array([0, 1]), scoring=scoring)
-    poor, good = Y + rng.normal(size=N) - 0.5, Y + 0.3 * rng.normal(size=N) - 0.5
-    found = {0: result(poor, task.loss(poor, ROWS)), 1: result(good, task.loss(good, ROWS))}
-    after = results_of_learned(found, {1}, task, ROWS[:20])
-    assert found[1].loss - 1e-9 <= after[1].loss < found[0].loss
+def test_errors_are_those_of_groups():
+    """Twenty groups of five rows that are right or wrong together are twenty observations."""
+    groups = np.repeat(np.arange(24), 5)
+    y = ROWS % 2
+    wrong = np.random.default_rng(0).random(24) < 0.4
+    f = np.where(y == 1, 1.0, -1.0) * np.where(wrong[groups], -1.0, 1.0)
+    rows, together = (
+        score(held_out(f[None]), Task("classification", y, np.array([0, 1]), groups=g)).error
+        for g in (None, groups)
+    )
+    share = wrong.mean()
+    assert together == pytest.approx(np.sqrt(share * (1 - share) / 23), rel=0.01)
+    assert together > 2.0 * rows
 
 
-def test_a_score_that_cannot_be_computed_proves_nothing(rng):
-    task = Task("classification", Y, np.array([0, 1]), scoring="roc_auc")
-    f = rng.normal(size=N)
-    found = {0: result(f, -0.5), 1: result(f, -0.5)}
-    fresh_of_one_class = np.flatnonzero(Y == 0)
-    with pytest.warns(Warning, match="ROC"):
-        after = results_of_learned(found, {1}, task, fresh_of_one_class)
-    assert after[1].loss == np.inf
+def test_settings_are_joined_in_order(rng):
+    coarse, fine = (
+        held_out(rng.normal(size=(2, N)), np.array([1.0, 4.0])),
+        held_out(rng.normal(size=(1, N)), np.array([2.0])),
+    )
+    both = coarse.joined(fine)
+    assert both.settings.tolist() == [1.0, 2.0, 4.0]
+    assert (both.values[1] == fine.values[0]).all()
 
 
-@pytest.mark.parametrize("scoring", [None, "roc_auc"])
-def test_checks_of_learned_kernels(scoring, rng):
-    task = Task("classification", Y, np.array([0, 1]), scoring=scoring)
-
-    def check(f):
-        wrong = task.losses(f, ROWS)
-        made = Check(task.loss(f, ROWS), 0.1, 0.5, 1.0, 1.0, N, (f - 2 * Y + 1) ** 2, wrong)
-        return replace(made, values=f, tested=ROWS, pieces=(N,))
-
-    first, better = check(Y + rng.normal(size=N) - 0.5), check(values([], 0.9))
-    (found,) = checks_of_learned([first, better], first, task, ROWS, ROWS >= 20)
-    assert better.loss - 1e-9 <= found.loss < first.loss
-    assert found.squared < first.squared
-    assert not len(found.each)
+def test_among_equals_a_setting_that_stays_near_the_targets(rng):
+    y = rng.uniform(0.0, 10.0, size=N)
+    task = Task("regression", y)
+    calm = y + rng.normal(size=N)
+    wild = y + rng.normal(size=N)
+    wild[3] = 20.0
+    assert reach(calm, task) < 0.5 < reach(wild, task)
+    best = score(held_out(np.stack([wild, calm + 0.1 * rng.normal(size=N)])), task)
+    assert best.best == 1
+    bad = score(held_out(np.stack([wild, y + 5.0 * rng.normal(size=N)])), task)
+    assert bad.best == 0  # not at any price
 
 
-def test_plain_results_come_back(ranking):
-    result = next(iter(ranking._findings.results.values()))
-    again = Result.from_plain(result.to_plain())
-    assert again.loss == result.loss
-    assert (again.held_out == result.held_out).all()
-    assert again.path == result.path
+def test_plain_records_come_back(ranking):
+    record = next(iter(ranking._findings.results.values())).record
+    again = HeldOut.from_plain(json.loads(json.dumps(record.to_plain())))
+    assert (again.values == record.values).all()
+    assert (again.fold == record.fold).all()
+    assert again.overlap == record.overlap
+    assert again.kind == record.kind

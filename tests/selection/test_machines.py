@@ -44,14 +44,17 @@ def test_losses_are_those_of_scikit_learn(task):
     found = cross_val_predict(SVC(C=2.0, kernel="precomputed"), K, y, cv=splits)
     assert result.loss == pytest.approx(np.mean(found != y))
     assert result.error > 0
-    assert len(result.folds) == 5
+    assert len(result.record.training) == 5
 
 
 def test_finer_values_are_tried_around_the_best(task):
     X, _, task = task
     [result] = enter(task, [rbf_kernel(X, gamma=1.0)], [machines.COARSE_C])
-    assert len(result.path) in (len(machines.COARSE_C) + 2, len(machines.COARSE_C) + 3)
-    assert result.loss == min(loss for _, loss in result.path)
+    settings = result.record.settings
+    assert len(settings) in (len(machines.COARSE_C) + 2, len(machines.COARSE_C) + 3)
+    assert (np.diff(settings) > 0).all()
+    assert result.loss == min(result.losses)
+    assert result.record.values.shape == (len(settings), 90)
 
 
 def test_beaten_candidates_are_not_refined(task):
@@ -59,14 +62,16 @@ def test_beaten_candidates_are_not_refined(task):
     good, bad = enter(task, [rbf_kernel(X, gamma=1.0), X @ X.T], [machines.COARSE_C] * 2)
     assert beaten(bad, good, task)
     assert not beaten(good, good, task)
-    assert len(bad.path) == len(machines.COARSE_C)
+    assert len(bad.losses) == len(machines.COARSE_C)
 
 
 def test_threads_change_nothing(task):
     X, _, task = task
     Ks = [rbf_kernel(X, gamma=g) for g in (0.3, 3.0)]
     one, two = (enter(task, Ks, [machines.COARSE_C] * 2, workers=w) for w in (1, 2))
-    assert [r.path for r in one] == [r.path for r in two]
+    for a, b in zip(one, two, strict=True):
+        assert (a.record.values == b.record.values).all()
+        assert a.setting == b.setting
 
 
 def test_no_time_no_results(task):
@@ -99,7 +104,8 @@ def test_support_vector_regression_resists_outliers(rng):
     [ridge] = machines.cross_validate(
         "ridge", machines.ridge_path(task), [K], [np.array([0.01])], *args
     )
-    miss = [np.median(np.abs(r.held_out - X[r.tested, 0])) for r in (svr, ridge)]
+    records = [r.record for r in (svr, ridge)]
+    miss = [np.median(np.abs(r.values[0] - X[r.rows, 0])) for r in records]
     assert miss[0] < 0.5 * miss[1]
 
 
@@ -113,7 +119,7 @@ def test_class_missing_from_a_training_fold(rng):
     [result] = machines.cross_validate(
         "svc", path, [X @ X.T], [np.array([1.0])], task, rows, task.splits(rows, 4)
     )
-    assert result.held_out.shape == (40, 3)
+    assert result.record.values.shape == (1, 40, 3)
     assert result.loss < 0.3
 
 

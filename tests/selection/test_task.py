@@ -13,7 +13,7 @@ from sklearn.metrics import (
 )
 from sklearn.model_selection import KFold, PredefinedSplit, TimeSeriesSplit
 
-from gramsmith.selection.task import Score, Task, read_task
+from gramsmith.selection.task import Answers, Score, Task, read_task
 
 BINARY = np.array([0, 1] * 20)
 
@@ -38,7 +38,7 @@ def test_threshold_is_tuned_where_the_score_asks(rng):
     f = y + rng.normal(size=400) - 1.5  # a machine that hardly ever says 1
     assert task.tunes_threshold
     cut = task.best_threshold(f, np.arange(400))
-    assert task.loss(f, np.arange(400), cut) < task.loss(f, np.arange(400)) - 0.05
+    assert task.loss(f - cut, np.arange(400)) < task.loss(f, np.arange(400)) - 0.05
 
 
 @pytest.mark.parametrize("scoring", [None, "accuracy", "roc_auc"])
@@ -88,7 +88,7 @@ def test_class_weight_multiplies_sample_weight():
         np.array([1.0, 2.0, 3.0]),
         {"b": 5.0},
     )
-    assert task.weights.tolist() == [1.0, 2.0, 15.0]
+    np.testing.assert_allclose(task.weights, np.array([1.0, 2.0, 15.0]) / 6.0)
 
 
 def test_regression_loss():
@@ -105,11 +105,10 @@ def test_three_classes_have_a_column_each():
 
 def test_no_mistake_is_no_certainty():
     task = Task("classification", np.arange(100) % 2, np.array([0, 1]))
-    none, some = np.zeros(100), np.repeat([1.0, 0.0], [20, 80])
-    assert 0.0 < task.standard_error(none) < 0.01
-    assert task.standard_error(some) == pytest.approx(0.04, rel=0.02)
-    values = Task("regression", np.arange(4.0))
-    assert values.standard_error(np.array([1.0, 3.0, 1.0, 3.0])) == pytest.approx(0.5)
+    right = np.where(task.y == 1, 1.0, -1.0)
+    wrong = np.where(np.arange(100) < 20, -right, right)
+    assert 0.0 < task.error(Answers(right), np.arange(100)) < 0.01
+    assert task.error(Answers(wrong), np.arange(100)) == pytest.approx(0.04, rel=0.02)
 
 
 def test_weights_count_in_every_score(rng):
@@ -152,9 +151,10 @@ def test_error_of_a_score_by_the_jackknife(rng):
     plain = Task("classification", y, np.array([0, 1]))
     same = Task("classification", y, np.array([0, 1]), scoring=make_scorer(accuracy_score))
     rows = np.arange(2000)
-    assert same.error_of(f, rows) == pytest.approx(plain.error_of(f, rows), rel=0.6)
-    g = f + 0.3 * rng.normal(size=2000)
-    for a, b in zip(same.difference(f, g, rows), plain.difference(f, g, rows), strict=True):
+    one = Answers(f)
+    assert same.error(one, rows) == pytest.approx(plain.error(one, rows), rel=0.6)
+    two = Answers(f + 0.3 * rng.normal(size=2000))
+    for a, b in zip(same.difference(two, one, rows), plain.difference(two, one, rows), strict=True):
         assert a == pytest.approx(b, rel=0.6)
 
 
@@ -200,16 +200,21 @@ def test_the_rarer_class_counts(decisions):
 
 def test_probabilities_are_calibrated(decisions):
     f, y = decisions
-    score = Score("neg_log_loss", np.array([0, 1]))
-    assert score.value(f, y) == pytest.approx(score.value(5.0 * f, y), abs=1e-4)
-    prior = y.mean()
-    assert score.value(f, y) > prior * np.log(prior) + (1 - prior) * np.log(1 - prior)
+    task = Task("classification", y, np.array([0, 1]), scoring="neg_log_loss").try_out()
+    rows, fold = np.arange(200), np.arange(200) % 5
+    one, same = (task.answers(scale * f, rows, fold) for scale in (1.0, 5.0))
+    loss = task.loss(one, rows)
+    assert loss == pytest.approx(task.loss(same, rows), abs=1e-4)
+    assert loss == pytest.approx(-task.score.value(f, y, p=one.p))
+    assert loss < task.loss(task.constant(rows)[0], rows)
 
 
 def test_several_classes_have_an_area_too(rng):
     y = rng.integers(0, 3, 90)
     F = np.eye(3)[y] + 0.5 * rng.normal(size=(90, 3))
-    found = Score("roc_auc_ovr", np.array(list("abc"))).value(F, y)
+    task = Task("classification", y, np.array(list("abc")), scoring="roc_auc_ovr").try_out()
+    rows = np.arange(90)
+    found = -task.loss(task.answers(F, rows, rows % 5), rows)
     separate = np.mean([roc_auc_score(y == c, F[:, c]) for c in range(3)])
     assert found == pytest.approx(separate, abs=0.05)
 

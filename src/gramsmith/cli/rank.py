@@ -264,7 +264,14 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
         ranking.write_html(page, source=about["source"])
         save_model(ranking.best_estimator, folder / "model.safetensors", about=about)
         write_text(folder / "ranking.csv", lambda stream: write_csv(stream, names, rows))
-        write_json(folder / "ranking.json", {"verdict": ranking.verdict, "ranking": records})
+        write_json(
+            folder / "ranking.json",
+            {
+                "verdict": ranking.verdict,
+                "estimate": ranking.estimate.to_plain(),
+                "ranking": records,
+            },
+        )
         os.replace(page, folder / "report.html")
         write_json(folder / "run.json", run)
     except OSError as error:
@@ -289,12 +296,20 @@ def show_ranking(
     """Print the result and say where everything is."""
     records = ranking.records
     if as_json:
-        show_json({"verdict": ranking.verdict, "ranking": records, "warnings": remarks})
+        show_json(
+            {
+                "verdict": ranking.verdict,
+                "estimate": ranking.estimate.to_plain(),
+                "ranking": records,
+                "warnings": remarks,
+            }
+        )
     else:
         measures = [name.removesuffix("_error") for name in records[0] if name.endswith("_error")]
-        measures.remove("score")
-        names = ["rank", "kernel", "tied", "score", "score_error", "verified", *measures]
+        measures = [name for name in measures if name not in ("score", "first_check")]
+        names = ["rank", "kernel", "tied", "score", "score_error", "first_check", *measures]
         titles = {"score": ranking.scoring, "score_error": "±", "tied": "tie"}
+        titles["first_check"] = "first check"
         rows = [[record.get(name) for name in names] for record in records[:SHOWN]]
         show_table([titles.get(name, name) for name in names], rows)
         if len(records) > SHOWN:

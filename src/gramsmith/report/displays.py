@@ -28,7 +28,7 @@ class KernelRankingDisplay:
     scores, errors : arrays of shape (m,)
     tied : list of bool
     verified : list of bool
-        Whether the score is cross-validated.
+        Whether the score is that of the machine in use, not of the first check.
     score : str
         Name of the score.
 
@@ -53,12 +53,14 @@ class KernelRankingDisplay:
     ) -> KernelRankingDisplay:
         """Return the display of the best records of a ranking."""
         best = list(records[:limit])
+        names = ["first_check" if r["score"] is None else "score" for r in best]
+        pairs = list(zip(best, names, strict=True))
         return cls(
             [r["kernel"] for r in best],
-            np.array([r["score"] for r in best], dtype=float),
-            np.array([r["score_error"] for r in best], dtype=float),
+            np.array([r[name] for r, name in pairs], dtype=float),
+            np.array([r[f"{name}_error"] for r, name in pairs], dtype=float),
             [bool(r["tied"]) for r in best],
-            [r["verified"] == "cross-validation" for r in best],
+            [name == "score" for name in names],
             score,
         )
 

@@ -40,8 +40,8 @@ STYLE: dict[Any, Any] = {
 CAPTIONS = {
     "ranking": (
         "Scores with their standard errors",
-        "Filled dots are cross-validated with the machine that is used, open diamonds are checked "
-        "by leave-one-out. Blue kernels cannot be told from the best.",
+        "Filled dots are held-out scores of the machine that is used, open diamonds are scores of "
+        "the first check. Blue kernels are not clearly worse than the best.",
     ),
     "gram": (
         "The winner's Gram matrix",
@@ -110,8 +110,7 @@ def _row(record: dict[str, Any], contents: Contents) -> dict[str, Any]:
         "tied": record["tied"],
         "kernel": record["kernel"],
         "score": with_error(record["score"], record["score_error"]),
-        "verified": record["verified"] == "cross-validation",
-        "loo": number(record["loo_score"]),
+        "first_check": number(record["first_check"]),
         "measures": [_cell(record, name) for name in contents.measures],
     }
 

@@ -182,7 +182,7 @@ def named_candidates(
         view = i if per_view else 0
         if isinstance(kernel, str) and kernel == "auto":
             found += _defaults_of_view(views[view], view, views, random_state)
-        elif _is_matrix(kernel):
+        elif is_matrix(kernel):
             K = check_kernel_matrix(np.asarray(kernel))
             n = count_rows(views[0])
             if len(K) != n:
@@ -210,7 +210,7 @@ def _defaults_of_view(X: Any, view: int, views: tuple[Any, ...], rng: Any) -> li
     ]
 
 
-def _is_matrix(kernel: Any) -> bool:
+def is_matrix(kernel: Any) -> bool:
     """Return whether a kernel was given as a matrix: array, data frame or list of rows."""
     rows = isinstance(kernel, list) and bool(kernel) and isinstance(kernel[0], (list, np.ndarray))
     return isinstance(kernel, np.ndarray) or hasattr(kernel, "columns") or rows
@@ -253,21 +253,19 @@ def narrower(candidate: Candidate, factor: float) -> Candidate:
 
 
 def learn_weights(
-    source: Candidate, middle: Candidate, X: Array, task: Task
-) -> tuple[list[Candidate], Array] | None:
-    """Return Gaussians of learned feature weights, and the rows they were learned from.
+    source: Candidate, middle: Candidate, X: Array, task: Task, rows: Array
+) -> list[Candidate]:
+    """Return Gaussians of feature weights that are learned from some rows.
 
     The alignment finds the features that matter, but it has several optima, likes wide kernels and
     favours the strongest feature. So the weights are tried as learned, softened (square roots)
     and equal for those above a tenth of the mean; where samples are many, from a second start too.
     """
-    size = 1000 if task.n <= sizes.LEARN_LONGER_ROWS else 2000
-    A = task.sample(min(max(task.n * 3 // 5, 30), size), salt=4)
-    spread = X.var(axis=0)
+    spread = X[rows].var(axis=0)
     found = []
     starts = [("", source), (" (second climb)", middle)]
     for start, first in starts if task.n > sizes.LEARN_TWICE_ROWS else starts[:1]:
-        S = _learn(X[A], task.y[A], 1.0 / (np.sqrt(2.0) * first.kernel.length_scale), task)
+        S = _learn(X[rows], task.y[rows], 1.0 / (np.sqrt(2.0) * first.kernel.length_scale), task)
         if S is None:
             continue
         share = S**2 * spread
@@ -278,7 +276,7 @@ def learn_weights(
             kernel = gk.Gaussian.from_gamma(1.0) @ gk.LinearMap(weights)
             name = f"Gaussian, {word} feature weights{start}"
             found.append(Candidate(name, kernel, "learned", None, source.view))
-    return (found, A) if found else None
+    return found
 
 
 def _learn(X: Array, y: Array, start: float, task: Task) -> Array | None:

@@ -18,6 +18,7 @@ from gramsmith.report.contents import BandwidthPath, Contents, number, with_erro
 from gramsmith.report.sample_displays import kernel_map
 from gramsmith.selection import sizes
 from gramsmith.selection.candidates import Candidate, median_distances
+from gramsmith.selection.estimate import Estimate
 from gramsmith.selection.machines import DESCRIPTIONS
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.steps import Findings
@@ -29,6 +30,11 @@ Records = list[dict[str, Any]]
 
 GRAM_ROWS = 240  # rows of the Gram matrix that is drawn
 MAP_ROWS = 400  # rows of the map, and of the weights of the features
+ESTIMATES = {
+    "nested cross-validation": "nested cross-validation",
+    "bootstrap": "cross-validation, corrected for the choice by the bootstrap",
+    "leave-one-out": "leave-one-out of the first check, not corrected for the choice",
+}
 FEATURES = 15  # features whose weights are shown
 
 MEANING = {
@@ -43,28 +49,32 @@ MEANING = {
 # ---- sentences ----------------------------------------------------------------------------------
 
 
-def verdict(found: Findings, records: Records) -> str:
-    """Return the outcome in one sentence."""
+def verdict(found: Findings, records: Records, estimate: Estimate) -> str:
+    """Return the outcome in one sentence, with the one estimate for new data."""
     best = records[0]
     tied = [r["kernel"] for r in records[1:] if r["tied"]]
-    text = (
-        f"{best['kernel']} wins with {found.task.score_name} "
-        f"{with_error(best['score'], best['score_error'])} ({_how(best)})"
+    machine = (
+        f" with {DESCRIPTIONS.get(best['machine'], best['machine'])}" if best["machine"] else ""
     )
+    text = f"{best['kernel']} wins{machine}: {found.task.score_name} {expected(estimate)}"
     if tied:
         named = listed([f"“{name}”" for name in tied[:3]])
         more = f" and {len(tied) - 3} more" if len(tied) > 3 else ""
         verb = "is" if len(tied) == 1 else "are"
-        return f"{text}; {named}{more} {verb} within the error bars, a tie."
-    verified = [r for r in records[1:] if r["verified"] == best["verified"]]
-    if verified and found.results:
-        return f"{text}, ahead of “{verified[0]['kernel']}” by more than the error bars."
+        return f"{text}; {named}{more} {verb} not clearly worse, a tie."
+    others = [r["kernel"] for r in records[1:] if r["score"] is not None]
+    if others:
+        return f"{text}; “{others[0]}”, the next, is clearly worse."
     return f"{text}."
 
 
-def _how(record: dict[str, Any]) -> str:
-    machine = record["machine"]
-    return f"{record['verified']} of {DESCRIPTIONS.get(machine, machine)}"
+def expected(estimate: Estimate) -> str:
+    """Return the estimate with its interval and how it was found."""
+    value = with_error(estimate.value, estimate.error)
+    return (
+        f"{value} estimated for new data by {ESTIMATES[estimate.kind]} "
+        f"({number(estimate.low)} to {number(estimate.high)})"
+    )
 
 
 def sampled(found: Findings) -> str | None:
@@ -73,8 +83,8 @@ def sampled(found: Findings) -> str | None:
     compared = sizes.LANDMARK_ROWS if found.on_landmarks else sizes.CROSS_VALIDATION_ROWS
     steps = {
         "the measures": sizes.MEASURE_ROWS,
-        "the leave-one-out check": sizes.CHECK_ROWS,
-        "the cross-validation of machines": compared,
+        "the first check": sizes.CHECK_ROWS,
+        "the comparison of machines": compared,
     }
     used = {what: min(size, found.max_samples or n) for what, size in steps.items()}
     parts = [f"{what} on {rows:,} rows" for what, rows in used.items() if rows < n]
@@ -86,28 +96,28 @@ def sampled(found: Findings) -> str | None:
     return f"Of {n:,} rows, samples were used for {listed(parts)}; {end}."
 
 
-def warnings(found: Findings, records: Records, converged: bool) -> list[str]:
+def warnings(found: Findings, estimate: Estimate, converged: bool) -> list[str]:
     """Return what should be known before the result is used."""
     said = [a.message for a in found.advice if a.code != "tie"]
-    best, useless = records[0], _without_kernels(found.task)
-    if useless is not None and best["score"] - 2.0 * best["score_error"] <= useless[0]:
+    if not estimate.beats_baseline and found.results:
+        _, base = found.task.constant(found.task.counting)
         said.insert(
             0,
-            f"No kernel does clearly better than {useless[1]} "
-            f"({found.task.score_name} {useless[0]:.3f}): the features may not carry the target.",
+            f"No kernel does clearly better than {base} ({found.task.score_name} "
+            f"{number(estimate.baseline)}): the features may not carry the target.",
         )
     said += filter(None, [_at_the_end(found)])
     if found.late is not None:
         said.append(
-            f"The time budget of {found.late:g} s ran out: kernels that were not "
-            "verified are ranked by leave-one-out. Allow more time for a full comparison."
+            f"The time budget of {found.late:g} s ran out: kernels without a score are ranked by "
+            "the first check. Allow more time for a full comparison."
         )
     said += filter(None, [sampled(found)])
     favourites = set(found.favourites.values())
     if len(favourites) > 2 and found.results:
         said.append(
             f"The measures disagree: they have {len(favourites)} different favourites. That is "
-            "why the short list was verified; do not trust one measure alone."
+            "why the short list was cross-validated; do not trust one measure alone."
         )
     if not converged:
         said.append(
@@ -115,16 +125,6 @@ def warnings(found: Findings, records: Records, converged: bool) -> list[str]:
             "less accuracy with a smaller C."
         )
     return said
-
-
-def _without_kernels(task: Task) -> tuple[float, str] | None:
-    """Return the score of a prediction that looks at no features, and what it is."""
-    if not task.default_score:
-        return None
-    if task.classes is None:
-        return 0.0, "predicting the mean"
-    share = np.bincount(task.y, weights=task.copies) / task.copies.sum()
-    return float(share.max()), f"always answering {str(task.classes[share.argmax()])!r}"
 
 
 def _at_the_end(found: Findings) -> str | None:
@@ -160,14 +160,12 @@ def explain(found: Findings, records: Records, name: str | None) -> str:
         f"{name}: {found.measures.kernels[name].formula()}",
         f"Rank {record['rank']} of {len(records)}"
         + (", tied with the best." if record["tied"] else "."),
-        f"{found.task.score_name} {with_error(record['score'], record['score_error'])} by "
-        f"{_how(record)}; leave-one-out of ridge "
-        f"regression gives {number(record['loo_score'])}.",
+        _scores(record, found.task.score_name),
     ]
     liked = [m for m, favourite in found.favourites.items() if favourite == name]
     if liked:
         lines.append(f"Favourite of {listed(liked)}.")
-    elif record["verified"] == "leave-one-out":
+    elif record["score"] is None:
         lines.append("Not on the short list: neither the measures nor the check favoured it.")
     for measure in found.measures.measures.values():
         better = "higher" if measure.higher_is_better else "lower"
@@ -175,6 +173,15 @@ def explain(found: Findings, records: Records, name: str | None) -> str:
         value = with_error(record[measure.name], record[f"{measure.name}_error"])
         lines.append(f"  {measure.name} = {value} ({meaning}{better} is better)")
     return "\n".join(lines)
+
+
+def _scores(record: dict[str, Any], name: str) -> str:
+    check = f"{name} {number(record['first_check'])} in the first check, by ridge regression."
+    if record["score"] is None:
+        return check
+    machine = DESCRIPTIONS.get(record["machine"], record["machine"])
+    value = with_error(record["score"], record["score_error"])
+    return f"{name} {value} by {record['verified']} of {machine}; {check}"
 
 
 def listed(items: list[str], word: str = "and") -> str:
@@ -234,7 +241,7 @@ def make_contents(
         title=title or "Which kernel?",
         source=source or "",
         verdict=ranking.verdict,
-        facts=_facts(found),
+        facts=_facts(found, ranking.estimate),
         records=ranking.records,
         measures={m.name: m.higher_is_better for m in found.measures.measures.values()},
         score=task.score_name,
@@ -252,7 +259,7 @@ def make_contents(
     )
 
 
-def _facts(found: Findings) -> list[tuple[str, str]]:
+def _facts(found: Findings, estimate: Estimate) -> list[tuple[str, str]]:
     task = found.task
     facts = [("samples", f"{task.n:,}")]
     if found.n_features is not None:
@@ -263,7 +270,9 @@ def _facts(found: Findings) -> list[tuple[str, str]]:
         *facts,
         ("task", task.kind),
         ("kernels tried", str(len(found.candidates))),
-        ("verified", str(len(found.results))),
+        ("on the short list", str(len(found.results))),
+        (f"{task.score_name} estimated for new data", with_error(estimate.value, estimate.error)),
+        ("estimated by", ESTIMATES[estimate.kind]),
         ("score", task.score_name),
         ("winner", found.best.kernel.formula()),
     ]
@@ -352,8 +361,8 @@ def _next_steps(ranking: Any, source: str | None) -> list[tuple[str, str]]:
             "model = ranking.best_estimator\nmodel.predict(X_new)",
         ),
         (
-            "Estimate what to expect on new data: the choice of the kernel is made anew in "
-            "every fold.",
+            "Estimate what to expect on new data in another way: the choice of the kernel is made "
+            "anew in every fold.",
             "from sklearn.model_selection import cross_val_score\n"
             "cross_val_score(gs.KernelSelector(), X, y, cv=5)",
         ),
@@ -367,8 +376,8 @@ def _next_steps(ranking: Any, source: str | None) -> list[tuple[str, str]]:
         steps.insert(
             0,
             (
-                "The first places are tied. Prefer the simpler kernel, or read what separates "
-                "them.",
+                "The first places are tied: by these data neither is clearly worse. The order is "
+                "that of the score; read what else is known of the others.",
                 f"print(ranking.explain({second!r}))",
             ),
         )

@@ -8,6 +8,7 @@ Where samples come in groups, or the user has a splitter, folds take the place o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from gramsmith.gram.threads import ordered_map
 from gramsmith.selection import sizes
 from gramsmith.selection.candidates import Candidate
-from gramsmith.selection.held_out import Check, Splits
+from gramsmith.selection.held_out import HeldOut, Splits, score
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.task import Task
 from gramsmith.solvers.landmarks import LandmarkPath, landmark_path
@@ -27,32 +28,68 @@ Array = npt.NDArray[Any]
 ALPHAS = 10.0 ** np.arange(-8.0, 1.5, 0.5)
 
 
+@dataclass(frozen=True)
+class Check:
+    """What the first check says of one candidate, without its decision values."""
+
+    loss: float  # of the score in use, at the best regulariser
+    error: float  # its standard error
+    squared: float  # squared error of the least-squares machine: smoother than the loss
+    alpha: float  # regulariser of the least squared error, in units of the features' variance
+    spread: float  # variance of the kernel's features, mean k(x, x) minus mean k
+    rows: int = 0  # the number of samples behind it
+
+    def to_plain(self) -> dict[str, float]:
+        """Return the check as plain values."""
+        return asdict(self)
+
+
+def on_all_rows(checks: Sequence[Check]) -> list[bool]:
+    """Return which candidates were checked on as many rows as any."""
+    most = max(check.rows for check in checks)
+    return [check.rows == most for check in checks]
+
+
 def check_candidates(
     candidates: Sequence[Candidate],
     samples: Samples,
     task: Task,
     *,
     rows: Array | None = None,
-    landmarks: int | None = None,
+    fresh: Array | None = None,
     workers: int = 1,
-    keep: bool = False,
 ) -> list[Check]:
     """Return the held-out losses of ridge regression for every candidate.
 
-    Default are all rows and `count_landmarks`; `keep` says whether to keep the errors of every
-    sample.
+    Default are all rows that count; `fresh` says which of them the losses are computed from.
     """
-    rows = np.arange(task.n) if rows is None else rows
+    rows = task.counting if rows is None else rows
+    found = left_out(candidates, samples, task, rows=rows, fresh=fresh, workers=workers)
+    return [replace(check, rows=len(rows)) for check, _ in found]
+
+
+def left_out(
+    candidates: Sequence[Candidate],
+    samples: Samples,
+    task: Task,
+    *,
+    rows: Array,
+    landmarks: int | None = None,
+    fresh: Array | None = None,
+    workers: int = 1,
+) -> list[tuple[Check, HeldOut]]:
+    """Return the check of every candidate, and the record behind it at the best regulariser."""
     m = sizes.count_landmarks(len(rows)) if landmarks is None else min(landmarks, len(rows))
     rng = np.random.default_rng([task.seed, 1])
     chosen = np.sort(rng.permutation(len(rows))[:m])
     blocks = samples.lazy_blocks(candidates, rows, rows[chosen])
     # once for all candidates: a splitter of the user may give others each time
-    splits = task.splits(rows, 5) if keep or not task.exchangeable else []
+    splits = task.splits(rows, 5)
+    fresh = np.ones(len(rows), dtype=bool) if fresh is None else fresh
 
-    def check(item: tuple[int, Callable[[], Array]]) -> tuple[int, Check]:
+    def check(item: tuple[int, Callable[[], Array]]) -> tuple[int, tuple[Check, HeldOut]]:
         i, block = item
-        return i, _check(block(), chosen, task, rows, splits, keep)
+        return i, _check(block(), chosen, task, rows, splits, fresh)
 
     found = dict(ordered_map(check, blocks, workers if len(rows) * m > sizes.SERIAL_VALUES else 1))
     return [found[i] for i in range(len(candidates))]
@@ -98,74 +135,59 @@ def promising(candidates: Sequence[Candidate], checks: Sequence[Check]) -> list[
     return sorted(chosen)
 
 
-def _check(K: Array, chosen: Array, task: Task, rows: Array, splits: Splits, keep: bool) -> Check:
+def _check(
+    K: Array, chosen: Array, task: Task, rows: Array, splits: Splits, fresh: Array
+) -> tuple[Check, HeldOut]:
     Y, w = task.codes[rows], task.weights[rows]
-    unit = bool(np.all(w == 1.0))
     K_mm = K[chosen]
     spread = max(float(np.mean(np.diagonal(K_mm)) - K_mm.mean()), 1e-12)
     alphas = ALPHAS * spread * float(w.sum())
-    if task.exchangeable:
-        path = _path(K, K_mm, Y, None if unit else w)
-        F = Y - path.loo_residuals(K, Y, alphas, None if unit else w)
-        # left out one by one; for the spread of a score they are listed fold by fold
-        parts = [test for _, test in splits] if keep else [np.arange(len(rows))]
-        F = F[:, np.concatenate(parts)] if keep else F
+    tested = np.concatenate([test for _, test in splits])
+    fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+    training = [rows[train] for train, _ in splits]
+    if task.exchangeable:  # left out one by one; folds only say what thresholds are fitted to
+        path = _path(K, K_mm, Y, w)
+        F = Y - path.loo_residuals(K, Y, alphas, None if np.all(w == 1.0) else w)
+        F, training = F[:, tested], []
     else:
-        F, parts = _folded(K, K_mm, Y, w, alphas, splits)
-    return _summary(F, parts, task, rows, spread, keep)
-
-
-def _path(K: Array, K_mm: Array, Y: Array, w: Array | None) -> LandmarkPath:
-    return landmark_path(K_mm, lambda: [(slice(None), K)], Y, w)
-
-
-def _folded(
-    K: Array, K_mm: Array, Y: Array, w: Array, alphas: Array, splits: Splits
-) -> tuple[Array, list[Array]]:
-    parts, tested = [], []
-    for train, test in splits:
-        path = _path(K[train], K_mm, Y[train], w[train])
-        solved = [path.solve(alpha * w[train].sum() / w.sum()) for alpha in alphas]
-        parts.append(np.stack([K[test] @ coef + b for coef, b in solved]))
-        tested.append(test)
-    return np.concatenate(parts, axis=1), tested
-
-
-def _summary(
-    F: Array, parts: Sequence[Array], task: Task, rows: Array, spread: float, keep: bool
-) -> Check:
-    tested = np.concatenate(parts)
+        F = _folded(K, K_mm, Y, w, alphas, splits)
+    keep = fresh[tested]
+    F, tested, fold = F[:, keep], tested[keep], fold[keep]
     where = rows[tested]
     bounded = F if task.kind == "regression" else np.clip(F, -1.0, 1.0)
     error = ((bounded - task.codes[where]) ** 2).mean(axis=2)
     squared = np.average(error, axis=1, weights=task.weights[where])
     best = int(np.argmin(squared))
-    flat = F[:, :, 0] if F.shape[2] == 1 else F
-    near = [a for a in (best - 1, best, best + 1) if 0 <= a < len(F)]
-    losses = [task.loss(flat[a], where) for a in near]
-    each = task.losses(flat[best], where)
-    known: dict[str, Any] = {}
-    if keep:
-        known = {
-            "each": _by_row(error[best], tested, len(rows)),
-            "wrong": _by_row(each, tested, len(rows)),
-            "values": flat[best],
-            "tested": tested,
-            "pieces": tuple(len(part) for part in parts),
-        }
-    return Check(
-        loss=float(np.mean(losses)),
-        error=task.error_of(flat[best], where),
+    f = F[[best], :, 0] if F.shape[2] == 1 else F[[best]]
+    record = HeldOut(
+        machine="landmarks",
+        kind="leave-one-out" if task.exchangeable else "cross-validation",
+        settings=ALPHAS[[best]],
+        values=f,
+        rows=where,
+        fold=fold,
+        training=tuple(training),
+    )
+    scored = score(record, task)
+    check = Check(
+        loss=scored.loss,
+        error=scored.error,
         squared=float(squared[best]),
         alpha=float(ALPHAS[best]),
         spread=spread,
         rows=len(rows),
-        **known,
     )
+    return check, record
 
 
-def _by_row(values: Array, tested: Array, n: int) -> Array:
-    """Return values by row; rows that were never tested count as average."""
-    out = np.full(n, values.mean())
-    out[tested] = values
-    return out
+def _path(K: Array, K_mm: Array, Y: Array, w: Array) -> LandmarkPath:
+    return landmark_path(K_mm, lambda: [(slice(None), K)], Y, None if np.all(w == 1.0) else w)
+
+
+def _folded(K: Array, K_mm: Array, Y: Array, w: Array, alphas: Array, splits: Splits) -> Array:
+    parts = []
+    for train, test in splits:
+        path = _path(K[train], K_mm, Y[train], w[train])
+        solved = [path.solve(alpha * w[train].sum() / w.sum()) for alpha in alphas]
+        parts.append(np.stack([K[test] @ coef + b for coef, b in solved]))
+    return np.concatenate(parts, axis=1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,12 +26,15 @@ from gramsmith.machines import KernelRidgeClassifier, KernelRidgeRegressor
 from gramsmith.machines.svm import KernelSVC, KernelSVR
 from gramsmith.selection import sizes
 from gramsmith.selection.candidates import Candidate
-from gramsmith.selection.held_out import Check, Result, Splits, result_of_values
+from gramsmith.selection.first_check import Check
+from gramsmith.selection.held_out import HeldOut, Scored, Splits, score
 from gramsmith.selection.samples import Samples, as_array
-from gramsmith.selection.task import Task
+from gramsmith.selection.task import Answers, Task
 from gramsmith.selection.ties import beaten
 
 Array = npt.NDArray[Any]
+# a Gram matrix of all rows, or, where the kernel differs between folds, the blocks of each fold
+Gram = Array | Sequence[tuple[Array, Array]]
 # (training block, its rows, test block, regularisers) -> predictions (a, test rows[, classes])
 Path = Callable[[Array, Array, Array, Array], Array]
 
@@ -210,7 +212,7 @@ def _fit(machine: Any, X: Any, y: Array, w: Array) -> Any:
 def cross_validate(
     machine: str,
     path: Path,
-    Ks: Sequence[Array],
+    Ks: Sequence[Gram],
     starts: Sequence[Array],
     task: Task,
     rows: Array,
@@ -218,15 +220,15 @@ def cross_validate(
     *,
     workers: int = 1,
     in_time: Callable[[], bool] = lambda: True,
-) -> list[Result | None]:
-    """Cross-validate one machine on several Gram matrices.
+) -> list[Scored | None]:
+    """Cross-validate one machine on several kernels.
 
     Parameters
     ----------
     machine, path
         Its name, and how it is run: see `svc_path`.
-    Ks : list of arrays of shape (m, m)
-        Gram matrices of the rows, divided by their spread.
+    Ks : list of arrays of shape (m, m), or of pairs of blocks per fold
+        Gram matrices of the rows, divided by their spread; or (training, test) blocks.
     starts : list of arrays
         Coarse regularisers of each.
     task, rows, splits
@@ -236,53 +238,65 @@ def cross_validate(
         False once the time is up: what has not begun is left out, and its result is None.
     """
     tested = rows[np.concatenate([test for _, test in splits])]
-    counts = [len(test) for _, test in splits]
+    fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+    training = tuple(rows[train] for train, _ in splits)
     workers = workers if len(rows) > sizes.SERIAL_ROWS else 1
-    tune = machine in DESCRIPTIONS  # a machine of the user's has no threshold to set
 
-    def run(item: tuple[int, Array]) -> Array | None:
-        i, values = item
+    def run(item: tuple[int, int, Array]) -> Array | None:
+        i, j, values = item
         if not in_time():
             return None
-        parts = []
-        for train, test in splits:
-            block, cross = Ks[i][np.ix_(train, train)], Ks[i][np.ix_(test, train)]
-            parts.append(path(block, rows[train], cross, values))
-        return np.concatenate(parts, axis=1)
+        K, (train, test) = Ks[i], splits[j]
+        if isinstance(K, np.ndarray):
+            return path(K[np.ix_(train, train)], rows[train], K[np.ix_(test, train)], values)
+        block, cross = K[j]
+        return path(block, rows[train], cross, values)
 
-    def run_all(items: list[tuple[int, Array]]) -> list[Result | None]:
+    def run_all(wanted: list[tuple[int, Array]]) -> list[Scored | None]:
+        items = [(i, j, values) for i, values in wanted for j in range(len(splits))]
         # filters of warnings belong to the whole process: they are set here, never in a thread
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             found = list(ordered_map(run, items, workers))
-        return [
-            None
-            if F is None
-            else result_of_values(machine, values, F, task, tested, counts, tune_threshold=tune)
-            for (_, values), F in zip(items, found, strict=True)
-        ]
+        scored: list[Scored | None] = []
+        for k, (i, values) in enumerate(wanted):
+            parts = [F for F in found[k * len(splits) : (k + 1) * len(splits)] if F is not None]
+            if len(parts) < len(splits):
+                scored.append(None)
+                continue
+            record = HeldOut(
+                machine=machine,
+                kind="cross-validation",
+                settings=values,
+                values=np.concatenate(parts, axis=1),
+                rows=tested,
+                fold=fold,
+                training=training,
+                adjustable=machine in DESCRIPTIONS,
+            )
+            before = known.get(i)
+            scored.append(score(before.record.joined(record) if before else record, task))
+        return scored
 
+    known: dict[int, Scored] = {}
     found = run_all(list(enumerate(starts)))
     known = {i: result for i, result in enumerate(found) if result is not None}
     if not known or len(starts[0]) < 2:
         return found
     order = sorted(known, key=lambda i: known[i].loss)
     left = [i for i in order if not beaten(known[i], known[order[0]], task)][:FINALISTS]
-    items = [(i, _finer(known[i], starts[i])) for i in left if in_time()]
+    items = [(i, _finer(known[i].setting, starts[i])) for i in left if in_time()]
     for (i, _), finer in zip(items, run_all(items), strict=True):
-        if finer is not None:
-            path_of_both = tuple(sorted({*known[i].path, *finer.path}))
-            better = finer if finer.loss < known[i].loss else known[i]
-            found[i] = replace(better, path=path_of_both)
+        found[i] = finer if finer is not None else found[i]
     return found
 
 
-def _finer(result: Result, coarse: Array) -> Array:
+def _finer(best: float, coarse: Array) -> Array:
     """Return the neighbours of the best regulariser; beyond the end of the path, a step further."""
-    low, high = result.parameter / FINE, result.parameter * FINE
-    if result.parameter == coarse[-1]:
+    low, high = best / FINE, best * FINE
+    if best == coarse[-1]:
         return np.array([low, high, high * FINE])
-    if result.parameter == coarse[0]:
+    if best == coarse[0]:
         return np.array([low / FINE, low, high])
     return np.array([low, high])
 
@@ -293,7 +307,7 @@ def _finer(result: Result, coarse: Array) -> Array:
 def fit_winner(
     candidate: Candidate,
     check: Check,
-    result: Result | None,
+    result: Scored | None,
     samples: Samples,
     task: Task,
     machine: Any = None,
@@ -310,16 +324,16 @@ def fit_winner(
         return _fit(clone(machine).set_params(kernel=kernel), X, task.labels, task.weights)
     on_landmarks = sizes.use_landmarks(task.n, [candidate.kernel])
     machine = _machine(kernel, check, result, task, on_landmarks)
-    machine.fit(X, task.labels, sample_weight=task.w)
+    _fit(machine, X, task.labels, task.weights)
     if task.classes is None:
         return machine
     if on_landmarks and task.exchangeable:
-        held_out = _left_out(machine, task)
-    elif result is not None and result.machine == ("landmarks" if on_landmarks else "svc"):
-        held_out = result.held_out, result.tested, result.threshold
+        f, where, threshold = _left_out(machine, task)
+    elif result is not None and result.record.machine == ("landmarks" if on_landmarks else "svc"):
+        f, where = result.record.values[result.best], result.record.rows
+        threshold = result.threshold(task)
     else:
         return machine  # decision values of another machine have other units
-    f, where, threshold = held_out
     if on_landmarks:
         machine.intercept_ = machine.intercept_ - threshold
     return _calibrate(machine, f - threshold, where, task)
@@ -327,7 +341,7 @@ def fit_winner(
 
 def _left_out(machine: Any, task: Task) -> tuple[Array, Array, float]:
     """Return decision values of samples left out one by one, which they are, and a threshold."""
-    kept = np.flatnonzero(task.copies)
+    kept = task.counting[task.weights[task.counting] > 0]
     rows = np.intersect1d(task.sample(sizes.CALIBRATION_ROWS, salt=8), kept)
     F = task.codes[rows] - machine.loo_residuals_[np.searchsorted(kept, rows)].reshape(
         len(rows), -1
@@ -337,20 +351,35 @@ def _left_out(machine: Any, task: Task) -> tuple[Array, Array, float]:
 
 
 def _machine(
-    kernel: Any, check: Check, result: Result | None, task: Task, on_landmarks: bool
+    kernel: Any, check: Check, result: Scored | None, task: Task, on_landmarks: bool
 ) -> Any:
     if on_landmarks:
         ridge = KernelRidgeClassifier if task.kind == "classification" else KernelRidgeRegressor
         return ridge(kernel, solver="nystroem", n_landmarks=sizes.LANDMARKS, random_state=task.seed)
     if task.kind == "classification":
-        C = (result.parameter if result is not None else 1.0) / check.spread
-        cut = 0.0 if result is None else result.threshold
-        return KernelSVC(kernel, C=C, class_weight=task.class_weight, threshold=cut)
-    if result is not None and result.machine == "svr":
+        C = (result.setting if result is not None else 1.0) / check.spread
+        cut = 0.0 if result is None else result.threshold(task)
+        return KernelSVC(kernel, C=C, threshold=cut)
+    if result is not None and result.record.machine == "svr":
         scale = task.deviation
-        return KernelSVR(kernel, C=result.parameter * scale / check.spread, epsilon=0.05 * scale)
-    alpha = result.parameter if result is not None else check.alpha
+        return KernelSVR(kernel, C=result.setting * scale / check.spread, epsilon=0.05 * scale)
+    alpha = result.setting if result is not None else check.alpha
     return KernelRidgeRegressor(kernel, alpha=alpha * check.spread * float(task.weights.sum()))
+
+
+def answers_of(model: Any, X: Any, task: Task) -> Answers:
+    """Return what a fitted machine says of samples, in the form that the score asks for."""
+    if task.classes is None:
+        return Answers(np.asarray(model.predict(X), dtype=float))
+    seen = np.flatnonzero(np.isin(task.classes, getattr(model, "classes_", task.classes)))
+    C, p = len(task.classes), None
+    if not task.default_score and task.score.by_probability:
+        p = np.zeros((len(X), C))
+        p[:, seen] = model.predict_proba(X)
+    if task.default_score or task.score.by_label:
+        F = np.where(np.asarray(model.predict(X))[:, None] == task.classes, 1.0, -1.0)
+        return Answers(F[:, 1] if C == 2 else F, p)
+    return Answers(_decision_values(model, X, seen, task), p)
 
 
 def _calibrate(machine: Any, f: Array, where: Array, task: Task) -> Any:

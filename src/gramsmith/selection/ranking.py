@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
@@ -29,11 +30,14 @@ from gramsmith.report.displays import KernelRankingDisplay
 from gramsmith.report.html import render
 from gramsmith.selection import explanation, sizes
 from gramsmith.selection.candidates import Candidate, named_candidates
+from gramsmith.selection.estimate import Estimate, bootstrap, nested, without_choice
 from gramsmith.selection.explanation import PageSample
-from gramsmith.selection.machines import check_machine, fit_winner
+from gramsmith.selection.machines import answers_of, check_machine, fit_winner
 from gramsmith.selection.samples import Samples, read_samples
 from gramsmith.selection.steps import Findings, Work, run_steps
-from gramsmith.selection.task import Task, read_task
+from gramsmith.selection.task import Answers, Task, read_task
+
+Array = npt.NDArray[Any]
 
 SHOWN = 12  # rows of the printed table
 CONSTRAINTS: dict[str, Any] = {
@@ -48,6 +52,9 @@ CONSTRAINTS: dict[str, Any] = {
     "memory": [Interval(Real, 0, None, closed="neither"), None],
     "max_samples": [Interval(Integral, 2, None, closed="left"), None],
 }
+
+
+WORK_OPTIONS = ("time_budget", "n_jobs", "memory", "max_samples")
 
 
 def rank_kernels(
@@ -139,44 +146,55 @@ def rank_kernels(
     >>> ranking.best_estimator.predict([[1.0, 1.0], [1.0, -1.0]])
     array(['same', 'mixed'], dtype='<U5')
     """
-    options = {
-        "task": task,
-        "scoring": scoring,
-        "cv": cv,
-        "class_weight": class_weight,
-        "measures": measures,
-        "machine": machine,
-        "time_budget": time_budget,
-        "n_jobs": n_jobs,
-        "memory": memory,
-        "max_samples": max_samples,
-    }
-    validate_parameter_constraints(CONSTRAINTS, options, "rank_kernels")
-    goal = read_task(
+    return rank(
+        X,
         y,
+        kernels,
         task=task,
         scoring=scoring,
         cv=cv,
         groups=groups,
         class_weight=class_weight,
         sample_weight=sample_weight,
-        seed=as_seed(random_state),
+        measures=measures,
+        machine=machine,
+        random_state=random_state,
+        work=Work(n_jobs, memory, max_samples, time_budget, progress, checkpoint),
     )
+
+
+def rank(
+    X: Any,
+    y: Any,
+    kernels: Any,
+    *,
+    measures: Sequence[str | Measure] | None,
+    machine: Any,
+    random_state: Any,
+    work: Work,
+    **options: Any,
+) -> KernelRanking:
+    """Return the ranking of `rank_kernels`; `work` says what may be spent on it."""
+    given = {name: getattr(work, name) for name in WORK_OPTIONS}
+    checked = {**options, **given, "measures": measures, "machine": machine}
+    validate_parameter_constraints(
+        CONSTRAINTS, {name: checked[name] for name in CONSTRAINTS}, "rank_kernels"
+    )
+    goal = read_task(y, seed=as_seed(random_state), **options)
     if machine is not None:
         check_machine(machine, goal)
     measures = None if measures is None else [get_measure(m) for m in measures]
     candidates, samples = _read_kernels(kernels, X, goal)
-    work = Work(n_jobs, memory, max_samples, time_budget, progress, checkpoint)
-    learn = isinstance(kernels, str) and kernels == "auto"
-    found = run_steps(
-        candidates, samples, goal, work, learn=learn, measures=measures, machine=machine
-    )
-    best = found.order[0]
+    how = {
+        "learn": isinstance(kernels, str) and kernels == "auto",
+        "measures": measures,
+        "machine": machine,
+    }
+    found = run_steps(candidates, samples, goal, work, **how)
+    estimate = estimate_choice(found, candidates, samples, work, how)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = fit_winner(
-            found.best, found.checks[best], found.results.get(best), samples, goal, machine
-        )
+        model = fit_best(found, samples, machine)
     for item in caught:
         warnings.warn(item.message, item.category, stacklevel=2)
     steps = samples.steps(found.best, X)
@@ -185,8 +203,55 @@ def rank_kernels(
         found,
         Pipeline([*steps, ("model", model)]) if steps else model,
         PageSample.of(found.best, samples, goal),
+        estimate,
         converged=not any(issubclass(item.category, ConvergenceWarning) for item in caught),
     )
+
+
+def fit_best(found: Findings, samples: Samples, machine: Any) -> Any:
+    """Return the winner, fitted on all samples of its view."""
+    best = found.order[0]
+    return fit_winner(
+        found.best, found.checks[best], found.results.get(best), samples, found.task, machine
+    )
+
+
+def estimate_choice(
+    found: Findings,
+    candidates: Sequence[Candidate],
+    samples: Samples,
+    work: Work,
+    how: dict[str, Any],
+) -> Estimate:
+    """Return what to expect on new data, by the best method that is affordable."""
+    task, best = found.task, found.order[0]
+    if not found.results:
+        check = found.checks[best]
+        return without_choice(check.loss, check.error, check.rows, task)
+    folds = sizes.outer_folds(len(task.counting))
+    of_user = task.cv is not None and not isinstance(task.cv, int)
+    if folds and work.nested and not of_user and work.time_for(folds * work.spent()):
+        quiet = replace(work, progress=None, checkpoint=None, nested=False)
+        done = 0
+
+        def choose(train: Array, test: Array) -> Answers:
+            nonlocal done
+            if not work.in_time():
+                raise TimeoutError
+            part, goal = samples.of_rows(candidates, train), task.of_rows(train)
+            outcome = run_steps(candidates, part, goal, quiet, **how)
+            model = fit_best(outcome, part, how["machine"])
+            done += 1
+            work.report("estimate", done, folds, "choice made anew")
+            return answers_of(model, samples.test_view(outcome.best, train, test), task)
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return nested(choose, task, folds)
+        except (TimeoutError, ValueError):  # or a class or all groups lost in an outer fold
+            pass
+    return bootstrap(found.results, best, task)
 
 
 @dataclass(frozen=True)
@@ -307,6 +372,8 @@ class KernelRanking:
         The winner, fitted.
     sample : PageSample
         What the report draws.
+    estimate : Estimate
+        What to expect on new data.
     converged : bool
         Whether the winner's solver came to its end.
 
@@ -314,6 +381,8 @@ class KernelRanking:
     ----------
     best_estimator : estimator
         The winner, fitted on all samples: a pipeline from what the user passed.
+    estimate : Estimate
+        The score to expect on new data, with an interval; how it was found is its `kind`.
     converged : bool
         Whether the winner's solver came to its end.
 
@@ -330,10 +399,16 @@ class KernelRanking:
     """
 
     def __init__(
-        self, findings: Findings, model: Any, sample: PageSample, converged: bool = True
+        self,
+        findings: Findings,
+        model: Any,
+        sample: PageSample,
+        estimate: Estimate,
+        converged: bool = True,
     ) -> None:
         self._findings = findings
         self._sample = sample
+        self.estimate = estimate
         self.best_estimator = model
         self.converged = converged
 
@@ -360,7 +435,12 @@ class KernelRanking:
     @property
     def verdict(self) -> str:
         """The outcome in one sentence."""
-        return explanation.verdict(self._findings, self.records)
+        return explanation.verdict(self._findings, self.records, self.estimate)
+
+    @property
+    def beats_baseline(self) -> bool:
+        """Whether the estimate is better, by a test, than answers that look at no features."""
+        return self.estimate.beats_baseline
 
     @property
     def sampled(self) -> str | None:
@@ -370,32 +450,34 @@ class KernelRanking:
     @cached_property
     def warnings(self) -> list[str]:
         """What should be known before the result is used, in plain words."""
-        return explanation.warnings(self._findings, self.records, self.converged)
+        return explanation.warnings(self._findings, self.estimate, self.converged)
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
         """One flat dictionary per kernel, from best to worst.
 
-        Keys: rank, kernel, family, tied, verified, score, score_error, machine, parameter,
-        loo_score, loo_squared, loo_rows, the measures and their errors.
+        Keys: rank, kernel, family, tied; score, score_error, verified (how the score was held out),
+        machine, parameter and reach, None for kernels that were not on the short list; first_check,
+        first_check_error, first_check_squared, first_check_rows; the measures and their errors.
         """
         found, task, rows = self._findings, self._findings.task, []
         for rank, i in enumerate(found.order, start=1):
             candidate, check, result = found.candidates[i], found.checks[i], found.results.get(i)
-            known = check if result is None else result
             row: dict[str, Any] = {
                 "rank": rank,
                 "kernel": candidate.name,
                 "family": candidate.family,
                 "tied": i in found.tied and len(found.tied) > 1,
-                "verified": "leave-one-out" if result is None else "cross-validation",
-                "score": task.as_score(known.loss),
-                "score_error": task.as_error(known.error),
-                "machine": "ridge" if result is None else result.machine,
-                "parameter": check.alpha if result is None else result.parameter,
-                "loo_score": task.as_score(check.loss),
-                "loo_squared": check.squared,
-                "loo_rows": check.rows,
+                "score": None if result is None else task.as_score(result.loss),
+                "score_error": None if result is None else task.as_error(result.error),
+                "verified": None if result is None else result.record.kind,
+                "machine": None if result is None else result.record.machine,
+                "parameter": None if result is None else result.setting,
+                "reach": None if result is None or task.classes is not None else result.reach,
+                "first_check": task.as_score(check.loss),
+                "first_check_error": task.as_error(check.error),
+                "first_check_squared": check.squared,
+                "first_check_rows": check.rows,
             }
             for measure in found.measures.measures:
                 cell = found.measures[candidate.name, measure]
@@ -427,15 +509,20 @@ class KernelRanking:
     def _table(self, limit: int = SHOWN) -> tuple[list[str], list[list[str]]]:
         measures = self._findings.measures.measures
         arrows = [f"{m.name} {m.arrow}" for m in measures.values()]
-        head = ["rank", "kernel", self.scoring, "verified by", *arrows]
+        far = any((record["reach"] or 0.0) > 0.0 for record in self.records[:limit])
+        head = ["rank", "kernel", self.scoring, *(["reach"] if far else []), "first check", *arrows]
         body = []
         for record in self.records[:limit]:
             mark = " =" if record["tied"] else ""
-            score = with_error(record["score"], record["score_error"])
-            values = [number(record[m]) for m in measures]
-            body.append(
-                [f"{record['rank']}{mark}", record["kernel"], score, record["verified"], *values]
-            )
+            cells = [
+                f"{record['rank']}{mark}",
+                record["kernel"],
+                with_error(record["score"], record["score_error"]),
+                *([number(record["reach"])] if far else []),
+                number(record["first_check"]),
+                *(number(record[m]) for m in measures),
+            ]
+            body.append(cells)
         return head, body
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from gramsmith.gram.views import Views, take_rows
 from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
 from gramsmith.kernels.geometry import PairKernel
 from gramsmith.kernels.precomputed import rests_on_matrix
-from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.candidates import Candidate, is_matrix
 from gramsmith.selection.encoding import TableEncoder
 
 Array = npt.NDArray[Any]
@@ -58,6 +58,19 @@ class Samples:
             steps.append(("view", TakeView(self.sources[candidate.view]).fit(X)))
         encoder = self.encoder(candidate)
         return [*steps, ("encode", encoder)] if encoder is not None else steps
+
+    def of_rows(self, candidates: Sequence[Candidate], rows: Array) -> Samples:
+        """Return some of the samples; of Gram matrices, rows and columns."""
+        matrices = {c.view for c in candidates if isinstance(c.kernel, Precomputed)}
+        views = [take_rows(X, rows, square=v in matrices) for v, X in enumerate(self.views)]
+        return replace(self, views=tuple(views))
+
+    def test_view(self, candidate: Candidate, train: Array, test: Array) -> Any:
+        """Return test samples as a machine takes them that was trained on others."""
+        X = self.views[candidate.view]
+        if isinstance(candidate.kernel, Precomputed):
+            return _cut(X, test, train)
+        return as_array(take_rows(X, test))
 
     def take(self, candidate: Candidate, rows: Any) -> Any:
         """Return rows of the view of a candidate; of a Gram matrix, rows and columns."""
@@ -145,7 +158,7 @@ def read_samples(X: Any, n: int, kernels: Any) -> Samples:
     auto = isinstance(kernels, str) and kernels == "auto"
     found: list[tuple[Any, TableEncoder | None, int]] = []
     for source, view in enumerate(X if several else (X,)):
-        if view is None and not isinstance(kernels, str):
+        if view is None and _all_matrices(kernels):
             # all kernels are matrices: the row numbers stand for the samples
             view = np.arange(n, dtype=float)[:, None]
         check_consistent_length(view, np.empty(n))
@@ -164,6 +177,15 @@ def read_samples(X: Any, n: int, kernels: Any) -> Samples:
             found.append((view if isinstance(view, np.ndarray) else list(view), None, source))
     views, encoders, sources = zip(*found, strict=True)
     return Samples(views, encoders, sources, several)
+
+
+def _all_matrices(kernels: Any) -> bool:
+    named = _named(kernels)
+    if not isinstance(kernels, str) and named and all(is_matrix(kernel) for kernel in named):
+        return True
+    raise ValueError(
+        "Expected samples X, got None. Without samples all kernels must be (n, n) matrices."
+    )
 
 
 def is_table(X: Any) -> bool:

@@ -12,8 +12,9 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from gramsmith.selection.ranking import CONSTRAINTS, rank_kernels
+from gramsmith.selection.ranking import CONSTRAINTS, WORK_OPTIONS, rank
 from gramsmith.selection.samples import all_precomputed, is_table
+from gramsmith.selection.steps import Work
 
 Array = npt.NDArray[Any]
 
@@ -160,7 +161,9 @@ class KernelSelector(ClassifierMixin, BaseEstimator):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
             y = _as_column(y)
         options = self.get_params(deep=False)
-        self.ranking_ = rank_kernels(X, y, groups=groups, sample_weight=sample_weight, **options)
+        # whoever uses an estimator has folds of their own: the choice is not made anew for each
+        work = Work(**{name: options.pop(name) for name in WORK_OPTIONS}, nested=False)
+        self.ranking_ = rank(X, y, groups=groups, sample_weight=sample_weight, work=work, **options)
         self.best_estimator_ = self.ranking_.best_estimator
         self.best_kernel_ = self.ranking_.best_kernel
         encoder = getattr(self.best_estimator_, "named_steps", {}).get("encode")

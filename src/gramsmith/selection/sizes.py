@@ -25,6 +25,14 @@ SERIAL_VALUES = 50_000  # kernel values of a block below which they do
 CALIBRATION_ROWS = 16384  # rows to whose left-out decision values probabilities are fitted
 
 
+NESTED_ROWS = 500  # rows up to which the whole choice is repeated for the estimate
+
+
+def outer_folds(n: int) -> int:
+    """Return how many times the choice is made anew for the estimate; none of many rows."""
+    return 0 if n > NESTED_ROWS else 5 if n > 100 else 10
+
+
 def use_landmarks(n: int, kernels: Iterable[Any]) -> bool:
     """Return whether machines use landmarks instead of all samples; for matrices they never do."""
     return n > EXACT_ROWS and not any(isinstance(kernel, Precomputed) for kernel in kernels)

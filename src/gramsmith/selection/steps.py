@@ -28,16 +28,14 @@ from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.moments import Moments
 from gramsmith.selection import machines, sizes
 from gramsmith.selection.candidates import Candidate, learn_weights, narrower
-from gramsmith.selection.first_check import check_by_halving, check_candidates
-from gramsmith.selection.held_out import (
+from gramsmith.selection.first_check import (
     Check,
-    Result,
-    Splits,
-    checks_of_learned,
+    check_by_halving,
+    check_candidates,
+    left_out,
     on_all_rows,
-    result_of_check,
-    results_of_learned,
 )
+from gramsmith.selection.held_out import HeldOut, Scored, Splits, score
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.task import Task
 from gramsmith.selection.ties import order_candidates
@@ -59,6 +57,7 @@ class Work:
     time_budget: float | None = None  # seconds after which no further work is begun
     progress: Progress | None = None  # called with (stage, done, total, label)
     checkpoint: MutableMapping[str, Any] | None = None  # plain values of finished steps
+    nested: bool = True  # whether the estimate may make the choice anew
     start: float = field(default_factory=time.monotonic)
     late: bool = False  # whether work was left out because the time was up
 
@@ -73,6 +72,14 @@ class Work:
             return True
         self.late = True
         return False
+
+    def spent(self) -> float:
+        """Return the seconds since the start."""
+        return time.monotonic() - self.start
+
+    def time_for(self, seconds: float) -> bool:
+        """Return whether work of that length would be done in time."""
+        return self.time_budget is None or self.spent() + seconds < self.time_budget
 
     def rows(self, task: Task, size: int, salt: int = 0) -> Array:
         """Return the rows of a step that uses at most `size` of them."""
@@ -103,7 +110,7 @@ class Findings:
     measures: Evaluation  # of all candidates, with errors for the short list
     favourites: dict[str, str]  # measure -> name of the candidate it prefers
     short: tuple[int, ...]  # the short list: those that were worth cross-validation
-    results: dict[int, Result]  # their cross-validation, as far as there was time
+    results: dict[int, Scored]  # their held-out records, as far as there was time
     order: tuple[int, ...]  # all candidates from best to worst
     tied: frozenset[int]  # the best and those that cannot be told from it
     advice: tuple[Advice, ...]
@@ -135,12 +142,11 @@ def run_steps(
     """
     with one_blas_thread():  # all heavy steps have threads of their own
         checks = check(candidates, samples, task, work)
-        learned_rows = np.empty(0, dtype=int)
+        learned = None
         if learn and work.in_time():
-            more, more_checks, learned_rows = learn_candidates(
-                candidates, checks, samples, task, work
-            )
-            candidates, checks = [*candidates, *more], [*checks, *more_checks]
+            learned = learn_candidate(candidates, checks, samples, task, work)
+        if learned is not None:
+            candidates, checks = [*candidates, learned.candidate], [*checks, learned.check]
         measured = measure(candidates, samples, task, work, measures)
         favourites = measured.favourites()
         short = short_list(candidates, checks, favourites)
@@ -148,14 +154,13 @@ def run_steps(
         on_landmarks = machine is None and sizes.use_landmarks(
             task.n, [candidates[i].kernel for i in short]
         )
-        results = cross_validate(
-            short, candidates, checks, samples, task, work, on_landmarks, machine
-        )
-        learned = {i for i in results if candidates[i].family == "learned"}
-        results = results_of_learned(results, learned, task, learned_rows)
-        order, tied = order_candidates(
-            candidates, checks, results, task, prefer_simple=on_landmarks
-        )
+        if on_landmarks:
+            results = compare_landmarks(short, candidates, samples, task, work, learned)
+        else:
+            results = cross_validate(
+                short, candidates, checks, samples, task, work, machine, learned
+            )
+        order, tied = order_candidates(checks, results, task)
         return Findings(
             task=task,
             candidates=tuple(candidates),
@@ -187,51 +192,76 @@ def check(candidates: Sequence[Candidate], samples: Samples, task: Task, work: W
     return checks
 
 
-def learn_candidates(
+@dataclass(frozen=True)
+class Learned:
+    """A Gaussian of learned feature weights, and how it came about."""
+
+    candidate: Candidate
+    check: Check  # on samples that taught nothing
+    taught: Array  # the samples that taught the weights
+    source: Candidate  # the Gaussian from which the weights were learned
+    middle: Candidate  # another, near the median distance: wide kernels hide interactions
+
+
+def learn_candidate(
     candidates: Sequence[Candidate],
     checks: Sequence[Check],
     samples: Samples,
     task: Task,
     work: Work,
-) -> tuple[list[Candidate], list[Check], Array]:
-    """Return Gaussians of learned feature weights, their checks, and the rows they learned from."""
-    nothing: tuple[list[Candidate], list[Check], Array] = [], [], np.empty(0, dtype=int)
+) -> Learned | None:
+    """Return a Gaussian of feature weights learned from all rows, if it is worth a place."""
     full = on_all_rows(checks)
     gaussians = [i for i, c in enumerate(candidates) if type(c.kernel) is Gaussian and full[i]]
     if not gaussians:
-        return nothing
-    best = min(gaussians, key=lambda i: checks[i].squared)
-    source = candidates[best]
+        return None
+    source = candidates[min(gaussians, key=lambda i: checks[i].squared)]
     X = samples.views[source.view]
     if not isinstance(X, np.ndarray) or not 2 <= X.shape[1] <= 300:
-        return nothing
-    # wide kernels hide interactions: the second start is near the median distance
+        return None
+    splitter = task.cv is not None and not isinstance(task.cv, int)
+    if splitter and task.n > sizes.EXACT_ROWS:
+        return None  # too many rows to learn in each of the user's folds
     path = [candidates[i] for i in gaussians if candidates[i].view == source.view]
     middle = min(path, key=lambda c: abs((c.step or 0.0) - 1.0))
-    learned = learn_weights(source, middle, X, task)
-    if learned is None:
-        return nothing
-    shapes, learned_rows = learned
-    rows = work.rows(task, sizes.CHECK_ROWS)
-    fresh = ~np.isin(rows, learned_rows)
+    return learn_from(source, middle, samples, task, work.rows(task, sizes.CHECK_ROWS), work)
+
+
+def learn_from(
+    source: Candidate, middle: Candidate, samples: Samples, task: Task, rows: Array, work: Work
+) -> Learned | None:
+    """Return a Gaussian of feature weights learned from some rows and from no others.
+
+    A part of the rows, whole groups, teaches the weights; the others choose shape and width, and
+    say whether anything was gained. None if nothing was, or if rows are too few to tell.
+    """
+    size = 1000 if task.n <= sizes.LEARN_LONGER_ROWS else 2000
+    plain = replace(task, cv=None).of_rows(rows)
+    taught = rows[plain.sample(min(max(len(rows) * 3 // 5, 30), size), salt=4)]
+    names = np.arange(task.n) if task.groups is None else task.groups
+    fresh = ~np.isin(names[rows], names[taught])
     if np.count_nonzero(fresh) < sizes.FRESH_ROWS:
-        return nothing  # too few to prove a gain on
+        return None
+    shapes = learn_weights(source, middle, samples.views[source.view], task, taught)
+    if not shapes:
+        return None
 
     def check_learned(group: list[Candidate]) -> list[Check]:
-        found = check_candidates(
-            [source, *group], samples, task, rows=rows, workers=work.workers, keep=True
-        )
-        return checks_of_learned(found, checks[best], task, rows, fresh)
+        return check_candidates(group, samples, task, rows=rows, fresh=fresh, workers=work.workers)
 
-    first = check_learned(shapes)
+    try:
+        before, *first = check_learned([source, *shapes])
+    except ValueError:  # a splitter of the user has no folds within these rows
+        return None
     # the widths of the better shapes: alignment prefers wide kernels
     leaders = sorted(range(len(shapes)), key=lambda k: first[k].squared)[:2]
     factors = (2.0, 4.0) if task.n > sizes.LEARN_TWICE_ROWS else (2.0,)
     others = [narrower(shapes[k], factor) for k in leaders for factor in factors]
-    second = check_learned(others)
-    found = zip([*shapes, *others], [*first, *second], strict=True)
-    chosen = sorted(found, key=lambda pair: pair[1].squared)[:2]
-    return [c for c, _ in chosen], [item for _, item in chosen], learned_rows
+    found = zip([*shapes, *others], [*first, *check_learned(others)], strict=True)
+    kernel, check = min(found, key=lambda pair: pair[1].squared)
+    if check.squared >= before.squared:
+        return None
+    return Learned(kernel, check, taught, source, middle)
 
 
 @dataclass(frozen=True)
@@ -297,7 +327,7 @@ def measure(
     """
     rows = work.rows(task, sizes.MEASURE_ROWS, salt=2)
     fold = np.empty(len(rows), dtype=int)
-    plain = replace(task, cv=None, groups=None)
+    plain = replace(task, cv=None)
     for number, (_, test) in enumerate(plain.splits(rows, SCREENING_FOLDS)):
         fold[test] = number
     order = np.argsort(fold, kind="stable")
@@ -332,7 +362,47 @@ def short_list(
     chosen += [i for i in liked if loss[i] <= allowance and i not in chosen][:2]
     # a third leader where favourites and leaders are the same
     chosen += [int(by_square[2])] if len(by_square) > 2 and len(set(chosen)) < 4 else []
+    # learned kernels have shown a gain on samples that taught nothing
+    chosen += [i for i, c in enumerate(candidates) if c.family == "learned"]
     return list(dict.fromkeys(chosen))
+
+
+def compare_landmarks(
+    short: Sequence[int],
+    candidates: Sequence[Candidate],
+    samples: Samples,
+    task: Task,
+    work: Work,
+    learned: Learned | None,
+) -> dict[int, Scored]:
+    """Return the records of ridge machines on landmarks, which large sets use.
+
+    One sample is left out at a time, or a fold where there are groups. Samples that taught a
+    learned kernel, and their groups, are not tested, whatever the kernel.
+    """
+    group = [candidates[i] for i in short]
+    kept = _recalled(group, work)
+    if kept is None:
+        if not work.in_time():
+            return {}
+        rows = work.rows(task, sizes.LANDMARK_ROWS, salt=3)
+        fresh = None
+        if learned is not None and learned.candidate in group:
+            names = np.arange(task.n) if task.groups is None else task.groups
+            fresh = ~np.isin(names[rows], names[learned.taught])
+        found = left_out(
+            group,
+            samples,
+            task,
+            rows=rows,
+            landmarks=sizes.LANDMARKS,
+            fresh=fresh,
+            workers=work.workers,
+        )
+        kept = [record for _, record in found]
+    results = [score(record, task) for record in kept]
+    _keep(group, results, work)
+    return dict(zip(short, results, strict=True))
 
 
 def cross_validate(
@@ -342,71 +412,90 @@ def cross_validate(
     samples: Samples,
     task: Task,
     work: Work,
-    on_landmarks: bool,
     machine: Any = None,
-) -> dict[int, Result]:
+    learned: Learned | None = None,
+) -> dict[int, Scored]:
     """Return the cross-validation of the short list, as far as there is time.
 
-    Ridge machines on landmarks, which large sets use, are compared by leaving one out.
+    A learned kernel is learned anew in every fold, from the training rows of the fold.
     """
     group = [candidates[i] for i in short]
-    keys = [f"cross-validation/{c.name}" for c in group]
-    kept = [work.recall(key) for key in keys]
-    results: list[Result | None] = [Result.from_plain(k) for k in kept if k is not None]
-    known = len(results) == len(keys)
-    size = sizes.LANDMARK_ROWS if on_landmarks else sizes.CROSS_VALIDATION_ROWS
-    rows = work.rows(task, size, salt=3)
-    if on_landmarks:
-        if not known and not work.in_time():
-            return {}
-        if not known:
-            found = check_candidates(
-                group,
-                samples,
-                task,
-                rows=rows,
-                landmarks=sizes.LANDMARKS,
-                workers=work.workers,
-                keep=True,
-            )
-            results = [result_of_check(item, task, rows) for item in found]
+    rows = work.rows(task, sizes.CROSS_VALIDATION_ROWS, salt=3)
+    splits = task.splits(rows, 5 if len(rows) <= sizes.MORE_FOLDS_ROWS else 3)
+    kept = _recalled(group, work)
+    given = [k for k, c in enumerate(group) if learned is None or c is not learned.candidate]
+    blocks = dict(samples.blocks([group[k] for k in given], rows, rows))
+    Ks: list[machines.Gram] = [[] for _ in group]
+    for place, k in enumerate(given):
+        unit = checks[short[k]].spread if machine is None else 1.0
+        Ks[k] = 0.5 * (blocks[place] + blocks[place].T) / unit
+    for k in range(len(group)):
+        if learned is not None and k not in given:
+            Ks[k] = _learned_blocks(learned, samples, task, rows, splits, work, machine is None)
+    if kept is not None:
+        results: list[Scored | None] = [score(record, task) for record in kept]
     else:
-        splits = task.splits(rows, 5 if len(rows) <= sizes.MORE_FOLDS_ROWS else 3)
-        blocks = dict(samples.blocks(group, rows, rows))
-        Ks = [0.5 * (blocks[k] + blocks[k].T) for k in range(len(group))]
-        if machine is None:
-            Ks = [K / checks[i].spread for i, K in zip(short, Ks, strict=True)]
-        if not known:
-            name, path, start = machines.first_machine(task, machine)
-            unit = [checks[i].alpha if name == "ridge" else 1.0 for i in short]
-            results = machines.cross_validate(
-                name,
-                path,
-                Ks,
-                [alpha * start for alpha in unit],
-                task,
-                rows,
-                splits,
-                workers=work.workers,
-                in_time=work.in_time,
-            )
-    for k, (key, result) in enumerate(zip(keys, results, strict=True)):
-        if result is not None:
-            work.keep(key, result.to_plain())
-        work.report("cross-validation", k + 1, len(keys), group[k].name)
-    if not on_landmarks and task.kind == "regression" and machine is None:
+        name, path, start = machines.first_machine(task, machine)
+        middles = [checks[i].alpha if name == "ridge" else 1.0 for i in short]
+        results = machines.cross_validate(
+            name,
+            path,
+            Ks,
+            [alpha * start for alpha in middles],
+            task,
+            rows,
+            splits,
+            workers=work.workers,
+            in_time=work.in_time,
+        )
+    _keep(group, results, work)
+    if task.kind == "regression" and machine is None:
         results = _try_svr(results, Ks, task, rows, splits, work)
     return {i: r for i, r in zip(short, results, strict=True) if r is not None}
 
 
-def _try_svr(
-    results: list[Result | None],
-    Ks: list[Array],
+def _learned_blocks(
+    learned: Learned,
+    samples: Samples,
     task: Task,
     rows: Array,
     splits: Splits,
     work: Work,
-) -> list[Result | None]:
+    scaled: bool,
+) -> list[tuple[Array, Array]]:
+    """Return (training, test) blocks of the kernel that each fold learns; or of its source."""
+    blocks = []
+    for train, test in splits:
+        found = learn_from(learned.source, learned.middle, samples, task, rows[train], work)
+        kernel = learned.source if found is None else found.candidate
+        [(_, K)] = samples.blocks([kernel], rows[np.concatenate([train, test])], rows[train])
+        block = 0.5 * (K[: len(train)] + K[: len(train)].T)
+        unit = max(float(np.diagonal(block).mean() - block.mean()), 1e-12) if scaled else 1.0
+        blocks.append((block / unit, K[len(train) :] / unit))
+    return blocks
+
+
+def _recalled(group: Sequence[Candidate], work: Work) -> list[HeldOut] | None:
+    """Return the records that an earlier run has left, if it has left all."""
+    kept = [work.recall(f"held-out/{c.name}") for c in group]
+    return None if None in kept else [HeldOut.from_plain(item) for item in kept]
+
+
+def _keep(group: Sequence[Candidate], results: Sequence[Scored | None], work: Work) -> None:
+    for k, (candidate, result) in enumerate(zip(group, results, strict=True)):
+        if result is not None:
+            work.keep(f"held-out/{candidate.name}", result.record.to_plain())
+        work.report("cross-validation", k + 1, len(group), candidate.name)
+
+
+def _try_svr(
+    results: list[Scored | None],
+    Ks: Sequence[machines.Gram],
+    task: Task,
+    rows: Array,
+    splits: Splits,
+    work: Work,
+) -> list[Scored | None]:
     """Let support vector regression, which outliers disturb less, try the best kernel."""
     known = {k: result for k, result in enumerate(results) if result is not None}
     if not known or not work.in_time():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,12 +25,13 @@ from sklearn.utils.validation import check_consistent_length
 
 from gramsmith.evaluation.errors import jackknife
 from gramsmith.machines.calibration import fit_calibration, probabilities
-from gramsmith.targets import _as_labels, check_weights
+from gramsmith.targets import _as_labels, check_weights, normalised_weights
 
 Array = npt.NDArray[Any]
 
 COARSE = 8  # steps of a first look at thresholds
-BLOCKS = 10  # of the jackknife, for scores that are no mean over samples
+BLOCKS = 20  # of the jackknife, for scores that are no function of sums over samples
+FEW_GROUPS = 10  # a sample of fewer groups is drawn row by row
 # Scores of two classes that ask which of them counts.
 OF_ONE_CLASS = ("f1", "precision", "recall", "jaccard", "average_precision")
 # Scores that read rankings or probabilities, so that no threshold changes them.
@@ -39,6 +40,18 @@ WITHOUT_THRESHOLD = (
     *("average_precision", "neg_log_loss", "neg_brier_score", "d2_log_loss_score"),
     *("d2_brier_score", "top_k_accuracy"),
 )
+# Scores of values, as scikit-learn's names.
+ERRORS = ("neg_mean_absolute_error", "neg_mean_squared_error")
+OF_VALUES = ("r2", "explained_variance", "d2_absolute", "neg_mean_", "neg_median_", "neg_root_")
+# Scores that are functions of sums over the samples, so that every bag and fold is cheap.
+OF_SUMS = ("neg_log_loss", "balanced_accuracy")
+OF_COUNTS: dict[str, Callable[[Array, Array, Array], tuple[Array, Array]]] = {
+    "f1": lambda tp, fp, fn: (2 * tp, 2 * tp + fp + fn),
+    "precision": lambda tp, fp, fn: (tp, tp + fp),
+    "recall": lambda tp, fp, fn: (tp, tp + fn),
+    "jaccard": lambda tp, fp, fn: (tp, tp + fp + fn),
+}
+OF_SHARES = ("balanced_accuracy", "roc_auc", "average_precision", *OF_COUNTS)
 INSTEAD = {"roc_auc": "roc_auc_ovr", "average_precision": "roc_auc_ovr"}
 
 
@@ -69,8 +82,8 @@ class Task:
     @property
     def default_score(self) -> bool:
         """Whether the score is the default: accuracy, or the squared error."""
-        names = ("accuracy",) if self.kind == "classification" else ("neg_mean_squared_error", "r2")
-        return self.scoring is None or (isinstance(self.scoring, str) and self.scoring in names)
+        own = "accuracy" if self.kind == "classification" else "r2"
+        return self.scoring is None or (isinstance(self.scoring, str) and self.scoring == own)
 
     @property
     def exchangeable(self) -> bool:
@@ -84,11 +97,17 @@ class Task:
 
     @cached_property
     def weights(self) -> Array:
-        """The weight of every sample in training: sample weight times class weight."""
+        """The weight of every sample in training: sample weight times class weight, one on average.
+
+        Balanced classes have equal sums of weights.
+        """
         w = np.ones(self.n) if self.w is None else self.w
-        if self.class_weight is None or self.kind == "regression":
+        if self.class_weight is None or self.classes is None:
             return w
-        return np.asarray(w * compute_sample_weight(self.class_weight, self.labels))
+        if isinstance(self.class_weight, str):
+            totals = np.bincount(self.y, w, len(self.classes))
+            return normalised_weights(w / np.where(totals > 0, totals, 1.0)[self.y])
+        return normalised_weights(w * compute_sample_weight(self.class_weight, self.labels))
 
     @cached_property
     def codes(self) -> Array:
@@ -110,12 +129,17 @@ class Task:
     @cached_property
     def _unit(self) -> float:
         """What a loss is divided by before it is shown."""
-        values = self.default_score and self.kind == "regression"
-        return (float(np.var(self.y)) or 1.0) if values else 1.0
+        return self.deviation**2 if self.default_score and self.kind == "regression" else 1.0
 
     def as_score(self, loss: float) -> float:
         """Return a loss as the score that is shown."""
         return 1.0 - float(loss) / self._unit if self.default_score else -float(loss)
+
+    @property
+    def best_score(self) -> float | None:
+        """The best score there can be, if that is known."""
+        known = self.default_score or (self.classes is not None and self.score.name in OF_SHARES)
+        return 1.0 if known else 0.0 if self.score_name.startswith("neg_") else None
 
     def as_error(self, error: float) -> float:
         """Return the standard error of a loss in units of the score that is shown."""
@@ -140,57 +164,131 @@ class Task:
 
     @cached_property
     def deviation(self) -> float:
-        """The standard deviation of the values; one if they do not vary."""
-        return float(np.std(self.y)) or 1.0
+        """The weighted standard deviation of the values; one if they do not vary."""
+        mean = np.average(self.y, weights=self.w)
+        return float(np.sqrt(np.average((self.y - mean) ** 2, weights=self.w))) or 1.0
 
-    @property
-    def copies(self) -> Array:
-        """How many samples every row stands for; a class weight is no repetition."""
-        return np.ones(self.n) if self.w is None else self.w
+    # ---- answers: what a score is computed from ---------------------------------------------
 
-    def standard_error(self, each: Array) -> float:
-        """Return the standard error of the mean of `losses`; above zero even if none is wrong."""
-        n = len(each)
-        if self.kind == "regression":
-            return float(each.std() / np.sqrt(n))
-        share = (float(each.sum()) + 0.5) / (n + 1.0)
-        return float(np.sqrt(share * (1.0 - share) / n))
+    def answers(self, f: Array, rows: Array, fold: Array, *, tune: bool = True) -> Answers:
+        """Return held-out decision values with the threshold or the probabilities of the score.
 
-    def loss(self, f: Array, rows: Array, threshold: float = 0.0) -> float:
-        """Return the loss of decision values: lower is better, whatever the score."""
-        w = None if self.w is None or not self.w[rows].any() else self.w[rows]
-        if not self.default_score:
-            return -self.score.value(f, self.y[rows], w, threshold)
-        shifted = f - threshold if threshold else f
-        return float(np.average(self.losses(shifted, rows), weights=w))
+        What is used for the samples of one fold is fitted to those of the others, so that no score
+        is fitted to the samples it is computed for.
+        """
+        tune = tune and self.tunes_threshold
+        proba = not self.default_score and self.score.by_probability
+        if not (tune or proba):
+            return Answers(f)
+        parts = fold if len(np.unique(fold)) > 1 else self._blocks(rows, 5)
+        shifted, p = f.copy(), None
+        if proba:
+            p = np.empty((len(f), 2 if self.classes is None else len(self.classes)))
+        for part in np.unique(parts):
+            here, others = parts == part, np.flatnonzero(parts != part)
+            if tune:
+                shifted[here] = f[here] - self.best_threshold(f[others], rows[others])
+            if p is not None:
+                w = None if self.w is None else self.w[rows[others]]
+                fitted = fit_calibration(f[others], self.y[rows[others]], p.shape[1], w)
+                p[here] = probabilities(f[here], *fitted)
+        return Answers(shifted, p)
 
-    def error_of(self, f: Array, rows: Array, threshold: float = 0.0) -> float:
-        """Return the standard error of `loss`: of a mean, or else by the jackknife."""
+    def loss(self, answers: Answers | Array, rows: Array) -> float:
+        """Return the loss of answers: lower is better, whatever the score."""
+        if isinstance(answers, np.ndarray):
+            answers = Answers(answers)
+        parts = self.parts(answers, rows)
+        if parts is not None:
+            return float(self.loss_of(parts.sum(axis=0)))
+        w = None if self.w is None else self.w[rows]
+        return -self.score.value(answers.f, self.y[rows], w, p=answers.p)
+
+    def parts(self, answers: Answers, rows: Array) -> Array | None:
+        """Return what every sample adds to the sums of `loss_of`, shape (m, s).
+
+        None if the score is not known to be a function of sums.
+        """
+        w = np.ones(len(rows)) if self.w is None else self.w[rows]
         if self.default_score:
-            return self.standard_error(self.losses(f, rows))
-        return self._jackknife(rows, lambda part: self.loss(f[part], rows[part], threshold))
+            return np.column_stack([w * self.losses(answers.f, rows), w])
+        if not self.score.weighted and self.w is not None:
+            return None
+        return self.score.parts(answers, self.y[rows], w)
 
-    def difference(
-        self, f: Array, g: Array, rows: Array, cuts: tuple[float, float] = (0.0, 0.0)
-    ) -> tuple[float, float]:
-        """Return the loss of f less that of g on the same samples, and its standard error."""
+    def loss_of(self, sums: Array) -> Array:
+        """Return the loss of sums of `parts`, shape (..., s)."""
         if self.default_score:
-            gap = self.losses(f, rows) - self.losses(g, rows)
-            return float(gap.mean()), float(gap.std() / np.sqrt(max(len(gap), 1)))
+            return np.asarray(sums[..., 0] / np.maximum(sums[..., 1], 1e-300))
+        return -self.score.of_sums(sums)
 
-        def value(part: Array) -> float:
-            return self.loss(f[part], rows[part], cuts[0]) - self.loss(g[part], rows[part], cuts[1])
+    # ---- errors: clusters, not rows, are what was drawn ------------------------------------------
 
-        return value(np.arange(len(rows))), self._jackknife(rows, value)
+    def clusters(self, rows: Array) -> Array:
+        """Return the number of the cluster of each sample: its group, or the sample itself."""
+        names = rows if self.groups is None else self.groups[rows]
+        return np.asarray(np.unique(names, return_inverse=True)[1])
 
-    def _jackknife(self, rows: Array, value: Callable[[Array], float]) -> float:
-        """Return the standard error of a number from what it is without each of ten parts."""
-        block = np.empty(len(rows), dtype=int)
-        block[np.argsort(self.y[rows], kind="stable")] = np.arange(len(rows)) % BLOCKS
-        found = np.array([value(np.flatnonzero(block != b)) for b in range(min(BLOCKS, len(rows)))])
-        found = found[np.isfinite(found)]  # a score may be undefined without some samples
-        error = jackknife(found)
+    def error(self, answers: Answers, rows: Array) -> float:
+        """Return the standard error of `loss` by leaving out one cluster at a time."""
+        error = self._jackknife(rows, [(1.0, answers)])
+        if self.kind == "classification" and self.default_score:
+            # no mistake among few samples is no certainty
+            G = len(np.unique(self.clusters(rows)))
+            error = max(error, float(np.sqrt(0.5 / (G + 1.0) / G)))
+        return error
+
+    def difference(self, a: Answers, b: Answers, rows: Array) -> tuple[float, float]:
+        """Return the loss of a less that of b on the same samples, and its standard error."""
+        gap = self.loss(a, rows) - self.loss(b, rows)
+        return gap, self._jackknife(rows, [(1.0, a), (-1.0, b)])
+
+    def _jackknife(self, rows: Array, terms: Sequence[tuple[float, Answers]]) -> float:
+        """Return the standard error of a sum of losses, from what it is without each cluster."""
+        parts = [self.parts(answers, rows) for _, answers in terms]
+        left: Array = np.zeros(1)
+        if all(part is not None for part in parts):
+            cluster = self.clusters(rows)
+            for (sign, _), part in zip(terms, parts, strict=True):
+                sums = cluster_sums(np.asarray(part), cluster)
+                left = left + sign * self.loss_of(sums.sum(axis=0) - sums)
+        else:
+            block = self._blocks(rows, BLOCKS)
+            places = [np.flatnonzero(block != b) for b in np.unique(block)]
+            left = np.array(
+                [sum(sign * self.loss(a.at(p), rows[p]) for sign, a in terms) for p in places]
+            )
+        error = jackknife(left[np.isfinite(left)])  # a score may be undefined without some samples
         return float("inf") if error is None else error
+
+    def _blocks(self, rows: Array, count: int) -> Array:
+        """Return a block number for each sample: whole clusters, targets spread evenly."""
+        cluster = self.clusters(rows)
+        G = int(cluster.max(initial=0)) + 1
+        mean = np.bincount(cluster, self.y[rows], G) / np.bincount(cluster, minlength=G)
+        block = np.empty(G, dtype=int)
+        block[np.argsort(mean, kind="stable")] = np.arange(G) % max(2, min(count, G))
+        return np.asarray(block[cluster])
+
+    def constant(self, rows: Array) -> tuple[Answers, str]:
+        """Return the best answers that look at no features, and what they are."""
+        y, w = self.y[rows], None if self.w is None else self.w[rows]
+        if self.classes is None:
+            return Answers(np.full(len(rows), np.average(y, weights=w))), "predicting the mean"
+        C = len(self.classes)
+        share = np.bincount(y, w, C) / np.bincount(y, w, C).sum()
+        p = np.tile(share, (len(rows), 1))
+        found = []
+        for c in range(C) if self.default_score or self.score.by_label else [int(share.argmax())]:
+            F = np.where(np.arange(C) == c, 1.0, -1.0)
+            one = Answers(np.tile(F, (len(rows), 1)) if C > 2 else np.full(len(rows), F[1]), p)
+            found.append((self.loss(one, rows), c, one))
+        _, c, best = min(found, key=lambda item: item[:2])
+        if not self.default_score and self.score.by_probability:
+            return best, "answering with the shares of the classes"
+        return best, f"always answering {str(self.classes[c])!r}"
+
+    # ---- thresholds, folds, samples --------------------------------------------------------------
 
     def best_threshold(self, f: Array, rows: Array) -> float:
         """Return the threshold with the best score, from held-out decision values."""
@@ -200,11 +298,14 @@ class Task:
         def look(places: Any) -> None:
             for k in places:
                 if not np.isfinite(found[k]):
-                    found[k] = self.loss(f, rows, float(levels[k]))
+                    found[k] = self.loss(f - levels[k], rows)
 
-        look(range(0, len(levels), COARSE))
-        best = int(np.argmin(found))
-        look(range(max(best - COARSE, 0), min(best + COARSE + 1, len(levels))))
+        if self.default_score or self.score.summed:
+            look(range(len(levels)))
+        else:
+            look(range(0, len(levels), COARSE))
+            best = int(np.argmin(found))
+            look(range(max(best - COARSE, 0), min(best + COARSE + 1, len(levels))))
         seen = found[np.isfinite(found)]
         if not len(seen) or np.ptp(seen) <= 1e-12:
             return 0.0  # the score does not mind
@@ -275,43 +376,100 @@ class Task:
             )
         return self
 
+    @cached_property
+    def counting(self) -> Array:
+        """The samples that have a weight: a row of no weight is no row."""
+        return np.arange(self.n) if self.w is None else np.flatnonzero(self.w > 0)
+
     def sample(self, size: int, salt: int = 0) -> Array:
-        """Return at most `size` rows, every class in proportion and none lost, in order."""
-        if size >= self.n:
-            return np.arange(self.n)
+        """Return at most `size` rows, every class in proportion and none lost, in order.
+
+        Groups are drawn as a whole, as long as that leaves several of them.
+        """
+        if size >= len(self.counting):
+            return self.counting
         rng = np.random.default_rng([self.seed, salt])
-        order = rng.permutation(self.n)
+        order = self.counting[rng.permutation(len(self.counting))]
+        whole = self._whole_groups(order, size)
+        if whole is not None:
+            return whole
         if self.kind == "regression":
             return np.sort(order[:size])
         chosen = []
-        for code in np.unique(self.y):
+        for code in np.unique(self.y[order]):
             members = order[self.y[order] == code]
-            chosen.append(members[: max(2, round(size * len(members) / self.n))])
+            chosen.append(members[: max(2, round(size * len(members) / len(order)))])
         return np.sort(np.concatenate(chosen))
+
+    def _whole_groups(self, order: Array, size: int) -> Array | None:
+        """Return the rows of the first groups of an order, or None if they would be too few."""
+        if self.groups is None:
+            return None
+        _, first, group = np.unique(self.groups[order], return_index=True, return_inverse=True)
+        place = np.argsort(np.argsort(first))[group]  # groups by when they first appear
+        counts = np.cumsum(np.bincount(place))
+        taken = int(np.searchsorted(counts, size, side="right"))
+        rows = order[place < taken]
+        lost = self.classes is not None and len(np.unique(self.y[rows])) < len(
+            np.unique(self.y[order])
+        )
+        return None if taken < FEW_GROUPS or lost else np.sort(rows)
+
+    def of_rows(self, rows: Array) -> Task:
+        """Return the task of some of the samples, with the folds of the user cut to them."""
+        cv = self.cv
+        if cv is not None and not isinstance(cv, int):
+            cv = self._within(rows)
+        return replace(
+            self,
+            y=self.y[rows],
+            w=None if self.w is None else self.w[rows],
+            cv=cv,
+            groups=None if self.groups is None else self.groups[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What is said of samples: decision values that are compared with zero, or predictions."""
+
+    f: Array  # (m,) or (m, C)
+    p: Array | None = None  # probabilities (m, C), where the score asks for them
+
+    def at(self, places: Array) -> Answers:
+        """Return the answers for some of the samples."""
+        return Answers(self.f[places], None if self.p is None else self.p[places])
+
+
+def cluster_sums(parts: Array, cluster: Array) -> Array:
+    """Return the sums of (m, s) parts over each cluster."""
+    G = int(cluster.max(initial=0)) + 1
+    return np.column_stack([np.bincount(cluster, column, G) for column in parts.T])
 
 
 class _GivenDecisions(ClassifierMixin, BaseEstimator):
-    """A classifier that returns the decision values it is given, for scikit-learn's scorers."""
+    """A classifier that returns the answers it is given, for scikit-learn's scorers."""
 
-    def __init__(self, classes: Any, threshold: float, codes: Any, w: Any = None) -> None:
+    def __init__(self, classes: Any, p: Any = None) -> None:
         self.classes = classes
-        self.threshold = threshold
-        self.codes = codes
-        self.w = w
+        self.p = p
         self.classes_ = classes
+        self.asked: set[str] = set()
 
     def decision_function(self, X: Any) -> Array:
         return np.asarray(X)
 
     def predict(self, X: Any) -> Array:
+        self.asked.add("predict")
         f = np.asarray(X)
-        code = (f > self.threshold).astype(int) if f.ndim == 1 else f.argmax(axis=1)
+        code = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=1)
         return np.asarray(self.classes_[code])
 
     def predict_proba(self, X: Any) -> Array:
-        # as the winner's will be: calibrated on decision values of samples left out
-        f = np.asarray(X)
-        return probabilities(f, *fit_calibration(f, self.codes, len(self.classes_), self.w))
+        self.asked.add("predict_proba")
+        if self.p is None:
+            raise AttributeError("probabilities")
+        return np.asarray(self.p)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -343,18 +501,64 @@ class Score:
             rare = 0 if counts is not None and counts[0] < counts[1] else 1
             self.classes = np.array([0, 1]) if rare else np.array([1, 0])
         self.by_threshold = two and self.name not in WITHOUT_THRESHOLD
+        self.by_probability = self.by_label = False  # found out in `try_out`
+        known = ERRORS if classes is None else (*OF_SUMS, *(OF_COUNTS if two else ()))
+        self.summed = isinstance(scoring, str) and scoring in known
 
-    def value(self, f: Array, y: Array, w: Array | None = None, threshold: float = 0.0) -> float:
+    def parts(self, answers: Answers, y: Array, w: Array) -> Array | None:
+        """Return what every sample adds to the sums of `of_sums`, or None for other scores."""
+        if not self.summed:
+            return None
+        f, p = answers.f, answers.p
+        if self.name in ERRORS:
+            gap = np.abs(f - y)
+            return np.column_stack([w * (gap if "absolute" in self.name else gap**2), w])
+        if self.name == "neg_log_loss":
+            if p is None:
+                return None
+            chosen = np.clip(p[np.arange(len(y)), y], np.finfo(float).eps, 1.0)
+            return np.column_stack([-w * np.log(chosen), w])
+        guess = (f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)
+        if self.name == "balanced_accuracy":
+            member = w[:, None] * (y[:, None] == np.arange(len(self.classes)))  # type: ignore[arg-type]
+            return np.concatenate([member * (guess == y)[:, None], member], axis=1)
+        one = int(np.flatnonzero(self.classes == 1)[0])
+        true, said = y == one, guess == one
+        return np.column_stack([w * (true & said), w * (~true & said), w * (true & ~said)])
+
+    def of_sums(self, sums: Array) -> Array:
+        """Return the score of sums of `parts`, shape (..., s)."""
+        if self.name in ERRORS or self.name == "neg_log_loss":
+            return np.asarray(-sums[..., 0] / np.maximum(sums[..., 1], 1e-300))
+        if self.name == "balanced_accuracy":
+            right, all_ = np.split(sums, 2, axis=-1)
+            there = all_ > 1e-12
+            recall = np.where(there, right / np.where(there, all_, 1.0), 0.0)
+            return np.asarray(recall.sum(axis=-1) / np.maximum(there.sum(axis=-1), 1))
+        tp, fp, fn = np.moveaxis(sums, -1, 0)
+        top, bottom = OF_COUNTS[self.name](tp, fp, fn)
+        return np.asarray(
+            np.where(bottom > 1e-12, top / np.where(bottom > 1e-12, bottom, 1.0), 0.0)
+        )
+
+    def value(self, f: Array, y: Array, w: Array | None = None, p: Array | None = None) -> float:
         """Return the score of decision values f, or of predictions.
 
-        y holds class numbers or values; above the threshold the second of two classes is predicted.
+        y holds class numbers or values, p probabilities for scores that ask for them; above zero
+        the second of two classes is predicted.
         """
         given: Any = _GivenValues()
         if self.classes is not None:
-            given, y = _GivenDecisions(self.classes, threshold, y, w), self.classes[y]
+            given, y = _GivenDecisions(self.classes, p), self.classes[y]
         if w is None or not self.weighted or not w.any():
-            return float(self.call(given, f, y))
-        return float(self.call(given, f, y, sample_weight=w))
+            value = float(self.call(given, f, y))
+        else:
+            value = float(self.call(given, f, y, sample_weight=w))
+        if self.classes is not None and "predict_proba" in given.asked:
+            self.by_probability = True
+        if self.classes is not None and "predict" in given.asked:
+            self.by_label = True
+        return value
 
     def try_out(self, weighted: bool) -> Score:
         """Raise a ValueError, before any work, unless the score can be computed for such a task.
@@ -362,17 +566,20 @@ class Score:
         A score that takes no weights is used without, with a warning if there are any.
         """
         y = np.arange(1.0, 7.0) if self.classes is None else np.arange(len(self.classes)).repeat(3)
-        f = y + 0.1 * np.cos(np.arange(len(y)))
+        f, p = y + 0.1 * np.cos(np.arange(len(y))), None
         if self.classes is not None:
             f = f - 0.5 if len(self.classes) == 2 else 2.0 * np.eye(len(self.classes))[y] - 1.0
+            p = 0.7 * np.eye(len(self.classes))[y] + 0.3 / len(self.classes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                self.value(f, y)
+                self.value(f, y, p=p)
+                if self.classes is not None and self.name.startswith((*OF_VALUES, "neg_max_")):
+                    raise ValueError(f"{self.name} compares numbers")
             except Exception as error:
                 raise ValueError(self._refusal(error)) from error
             try:
-                self.value(f, y, np.ones(len(y)))
+                self.value(f, y, np.ones(len(y)), p)
             except Exception:
                 self.weighted = False
         if weighted and not self.weighted:
@@ -423,7 +630,7 @@ def read_task(
     kind = type_of_target(y)
     if task == "auto":
         task = "regression" if kind == "continuous" else "classification"
-    w = None if sample_weight is None else check_weights(sample_weight, len(y))
+    w = None if sample_weight is None else normalised_weights(check_weights(sample_weight, len(y)))
     if groups is not None:
         groups = np.asarray(groups)
         check_consistent_length(groups, y)

@@ -1,83 +1,94 @@
-"""Ties: which kernels cannot be told from the best, and which of them comes first."""
+"""Ties: the order of the kernels, and which of them cannot be told from the best."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from scipy.stats import t as student
 
-from gramsmith.selection.candidates import Candidate
-from gramsmith.selection.held_out import Check, Result, on_all_rows
-from gramsmith.selection.task import Task
+from gramsmith.selection.first_check import Check, on_all_rows
+from gramsmith.selection.held_out import FAR, Scored
+from gramsmith.selection.task import Answers, Task
 
-SQUARED_WEIGHT = 0.1  # of the squared error beside the share of errors, among the tied
-SIMPLEST_FIRST = ("linear", "polynomial", "gaussian", "matern", "laplacian", "learned")
+LEVEL = 0.05  # chance that any kernel is called worse than the best if all are equally good
 
 
 def order_candidates(
-    candidates: Sequence[Candidate],
-    checks: Sequence[Check],
-    results: Mapping[int, Result],
-    task: Task,
-    *,
-    prefer_simple: bool,
+    checks: Sequence[Check], results: Mapping[int, Scored], task: Task
 ) -> tuple[list[int], set[int]]:
     """Return all candidates from best to worst, and those tied with the best.
 
-    Among those that cross-validation cannot tell from the least loss, the order also depends on the
-    squared error of the check, which varies smoothly where counts of errors jump. With
-    `prefer_simple`, for many samples and narrow error bars, the simplest kernel within one error
-    comes first.
+    Those with a held-out record come first, by their score; equal scores by the first check. If
+    the predictions of the first go far beyond the targets, the best of those tied with it that
+    stay within comes first. The others follow by the first check.
     """
     full = on_all_rows(checks)
-    tied: set[int] = set()
-    close: set[int] = set()
-    smooth = task.kind == "classification" and task.default_score
-    weight = SQUARED_WEIGHT if smooth else 0.0
-    if results:
-        best = results[min(results, key=lambda i: (results[i].loss, checks[i].squared))]
-        tied = {i for i, r in results.items() if not beaten(r, best, task)}
-        if prefer_simple:
-            close = {i for i in tied if not beaten(results[i], best, task, errors=1.0)}
 
-    def key(i: int) -> tuple[int, float, float]:
-        result, check = results.get(i), checks[i]
+    def key(i: int) -> tuple[int, float, float, float]:
+        check, result = checks[i], results.get(i)
         if result is None:
-            return 2 if full[i] else 3, check.loss, check.squared
-        if i in close:
-            return -1, simplicity(candidates[i]), result.loss
-        if i not in tied:
-            return 1, result.loss, check.squared
-        return 0, result.loss + weight * check.squared, check.squared
+            return 1 if full[i] else 2, check.loss, check.squared, 0.0
+        return 0, result.loss, check.loss, check.squared
 
-    order = sorted(range(len(candidates)), key=key)
-    if not tied:  # there was no time for more than the check
+    order = sorted(range(len(checks)), key=key)
+    if not results:  # there was no time for more than the check
         first = checks[order[0]]
-        limit = first.loss + 2.0 * first.error
-        tied = {order[0], *(i for i in order if full[i] and checks[i].loss <= limit)}
+        limit = first.loss + 3.0 * first.error
+        return order, {order[0], *(i for i in order if full[i] and checks[i].loss <= limit)}
+    tied = tied_with(order[0], results, task)
+    if results[order[0]].reach > FAR:
+        within = [i for i in order if i in tied and results[i].reach <= FAR]
+        if within:
+            order.remove(within[0])
+            order.insert(0, within[0])
+            tied = tied_with(order[0], results, task)
     return order, tied
 
 
-def simplicity(candidate: Candidate) -> int:
-    """Return the place of a candidate's family from simple to rich; kernels of users share one."""
-    words = candidate.family.replace(",", " ").replace(":", " ").split()
-    known = [i for i, family in enumerate(SIMPLEST_FIRST) if family in words]
-    return known[0] if known else SIMPLEST_FIRST.index("gaussian")
+def tied_with(best: int, results: Mapping[int, Scored], task: Task) -> set[int]:
+    """Return the best, and the candidates that are not worse than it by a test.
+
+    Paired differences, with the variance of overlapping training folds, by Holm's method: the
+    chance that any is called worse without being so is at most `LEVEL`.
+    """
+    others = [i for i in results if i != best]
+    chance = {i: p_value(results[i], results[best], task) for i in others}
+    tied = {best, *others}
+    for rank, i in enumerate(sorted(others, key=lambda i: chance[i])):
+        if chance[i] > LEVEL / (len(others) - rank):
+            break
+        tied.discard(i)
+    return tied
 
 
-def beaten(result: Result, best: Result, task: Task, errors: float = 2.0) -> bool:
-    """Return whether a result is worse than the best by more than the noise of the difference."""
+def p_value(worse: Scored, better: Scored, task: Task) -> float:
+    """Return the chance of so large a difference, either way, if both were equally good."""
+    return chance_of(
+        worse.answers[worse.best],
+        better.answers[better.best],
+        worse.record.rows,
+        worse.record.overlap,
+        task,
+    )
+
+
+def chance_of(a: Answers, b: Answers, rows: np.ndarray, overlap: float, task: Task) -> float:
+    """Return the two-sided p-value of a difference of losses on the same samples."""
+    gap, error = task.difference(a, b, rows)
+    if gap == 0.0 or not np.isfinite(error):
+        return 1.0
+    clusters = len(np.unique(task.clusters(rows)))
+    if error == 0.0:  # every cluster differs alike
+        return 1.0 / clusters
+    return float(2.0 * student.sf(abs(gap) / (error * np.sqrt(overlap)), max(clusters - 1, 1)))
+
+
+def beaten(result: Scored, best: Scored, task: Task) -> bool:
+    """Return whether a result is worse than the best by two errors of the difference."""
     if result is best or result.loss <= best.loss:
         return False
-    gap, spread = difference(result, best, task)
-    return not gap <= errors * spread  # nor if nobody knows the noise
-
-
-def difference(a: Result, b: Result, task: Task) -> tuple[float, float]:
-    """Return the difference of two losses and its standard error, paired."""
-    if task.default_score and len(a.tested) == len(b.tested):
-        d = task.losses(a.held_out, a.tested) - task.losses(b.held_out, b.tested)
-        return a.loss - b.loss, float(d.std() / np.sqrt(len(d)))
-    d = a.folds - b.folds
-    d = d[np.isfinite(d)]  # a score may be undefined in a fold
-    return a.loss - b.loss, float(d.std(ddof=1) / np.sqrt(len(d))) if len(d) > 1 else np.inf
+    gap, error = task.difference(
+        result.answers[result.best], best.answers[best.best], best.record.rows
+    )
+    return not gap <= 2.0 * error  # nor if nobody knows the noise
