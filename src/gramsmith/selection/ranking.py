@@ -225,6 +225,9 @@ def estimate_choice(
 ) -> Estimate:
     """Return what to expect on new data, by the best method that is affordable."""
     task, best = found.task, found.order[0]
+    kept = work.recall("estimate")
+    if kept is not None:
+        return Estimate(**kept)
     if not found.results:
         check = found.checks[best]
         return without_choice(check.loss, check.error, check.rows, task)
@@ -248,7 +251,9 @@ def estimate_choice(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return nested(choose, task, folds)
+                estimate = nested(choose, task, folds)
+            work.keep("estimate", estimate.to_plain())
+            return estimate
         except (TimeoutError, ValueError):  # or a class or all groups lost in an outer fold
             pass
     return bootstrap(found.results, best, task)

@@ -107,7 +107,13 @@ class Task:
         if isinstance(self.class_weight, str):
             totals = np.bincount(self.y, w, len(self.classes))
             return normalised_weights(w / np.where(totals > 0, totals, 1.0)[self.y])
-        return normalised_weights(w * compute_sample_weight(self.class_weight, self.labels))
+        found = w * compute_sample_weight(self.class_weight, self.labels)
+        if not (np.isfinite(found).all() and found.min() >= 0 and found.any()):
+            raise ValueError(
+                f"Expected class weights that are numbers >= 0, got {self.class_weight!r}. "
+                'Use "balanced", or a dict of label -> weight.'
+            )
+        return normalised_weights(found)
 
     @cached_property
     def codes(self) -> Array:
@@ -369,11 +375,7 @@ class Task:
             self.score  # noqa: B018
         if not self.exchangeable:
             self.splits(np.arange(self.n), 5)
-        if not (np.isfinite(self.weights).all() and self.weights.min() >= 0 and self.weights.any()):
-            raise ValueError(
-                f"Expected class weights that are numbers >= 0, got {self.class_weight!r}. "
-                'Use "balanced", or a dict of label -> weight.'
-            )
+        self.weights  # noqa: B018
         return self
 
     @cached_property
