@@ -25,12 +25,13 @@ SERIAL_VALUES = 50_000  # kernel values of a block below which they do
 CALIBRATION_ROWS = 16384  # rows to whose left-out decision values probabilities are fitted
 
 
+SHORT_LIST = 6  # candidates up to which all are cross-validated
 NESTED_ROWS = 500  # rows up to which the whole choice is repeated for the estimate
 
 
 def outer_folds(n: int) -> int:
     """Return how many times the choice is made anew for the estimate; none of many rows."""
-    return 0 if n > NESTED_ROWS else 5 if n > 100 else 10
+    return 5 if n <= NESTED_ROWS else 0
 
 
 def use_landmarks(n: int, kernels: Iterable[Any]) -> bool:

@@ -345,7 +345,12 @@ def measure(
 def short_list(
     candidates: Sequence[Candidate], checks: Sequence[Check], favourites: dict[str, str]
 ) -> list[int]:
-    """Return candidates worth cross-validation: favourites of the measures and of the check."""
+    """Return candidates worth cross-validation: favourites of the measures and of the check.
+
+    Of a few candidates, all.
+    """
+    if len(candidates) <= sizes.SHORT_LIST:
+        return list(range(len(candidates)))
     full = on_all_rows(checks)
     squared, loss = (
         np.array([getattr(c, name) if full[i] else np.inf for i, c in enumerate(checks)])
