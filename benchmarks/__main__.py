@@ -9,7 +9,7 @@ import sys
 import benchmarks
 from benchmarks.measuring import processor
 
-LONG = {"honesty", "others", "selection"}
+LONG = {"coverage", "honesty", "others", "selection"}
 TOOLS = {"__main__", "kept", "measuring", "sets"}
 
 

@@ -11,6 +11,7 @@ import textbook as tb
 from gramsmith.evaluation import errors
 from gramsmith.evaluation.errors import (
     assign_folds,
+    interval,
     jackknife,
     p_value,
     shuffled_values,
@@ -85,13 +86,86 @@ def _leave_out_the_odd_one(X, y):
     return without_fold(gs.Gram(gs.Gaussian(), X[order]).moments(goal, fold=fold), goal, 1)
 
 
-def test_folds_keep_the_shares_of_the_classes():
+def test_folds_are_drawn_without_a_look_at_the_classes():
     y = np.repeat([0, 1], [20, 10])
     order, fold = assign_folds(make_target(y), 5, np.random.RandomState(0))
     assert (np.diff(fold) >= 0).all()
-    for f in range(5):
-        assert np.bincount(y[order[fold == f]]).tolist() == [4, 2]
+    assert np.bincount(fold).tolist() == [6] * 5
+    assert len({tuple(np.bincount(y[order[fold == f]], minlength=2)) for f in range(5)}) > 1
     assert assign_folds(make_target(y), 0, None) == (None, None)
+
+
+def test_rows_of_weight_zero_fill_no_fold():
+    w = np.ones(40)
+    w[:30] = 0.0
+    order, fold = assign_folds(
+        make_target(np.arange(40) % 2, sample_weight=w), 10, np.random.RandomState(0)
+    )
+    assert np.bincount(fold[np.isin(order, np.arange(30, 40))]).tolist() == [1] * 10
+
+
+def test_folds_hold_whole_groups(rng):
+    groups = rng.integers(0, 25, size=200)
+    goal = make_target(rng.integers(0, 2, size=200))
+    order, fold = assign_folds(goal, 10, np.random.RandomState(0), groups)
+    for group in range(25):
+        assert len(set(fold[groups[order] == group])) == 1
+    assert np.bincount(fold).max() <= 1.5 * np.bincount(fold).min()
+    assert assign_folds(goal, 10, np.random.RandomState(0), groups % 4)[1].max() == 3
+    with pytest.raises(ValueError, match="at least 2 groups"):
+        assign_folds(goal, 10, np.random.RandomState(0), np.zeros(200))
+
+
+def test_copies_that_are_one_group_are_not_more_certain(rng):
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+    again = np.repeat(np.arange(60), 6)
+    single, copied, grouped = (
+        gs.evaluate({"k": gs.Gaussian()}, X[rows], y[rows], measures=["cka"], folds=20, **options)[
+            "k", "cka"
+        ].error
+        for rows, options in (
+            (np.arange(60), {}),
+            (again, {}),
+            (again, {"groups": again}),
+        )
+    )
+    assert copied < 0.6 * single
+    assert 0.7 * single < grouped < 1.6 * single
+
+
+def test_permutations_of_groups(rng):
+    groups = np.repeat(np.arange(12), 10)
+    centre = rng.normal(size=(12, 2))[groups]
+    X = 3.0 * centre + rng.normal(size=(120, 2))
+    y = rng.permutation(np.arange(12) % 2)[groups]
+    options = {"measures": ["cka"], "permutations": 99}
+    alone = gs.evaluate({"k": gs.Gaussian()}, X, y, **options)["k", "cka"].p_value
+    together = gs.evaluate({"k": gs.Gaussian()}, X, y, groups=groups, **options)["k", "cka"].p_value
+    assert alone == 0.01  # every group is a cluster: its label is seen ten times
+    assert together > 0.05
+    path = gs.bandwidth_path(X, y, groups=groups, n_bandwidths=3, **options)
+    assert all(cell.p_value > 0.05 for cell in path.cells.values())
+    with pytest.raises(ValueError, match="one target per group"):
+        gs.evaluate({"k": gs.Gaussian()}, X, X[:, 0] > 0, groups=groups, **options)
+    with pytest.raises(ValueError, match="one group per sample"):
+        gs.evaluate({"k": gs.Gaussian()}, X, y, groups=groups[:-1])
+
+
+def test_interval_formula():
+    values = np.array([0.9, 1.1, 1.0, 1.2])
+    low, high = interval(1.05, values)
+    assert low < 1.05 - 2 * jackknife(values) < 1.05 + 2 * jackknife(values) < high
+    assert 1.05 / low == pytest.approx(high / 1.05, rel=0.2)  # nearly that of the logarithm
+    low, high = interval(0.0, values - 1.05)
+    assert low == pytest.approx(-high)
+    narrow = interval(1.05, values, 0.5)
+    assert narrow[0] > interval(1.05, values)[0]
+    assert interval(0.5, np.full(5, 0.5)) == (0.5, 0.5)
+    assert interval(np.inf, values) is None
+    assert interval(1.0, np.array([1.0, np.inf])) is None
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        interval(1.0, values, 95)
 
 
 def test_jackknife_formula():

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import KFold, StratifiedKFold
+from scipy.special import stdtrit
+from sklearn.model_selection import KFold
 
 from gramsmith.gram import Gram
 from gramsmith.measures import Measure, Sums, Undefined
@@ -42,24 +43,56 @@ def values_of(
     return [[value(measure, sums) for measure in measures] for sums in of_kernels]
 
 
-def assign_folds(target: Target, folds: int, rng: Any) -> tuple[Array | None, Array | None]:
-    """Return an order of the samples by fold, and the folds in that order; None for no folds."""
+def assign_folds(
+    target: Target, folds: int, rng: Any, groups: Array | None = None
+) -> tuple[Array | None, Array | None]:
+    """Return an order of the samples by fold, and the folds in that order; None for no folds.
+
+    Folds are drawn without a look at the classes: with the same share of every class in each, the
+    error would leave out what comes from the shares themselves, which vary from sample to sample.
+    Samples of weight 0 are in no count; groups stay whole.
+    """
     n = len(target.w)
     if not folds:
         return None, None
     if folds < 2 or int(folds) != folds:
         raise ValueError(f"Expected folds to be 0 or at least 2, got {folds!r}.")
-    count = min(int(folds), n)
-    assignment = np.empty(n, dtype=int)
-    if target.kind == "classes" and np.bincount(target.codes).min() >= count:
-        splitter = StratifiedKFold(count, shuffle=True, random_state=rng)
-        splits = splitter.split(target.V, target.codes)
+    there = np.flatnonzero(target.w > 0)
+    assignment = np.zeros(n, dtype=int)
+    if groups is None:
+        count = min(int(folds), len(there))
+        splits = KFold(count, shuffle=True, random_state=rng).split(there)
+        for number, (_, part) in enumerate(splits):
+            assignment[there[part]] = number
     else:
-        splits = KFold(count, shuffle=True, random_state=rng).split(target.V)
-    for number, (_, part) in enumerate(splits):
-        assignment[part] = number
+        assignment[there] = _folds_of_groups(groups[there], int(folds), rng)
     order = np.argsort(assignment, kind="stable")
     return order, assignment[order]
+
+
+def _folds_of_groups(groups: Array, folds: int, rng: Any) -> Array:
+    """Return a fold for every sample: large groups first, each to the smallest fold so far."""
+    names, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    if len(names) < 2:
+        raise ValueError(
+            "Expected at least 2 groups for errors, got 1. Use folds=0, or leave groups away."
+        )
+    filled, fold = np.zeros(min(folds, len(names))), np.empty(len(names), dtype=int)
+    shuffled = rng.permutation(len(names))
+    for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
+        fold[group] = int(np.argmin(filled))
+        filled[fold[group]] += sizes[group]
+    return fold[codes]
+
+
+def check_groups(groups: Any, n: int) -> Array | None:
+    """Return one group per sample as an array, or raise."""
+    if groups is None:
+        return None
+    found = np.asarray(groups)
+    if found.shape != (n,):
+        raise ValueError(f"Expected one group per sample ({n}), got shape {found.shape}.")
+    return found
 
 
 def without_fold(moments: Moments, target: Target, fold: int) -> tuple[Moments, Target]:
@@ -100,6 +133,36 @@ def jackknife(values: Array) -> float | None:
     return float(np.sqrt((F - 1) / F * np.sum((values - values.mean()) ** 2)))
 
 
+def interval(value: float, values: Array, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Return limits between which the measure of other samples like these is on average.
+
+    Student's t with F - 1 degrees of freedom on the scale of asinh(θ / 2se): that of θ itself
+    where it is small against its error, and that of its logarithm where it is large, for an error
+    grows with the value. None where there is no error.
+
+    Parameters
+    ----------
+    value : float
+    values : array of shape (F,)
+        Without each fold.
+    confidence : float
+    """
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"Expected a confidence between 0 and 1, got {confidence!r}.")
+    error = jackknife(values)
+    if error is None or not np.isfinite(value):
+        return None
+    if error == 0.0:
+        return value, value
+    unit = 2.0 * error
+    reach = stdtrit(len(values) - 1, 0.5 + 0.5 * confidence) * (
+        jackknife(np.arcsinh(values / unit)) or 0.0
+    )
+    centre = np.arcsinh(value / unit)
+    low, high = unit * np.sinh([centre - reach, centre + reach])
+    return float(low), float(high)
+
+
 def check_permutations(count: Any) -> int:
     """Return the number of permutations as an int, or raise."""
     if isinstance(count, bool) or int(count) != count or count < 0:
@@ -110,7 +173,12 @@ def check_permutations(count: Any) -> int:
 
 
 def shuffled_values(
-    G: Gram, goal: Target, measures: Sequence[Measure], count: int, rng: Any
+    G: Gram,
+    goal: Target,
+    measures: Sequence[Measure],
+    count: int,
+    rng: Any,
+    groups: Array | None = None,
 ) -> Array:
     """Return the measures of all kernels with shuffled targets, shape (count, m, measures).
 
@@ -123,7 +191,7 @@ def shuffled_values(
     chunk = max(1, G.budget // 2 // size)
     values = np.empty((count, m, len(measures)))
     for start in range(0, count, chunk):
-        targets = list(_shuffled(goal, min(chunk, count - start), rng))
+        targets = list(_shuffled(goal, min(chunk, count - start), rng, groups))
         moments = G.moments(targets, cross=False)
         for i, target in enumerate(targets):
             part = moments.columns(slice(i * width, (i + 1) * width))
@@ -131,11 +199,19 @@ def shuffled_values(
     return values
 
 
-def _shuffled(goal: Target, count: int, rng: Any) -> Iterator[Target]:
+def _shuffled(goal: Target, count: int, rng: Any, groups: Array | None = None) -> Iterator[Target]:
     there = np.flatnonzero(goal.w > 0)  # samples of weight 0 have no part in the task
+    first, codes = np.arange(len(there)), np.arange(len(there))
+    if groups is not None:
+        _, first, codes = np.unique(groups[there], return_index=True, return_inverse=True)
+        if not (goal.V[there] == goal.V[there[first[codes]]]).all():
+            raise ValueError(
+                "Expected one target per group to shuffle whole groups, got groups within which it "
+                "differs. Use permutations=0, or measure each group for itself."
+            )
     for _ in range(count):
         order = np.arange(len(goal.w))
-        order[there] = there[rng.permutation(len(there))]
+        order[there] = there[first[rng.permutation(len(first))][codes]]
         # with weights, the centre of values and the sizes of classes are not what they were
         yield replace(goal, V=goal.V[order]).take(np.arange(len(order)))
 

@@ -20,6 +20,7 @@ from gramsmith.evaluation.advice import (
 from gramsmith.evaluation.errors import (
     FOLDS,
     assign_folds,
+    check_groups,
     check_permutations,
     jackknife,
     left_out_values,
@@ -54,6 +55,7 @@ def evaluate(
     target: str = "auto",
     task: str = "auto",
     sample_weight: Any = None,
+    groups: Any = None,
     memory: float | None = None,
     n_jobs: int | None = None,
     dtype: Any = None,
@@ -75,12 +77,15 @@ def evaluate(
     X_test, y_test : optional
         Held-out data, on which the measures are shown as well.
     folds : int
-        Number of folds of the jackknife that gives the errors; 0 for none.
+        Number of folds of the jackknife that gives the errors, see `Cell.interval`; 0 for none.
     permutations : int
         Number of shuffled targets for p-values; 0 for none.
     target, task, sample_weight
         See `gramsmith.targets.make_target`. `target` is T in every measure that has one, as in
         `kta`, `cka` and `hsic`; FSM, CSM and MMD have none.
+    groups : array of shape (n,), optional
+        Samples of one group, such as several visits of a patient, are left out together for the
+        errors and shuffled together for p-values, for which they must share their target.
     memory, n_jobs, dtype
         See `Gram`.
     random_state : int or RandomState
@@ -99,8 +104,8 @@ def evaluate(
     >>> print(gs.evaluate({"linear": gs.Linear(), "rbf": gs.Gaussian()}, X, y, measures=["cka"]))
     kernel  cka ↑
     ------  ---------------
-    linear  0.01804 ±0.046
-    rbf     0.2069 ±0.039 *
+    linear  0.01804 ±0.034
+    rbf     0.2069 ±0.041 *
     """
     count = check_permutations(permutations)
     if (X_test is None) != (y_test is None):
@@ -112,10 +117,13 @@ def evaluate(
     views.check_lengths(len(goal.w))
     advice: list[Advice] = [*about_target(goal), *(about_task(goal) if task == "auto" else ())]
     rng = check_random_state(random_state)
-    order, fold = assign_folds(goal, folds, rng)
+    together = check_groups(groups, len(goal.w))
+    order, fold = assign_folds(goal, folds, rng, together)
     options = {"memory": memory, "n_jobs": n_jobs, "dtype": dtype}
     G = Gram(views if order is None else views.take(order), **options)
-    goal = goal if order is None else goal.take(order)
+    if order is not None:
+        goal = goal.take(order)
+        together = None if together is None else together[order]
     moments = G.moments(goal, fold=fold, cross=False)
     for k, name in enumerate(named):
         advice += [*about_kernel(name, moments.of(k), goal), *about_definiteness(name, G, k)]
@@ -127,7 +135,7 @@ def evaluate(
         values = values_of(moments, goal, chosen, reasons)
         advice += [Advice("undefined", text, measure=m.name) for text, m in reasons.items()]
         left_out = left_out_values(moments, goal, chosen)
-        shuffled = shuffled_values(G, goal, chosen, count, rng)
+        shuffled = shuffled_values(G, goal, chosen, count, rng, together)
         seen = None
         if y_test is not None:
             seen, remarks = _held_out(views, X_test, y_test, goal, chosen, options)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.evaluation.errors import jackknife
+from gramsmith.evaluation.errors import interval, jackknife
 from gramsmith.kernels.base import Kernel
 from gramsmith.measures import Measure
 
@@ -26,7 +26,7 @@ class Cell:
     value : float or None
         None where the measure is undefined.
     error : float or None
-        Jackknife standard error.
+        Jackknife standard error; for limits use `interval`.
     held_out : float or None
         The measure on the test data.
     p_value : float or None
@@ -40,6 +40,29 @@ class Cell:
     held_out: float | None = None
     p_value: float | None = None
     folds: Array = field(default_factory=lambda: np.empty(0), repr=False)
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
+        """Return limits between which the measure of other samples like these is on average.
+
+        From the jackknife, with Student's quantile for as many folds as there were; not symmetric,
+        because errors grow with values. None where there is no error.
+
+        Parameters
+        ----------
+        confidence : float
+            Share of samples whose limits hold that average.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import gramsmith as gs
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> table = gs.evaluate({"rbf": gs.Gaussian()}, X, X[:, 0] * X[:, 1] > 0)
+        >>> low, high = table["rbf", "cka"].interval()
+        >>> round(low, 2), round(high, 2)
+        (0.14, 0.22)
+        """
+        return None if self.value is None else interval(self.value, self.folds, confidence)
 
 
 @dataclass(frozen=True)

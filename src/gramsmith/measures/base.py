@@ -181,8 +181,8 @@ class Measure:
     >>> print(gs.evaluate([gs.Linear(), gs.Gaussian()], X, y, measures=["cka", distance]))
     kernel                    cka ↑            distance ↓
     ------------------------  ---------------  --------------
-    Linear()                  0.01804 ±0.046   1.964 ±0.092
-    Gaussian(length_scale=1)  0.2069 ±0.039 *  1.586 ±0.078 *
+    Linear()                  0.01804 ±0.034   1.964 ±0.067
+    Gaussian(length_scale=1)  0.2069 ±0.041 *  1.586 ±0.082 *
     """
 
     name: str
