@@ -38,6 +38,9 @@ class Moments:
         The pivot.
     fold : array of shape (n,), the fold of every sample, in non-decreasing order
     cross : bool
+    centred : array of shape (m,), optional
+        Of which kernels centred features were summed: the rounding in their sums is that of K minus
+        the pivot, in those of the others that of K.
     """
 
     P: Array
@@ -47,6 +50,7 @@ class Moments:
     c: Array
     fold: Array
     cross: bool = False
+    centred: Array | None = None
 
     def __len__(self) -> int:
         """Return the number of kernels."""
@@ -60,7 +64,10 @@ class Moments:
         """Return the moments of some of the kernels."""
         k = slice(kernels[0], kernels[0] + 1) if len(kernels) == 1 else np.asarray(kernels)
         pairs = self.q[k][:, k]
-        return replace(self, P=self.P[k], d=self.d[k], q=pairs, h=self.h[k], c=self.c[k])
+        centred = None if self.centred is None else self.centred[k]
+        return replace(
+            self, P=self.P[k], d=self.d[k], q=pairs, h=self.h[k], c=self.c[k], centred=centred
+        )
 
     def columns(self, chosen: slice) -> Moments:
         """Return the moments of some of the probe columns."""
@@ -102,6 +109,7 @@ class Moments:
             q=np.einsum("k,l,klfg->fg", u, u, self.q)[None, None],
             h=(u @ self.h)[None],
             c=np.array([u @ self.c]),
+            centred=None if self.centred is None else np.array([self.centred[u != 0].all()]),
         )
 
     @cached_property

@@ -109,7 +109,10 @@ class Target:
 
     def norm(self, contrast: Array) -> float:
         """Return the Frobenius norm of V contrast V'."""
-        return float(np.sqrt(max(np.einsum("ij,ji->", contrast @ self.C, contrast @ self.C), 0.0)))
+        A = contrast @ self.C
+        unit = float(np.exp2(np.frexp(np.abs(A).max(initial=0.0))[1]))  # squares may overflow
+        A = A / unit
+        return unit * float(np.sqrt(max(np.einsum("ij,ji->", A, A), 0.0)))
 
     def take(self, index: Array) -> Target:
         """Return the target of the samples `index`, the centre and contrast recomputed."""

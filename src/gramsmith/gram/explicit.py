@@ -56,7 +56,8 @@ def side_by_side(parts: list[Moments]) -> Moments:
         start = stop
     joined = (np.concatenate([getattr(p, name) for p in parts]) for name in ("P", "d", "h", "c"))
     P, d, h, c = joined
-    return Moments(P, d, q, h, c, parts[0].fold, False)
+    centred = [np.zeros(len(p), bool) if p.centred is None else p.centred for p in parts]
+    return Moments(P, d, q, h, c, parts[0].fold, False, np.concatenate(centred))
 
 
 def worthwhile(U: Any, n: int, folds: int, budget: int) -> bool:
@@ -116,7 +117,8 @@ def explicit_moments(
                 # <U_k U_k', U_l U_l'> over rows of fold f and columns of fold g
                 value = float(np.vdot(scatters[f], scatters[g]))
                 q[k, l, f, g] = q[k, l, g, f] = q[l, k, f, g] = q[l, k, g, f] = value
-    return Moments(P, d, q, h, c, fold, cross)
+    dense = np.array([not sp.issparse(U) for U in Us])
+    return Moments(P, d, q, h, c, fold, cross, dense)
 
 
 def _scatter(left: tuple[Any, Array], right: tuple[Any, Array], index: Array, w: Array) -> Array:

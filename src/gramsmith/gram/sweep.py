@@ -28,7 +28,8 @@ from gramsmith.moments import Adjoint, Moments
 
 Array = npt.NDArray[Any]
 
-SQUARINGS = {np.dtype(np.float64): 24, np.dtype(np.float32): 8}
+# squarings after which an exponential is computed anew: each doubles the relative error
+SQUARINGS = {np.dtype(np.float64): 8, np.dtype(np.float32): 4}
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ class SquaringPath(Member):
     """Kernels each of which is the square of the one before: one exponential per pair for all.
 
     exp(-2g D) = exp(-g D)², so every further bandwidth costs one multiplication. A squaring doubles
-    the relative error, hence a path has no more than `SQUARINGS` of them.
+    the relative error: hence a path has no more than `SQUARINGS` of them, and none beyond those
+    after which a narrower kernel by itself would be computed from exact differences.
     """
 
     path: tuple[Kernel, ...] = ()
@@ -115,8 +117,11 @@ def make_members(views: Views, dtype: Any) -> list[Member]:
     members: list[Member] = []
     i = 0
     while i < len(kernels):
-        stop = _path_end(kernels, views.samples, i, SQUARINGS[np.dtype(dtype)])
         member = Member.make(kernels[i], views.samples[i], dtype)
+        often = SQUARINGS[np.dtype(dtype)]
+        stop = _path_end(
+            kernels, views.samples, i, 1 + min(often, member.kernel.squarings(member.E))
+        )
         if stop > i + 1:
             path = tuple(kernels[i:stop])
             member = SquaringPath(member.kernel, member.X, member.reference, member.E, path)
@@ -217,7 +222,10 @@ def forward(
     P, q = np.zeros((m, F, n, t)), np.zeros((m, m, F, F))
     d = np.concatenate([_diagonals(member) for member in members]) - c[:, None]
     weighted = bool(np.any(w != 1.0))
-    columns = {np.dtype(t): np.asfortranarray(probe, dtype=t) for t in (np.float64, np.float32)}
+    unit = _powers_of_two(np.abs(probe).max(axis=0, initial=0.0))  # targets of any size fit float32
+    columns = {
+        np.dtype(t): np.asfortranarray(probe / unit, dtype=t) for t in (np.float64, np.float32)
+    }
 
     def work(item: tuple[int, tuple[int, int]]) -> tuple[Array, Array, Array]:
         number, tile = item
@@ -262,7 +270,13 @@ def forward(
             q[:, :, b.fold, a.fold] += squares
         if progress is not None:
             progress(done, len(tiles))
+    P *= unit
     return Moments(P, d, q, np.zeros((m, n)), c, fold, cross)
+
+
+def _powers_of_two(sizes: Array) -> Array:
+    """Return the powers of two next to positive numbers, and 1 for 0: exact as divisors."""
+    return np.asarray(np.exp2(np.frexp(sizes)[1]))
 
 
 def _inner(A: Array, B: Array, wi: Array, wj: Array, weighted: bool) -> float:

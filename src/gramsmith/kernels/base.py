@@ -87,6 +87,10 @@ class OptionalHooks(Parametrised):
         """Return whether this kernel is known to be `other` ** 2, pair by pair."""
         return False
 
+    def squarings(self, E: Embedding) -> int:
+        """Return how often tiles may be squared and be as exact as those of the narrower kernel."""
+        return 0
+
     def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
         """Return the derivative of every entry by each positive parameter, (n_a, n_b, size).
 

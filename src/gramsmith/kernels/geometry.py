@@ -161,6 +161,12 @@ class SquaredEuclidean:
         error = np.finfo(a[0].dtype).eps * max(a[1][:, -1].max(), b[1][:, -1].max())
         return bool(error <= CANCELLATION[a[0].dtype])
 
+    def doublings(self, a: Any) -> int:
+        """Return how often s may double, its error with it, before differences are needed."""
+        sq = a[1] if sp.issparse(a[0]) else a[1][:, -1]
+        error = float(np.finfo(sq.dtype).eps) * float(sq.max(initial=0.0))
+        return _doublings(error, CANCELLATION[sq.dtype])
+
     def pair(self, a: Any, b: Any) -> Array:
         S = self.negative_pair(a, b)
         np.negative(S, out=S)
@@ -206,6 +212,13 @@ class SquaredEuclidean:
         return np.asarray(d * d)
 
 
+def _doublings(error: float, bound: float) -> int:
+    """Return how often an error may double and stay within a bound."""
+    if error <= 0.0:
+        return 1000
+    return int(np.log2(bound / error)) if error <= bound else 0
+
+
 def _wide_enough(dtype: Any, sq: Array) -> np.dtype[Any]:
     """Return `dtype`, or float64 if float32 cannot hold the differences of rows so long."""
     dtype = np.dtype(dtype)
@@ -238,15 +251,23 @@ class CityBlock:
     """s = Σ_k |x_k - z_k|."""
 
     sparse = False
+    coarse = 1e-5  # error of s from which on float32 does not do
 
     def reference(self, *Xs: Any) -> Any:
         return column_centre(Xs)
 
     def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
         Z = (np.asarray(X, dtype=np.float64) - reference) / scale
-        if np.finfo(dtype).eps * np.abs(Z).max(initial=0.0) > 1e-5:
+        if np.finfo(dtype).eps * np.abs(Z).max(initial=0.0) > self.coarse:
             return Z  # float32 cannot hold these differences
         return Z.astype(dtype)
+
+    def doublings(self, a: Any) -> int:
+        """Return how often s may double, its error with it, before float64 is needed."""
+        if a.dtype == np.float64:
+            return 1000
+        error = float(np.finfo(a.dtype).eps) * float(np.abs(a).max(initial=0.0))
+        return _doublings(error, self.coarse)
 
     def pair(self, a: Any, b: Any) -> Array:
         return np.asarray(cdist(a, b, "cityblock"), dtype=a.dtype)

@@ -17,7 +17,7 @@ REACH = 40.0  # exp(-s) of a larger s is below the rounding of 1
 
 def _is_half(small: Any, large: Any) -> bool:
     a, b = np.asarray(small, dtype=float), np.asarray(large, dtype=float)
-    return a.shape == b.shape and bool(np.all(np.abs(2.0 * a - b) <= 1e-12 * b))
+    return a.shape == b.shape and bool(np.all(np.abs(2.0 * a - b) <= 1e-14 * b))
 
 
 class Radial(PairKernel):
@@ -76,6 +76,9 @@ class Gaussian(Radial):
 
     def is_square_of(self, other: Kernel) -> bool:
         return type(other) is type(self) and _is_half(np.square(self.scale), np.square(other.scale))
+
+    def squarings(self, E: Embedding) -> int:
+        return int(self.geometry.doublings(E))  # type: ignore[attr-defined]
 
     def value(self, s: Array) -> Array:
         return np.asarray(np.exp(-s))
@@ -144,6 +147,10 @@ class Laplacian(Radial):
             and other.norm == self.norm
             and _is_half(self.scale, other.scale)
         )
+
+    def squarings(self, E: Embedding) -> int:
+        often = int(self.geometry.doublings(E))  # type: ignore[attr-defined]
+        return often if self.norm == "l1" else often // 2  # |x - z|² grows by 4
 
     def value(self, s: Array) -> Array:
         return np.asarray(np.exp(-s if self.norm == "l1" else -np.sqrt(s)))

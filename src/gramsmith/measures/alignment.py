@@ -14,7 +14,7 @@ from gramsmith.moments import Moments, Scalar
 from gramsmith.targets import Target
 
 ROUNDING = 1e-12  # below this share of its norm a projected target is rounding noise
-FLAT = 1e-14  # below this share of |K|² the centred kernel is rounding noise
+FLAT = 1e-14  # below this share of |B|² what is left after centring is rounding noise
 
 
 class ConstantKernelWarning(UserWarning):
@@ -29,6 +29,15 @@ def _constant() -> Scalar:
         stacklevel=4,
     )
     return Scalar(0.0)
+
+
+def _flat(sums: Sums) -> float:
+    """Return the square of a norm of centred values below which they are rounding.
+
+    Of the sums over B, the kernel less its pivot, and of the values of the kernel itself.
+    """
+    values = 8.0 * float(np.finfo(float).eps) * sums.scale
+    return max(FLAT * float(sums.moments.squares[0, 0]), values**2)
 
 
 def _target_norm(target: Target, contrast: Array) -> float:
@@ -53,7 +62,7 @@ def cka(sums: Sums) -> Scalar:
     """<HKH, HTH> / (|HKH| |HTH|)."""
     t = sums.target
     q = sums.centred_square()
-    if q.value <= FLAT * sums.scale**2:
+    if q.value <= _flat(sums):
         return _constant()
     return sums.functional(t.M_centred) / q.sqrt() / _target_norm(t, t.M_centred)
 
@@ -62,7 +71,7 @@ def cka_debiased(sums: Sums) -> Scalar:
     """<UK, UT> / (|UK| |UT|) with U-centring; 0 where the denominator is not positive."""
     square = unbiased_square(sums)
     target = unbiased_target_square(sums.target)
-    if square.value <= FLAT * sums.scale**2:
+    if square.value <= _flat(sums):
         return _constant()
     if target <= ROUNDING * sums.target.norm(sums.target.M_centred) ** 2:
         raise Undefined(
@@ -153,8 +162,8 @@ def pair_alignment(moments: Moments, target: Target, projection: str = "plain") 
     projection : {"plain", "centred", "debiased"}
     """
     G = kernel_products(moments, target, projection)
-    scale = [Sums(moments.of(k), target).scale for k in (0, 1)]
-    if projection != "plain" and min(G[k, k] - FLAT * scale[k] ** 2 for k in (0, 1)) <= 0:
+    flat = [_flat(Sums(moments.of(k), target)) for k in (0, 1)]
+    if projection != "plain" and min(G[k, k] - flat[k] for k in (0, 1)) <= 0:
         return _constant().value
     if G[0, 0] <= 0 or G[1, 1] <= 0:
         return 0.0

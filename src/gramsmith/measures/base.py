@@ -137,9 +137,16 @@ class Sums:
 
     @cached_property
     def scale(self) -> float:
-        """|K|, the yardstick of numerical zero."""
+        """|K|, the yardstick of numerical zero; |B| where the sums are of centred features.
+
+        Of these the samples themselves are rounded, by eps times their size.
+        """
         plain = Sums(self.moments, self.target) if self.derivative else self
-        return float(np.sqrt(max(plain.plain_square().value, 0.0)))
+        norm = float(np.sqrt(max(plain.plain_square().value, 0.0)))
+        if self.moments.centred is None or not self.moments.centred[0]:
+            return norm
+        within = float(np.sqrt(max(self.moments.squares[0, 0], 0.0)))
+        return max(within, float(np.finfo(float).eps) * norm)
 
 
 @dataclass(frozen=True)

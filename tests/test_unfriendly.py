@@ -1,0 +1,194 @@
+"""Every measure on unfriendly inputs: offsets, scales, ties, duplicates, constants, weights."""
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+import textbook as tb
+from gramsmith.measures import MEASURES, Undefined
+from gramsmith.targets import make_target
+from registry import KINDS, targets, textbook_measure
+
+every_kind = pytest.mark.parametrize(
+    ("measure", "kind"), [(measure, kind) for measure in KINDS for kind in KINDS[measure]]
+)
+a_constant_kernel_may_say_so = pytest.mark.filterwarnings(
+    "ignore::gramsmith.measures.alignment.ConstantKernelWarning"
+)
+ROWS = 24
+REAL = ("values", "outputs")
+
+
+def problem(rng, kind):
+    """Return samples whose classes lie apart, and a target."""
+    X = rng.normal(size=(ROWS, 3))
+    y = targets(rng, X)[kind]
+    if kind in ("binary", "classes"):
+        X = X + 1.5 * np.unique(y, return_inverse=True)[1][:, None]
+    return X, y
+
+
+def value(measure, kernel, X, y, **options):
+    """Return a measure of a kernel on samples, or of a matrix."""
+    goal = make_target(y, **options)
+    return MEASURES[measure].value(gs.Gram(kernel, X).moments(goal), goal)
+
+
+@every_kind
+@pytest.mark.parametrize("offset", [1e4, 1e8, 1e10])
+@pytest.mark.parametrize("kernel", [gs.Linear(), gs.Gaussian(2.0), gs.Laplacian(3.0)], ids=str)
+def test_samples_far_from_the_origin(measure, kind, offset, kernel, rng):
+    if not MEASURES[measure].translation_invariant:
+        kernel = gs.Gaussian(2.0)
+    X, y = problem(rng, kind)
+    far = X + offset
+    near = far - offset  # exact: what is left of X at that offset
+    expected = value(measure, kernel, near, y)
+    assert value(measure, kernel, far, y) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e10])
+@pytest.mark.parametrize(
+    ("measure", "kind"), [(m, k) for m in KINDS for k in KINDS[m] if k in REAL]
+)
+def test_values_far_from_zero(measure, kind, offset, rng):
+    X, y = problem(rng, kind)
+    far = y + offset
+    expected = value(measure, gs.Gaussian(), X, far - offset)
+    assert value(measure, gs.Gaussian(), X, far) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("factor", [2.0**-60, 1e-15, 1e15, 1e-50, 1e50])
+@pytest.mark.parametrize(
+    ("measure", "kind"), [(m, k) for m in KINDS for k in KINDS[m] if k in REAL]
+)
+def test_values_of_any_size(measure, kind, factor, rng):
+    X, y = problem(rng, kind)
+    expected = value(measure, gs.Gaussian(), X, y)
+    if measure in ("polarity", "hsic", "hsic_unbiased"):
+        expected = expected * factor * factor
+    found = value(measure, gs.Gaussian(), X, y * factor, task="regression")
+    assert found == pytest.approx(expected, rel=1e-10, abs=0)
+
+
+def test_a_constant_target_is_one_of_any_size():
+    X = np.arange(6.0)[:, None]
+    for y in (np.full(6, 1e-30), np.full(6, 3.3e20), np.zeros(6), 1e12 + 1e-4 * (np.arange(6) % 2)):
+        with pytest.raises(ValueError, match="constant"):
+            value("cka", gs.Gaussian(), X, y, task="regression")
+
+
+@every_kind
+@pytest.mark.parametrize("factor", [2.0**-40, 1e-9, 1e9, 2.0**40])
+def test_kernels_of_any_size(measure, kind, factor, rng):
+    X, y = problem(rng, kind)
+    K = gs.Gaussian()(X)
+    expected = value(measure, "precomputed", K, y)
+    if not MEASURES[measure].scale_invariant:
+        expected = expected * factor
+    assert value(measure, "precomputed", factor * K, y) == pytest.approx(expected, rel=1e-10, abs=0)
+    scaled = value(measure, gs.Gaussian(factor), factor * X, y)
+    assert scaled == pytest.approx(value(measure, gs.Gaussian(), X, y), rel=1e-10)
+
+
+@every_kind
+@pytest.mark.parametrize("copies", ["pairs", "few places", "grid"])
+def test_duplicates_and_ties(measure, kind, copies, rng):
+    X, y = problem(rng, kind)
+    X = {
+        "pairs": X[np.arange(ROWS) // 2 * 2],
+        "few places": np.unique(np.round(X), axis=0)[rng.integers(0, 4, size=ROWS)],
+        "grid": np.round(X),
+    }[copies]
+    found = value(measure, gs.Gaussian(2.0), X, y)
+    expected = textbook_measure(measure, gs.Gaussian(2.0)(X), y, kind)
+    if expected > 1e6:  # the means agree but for rounding
+        assert found > 1e6
+    else:
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@every_kind
+@pytest.mark.parametrize("length", [1e3, 1e5])
+def test_nearly_constant_kernels(measure, kind, length, rng):
+    m = MEASURES[measure]
+    if not (m.scale_invariant and m.translation_invariant):
+        pytest.skip("a wide Gaussian is the linear kernel up to scale and shift")
+    X, y = problem(rng, kind)
+    expected = value(measure, gs.Linear(), X, y)
+    assert value(measure, gs.Gaussian(length), X, y) == pytest.approx(expected, rel=1e-3)
+
+
+@every_kind
+@a_constant_kernel_may_say_so
+def test_nearly_diagonal_kernels(measure, kind, rng):
+    X, y = problem(rng, kind)
+    found = value(measure, gs.Gaussian(1e-6), X, y)
+    if MEASURES[measure].sees_diagonal:
+        expected = textbook_measure(measure, np.eye(ROWS), y, kind)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    else:
+        assert found == pytest.approx(0.0, abs=1e-12) or found == np.inf
+
+
+@pytest.mark.parametrize("measure", [m for m in KINDS if "classes" in KINDS[m]])
+@pytest.mark.parametrize("sizes", [(1, 23), (1, 1, 22), (2, 1, 21), (1, 1)])
+def test_a_class_of_one_row(measure, sizes, rng):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.normal(size=(len(y), 3)) + y[:, None]
+    spread = measure in ("fsm", "fsm_loo", "csm", "mmd_unbiased")
+    few = len(y) < 4 and measure in ("cka_debiased", "hsic_unbiased")
+    if spread or few or (measure, sizes) == ("cka_debiased", (1, 23)):
+        with pytest.raises(Undefined, match="Expected"):
+            value(measure, gs.Gaussian(), X, y)
+        return
+    found = value(measure, gs.Gaussian(), X, y)
+    expected = textbook_measure(measure, gs.Gaussian()(X), y, "classes")
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+@every_kind
+@pytest.mark.parametrize("power", [3, 8, 14])
+@pytest.mark.parametrize("heavy", ["one", "half", "random"])
+@a_constant_kernel_may_say_so
+def test_weights_of_very_different_size(measure, kind, power, heavy, rng):
+    X, y = problem(rng, kind)
+    w = {
+        "one": np.r_[1.0, np.full(ROWS - 1, 10.0**-power)],
+        "half": np.where(np.arange(ROWS) < ROWS // 2, 1.0, 10.0**-power),
+        "random": 10.0 ** -rng.uniform(0, power, size=ROWS),
+    }[heavy]
+    found = value(measure, gs.Gaussian(2.0), X, y, sample_weight=w)
+    assert not np.isnan(found)
+    assert value(measure, gs.Gaussian(2.0), X, y, sample_weight=w * 2.0**20) == found
+    if power == 3 and heavy != "one":
+        expected = tb.weighted_measure(measure, gs.Gaussian(2.0)(X), y, kind, w)
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_a_path_is_as_exact_as_its_kernels_alone(rng):
+    cloud = rng.normal(size=(60, 3))
+    clusters = np.where(np.arange(60)[:, None] < 30, cloud, cloud + 400.0)
+    goal = make_target(np.arange(60) % 2)
+    for X in (cloud, clusters):
+        for dtype, rounding in ((np.float64, 5e-13), (np.float32, 2e-5)):
+            Z = X.astype(dtype)
+            D = ((Z[:, None].astype(float) - Z.astype(float)) ** 2).sum(axis=2)
+            widest = 64.0 * np.sqrt(np.median(D))
+            kernels = [gs.Gaussian(float(widest / np.sqrt(2.0) ** j)) for j in range(24)]
+            path = gs.Gram(kernels, Z).moments(goal, cross=False)
+            for k, kernel in enumerate(kernels):
+                exact = np.exp(-D / (2.0 * kernel.length_scale**2)) @ goal.V
+                alone = gs.Gram(kernel, Z).moments(goal)
+                errors = [
+                    np.abs(m.PV[j] + m.c[j] * goal.m - exact).max()
+                    for m, j in ((path, k), (alone, 0))
+                ]
+                assert errors[0] <= 2.0 * errors[1] + rounding
+
+
+def test_a_path_hides_no_indefinite_matrix(rng):
+    X = rng.normal(size=(30, 2))
+    kernels = {"wide": gs.Gaussian(2.0), "narrow": gs.Gaussian(np.sqrt(2.0)), "S": -np.eye(30)}
+    table = gs.evaluate(kernels, X, X[:, 0] > 0, measures=["kta"])
+    assert ("indefinite", "S") in [(a.code, a.kernel) for a in table.advice]
