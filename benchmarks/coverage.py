@@ -26,7 +26,7 @@ MEANS = np.array([[0.0, 0.0], [2.5, 0.0], [0.0, 2.5]])
 
 def draw(kind: str, n: int, seed: int) -> tuple[Any, Any]:
     """Return samples of two features and their targets, of which none has a fixed share."""
-    rng = np.random.default_rng([seed, n])
+    rng = np.random.default_rng([14, seed, n])
     X = rng.normal(size=(n, 2))
     if kind == "regression":
         return X, np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] + 0.5 * rng.normal(size=n)
