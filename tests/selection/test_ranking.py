@@ -364,3 +364,90 @@ def test_a_ranking_keeps_few_samples(rng):
     del found.best_estimator  # a machine keeps what it needs
     assert len(pickle.dumps(found)) < 5 * X.nbytes  # decision values, and some hundred rows
     assert len(found._sample.samples.views[0]) <= 640
+
+
+def test_plan_refuses_unknown_options(circle):
+    with pytest.raises(TypeError, match="no_such_option"):
+        plan_ranking(*circle, no_such_option=1)
+
+
+def test_no_samples_need_matrices(circle):
+    with pytest.raises(ValueError, match="matrices"):
+        gs.rank_kernels(None, circle[1], ["rbf"])
+
+
+def test_a_score_of_values_is_refused_for_classes(rng):
+    X = rng.normal(size=(40, 2))
+    with pytest.raises(ValueError, match="score for 2 classes"):
+        gs.rank_kernels(X, (X[:, 0] > 0).astype(int), ["rbf"], scoring="r2")
+
+
+def test_copies_are_noticed_and_the_advice_works(rng):
+    X = rng.normal(size=(60, 2))
+    y = rng.integers(0, 2, 60)
+    X, y = np.tile(X, (3, 1)), np.tile(y, 3)
+    kernels = [gs.Gaussian(0.2), gs.Linear()]
+    found = gs.rank_kernels(X, y, kernels)
+    assert any("exact copies" in w for w in found.warnings)
+    groups = np.unique(X, axis=0, return_inverse=True)[1]
+    honest = gs.rank_kernels(X, y, kernels, groups=groups)
+    assert not any("exact copies" in w for w in honest.warnings)
+    assert honest.records[0]["score"] < 0.75 < found.records[0]["score"]
+
+
+def test_scores_are_shares_of_right_answers(ranking):
+    """What the table calls a score was counted."""
+    for record in ranking.records:
+        if record["score"] is not None:
+            right = 150 * record["score"]
+            assert right == pytest.approx(round(right), abs=1e-6)
+
+
+def test_one_kind_of_score_and_an_order_that_the_columns_explain(ranking):
+    assert {r["verified"] for r in ranking.records} == {"cross-validation", None}
+    scored = [r for r in ranking.records if r["score"] is not None]
+    keys = [(-r["score"], -r["first_check"]) for r in scored]
+    assert keys == sorted(keys)
+    rest = [r["first_check"] for r in ranking.records if r["score"] is None]
+    assert rest == sorted(rest, reverse=True)
+
+
+def test_the_verdict_gives_the_estimate(ranking):
+    assert "estimated for new data by nested cross-validation" in ranking.verdict
+    guess = ranking.estimate
+    assert guess.low < guess.value < guess.high
+    assert guess.beats_baseline
+    assert ranking.beats_baseline
+
+
+def test_random_groups_are_not_learned():
+    """Labels drawn for groups of like rows: rows of fresh groups cannot be predicted."""
+    values, claims = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        groups = np.repeat(np.arange(20), 5)
+        y = rng.permutation(np.arange(20) % 2)[groups]
+        X = rng.normal(size=(20, 4))[groups] + 0.1 * rng.normal(size=(100, 4))
+        found = gs.rank_kernels(X, y, [gs.Gaussian(1.0), gs.Linear()], groups=groups)
+        values.append(found.estimate.value)
+        claims.append(found.beats_baseline)
+        assert found.records[0]["score_error"] > 0.07  # 20 groups, not 100 rows
+    assert np.mean(values) < 0.6
+    assert not any(claims)
+
+
+def test_weighted_r2_divides_by_a_weighted_variance(rng):
+    X = rng.normal(size=(80, 1))
+    y = X[:, 0] + rng.normal(size=80) + np.where(np.arange(80) < 40, 0.0, 100.0)
+    w = np.where(np.arange(80) < 40, 1.0, 0.0)
+    some = gs.rank_kernels(X, y, ["linear"], sample_weight=w)
+    rest = gs.rank_kernels(X[:40], y[:40], ["linear"])
+    assert some.records[0]["score"] == pytest.approx(rest.records[0]["score"], abs=0.02)
+    assert some.estimate.value < 1.0
+
+
+def test_leave_one_out_is_called_so(rng, monkeypatch):
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+    X = rng.normal(size=(160, 2))
+    found = gs.rank_kernels(X, X[:, 0] > 0, ["linear", "rbf"])
+    assert {r["verified"] for r in found.records} == {"leave-one-out"}

@@ -8,6 +8,7 @@ import numpy as np
 
 from gramsmith.evaluation.result import Advice, Evaluation
 from gramsmith.gram import Gram
+from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.precomputed import Precomputed
 from gramsmith.measures.base import Sums
@@ -19,8 +20,11 @@ FEW = 5  # with fewer samples each, unless they are floats
 SMALL = 1500  # matrices up to this size have their eigenvalues looked at
 
 
-def about_kernel(name: str, moments: Moments, target: Target) -> Iterator[Advice]:
-    """Yield remarks on one kernel, from its moments."""
+def about_kernel(
+    name: str, moments: Moments, target: Target, kernel: Kernel | None = None
+) -> Iterator[Advice]:
+    """Yield remarks on one kernel, from its moments; the kernel says what can be done about it."""
+    has_width = kernel is None or hasattr(kernel, "length_scale")
     sums = Sums(moments, target)
     q = sums.plain_square().value
     diagonal = moments.d[0] + moments.c[0] + 2.0 * moments.h[0]
@@ -28,14 +32,16 @@ def about_kernel(name: str, moments: Moments, target: Target) -> Iterator[Advice
         yield Advice(
             "near-identity",
             f"{name} is nearly the identity matrix: every sample resembles only itself, and plain "
-            "FSM and KTA are flattered. Use a larger length scale.",
+            "FSM and KTA are flattered. "
+            + ("Use a larger length scale." if has_width else "Use a kernel of lower degree."),
             name,
         )
     centred = sums.centred_square().value
     if centred <= 1e-6 * q:
         yield Advice(
             "near-constant",
-            f"{name} is nearly constant: all samples look alike. Use a smaller length scale.",
+            f"{name} is nearly constant: all samples look alike. "
+            + ("Use a smaller length scale." if has_width else "Scale the features up."),
             name,
         )
 

@@ -166,7 +166,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"Expected at most max_categories={self.max_categories} categories in column "
                     f"{name!r}, got {len(found)} different texts. It looks like text or an "
-                    "identifier: drop the column, group its values, or raise max_categories."
+                    "identifier: drop the column, group its values, or encode the table "
+                    "with TableEncoder(max_categories=...) and pass the result."
                 )
         self.category_names_ = (
             np.concatenate(categories) if categories else np.empty(0, dtype=str)

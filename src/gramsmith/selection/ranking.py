@@ -307,7 +307,8 @@ def plan_ranking(
     X, y, kernels, random_state, max_samples, machine
         As in `rank_kernels`.
     **options
-        Its other arguments; those that only matter later are not looked at.
+        Its other arguments; those that only matter later are not looked at, unknown ones are
+        refused.
 
     Returns
     -------
@@ -322,6 +323,13 @@ def plan_ranking(
     ('classification', 10, 'support vector classifier')
     """
     known = ("task", "scoring", "cv", "groups", "class_weight", "sample_weight")
+    later = ("measures", "time_budget", "n_jobs", "memory", "progress", "checkpoint")
+    odd = sorted(set(options) - {*known, *later})
+    if odd:
+        raise TypeError(
+            f"Expected arguments of rank_kernels, got {', '.join(odd)}. "
+            f"Known are {', '.join((*known, *later))}."
+        )
     chosen = {k: v for k, v in options.items() if k in known}
     goal = read_task(y, seed=as_seed(random_state), **chosen)
     candidates, samples = _read_kernels(kernels, X, goal)

@@ -25,6 +25,8 @@ SERIAL_VALUES = 50_000  # kernel values of a block below which they do
 CALIBRATION_ROWS = 16384  # rows to whose left-out decision values probabilities are fitted
 
 
+COPIES = 0.1  # share of rows that are copies of others from which it is said,
+COPIED_LEVELS = 20  # if a column has so many different values
 SHORT_LIST = 6  # candidates up to which all are cross-validated
 NESTED_ROWS = 500  # rows up to which the whole choice is repeated for the estimate
 

@@ -171,12 +171,37 @@ def run_steps(
             results=results,
             order=tuple(order),
             tied=frozenset(tied),
-            advice=tuple(measured.advice(names)),
+            advice=(*about_copies(samples, task), *measured.advice(names)),
             on_landmarks=on_landmarks,
             n_features=samples.n_features,
             max_samples=work.max_samples,
             late=work.time_budget if work.late else None,
         )
+
+
+def about_copies(samples: Samples, task: Task) -> list[Advice]:
+    """Return a remark if rows are given several times over, and nobody says which belong together.
+
+    Tables of few different values have equal rows by nature.
+    """
+    X = samples.views[0]
+    if not task.exchangeable or not isinstance(X, np.ndarray) or X.ndim != 2:
+        return []
+    rows = task.sample(sizes.CHECK_ROWS, salt=7)
+    table = np.column_stack([X[rows], task.y[rows]])
+    different = np.unique(table, axis=0)
+    levels = max(len(np.unique(column)) for column in different.T)
+    copies = 1.0 - len(different) / len(rows)
+    if copies < sizes.COPIES or levels < sizes.COPIED_LEVELS:
+        return []
+    return [
+        Advice(
+            "copies",
+            f"{copies:.0%} of the rows are exact copies of others, target included: copies in "
+            "training make the held-out scores too good. Drop them, or keep them together with "
+            "groups=np.unique(X, axis=0, return_inverse=True)[1].",
+        )
+    ]
 
 
 def check(candidates: Sequence[Candidate], samples: Samples, task: Task, work: Work) -> list[Check]:
@@ -310,7 +335,7 @@ class Measured:
         found = [*about_target(self.target)]
         for k, c in enumerate(self.candidates):
             if c.name in names:
-                found += about_kernel(c.name, self.moments.of(k), self.target)
+                found += about_kernel(c.name, self.moments.of(k), self.target, c.kernel)
         return found
 
 
