@@ -12,7 +12,7 @@ DEMO_DIR    ?= demo-run
 
 PAPERS ?= all -o reproduction
 
-.PHONY: help install demo test test-slow lint format bench bench-selection papers docs build clean
+.PHONY: help install demo test test-slow lint format bench bench-selection bench-honesty papers docs build clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -49,6 +49,9 @@ format: $(STAMP)  ## apply ruff's fixes and formatting
 bench: $(STAMP)  ## speed and memory, printed as ratios to the alternatives
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m benchmarks
+
+bench-honesty: $(STAMP)  ## estimates for new data against fresh data, claims on noise
+	$(BIN)/python -m benchmarks.honesty $(HONESTY)
 
 bench-selection: $(STAMP)  ## quality and time of kernel selection against a grid search
 	$(BIN)/python -m benchmarks.selection

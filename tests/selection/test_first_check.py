@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import gramsmith as gs
 from gramsmith.selection import first_check, sizes
@@ -108,3 +110,29 @@ def test_class_weights_do_not_let_samples_predict_themselves(rng):
         candidate = Candidate("narrow", gs.Gaussian(0.5), "g")
         check = check_candidates([candidate], Samples((X,)), task)[0]
         assert check.alpha == first_check.ALPHAS[-1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(12, 120),
+    p=st.integers(1, 6),
+    width=st.floats(-2.0, 3.0),
+    kind=st.sampled_from(["plain", "skewed", "few values", "outlier", "copies"]),
+)
+def test_the_first_check_never_explodes(seed, n, p, width, kind):
+    """Whatever the width, the best regulariser is not much worse than the mean."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    if kind == "skewed":
+        X = np.exp(2.0 * X)
+    elif kind == "few values":
+        X = np.round(X)
+    elif kind == "outlier":
+        X[0] *= 50.0
+    elif kind == "copies":
+        X = X[rng.integers(0, n, n)]
+    task = Task("regression", X[:, 0] + 0.5 * rng.normal(size=n))
+    candidate = Candidate("g", gs.Gaussian(10.0**width), "gaussian")
+    [check] = check_candidates([candidate], Samples((X,)), task)
+    assert task.as_score(check.loss) > -1.0
