@@ -160,3 +160,62 @@ def test_kernels_that_tell_nothing(kernel, verdict, rng):
 def test_size_of_the_kernel_does_not_matter(rng):
     assert degenerate(1e-6 * gs.Gaussian(1.0), rng.normal(size=(50, 2))) is None
     assert degenerate(gs.Gaussian(1.0), np.zeros((2, 1))) is None
+
+
+@pytest.fixture
+def parity(rng):
+    X = rng.normal(size=(600, 6))
+    return X, X[:, 0] * X[:, 1] > 0
+
+
+def in_batches(**options):
+    return gs.TransformLearner(
+        solver="ascent", batch_size=64, max_iter=150, random_state=0, **options
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_batches_find_the_features(parity):
+    found = in_batches().fit(*parity)
+    assert found.feature_importances_[:2].sum() > 0.8
+    assert found.n_iter_ == 150
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_batches_are_repeatable(parity):
+    one, two = in_batches().fit(*parity), in_batches().fit(*parity)
+    np.testing.assert_array_equal(one.components_, two.components_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_batches_with_a_held_out_part(parity):
+    found = in_batches(early_stopping=True).fit(*parity)
+    held = found.history_["held_out"]
+    assert found.value_ == found.history_["value"][np.argmax(held)]
+
+
+def test_an_interrupt_keeps_what_was_learned(parity):
+    def callback(info):
+        if info["iteration"] == 20:
+            raise KeyboardInterrupt
+
+    with pytest.warns(Warning, match="interrupted"):
+        found = in_batches(callback=callback).fit(*parity)
+    assert found.n_iter_ == 21
+
+
+def test_batches_need_gradient_ascent(parity):
+    with pytest.raises(ValueError, match="batch_size"):
+        gs.TransformLearner(batch_size=64).fit(*parity)
+    with pytest.raises(ValueError, match=r"'batch_size' parameter .*Got 4"):
+        gs.TransformLearner(batch_size=4, solver="ascent").fit(*parity)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_batches_of_uneven_classes(rng):
+    """Seventeen of six hundred: a batch without one of them has no value."""
+    X = rng.normal(size=(600, 5))
+    y = np.zeros(600, dtype=int)
+    y[np.argsort(-X[:, 0])[:17]] = 1
+    found = in_batches().fit(X, y)
+    assert found.feature_importances_.argmax() == 0

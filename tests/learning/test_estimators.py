@@ -1,9 +1,12 @@
 """What every learner owes scikit-learn: its checks, cloning, determinism, data frames."""
 
+import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramsmith as gs
+from gramsmith.measures import MEASURES, Measure
+from gramsmith.storage import NotStorable
 
 LEARNERS = [
     # Few iterations: of fifteen samples with thirty features, rounding soon decides which weight
@@ -65,3 +68,21 @@ def test_nonsense_is_refused_before_the_work(learner, name, rng):
             continue  # of which the sweep says that it is empty
         with pytest.raises((ValueError, TypeError), match=rf"{name}|[Ee]xpected"):
             learner.set_params(**{name: value}).fit(X, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize("kind", [gs.KernelLearner, gs.TransformLearner, gs.KernelCombination])
+def test_a_measure_object_is_stored_by_its_name(kind, rng, tmp_path):
+    X = rng.normal(size=(30, 2))
+    learner = kind(measure=MEASURES["kta"]).fit(X, X[:, 0] > 0)
+    gs.save_model(learner, tmp_path / "learner")
+    found = gs.load_model(tmp_path / "learner")
+    assert found.measure == "kta"
+    np.testing.assert_array_equal(found.kernel_(X), learner.kernel_(X))
+
+
+def test_a_measure_of_your_own_is_not_stored(rng, tmp_path):
+    X = rng.normal(size=(30, 2))
+    mine = Measure("kta", MEASURES["kta"].formula)
+    learner = gs.KernelLearner(measure=mine).fit(X, X[:, 0] > 0)
+    with pytest.raises(NotStorable, match="measure"):
+        gs.save_model(learner, tmp_path / "learner")

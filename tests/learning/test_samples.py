@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.learning.samples import drop_zero_weights, hold_out, take_rows
+from gramsmith.learning.samples import drop_zero_weights, hold_out, make_draw, shares, take_rows
 from gramsmith.targets import make_target
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -137,3 +137,14 @@ def test_too_few_samples_cannot_be_spared():
 
 def test_take_rows_of_objects():
     assert take_rows(["a", "b", "c"], np.array([2, 0])) == ["c", "a"]
+
+
+def test_every_class_has_its_share(rng):
+    y = np.repeat(["a", "b", "c"], [90, 8, 2])
+    target = make_target(y)
+    for _ in range(5):
+        rows = make_draw(target, np.arange(100), 20, np.random.RandomState(0))()
+        assert np.unique(y[rows], return_counts=True)[1].tolist() == [16, 2, 2]
+    assert shares(np.array([1, 50]), 10).tolist() == [1, 9]
+    with pytest.raises(ValueError, match="batch_size >= 6"):
+        make_draw(target, np.arange(100), 5, None)

@@ -310,6 +310,12 @@ def get_objective(measure: Any, C: float = 100.0) -> Measure | Objective:
     )
 
 
+def stored_name(measure: Any) -> Any:
+    """Return the name of a measure that is found by it; anything else comes back as it is."""
+    known = isinstance(measure, Measure) and MEASURES.get(measure.name) is measure
+    return measure.name if known else measure
+
+
 def get_projection(measure: Any) -> str:
     """Return what an alignment, by name or as a Measure, does to matrices before their products."""
     name = measure.name if isinstance(measure, Measure) else measure

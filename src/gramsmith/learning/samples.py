@@ -1,7 +1,8 @@
-"""What learners share: parameters, and samples: those that count, those held out."""
+"""What learners share: parameters, and samples: those that count, are held out, are drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -103,3 +104,36 @@ def hold_out(target: Target, fraction: float, rng: Any) -> tuple[Array, Array] |
         stratify=codes if classes else None,
     )
     return np.sort(learn), np.sort(held)
+
+
+def make_draw(target: Target, rows: Array, size: int, rng: Any) -> Callable[[], Array]:
+    """Return a function that draws a batch of rows, in which every class has its share."""
+    if target.kind != "classes":
+        return lambda: np.sort(rng.choice(rows, size, replace=False))
+    codes = target.codes[rows]
+    groups = [rows[codes == c] for c in np.unique(codes)]
+    if size < 2 * len(groups):
+        raise ValueError(
+            f"Expected batch_size >= {2 * len(groups)}, two samples of each of {len(groups)} "
+            f"classes, got {size}. Use larger batches, or none."
+        )
+    counts = shares(np.array([len(group) for group in groups]), size)
+
+    def draw() -> Array:
+        parts = [rng.choice(g, k, replace=False) for g, k in zip(groups, counts, strict=True)]
+        return np.sort(np.concatenate(parts))
+
+    return draw
+
+
+def shares(counts: Array, size: int) -> Array:
+    """Return how many of each class a batch takes: in proportion, but two where there are two."""
+    least = np.minimum(counts, 2)
+    wanted = counts * size / counts.sum()
+    taken = np.maximum(np.floor(wanted).astype(int), least)
+    while taken.sum() != size:
+        if taken.sum() < size:
+            taken[np.argmax(np.where(taken < counts, wanted - taken, -np.inf))] += 1
+        else:
+            taken[np.argmax(np.where(taken > least, taken - wanted, -np.inf))] -= 1
+    return np.asarray(taken)

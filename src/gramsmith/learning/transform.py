@@ -30,12 +30,12 @@ from gramsmith.learning.ascent import (
     SEARCH_CONSTRAINTS,
     Ascent,
     Problem,
+    climb_batches,
     degenerate,
     make_step_limits,
     maximise,
 )
 from gramsmith.learning.coordinates import Coordinates, map_coordinates
-from gramsmith.learning.minibatch import climb_batches, make_draw
 from gramsmith.learning.monitor import Callback, Monitor
 from gramsmith.learning.objective import (
     OBJECTIVE_CONSTRAINTS,
@@ -51,6 +51,7 @@ from gramsmith.learning.samples import (
     Learner,
     drop_zero_weights,
     hold_out,
+    make_draw,
 )
 from gramsmith.learning.sparse_maps import components, make_map, refuse_sparse, sparse_refusal
 from gramsmith.learning.start import (

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from gramsmith.learning.objective import stored_name
 from gramsmith.storage.container import DEPTH_LIMIT, SPELLING, Array, short
 from gramsmith.storage.registry import Entry, entry_of
 from gramsmith.storage.shapes import meets
@@ -49,6 +50,7 @@ class Encoder:
                 f"{where}: expected nesting below {DEPTH_LIMIT} levels, got more. "
                 "Flatten the model, for example by fewer nested sums of kernels."
             )
+        value = stored_name(value)
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
