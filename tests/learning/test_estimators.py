@@ -29,8 +29,7 @@ LEARNERS = [
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-WEIGHT_CHECKS = (
-    "check_sample_weights_not_overwritten",
+REPETITION = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 )
@@ -39,8 +38,8 @@ WEIGHT_CHECKS = (
 def expected(estimator):
     """What scikit-learn's checks cannot ask of a learner: name of the check -> reason."""
     if getattr(estimator, "measure", "") == "ridge_loo":
-        reason = "leave-one-out of a weighted sample has no one meaning: weights are refused"
-        return dict.fromkeys(WEIGHT_CHECKS, reason)
+        reason = "a weight says how much a row counts: a copy of it is one more to be left out"
+        return dict.fromkeys(REPETITION, reason)
     return {}
 
 

@@ -25,6 +25,7 @@ from gramsmith.learning.objective import (
     responses,
 )
 from gramsmith.measures import MEASURES, Measure, Undefined
+from gramsmith.solvers import RidgePath
 from gramsmith.targets import make_target
 
 K = golden.K
@@ -95,6 +96,28 @@ def test_gradient_at_the_edge_of_the_regularisers(name, edge, scale, rng):
 
     differences = [at(theta + c) - at(theta - c) for c in change]
     np.testing.assert_allclose(2.0 * change @ gradient, differences, rtol=1e-4)
+
+
+def test_leave_one_out_takes_weights(rng):
+    """Whole rows are left out, and weights times a number change nothing."""
+    X, y, w = rng.normal(size=(20, 2)), rng.normal(size=20), rng.uniform(0.2, 3.0, 20)
+    K, criterion = gs.Gaussian([1.0, 0.7])(X) + 0.1 * np.eye(20), RidgeLeaveOneOut()
+    value, dK = criterion(K, make_target(y, sample_weight=w), True)
+    left = np.zeros(20)
+    for i in range(20):
+        rows = np.arange(20) != i
+        part = RidgePath(K[np.ix_(rows, rows)], y[rows], sample_weight=20.0 * w[rows] / w.sum())
+        fit = part.solve(criterion.alpha)
+        left[i] = y[i] - K[i, rows] @ fit.coef - fit.intercept
+    assert value == pytest.approx(np.average(left**2, weights=w), rel=1e-9)
+    again, _ = RidgeLeaveOneOut()(K, make_target(y, sample_weight=2.0**20 * w), True)
+    assert again == value
+    E = 1e-5 * rng.normal(size=(20, 20))
+    E = E + E.T
+    up, down = (
+        RidgeLeaveOneOut()(K + s * E, make_target(y, sample_weight=w), False)[0] for s in (1, -1)
+    )
+    assert 2.0 * np.vdot(dK, E) == pytest.approx(up - down, rel=1e-4)
 
 
 @pytest.mark.parametrize("name", ["marginal_likelihood", "ridge_loo"])

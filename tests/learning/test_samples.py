@@ -100,7 +100,6 @@ def test_strings_take_weights(method, rng):
         gs.TransformLearner(measure="radius_margin"),
         gs.KernelLearner(measure="radius_margin"),
         gs.KernelLearner(measure="marginal_likelihood"),
-        gs.KernelLearner(measure="ridge_loo"),
     ],
     ids=repr,
 )

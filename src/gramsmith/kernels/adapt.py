@@ -173,7 +173,11 @@ def _gamma(gamma: Any, X: Any, name: str) -> float:
         return 1.0 / float(p)
     if gamma != "scale":
         raise ValueError(f'Expected gamma to be a number, "scale" or "auto", got {gamma!r}.')
-    var = X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else np.var(np.asarray(X, float))
+    if sp.issparse(X):
+        mean, variance = column_moments(X)
+        var = float(variance.mean() + mean.var())
+    else:
+        var = float(np.var(np.asarray(X, float)))
     return float(1.0 / (p * var)) if np.isfinite(var) and var > 0 else 1.0
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.kernels import Kernel
+from gramsmith.kernels.parameters import BOUNDS
 
 Array = npt.NDArray[Any]
 
@@ -154,7 +155,9 @@ def make_coordinates(
     for name in names:
         value = np.asarray(values[name], dtype=np.float64)
         log = name in positive
-        default = kernel.range_of(name) if log else (-np.inf, np.inf)
+        default: tuple[Any, Any] = kernel.range_of(name) if log else (-np.inf, np.inf)
+        if default == BOUNDS:  # which suit data of size one
+            default = BOUNDS[0] * np.minimum(value, 1.0), BOUNDS[1] * np.maximum(value, 1.0)
         low, high = (bounds or {}).get(name, default)
         if not np.all(np.asarray(low) < np.asarray(high)) or (
             log and not np.all(np.asarray(low) > 0)

@@ -178,7 +178,7 @@ class KernelLearner(Learner):
             Labels or values.
         sample_weight : array of shape (n,), optional
             How much every row counts; times any number the same. Objectives that need a solve take
-            none, except "kernel_fisher".
+            none, except "kernel_fisher" and "ridge_loo".
 
         Returns
         -------

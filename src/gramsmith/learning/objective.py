@@ -163,20 +163,24 @@ class RidgeLeaveOneOut:
 
     .. math:: e_i = c_i / P_{ii}, \quad c = P y, \quad P = A^{-1} - A^{-1} 1 1' A^{-1} / 1'A^{-1}1,
               \quad A = K + \alpha I
+
+    With weights, K and y are those times their roots, which also stand for 1; a row is left out as
+    a whole.
     """
 
     name = "ridge_loo"
     higher_is_better = False
+    takes_weights = True
 
     def unit(self, target: Target) -> float:
         """Return the error of a constant, near enough: the mean square of what is fitted."""
-        return float(np.square(responses(target)).mean())
+        return float(target.w @ np.square(responses(target)).mean(axis=1) / target.n)
 
     def __call__(self, K: Array, target: Target, derivative: bool) -> tuple[float, Array | None]:
         """Return the error for a Gram matrix and its derivative."""
         Y = responses(target)
         n, q = Y.shape
-        path = RidgePath(K, Y)
+        path = RidgePath(K, Y, sample_weight=target.w)
         unit = float(path.eigenvalues.mean())
         if unit <= 0:
             return np.inf, None
@@ -184,17 +188,19 @@ class RidgeLeaveOneOut:
         if not derivative:
             return value, None
         inverse = (path.U / (path.eigenvalues + self.alpha)) @ path.U.T
-        side = inverse.sum(axis=1)
-        P = inverse - np.outer(side, side) / side.sum()
-        C = P @ Y
+        root = path.root
+        side = inverse @ root
+        P = inverse - np.outer(side, side) / (root @ side)
+        C = P @ (root[:, None] * Y)
         diagonal = P.diagonal()[:, None]
-        E = C / diagonal
+        E = C / diagonal  # residuals times roots
         # dP = -P dK P; with u = dvalue/dc, dvalue = -<Pu c', dK> + Σ_i (Σ u e)_i (P dK P)_ii
         u = 2.0 * E / (n * q * diagonal)
         dK = -(P @ u) @ C.T + (P * np.einsum("ij,ij->i", u, E)) @ P
         dK = with_unit(0.5 * (dK + dK.T), self.alpha, unit)
-        indefinite = path.smallest < -path.floor
-        return value, clip_derivative(K, dK) if indefinite else dK
+        if path.smallest < -path.floor:
+            dK = clip_derivative(K * root[:, None] * root, dK)
+        return value, dK * root[:, None] * root
 
 
 class KernelFisher:

@@ -261,7 +261,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
             Labels or values.
         sample_weight : array of shape (n,), optional
             How much every row counts; times any number the same. Objectives that need a solve take
-            no weights, except "kernel_fisher".
+            no weights, except "kernel_fisher" and "ridge_loo".
 
         Returns
         -------
