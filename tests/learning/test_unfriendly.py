@@ -162,6 +162,17 @@ def test_units_of_features_do_not_matter(name, unit, rng):
     np.testing.assert_allclose(other, K, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("task", ["classes", "values"])
+def test_units_of_single_features_do_not_matter(task, rng):
+    X, y = data(rng, 120)
+    y = X[:, 0] * X[:, 1] > 0 if task == "classes" else y
+    found = [
+        gs.TransformLearner().fit(X * units, y).value_
+        for units in (np.ones(3), np.array([1e-12, 1.0, 1e12]), np.array([1e6, 1e-3, 1.0]))
+    ]
+    assert found[1:] == pytest.approx(found[:1] * 2, rel=1e-3)
+
+
 # ---- ties, constants, few rows --------------------------------------------------------------
 
 
