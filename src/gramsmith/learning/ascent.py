@@ -239,7 +239,7 @@ class _Search:
         """Run L-BFGS-B on factor * score within a box; return where and how it ended."""
         last, status = self.problem(theta)[0], ""
         # The line search wants numbers: a point without a value is one much worse.
-        worst = factor * 10.0 * (abs(last) + (self.unit or abs(last)))
+        worst = factor * 10.0 * (abs(last) + (self.unit or abs(last) or 1.0))
 
         def descend(x: Array) -> tuple[float, Array]:
             score, _, slope = self.problem(x)
