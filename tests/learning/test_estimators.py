@@ -29,21 +29,7 @@ LEARNERS = [
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-REPETITION = (
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-)
-
-
-def expected(estimator):
-    """What scikit-learn's checks cannot ask of a learner: name of the check -> reason."""
-    if getattr(estimator, "measure", "") == "ridge_loo":
-        reason = "a weight says how much a row counts: a copy of it is one more to be left out"
-        return dict.fromkeys(REPETITION, reason)
-    return {}
-
-
-@parametrize_with_checks(LEARNERS, expected_failed_checks=expected)
+@parametrize_with_checks(LEARNERS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
