@@ -115,6 +115,13 @@ class L2SVC(KernelClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         train = self._begin(X, y, sample_weight)
+        prices = float(self.C) * train.weight
+        if not (1e-100 <= prices.min() and prices.max() <= 1e100):
+            raise ValueError(
+                "L2SVC: expected C times the weights between 1e-100 and 1e100, got "
+                f"{prices.min():.3g} to {prices.max():.3g}. Rescale the weights, and leave out "
+                "rows that do not count."
+            )
         remedy = "Use sklearn.svm.SVC, or a sample of the rows."
         K, kept = clip_negative(self._dense(train, remedy, copies=3))
         classes = len(self.classes_)

@@ -96,7 +96,7 @@ class ParzenClassifier(KernelClassifier):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        train = self._begin(X, y, sample_weight)
+        train = self._begin(X, y, sample_weight).of_mean_one()
         C, w = len(self.classes_), train.weight
         if C > 2 and not isinstance(self.threshold, str) and self.threshold != 0:
             raise ValueError(

@@ -8,6 +8,7 @@ So a machine can be written to a file, and rests on no private state of scikit-l
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -177,7 +178,8 @@ class KernelSVR(KernelRegressor, SupportVectorMachine):
     epsilon : float, default=0.1
         Errors up to this are free; in units of y.
     tol : float, default=1e-3
-        Accuracy of the solver.
+        Accuracy of the solver; in units of the standard deviation of y where that is below 1e-3 or
+        above 1e3.
     max_iter : int, default=-1
         Most iterations of the solver; -1 for no limit.
 
@@ -222,16 +224,21 @@ class KernelSVR(KernelRegressor, SupportVectorMachine):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         train = self._begin(X, y, sample_weight)
+        # LIBSVM's tolerance is absolute: in units far from one it would stop at once, or never.
+        spread = float(np.std(train.y))
+        unit = 1.0 if spread == 0.0 or 1e-3 <= spread <= 1e3 else spread
+        train = replace(train, y=train.y / unit)
         machine = SVR(
-            C=self.C,
+            C=self.C / unit,
             kernel="precomputed",
-            epsilon=self.epsilon,
+            epsilon=self.epsilon / unit,
             tol=self.tol,
             max_iter=self.max_iter,
             cache_size=500,
         )
         machine = self._train(machine, train)
-        self._keep_support(train, machine, np.asarray(machine.dual_coef_).T)
+        self._keep_support(train, machine, unit * np.asarray(machine.dual_coef_).T)
+        self.intercept_ = unit * self.intercept_
         return self
 
 
