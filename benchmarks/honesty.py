@@ -26,7 +26,7 @@ from benchmarks.measuring import processor
 from benchmarks.sets import SETS, available, data_folder, split
 
 CLASSES = ("ida-banana", "ida-german", "ida-image", "ida-titanic", "ida-waveform", "keel-letter")
-OTHER_CLASSES = ("wdbc", "keel-satimage", "chile")
+OTHER_CLASSES = ("wdbc", "keel-satimage")
 VALUES = ("california", "auto-mpg", "carseats")
 UNEVEN = ("ida-german", "keel-satimage", "covtype")
 SIZES = (60, 200, 1000)

@@ -13,7 +13,6 @@ MEASURE_ROWS = 800  # rows of the measures, which settle early
 CHECK_ROWS = 5000  # rows of the first check of all candidates
 HALVING_ROWS = 1000  # rows from which only the better half is checked on all of them
 CROSS_VALIDATION_ROWS = 1200  # rows on which machines are cross-validated
-MORE_FOLDS_ROWS = 600  # rows up to which there are five folds, not three
 LEARN_TWICE_ROWS = 2000  # rows from which feature weights are learned from two starts
 LEARN_LONGER_ROWS = 5000  # rows from which more of them are learned from
 FRESH_ROWS = 10  # rows, at least, on which learned kernels must prove their gain

@@ -451,7 +451,7 @@ def cross_validate(
     """
     group = [candidates[i] for i in short]
     rows = work.rows(task, sizes.CROSS_VALIDATION_ROWS, salt=3)
-    splits = task.splits(rows, 5 if len(rows) <= sizes.MORE_FOLDS_ROWS else 3)
+    splits = task.splits(rows, 5)
     kept = _recalled(group, work)
     given = [k for k, c in enumerate(group) if learned is None or c is not learned.candidate]
     blocks = dict(samples.blocks([group[k] for k in given], rows, rows))
