@@ -16,3 +16,10 @@ def test_landmarks_past_the_exact_rows_but_never_of_a_matrix():
     assert not sizes.use_landmarks(few, [gs.Linear()])
     assert sizes.use_landmarks(many, [gs.Linear(), gs.Gaussian()])
     assert not sizes.use_landmarks(many, [gs.Linear(), gs.Precomputed()])
+
+
+def test_plans_of_time_count_the_choices_that_are_made_anew():
+    once, anew = (sizes.ranking_seconds(n, 30, True, True) for n in (501, 500))
+    assert anew > 5.0 * once
+    assert sizes.ranking_seconds(400, 4, True, True) < sizes.ranking_seconds(400, 30, True, True)
+    assert sizes.ranking_seconds(5000, 30, True, True) > once + 2.0

@@ -185,6 +185,7 @@ def rank(
         check_machine(machine, goal)
     measures = None if measures is None else [get_measure(m) for m in measures]
     candidates, samples = _read_kernels(kernels, X, goal)
+    work.reserve = sizes.fit_seconds(goal.n, goal.classes is not None)
     how = {
         "learn": isinstance(kernels, str) and kernels == "auto",
         "measures": measures,
@@ -353,7 +354,7 @@ def plan_ranking(
         n_measured=min(n, sizes.MEASURE_ROWS, max_samples or n),
         machine=name,
         memory_mib=8.0 * max(held, 10 * sizes.CROSS_VALIDATION_ROWS**2) / 2**20 + 200.0,
-        seconds=1.5 + (1e-7 if classes else 4e-7) * n**2 if exact else 8.0 + 1e-4 * n,
+        seconds=sizes.ranking_seconds(n, len(candidates), classes, exact),
     )
 
 

@@ -35,6 +35,20 @@ def outer_folds(n: int) -> int:
     return 5 if n <= NESTED_ROWS else 0
 
 
+def fit_seconds(n: int, classes: bool) -> float:
+    """Return about how long the winner's machine takes to fit all samples."""
+    return 6.0 + 5e-5 * n if n > EXACT_ROWS else (1e-7 if classes else 4e-8) * n**2
+
+
+def ranking_seconds(n: int, kernels: int, classes: bool, exact: bool) -> float:
+    """Return about how long a ranking takes on two cores."""
+    if not exact:
+        return 10.0 + 1e-4 * n
+    choice = 0.1 + 0.02 * kernels + 1.5e-3 * min(n, CROSS_VALIDATION_ROWS)
+    learning = 2.0 if n > LEARN_TWICE_ROWS else 0.0
+    return (1 + outer_folds(n)) * choice + learning + fit_seconds(n, classes)
+
+
 def use_landmarks(n: int, kernels: Iterable[Any]) -> bool:
     """Return whether machines use landmarks instead of all samples; for matrices they never do."""
     return n > EXACT_ROWS and not any(isinstance(kernel, Precomputed) for kernel in kernels)

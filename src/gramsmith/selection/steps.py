@@ -57,6 +57,7 @@ class Work:
     time_budget: float | None = None  # seconds after which no further work is begun
     progress: Progress | None = None  # called with (stage, done, total, label)
     checkpoint: MutableMapping[str, Any] | None = None  # plain values of finished steps
+    reserve: float = 0.0  # seconds that are kept for the fit of the winner
     nested: bool = True  # whether the estimate may make the choice anew
     start: float = field(default_factory=time.monotonic)
     late: bool = False  # whether work was left out because the time was up
@@ -68,10 +69,8 @@ class Work:
 
     def in_time(self) -> bool:
         """Return whether another piece of work may begin."""
-        if self.time_budget is None or time.monotonic() - self.start < self.time_budget:
-            return True
-        self.late = True
-        return False
+        self.late = self.late or not self.time_for(0.0)
+        return self.time_for(0.0)
 
     def spent(self) -> float:
         """Return the seconds since the start."""
@@ -79,7 +78,8 @@ class Work:
 
     def time_for(self, seconds: float) -> bool:
         """Return whether work of that length would be done in time."""
-        return self.time_budget is None or self.spent() + seconds < self.time_budget
+        end = self.spent() + self.reserve + seconds
+        return self.time_budget is None or end < self.time_budget
 
     def rows(self, task: Task, size: int, salt: int = 0) -> Array:
         """Return the rows of a step that uses at most `size` of them."""
@@ -143,7 +143,8 @@ def run_steps(
     with one_blas_thread():  # all heavy steps have threads of their own
         checks = check(candidates, samples, task, work)
         learned = None
-        if learn and work.in_time():
+        # learning takes about as long as the check
+        if learn and work.in_time() and work.time_for(work.spent()):
             learned = learn_candidate(candidates, checks, samples, task, work)
         if learned is not None:
             candidates, checks = [*candidates, learned.candidate], [*checks, learned.check]
