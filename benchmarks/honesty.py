@@ -38,6 +38,9 @@ def bias(scenario: str, name: str, rows: int, number: int, folder: str) -> dict[
     """Return the estimate for new data, the score of the table and the score on fresh rows."""
     entry = SETS[name]
     X, y = entry.load(Path(folder))
+    if hasattr(X, "isna"):  # rows with missing cells are left out
+        there = ~X.isna().any(axis=1).to_numpy()
+        X, y = X[there], y[there]
     scoring: str | None = None
     options: dict[str, Any] = {"task": entry.task, "n_jobs": 1}
     if scenario in ("f1", "neg_log_loss"):
