@@ -27,6 +27,24 @@ def seed():
     return int(os.environ.get("GRAMSMITH_SEED", "0"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def choice_made_once():
+    """Rankings of small tables repeat the whole choice for their estimate, six times the work."""
+    from gramsmith.selection import sizes
+
+    usual, sizes.NESTED_ROWS = sizes.NESTED_ROWS, 0
+    yield usual
+    sizes.NESTED_ROWS = usual
+
+
+@pytest.fixture
+def choice_made_anew(choice_made_once, monkeypatch):
+    """For tests that look at the estimate: the choice is repeated as users have it."""
+    from gramsmith.selection import sizes
+
+    monkeypatch.setattr(sizes, "NESTED_ROWS", choice_made_once)
+
+
 @pytest.fixture
 def rng(seed):
     """A fresh generator per test, so that no test depends on the order of the others."""

@@ -163,6 +163,7 @@ def test_checkpoint_is_plain_and_used_again(circle, monkeypatch):
     assert one.records == two.records
 
 
+@pytest.mark.usefixtures("choice_made_anew")
 def test_progress_tells_every_stage(circle):
     X, y = circle
     stages = []
@@ -412,7 +413,9 @@ def test_one_kind_of_score_and_an_order_that_the_columns_explain(ranking):
     assert rest == sorted(rest, reverse=True)
 
 
-def test_the_verdict_gives_the_estimate(ranking):
+@pytest.mark.usefixtures("choice_made_anew")
+def test_the_verdict_gives_the_estimate(circle):
+    ranking = gs.rank_kernels(*circle)
     assert "estimated for new data by nested cross-validation" in ranking.verdict
     guess = ranking.estimate
     assert guess.low < guess.value < guess.high
@@ -420,6 +423,7 @@ def test_the_verdict_gives_the_estimate(ranking):
     assert ranking.beats_baseline
 
 
+@pytest.mark.usefixtures("choice_made_anew")
 def test_random_groups_are_not_learned():
     """Labels drawn for groups of like rows: rows of fresh groups cannot be predicted."""
     values, claims = [], []

@@ -1,5 +1,7 @@
 """Sizes: where landmarks take the place of all samples."""
 
+import pytest
+
 import gramsmith as gs
 from gramsmith.selection import sizes
 
@@ -18,6 +20,7 @@ def test_landmarks_past_the_exact_rows_but_never_of_a_matrix():
     assert not sizes.use_landmarks(many, [gs.Linear(), gs.Precomputed()])
 
 
+@pytest.mark.usefixtures("choice_made_anew")
 def test_plans_of_time_count_the_choices_that_are_made_anew():
     once, anew = (sizes.ranking_seconds(n, 30, True, True) for n in (501, 500))
     assert anew > 5.0 * once
