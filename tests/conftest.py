@@ -15,6 +15,8 @@ import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
+from gramsmith.selection import sizes  # noqa: E402
+
 # The default run is repeatable; HYPOTHESIS_PROFILE=explore looks for new counter-examples.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("explore", deadline=None, max_examples=500)
@@ -27,22 +29,22 @@ def seed():
     return int(os.environ.get("GRAMSMITH_SEED", "0"))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def choice_made_once():
-    """Rankings of small tables repeat the whole choice for their estimate, six times the work."""
-    from gramsmith.selection import sizes
+NESTED_ROWS = sizes.NESTED_ROWS
 
-    usual, sizes.NESTED_ROWS = sizes.NESTED_ROWS, 0
-    yield usual
-    sizes.NESTED_ROWS = usual
+
+def pytest_runtest_setup(item):
+    """Make the choice of a ranking once: for its estimate it is repeated, six times the work."""
+    sizes.NESTED_ROWS = NESTED_ROWS if "choice_made_anew" in item.fixturenames else 0
+
+
+def pytest_runtest_teardown():
+    """Leave the product as users have it, for the examples of the documentation."""
+    sizes.NESTED_ROWS = NESTED_ROWS
 
 
 @pytest.fixture
-def choice_made_anew(choice_made_once, monkeypatch):
+def choice_made_anew():
     """For tests that look at the estimate: the choice is repeated as users have it."""
-    from gramsmith.selection import sizes
-
-    monkeypatch.setattr(sizes, "NESTED_ROWS", choice_made_once)
 
 
 @pytest.fixture

@@ -359,6 +359,10 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
             ended = found.status == "interrupted" or monitor.status == "stopped"
             if ended or (found.status == "max_iter" and not penalty.asked):
                 break
+        # An alignment does not see the size of a nearly constant kernel: a price drives S towards
+        # zero without end, and what is left of it there is nothing.
+        if penalty.l1 and degenerate(Composed(base, LinearMap(S)), X) == "constant":
+            S, found = np.zeros_like(S), replace(found, theta=np.zeros_like(found.theta))
         self.kernel_ = Composed(base, LinearMap(S))
         self.components_ = components(S, sp.issparse(X))
         size = np.square(S.reshape(len(S), -1)).sum(axis=1)
