@@ -329,7 +329,7 @@ def test_ctrl_c_in_a_real_process(tmp_path):
 
 @pytest.mark.slow
 def test_a_large_table_stays_small_in_memory(tmp_path):
-    """100 000 rows of 20 columns: under 2 GB, what was sampled is said, the verdict holds."""
+    """100 000 rows of 20 columns: under 2 GB, what was sampled is said, the true kernel on top."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 20))
     y = np.where(X[:, :5].sum(axis=1) + rng.normal(size=len(X)) > 0, "in", "out")
@@ -348,5 +348,6 @@ def test_a_large_table_stays_small_in_memory(tmp_path):
         assert done.returncode == 0, done.stderr
         assert int(done.stderr.split()[-1]) * 1024 < 2e9
         assert f"Of {rows:,} rows, samples were used" in done.stderr
-        verdicts.append(json.loads(done.stdout)["ranking"][0]["family"])
-    assert verdicts[0] == verdicts[1]
+        table = json.loads(done.stdout)["ranking"]
+        verdicts.append({r["family"] for r in table if r["rank"] == 1 or r["tied"]})
+    assert all("linear" in families for families in verdicts)

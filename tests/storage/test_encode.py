@@ -57,7 +57,7 @@ def test_bookkeeping_of_scikit_learn_is_left_out():
         (np.array(["2020"], dtype="datetime64[D]"), "datetime64"),
         (range(2), "range"),
         (print, "function"),
-        (np.matrix([[1.0]]), "matrix"),
+        (np.ones((1, 1)).view(np.matrix), "matrix"),
     ],
 )
 def test_refusals_name_the_place(value, word):
