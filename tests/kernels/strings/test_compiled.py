@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from gramsmith.kernels.compilation import compile_loop
 from gramsmith.kernels.strings import batched, compiled
 
 LOOPS = {
@@ -24,20 +25,12 @@ def test_both_routes_and_plain_python_give_the_same_numbers(rng, loop):
     pairs = many_pairs(rng)
     for options in LOOPS[loop]:
         out = np.zeros((3, 100))
-        compiled.compile_loop(getattr(compiled, loop))(*pairs, *options, out[0])
+        compile_loop(getattr(compiled, loop))(*pairs, *options, out[0])
         getattr(compiled, loop)(*pairs, *options, out[1])
         getattr(batched, loop)(*pairs, *options, out[2])
         assert out[0].any()
         np.testing.assert_allclose(out[0], out[1], rtol=1e-12)
         np.testing.assert_allclose(out[0], out[2], rtol=1e-12)
-
-
-def test_switch(monkeypatch):
-    monkeypatch.setenv("GRAMSMITH_NUMBA", "0")
-    assert not compiled.available()
-    monkeypatch.delenv("GRAMSMITH_NUMBA")
-    monkeypatch.setattr(compiled, "find_spec", lambda name: None)
-    assert not compiled.available()
 
 
 def fill(values, out):
@@ -51,18 +44,3 @@ def test_run_fills_arrays_without_numba(monkeypatch):
     out = np.zeros(3, dtype=np.int64)
     assert compiled.run(fill, np.arange(3), out) == 3
     assert out.tolist() == [0, 2, 4]
-
-
-def test_loops_are_compiled_without_a_folder_to_keep_them_in(monkeypatch):
-    numba = pytest.importorskip("numba")
-    seen = []
-
-    def njit(**options):
-        seen.append(options.get("cache", False))
-        if seen[-1]:
-            raise RuntimeError("cannot cache function: no locator available")
-        return lambda loop: loop
-
-    monkeypatch.setattr(numba, "njit", njit)
-    assert compiled._compiled.__wrapped__(fill) is fill
-    assert seen == [True, False]

@@ -2,45 +2,19 @@
 
 Each function has a twin of the same name in `batched` that needs NumPy only and gives the same
 numbers. Samples lie end to end in `codes`, sample i in ``codes[starts[i]:starts[i + 1]]``; `I` and
-`J` name the pairs. The functions are plain Python here: `compile_loop` turns them into machine code
-on first use, so that importing gramsmith does not import numba.
+`J` name the pairs. The functions are plain Python here and compiled on first use.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from functools import cache
-from importlib.util import find_spec
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from gramsmith.kernels.compilation import available, compile_loop
+
 LANES = 64
-_LOCK = Lock()
-
-
-def available() -> bool:
-    """Return whether compiled loops are to be used; GRAMSMITH_NUMBA=0 switches them off."""
-    return os.environ.get("GRAMSMITH_NUMBA", "1") != "0" and find_spec("numba") is not None
-
-
-@cache
-def _compiled(loop: Callable[..., Any]) -> Any:
-    import numba
-
-    try:
-        return numba.njit(nogil=True, cache=True, error_model="numpy")(loop)
-    except RuntimeError:  # no folder to keep machine code in: compile once per process
-        return numba.njit(nogil=True, error_model="numpy")(loop)
-
-
-def compile_loop(loop: Callable[..., Any]) -> Any:
-    """Return the compiled form of a loop of this module."""
-    # Two threads that compile one function at once would do the work twice.
-    with _LOCK:
-        return _compiled(loop)
 
 
 def run(loop: Callable[..., Any], *arguments: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramsmith.kernels.base import Array
+from gramsmith.kernels.compilation import available, compile_loop
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings import batched, compiled
 from gramsmith.kernels.strings.sequences import Alphabet, Sequences
@@ -60,8 +61,8 @@ def diagonal_of_pairs(loop: str, a: Embedding, *options: Any) -> Array:
 
 def _run(loop: str, flat_a: Any, flat_b: Any, I: Array, J: Array, *options: Any) -> Array:
     out = np.zeros(len(I))
-    if compiled.available():
-        run = compiled.compile_loop(getattr(compiled, loop))
+    if available():
+        run = compile_loop(getattr(compiled, loop))
     else:
         run = getattr(batched, loop)
     run(*flat_a, *flat_b, I, J, *options, out)

@@ -1,0 +1,92 @@
+"""Compilation of loops with numba, where it is installed (the extra `fast`).
+
+Loops are plain Python functions: `compile_loop` turns them into machine code on first use, so that
+importing gramsmith does not import numba. Machine code is kept on disk, beside the source or in the
+user's cache folder, and loaded by later processes.
+
+Sweeps over many samples use compiled loops, those over few NumPy, which is there at once: importing
+numba takes longer than a sweep over few samples, and compiling (once) a second or two. Which route
+is taken depends on the number of samples alone (`worthwhile`), not on what happens to be compiled
+already, so that the same computation gives the same bits the first time and later.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+SAMPLES = 4096  # from so many on a sweep is compiled
+
+_lock = threading.Lock()
+_route = threading.local()
+
+
+def available() -> bool:
+    """Return whether compiled loops are to be used; GRAMSMITH_NUMBA=0 switches them off."""
+    wanted = os.environ.get("GRAMSMITH_NUMBA", "1") != "0"
+    works = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0" and find_spec("numba") is not None
+    return wanted and works
+
+
+def worthwhile(n: int) -> bool:
+    """Return whether a sweep over the pairs of n samples is to be compiled."""
+    return n >= SAMPLES and available()
+
+
+@contextmanager
+def compiled_route(on: bool) -> Iterator[None]:
+    """Let this thread use compiled loops for numbers, such as `exponential.exp`, or NumPy."""
+    before = on_compiled_route()
+    _route.on = on
+    try:
+        yield
+    finally:
+        _route.on = before
+
+
+def on_compiled_route() -> bool:
+    """Return what `compiled_route` says in this thread."""
+    return bool(getattr(_route, "on", False))
+
+
+@cache
+def _compiled(loop: Callable[..., Any], liberties: frozenset[str]) -> Any:
+    import numba
+
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "fastmath": set(liberties) or False,
+    }
+    try:
+        return numba.njit(cache=True, **options)(loop)
+    except RuntimeError:  # no folder to keep machine code in: compile once per process
+        return numba.njit(**options)(loop)
+
+
+def compile_loop(loop: Callable[..., Any], *liberties: str) -> Any:
+    """Return the compiled form of a loop.
+
+    Parameters
+    ----------
+    loop : function
+        Without a closure, at the top of a module.
+    *liberties : {"contract", "reassoc"}
+        What the compiler may do to floating-point numbers: use fused multiply-add; change the order
+        of sums, which lets it add in vector registers. The order is fixed when the loop is
+        compiled, for the instructions of the processor. Always the same ones for a loop, and named
+        in its module: numba does not see a change of them in the code that it keeps.
+
+    Returns
+    -------
+    function
+        Runs without the interpreter lock.
+    """
+    # Two threads that compile one function at once would do the work twice.
+    with _lock:
+        return _compiled(loop, frozenset(liberties))
