@@ -239,12 +239,45 @@ def test_landmarks_lose_no_class(rng):
         assert len(machine.support_) <= 20
 
 
-def test_auto_turns_to_landmarks(rng, monkeypatch):
+def test_auto_says_which_solver_it_takes(rng, monkeypatch, capsys):
     X, y = surface(rng, n=50)
-    machine = gs.KernelRidgeRegressor(gs.Gaussian(1.0), n_landmarks=20)
+    machine = gs.KernelRidgeRegressor(
+        gs.Gaussian(1.0), alpha=0.1, n_landmarks=20, random_state=0, verbose=True
+    )
     assert machine.fit(X, y).solver_ == "eigen"
     monkeypatch.setattr(ridge, "EIGEN_LIMIT", 40)
+    assert machine.fit(X, y).solver_ == "cg"
+    assert "solver 'cg'" in capsys.readouterr().out
+    # many products: a regulariser far below what the landmarks leave
+    hard = clone(machine).set_params(alpha=1e-9, n_landmarks=2)
+    assert hard.fit(X, y).solver_ == "nystroem"
+    assert "solver 'nystroem'" in capsys.readouterr().out
+    monkeypatch.setattr(ridge, "CG_LIMIT", 45)
     assert machine.fit(X, y).solver_ == "nystroem"
+
+
+def test_estimated_leave_one_out_is_near_the_exact_one(rng):
+    X, y = surface(rng)
+    Y = np.column_stack([y, X[:, 0] ** 2])
+    w = rng.uniform(0.5, 2.0, size=300)
+    exact = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.3).fit(X, Y, sample_weight=w)
+    cg = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.3, solver="cg", n_landmarks=60)
+    cg.fit(X, Y, sample_weight=w)
+    np.testing.assert_allclose(cg.estimated_loo_residuals_, exact.loo_residuals_, atol=2e-4)
+    assert cg.estimated_loo_error_ == pytest.approx(exact.loo_errors_[0], rel=1e-3)
+    assert cg.residual_ <= cg.tol
+    assert not hasattr(cg, "loo_residuals_")
+    assert cg.fit(X, y).estimated_loo_residuals_.shape == (300,)
+
+
+def test_single_precision_products_are_corrected(rng, monkeypatch):
+    X, y = surface(rng)
+    monkeypatch.setattr(ridge, "ROUGH_ROWS", 100)
+    dense = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.1).fit(X, y)
+    cg = gs.KernelRidgeRegressor(
+        gs.Gaussian(1.0), alpha=0.1, solver="cg", n_landmarks=30, tol=1e-11
+    ).fit(X, y)
+    np.testing.assert_allclose(cg.coefficients_[:, 0], dense.coefficients_[:, 0], atol=1e-7)
 
 
 def test_classifier_and_strings_take_the_routes():

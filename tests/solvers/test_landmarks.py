@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
+from gramsmith.kernels.landmarks import inverse_root
 from gramsmith.solvers import RidgePath
-from gramsmith.solvers.landmarks import inverse_root, landmark_path
+from gramsmith.solvers.landmarks import landmark_path
 
 
 @pytest.fixture

@@ -318,8 +318,8 @@ class KernelMachine(BaseEstimator):
 
     # ---- Gram matrices ----------------------------------------------------------------------
 
-    def _gram(self, X: Any) -> Gram:
-        return Gram(self.kernel_, X, n_jobs=getattr(self, "n_jobs", None), dtype=np.float64)
+    def _gram(self, X: Any, dtype: Any = np.float64) -> Gram:
+        return Gram(self.kernel_, X, n_jobs=getattr(self, "n_jobs", None), dtype=dtype)
 
     def _check_memory(self, n: int, remedy: str, copies: int = 2) -> None:
         need, have = copies * 8 * n**2, _physical_memory()

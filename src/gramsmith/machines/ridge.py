@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from gramsmith.gram import Gram
+from gramsmith.kernels.landmarks import choose_landmarks
 from gramsmith.machines.base import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
@@ -24,14 +25,18 @@ from gramsmith.machines.base import (
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.solvers import RidgePath, conjugate_gradients, warn_unless_converged
 from gramsmith.solvers.definite import warn_negative
-from gramsmith.solvers.landmarks import Blocks, landmark_path
+from gramsmith.solvers.landmarks import Blocks, LandmarkPath, LandmarkPreconditioner, landmark_path
 from gramsmith.solvers.ridge import centred, ridge_at
 
 Array = npt.NDArray[Any]
 Residuals = Callable[[Array], Iterable[tuple[slice, Array]]]
 
-# Past this many samples one eigendecomposition takes minutes; "auto" then turns to landmarks.
+# Past this many samples one eigendecomposition takes minutes: "auto" then goes on by conjugate
+# gradients, if few products will do, and past the next many by landmarks.
 EIGEN_LIMIT = 12_000
+CG_LIMIT = 30_000
+CG_PRODUCTS = 40
+ROUGH_ROWS = 8_000  # samples from which float32 products serve for corrections
 BLOCK_ROWS = 8192  # most rows in work at once when there are landmarks
 HELD = 0.25  # share of scikit-learn's working memory that the kernel of all rows may take
 # Regularisers per sample on landmarks, in units of the variance of the features.
@@ -50,6 +55,10 @@ class KernelRidge(KernelMachine):
         "loo_errors_": "loose *?",
         "loo_residuals_": "loose * | loose * *?",
         "landmark_loo_errors_": "loose *?",
+        "residual_": "number?",
+        "n_landmarks_": "whole?",
+        "estimated_loo_residuals_": "loose * | loose * *?",
+        "estimated_loo_error_": "number?",
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -83,7 +92,10 @@ class KernelRidge(KernelMachine):
         if self.solver == "auto":
             self.solver_ = "eigen" if train.n <= EIGEN_LIMIT else "nystroem"
         self.jitter_, self.n_iter_ = 0.0, 1
-        for name in ("loo_errors_", "loo_residuals_", "landmark_loo_errors_"):
+        for name in (
+            *("loo_errors_", "loo_residuals_", "landmark_loo_errors_", "residual_"),
+            *("n_landmarks_", "estimated_loo_residuals_", "estimated_loo_error_"),
+        ):
             self.__dict__.pop(name, None)
         # Weights and regulariser times a number change nothing: all is done with weights of mean
         # one, so that neither the choice nor a threshold depends on their unit.
@@ -96,7 +108,11 @@ class KernelRidge(KernelMachine):
         self.jitter_ *= train.scale
 
     def _solve_blocks(self, train: Training, Y: Array, fixed: float | None) -> None:
-        G, landmarks = self._gram(train.X), self._landmarks(train)
+        G = self._gram(train.X)
+        definite = not self._is_pairwise() and self.kernel_.positive_definite
+        undecided = self.solver == "auto" and train.n <= CG_LIMIT and definite
+        landmarks = self._landmarks(train, G, pivoted=self.solver_ == "cg" or undecided)
+        self.n_landmarks_ = len(landmarks)
         K_mm = G.block(landmarks, landmarks)
         warn_negative(np.linalg.eigvalsh(K_mm))
         blocks = _row_blocks(G, landmarks)
@@ -108,6 +124,10 @@ class KernelRidge(KernelMachine):
                 yield rows, path.loo_residuals(K, Y[rows], alphas, w)
 
         self._choose(train, Y, fixed, residuals, LANDMARK_ALPHAS * path.spread * path.total)
+        if undecided:
+            products = self._expected_products(train, G, landmarks, path)
+            self.solver_ = "cg" if products <= CG_PRODUCTS else "nystroem"
+            self._say(f"{products} products expected of 'cg': solver {self.solver_!r}")
         if self.solver_ == "nystroem":
             self.jitter_ = float(path.jitter(self.alpha_))
             self._keep(train, *path.solve(self.alpha_), landmarks)
@@ -115,8 +135,20 @@ class KernelRidge(KernelMachine):
             # The residuals are those of the landmarks, not of the machine.
             self.landmark_loo_errors_ = self.loo_errors_
             del self.loo_errors_, self.loo_residuals_
-            Z = np.concatenate([K @ path.root for _, K in blocks()])
-            self._solve_cg(train, Y, G, Z)
+            self._solve_cg(train, Y, G, blocks, path.root)
+
+    def _expected_products(
+        self, train: Training, G: Gram, landmarks: Array, path: LandmarkPath
+    ) -> int:
+        """Return about how many products conjugate gradients will take.
+
+        From the largest eigenvalue of what the landmarks leave of K, as a sample of rows shows it.
+        """
+        some = np.arange(0, train.n, max(1, train.n // 500))
+        Z = G.block(some, landmarks) @ path.root
+        top = float(np.linalg.eigvalsh(G.block(some, some) - Z @ Z.T)[-1]) * train.n / len(some)
+        condition = 1.0 + max(top, 0.0) / max(self.alpha_, np.finfo(float).tiny)
+        return int(min(1e9, 2 + 0.5 * np.sqrt(condition) * np.log(2.0 / self.tol)))
 
     def _solve_dense(self, train: Training, Y: Array, fixed: float | None) -> None:
         K = self._dense(train, "Use solver='nystroem' or solver='cg'.", copies=4)
@@ -144,7 +176,7 @@ class KernelRidge(KernelMachine):
         self.jitter_ = found.jitter
         self._keep(train, found.coef, found.intercept)
 
-    def _solve_cg(self, train: Training, Y: Array, G: Any, Z: Array) -> None:
+    def _solve_cg(self, train: Training, Y: Array, G: Gram, blocks: Blocks, root: Array) -> None:
         alpha = self.alpha_
         if alpha <= 0:
             raise ValueError(
@@ -152,35 +184,57 @@ class KernelRidge(KernelMachine):
                 "Use solver='eigen' to interpolate."
             )
         offset, Y = centred(Y, train.weight, self.fit_intercept)
-        R = np.column_stack([Y, np.ones(train.n)])
+        R = np.column_stack([Y, np.ones(train.n)]) if self.fit_intercept else Y
+        alphas, r = np.full(R.shape[1], alpha), 1.0 / train.weight
+        inverse = LandmarkPreconditioner(root, blocks, r, alphas)
+        rough = None
+        if train.n >= ROUGH_ROWS and not self._is_pairwise():
+            rough = self._gram(train.X, np.float32).__matmul__
         found = conjugate_gradients(
-            lambda V: G @ V,
-            alpha / train.weight,
-            R if self.fit_intercept else R[:, :-1],
-            features=Z,
+            G.__matmul__,
+            r,
+            R,
+            alphas=alphas,
+            precondition=inverse,
+            rough=rough,
             tol=self.tol,
             max_iter=int(self.max_iter),
             report=self._report if self.verbose else None,
         )
         warn_unless_converged(found, type(self).__name__)
-        self.n_iter_ = found.n_iter
-        C, b = found.c, np.zeros(R.shape[1] - 1)
+        self.n_iter_, self.residual_ = found.n_iter, found.residual
+        C, b, diagonal = found.c, np.zeros(Y.shape[1]), inverse.diagonal()[:, :1]
         if self.fit_intercept:
-            U, v = C[:, :-1], C[:, -1]
+            U, v = C[:, :-1], C[:, -1:]
             b = U.sum(axis=0) / v.sum()
-            C = U - v[:, None] * b
+            C = U - v * b
+            diagonal = diagonal - v * v / v.sum()
+        # c_i over the diagonal of the inverse, here that of the preconditioner.
+        left_out = C / np.maximum(diagonal, np.finfo(float).tiny)
+        self.estimated_loo_residuals_ = left_out
+        self.estimated_loo_error_ = float(np.average((left_out**2).mean(axis=1), weights=1.0 / r))
         self._keep(train, C, b + offset)
 
     def _report(self, n_iter: int, residual: float) -> None:
-        print(f"[{type(self).__name__}] product {n_iter}: residual {residual:.3g}")
+        self._say(f"product {n_iter}: residual {residual:.3g}")
 
-    def _landmarks(self, train: Training) -> Array:
-        """Draw landmarks, every class in proportion and none lost, in the order of the rows."""
+    def _say(self, what: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {what}")
+
+    def _landmarks(self, train: Training, G: Gram, *, pivoted: bool) -> Array:
+        """Draw landmarks in the order of the rows: what the kernel is made of, or the classes.
+
+        Uniform ones are of every class in proportion, and none is lost.
+        """
         size = min(int(self.n_landmarks), train.n)
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
-        order = np.random.default_rng([seed, 7]).permutation(train.n)
+        rng = np.random.default_rng([seed, 7])
+        if pivoted:
+            return choose_landmarks(G.block, G.diagonal(), size, "pivoted", rng)
+        order = rng.permutation(train.n)
         if size == train.n or not isinstance(self, ClassifierMixin):
             return np.sort(order[:size])
         counts = np.bincount(train.y)
@@ -219,6 +273,7 @@ class KernelRidge(KernelMachine):
             self.alphas_ = np.array(grid if self.alphas is None else self.alphas, dtype=float)
         criterion = getattr(self, "criterion", "squared")
         squared, wrong = np.zeros(len(self.alphas_)), np.zeros(len(self.alphas_))
+        only: list[Array] = []  # of a single candidate, so that no second pass is needed
         for rows, R in residuals(self.alphas_):
             w = train.weight[rows]
             squared += (R * R).mean(axis=2) @ w
@@ -226,6 +281,8 @@ class KernelRidge(KernelMachine):
                 F = Y[rows] - R
                 code = F[..., 0] > 0 if F.shape[2] == 1 else F.argmax(axis=2)
                 wrong += (code != train.y[rows]) @ w
+            if len(R) == 1:
+                only.append(R[0])
         total = train.weight.sum()
         squared, wrong = squared / total, wrong / total
         self.loo_errors_ = wrong if criterion == "error" else squared
@@ -241,8 +298,9 @@ class KernelRidge(KernelMachine):
         free = fixed is None and self.alphas is None and criterion == "squared"
         if refine is not None and free and squared.min() > rounding:
             self.alpha_ = refine(self.alphas_)[0]
-        chosen = np.array([self.alpha_])
-        self.loo_residuals_ = np.concatenate([R[0] for _, R in residuals(chosen)])
+        if not only or self.alpha_ != self.alphas_[0]:
+            only = [R[0] for _, R in residuals(np.array([self.alpha_]))]
+        self.loo_residuals_ = np.concatenate(only)
 
 
 def _row_blocks(G: Gram, columns: Array) -> Blocks:
@@ -289,9 +347,11 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         "eigen" holds K; "nystroem" restricts the solution to landmarks, which takes passes
         over blocks of rows and never holds more than one; "cg" solves the full system
         without holding K, with `alpha` chosen on the landmarks. "auto" is "eigen" up to 12 000
-        samples, "nystroem" beyond.
+        samples, "cg" up to 30 000 if at most 40 products are expected, else "nystroem"; `solver_`
+        says which.
     n_landmarks : int, default=500
-        Landmarks of "nystroem", and of the preconditioner of "cg"; of every class in proportion.
+        Landmarks of "nystroem", uniform ones of every class in proportion; and of the
+        preconditioner of "cg", drawn by pivots of a Cholesky factor.
     tol : float, default=1e-6
         Relative residual at which "cg" stops.
     max_iter : int, default=1000
@@ -299,7 +359,7 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
     random_state : int, RandomState or None
         For the choice of the landmarks.
     verbose : bool, default=False
-        Whether to print a line per product of "cg".
+        Whether to print which solver "auto" takes, and a line per product of "cg".
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
 
@@ -318,6 +378,17 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
     landmark_loo_errors_ : array of shape (m,)
         What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses; an
         estimate of its own, which would take n solutions. With "cg" only.
+    estimated_loo_residuals_ : array of the shape of `loo_residuals_`
+        With "cg" only: an estimate of them, exact coefficients over leverages that the landmarks
+        give.
+    estimated_loo_error_ : float
+        Their mean square. With "cg" only.
+    residual_ : float
+        The largest relative residual of the solved systems. With "cg" only.
+    n_iter_ : int
+        Products with K in "cg", else 1.
+    n_landmarks_ : int
+        Landmarks in use. Not with "eigen".
     jitter_ : float
         What was added to `alpha_` because K was singular to working precision; 0 if nothing.
     solver_ : str
@@ -378,8 +449,9 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         self.n_outputs_ = 1 if train.y.ndim == 1 else train.y.shape[1]
         self.flat_ = train.y.ndim == 1
         self._solve(train, train.y.reshape(train.n, -1))
-        if self.flat_ and hasattr(self, "loo_residuals_"):
-            self.loo_residuals_ = self.loo_residuals_[:, 0]
+        for name in ("loo_residuals_", "estimated_loo_residuals_"):
+            if self.flat_ and hasattr(self, name):
+                setattr(self, name, getattr(self, name)[:, 0])
         return self
 
     def predict(self, X: Any) -> Array:
@@ -425,7 +497,7 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     solver : {"auto", "eigen", "nystroem", "cg"}, default="auto"
         See `KernelRidgeRegressor`.
     n_landmarks : int, default=500
-        Landmarks of "nystroem", and of the preconditioner of "cg"; of every class in proportion.
+        See `KernelRidgeRegressor`.
     tol : float, default=1e-6
         Relative residual at which "cg" stops.
     max_iter : int, default=1000
@@ -433,7 +505,7 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     random_state : int, RandomState or None
         For the choice of the landmarks.
     verbose : bool, default=False
-        Whether to print a line per product of "cg".
+        Whether to print which solver "auto" takes, and a line per product of "cg".
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
 
@@ -454,6 +526,17 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     landmark_loo_errors_ : array of shape (m,)
         What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses. With
         "cg" only.
+    estimated_loo_residuals_ : array of the shape of `loo_residuals_`
+        With "cg" only: an estimate of them, exact coefficients over leverages that the landmarks
+        give.
+    estimated_loo_error_ : float
+        Their mean square. With "cg" only.
+    residual_ : float
+        The largest relative residual of the solved systems. With "cg" only.
+    n_iter_ : int
+        Products with K in "cg", else 1.
+    n_landmarks_ : int
+        Landmarks in use. Not with "eigen".
     jitter_ : float
         What was added to `alpha_` because K was singular to working precision; 0 if nothing.
     solver_ : str
