@@ -19,10 +19,11 @@ SOURCES = sorted(SRC.rglob("*.py"))
 # Layer -> the layers it imports, bottom up: no other, and all of these. Its modules may import
 # each other.
 BELOW = {
+    "cached": set(),
     "kernels": set(),
-    "targets": set(),
-    "moments": {"targets"},
-    "measures": {"moments", "targets"},
+    "targets": {"cached"},
+    "moments": {"cached", "targets"},
+    "measures": {"cached", "moments", "targets"},
     "gram": {"kernels", "moments", "targets"},
     "evaluation": {"gram", "kernels", "measures", "moments", "targets"},
     "solvers": {"kernels"},
@@ -30,8 +31,8 @@ BELOW = {
     "machines": {"gram", "kernels", "solvers", "targets"},
     "report": {"gram", "kernels"},
     "selection": {
-        *("evaluation", "gram", "kernels", "learning", "machines", "measures", "moments"),
-        *("report", "solvers", "targets"),
+        *("cached", "evaluation", "gram", "kernels", "learning", "machines", "measures"),
+        *("moments", "report", "solvers", "targets"),
     },
     "storage": {"kernels", "learning", "machines", "selection"},
     "cli": {"evaluation", "measures", "selection", "storage"},

@@ -12,12 +12,12 @@ Columns of P and entries of q are kept per fold, so that a fold can be taken out
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.cached import cached_property
 from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]

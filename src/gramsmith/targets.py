@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import type_of_target
+
+from gramsmith.cached import cached_property
 
 Array = npt.NDArray[Any]
 

@@ -1,12 +1,31 @@
-"""The ordered map: order, errors, interrupts, bounded memory."""
+"""The ordered map: order, errors, interrupts, bounded memory; threads shared, forks survived."""
 
+import io
+import linecache
+import multiprocessing
+import os
+import subprocess
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+import joblib
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from gramsmith.gram.threads import count_workers, ordered_map
+import gramsmith as gs
+from gramsmith.gram import threads
+from gramsmith.gram.threads import SMALL, count_workers, dense_work, one_blas_thread, ordered_map
+
+
+def blas_threads():
+    return [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
+
+
+def helpers_alive():
+    return [t for t in threading.enumerate() if t.name.startswith("gramsmith")]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -71,7 +90,7 @@ def test_interrupt_stops_everyone_at_once():
     with pytest.raises(KeyboardInterrupt):
         list(ordered_map(work, range(10_000), 3))
     assert len(begun) < 100
-    assert not [t for t in threading.enumerate() if t.name.startswith("gramsmith")]
+    assert not helpers_alive()
 
 
 def test_a_slow_item_does_not_let_results_pile_up():
@@ -98,7 +117,342 @@ def test_a_slow_item_does_not_let_results_pile_up():
 
 def test_workers_are_counted_like_joblib():
     assert count_workers(3) == 3
-    assert count_workers(None) == count_workers(-1) >= 1
+    assert count_workers(-1) == joblib.cpu_count()
     for wrong in (0, 1.5):
         with pytest.raises(ValueError, match="Expected n_jobs"):
             count_workers(wrong)
+
+
+# ---- what is left of the cores --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("limit", "left"), [(1, 1), (3, 3), (64, 80)])
+def test_default_is_what_blas_may_use(limit, left, monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 80)
+    known = type("Library", (), {"internal_api": "openblas", "user_api": "blas"})
+    monkeypatch.setattr(one_blas_thread, "_original", [(known, limit)])
+    assert count_workers(None) == left
+
+
+def test_default_follows_threadpool_limits(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
+    with threadpool_limits(2):
+        assert count_workers(None) == 2
+        # our own limit is none
+        assert list(ordered_map(lambda i: count_workers(None), range(3), 2)) == [2, 2, 2]
+        with threadpool_limits(1):
+            assert count_workers(None) == 1
+
+
+def test_control_groups_are_respected(monkeypatch):
+    there = "/sys/fs/cgroup/cpu.max"
+    exists, read = os.path.exists, io.open
+
+    def opened(path, *args, **options):
+        return io.StringIO("250000 100000") if path == there else read(path, *args, **options)
+
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    monkeypatch.setattr(os.path, "exists", lambda path: path == there or exists(path))
+    monkeypatch.setattr("builtins.open", opened)
+    assert count_workers(-1) == 3
+
+
+IN_WORKERS = """
+import multiprocessing
+import joblib
+from gramsmith.gram.threads import count_workers
+
+def count(_):
+    return count_workers(None)
+
+if __name__ == "__main__":
+    cores = joblib.cpu_count()
+    print(count(0) == cores)
+    print(set(joblib.Parallel(n_jobs=cores)(joblib.delayed(count)(i) for i in range(cores))))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(set(pool.map(count, range(2))))
+    try:
+        from distributed import Client
+    except ImportError:
+        print({1})
+    else:
+        with Client(n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+            print({client.submit(count, 0).result(120)})
+"""
+
+
+def test_a_worker_of_a_pool_has_one_thread(monkeypatch):
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)
+    assert count_workers(None) == 1
+
+
+@pytest.mark.slow
+def test_workers_of_pools_have_a_core_each(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(IN_WORKERS)
+    env = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    run = subprocess.run(
+        [sys.executable, script], env=env, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert run.stdout.split() == ["True", "{1}", "{1}", "{1}"], run.stderr
+
+
+@pytest.mark.slow
+def test_dask_tasks_in_threads_share_the_cores():
+    distributed = pytest.importorskip("distributed")
+    most = []
+
+    def look(i):
+        most.append(len(threads._team._members) if i > 100 else 0)
+        time.sleep(1e-3)
+
+    def sweep(_):
+        list(ordered_map(look, range(200), 4))
+
+    options = {"processes": False, "threads_per_worker": 8, "dashboard_address": None}
+    with distributed.Client(n_workers=1, **options) as client:
+        client.gather(client.map(sweep, range(8), pure=False))
+    assert 1 <= max(most) <= 8  # 32 if each had its own helpers
+
+
+def test_sweeps_at_the_same_time_share_the_cores(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 4)
+    begun = threading.Barrier(6)
+    most = []
+
+    def work(i):
+        if i == 0:
+            begun.wait(60)  # all six sweeps are at work
+        elif i > 40:
+            most.append(len(threads._team._members))
+        time.sleep(1e-3)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda _: list(ordered_map(work, range(100), 4)), range(6)))
+    assert max(most) <= 6  # the threads of the pool themselves; 24 if each had its own helpers
+    assert not threads._team._members
+    assert not helpers_alive()
+
+
+def test_sweeps_within_a_sweep_take_no_further_threads(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 3)
+    most = []
+
+    def inner(i):
+        most.append(len(threads._team._members))
+        return i
+
+    def work(i):
+        return sum(ordered_map(inner, range(20), 3))
+
+    assert list(ordered_map(work, range(30), 3)) == [190] * 30
+    assert max(most) <= 3
+
+
+# ---- limits are given back ------------------------------------------------------------------
+
+
+def test_interrupt_at_any_line_gives_everything_back(blas_of_two):
+    """A KeyboardInterrupt is raised at the first line that runs, the second, ... until none is."""
+    before = blas_threads()
+
+    def sweep():
+        for _ in ordered_map(lambda i: i, range(3), 2):
+            pass
+        with dense_work(10):
+            pass
+
+    sweep()
+    k, finished = 0, False
+    while not finished:
+        k += 1
+        left = k
+
+        def trace(frame, event, argument):
+            nonlocal left
+            if frame.f_code.co_filename != threads.__file__:
+                return None
+            # Signals come at calls and loops: not at these, which the end of a block has, too.
+            line = linecache.getline(threads.__file__, frame.f_lineno).lstrip()
+            left -= event == "line" and not line.startswith(("with ", "try:"))
+            if not left:
+                raise KeyboardInterrupt
+            return trace
+
+        try:
+            sys.settrace(trace)
+            sweep()
+            finished = True
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        assert blas_threads() == before, k
+        assert not helpers_alive(), k
+        assert not threads._team._members, k
+        assert not threads._team._in_tile, k
+    assert k > 100
+
+
+def test_limits_are_given_back_when_a_sweep_is_left_early(blas_of_two):
+    before = blas_threads()
+    results = ordered_map(lambda i: i, range(100), 2)
+    next(results)
+    assert set(blas_threads()) == {1}
+    results.close()
+    assert blas_threads() == before
+
+
+def test_limits_are_given_back_after_sweeps_within_sweeps_in_threads(blas_of_two):
+    before = blas_threads()
+
+    def work(i):
+        if i == 5:
+            raise RuntimeError("no")
+        return list(ordered_map(lambda j: blas_threads(), range(3), 2))
+
+    def run(_):
+        with pytest.raises(RuntimeError, match="no"):
+            list(ordered_map(work, range(9), 2))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(run, range(8)))
+    assert blas_threads() == before
+
+
+def test_small_solves_have_one_blas_thread(blas_of_two):
+    for n, expected in ((SMALL, 1), (SMALL + 1, 2)):
+        with dense_work(n):
+            assert set(blas_threads()) == {expected}
+        assert set(blas_threads()) == {2}
+
+
+# ---- forks ----------------------------------------------------------------------------------
+
+forks = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork"),
+    pytest.mark.filterwarnings("ignore:This process:DeprecationWarning"),
+]
+
+
+def code_of(child, seconds=60):
+    """Fork, run `child` there, and return the exit code; None if it hangs."""
+    pid = os.fork()
+    if not pid:
+        code = 1
+        try:
+            child()
+            code = 0
+        finally:
+            os._exit(code)
+    for _ in range(100 * seconds):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return None
+
+
+def small_sweep():
+    assert list(ordered_map(lambda i: i * i, range(20), 2)) == [i * i for i in range(20)]
+
+
+@pytest.mark.parametrize("lock", [one_blas_thread, threads._team], ids=["limit", "team"])
+@pytest.mark.usefixtures("blas_of_two")
+class TestFork:
+    pytestmark = forks
+
+    def test_no_lock_is_held_in_the_child(self, lock):
+        held, stop = threading.Event(), threading.Event()
+
+        def hold():
+            with lock.lock:
+                held.set()
+                stop.wait(0.3)
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        held.wait()
+        assert code_of(small_sweep) == 0
+        stop.set()
+        holder.join()
+        small_sweep()
+
+
+@pytest.mark.usefixtures("blas_of_two")
+class TestForkDuringASweep:
+    pytestmark = forks
+
+    def test_the_child_has_all_blas_threads_and_can_sweep(self):
+        def child():
+            assert set(blas_threads()) == {2}
+            small_sweep()
+            assert set(blas_threads()) == {2}
+
+        results = ordered_map(lambda i: code_of(child), range(3), 2)
+        assert list(results) == [0, 0, 0]
+        for i in ordered_map(lambda i: i, range(3), 2):
+            assert code_of(child) == 0, i
+        assert set(blas_threads()) == {2}
+
+    def test_it_waits_for_tiles_in_work(self):
+        inside, stop, seen = [], threading.Event(), []
+
+        def work(i):
+            inside.append(i)
+            time.sleep(2e-3)
+            inside.remove(i)
+
+        def sweep():
+            while not stop.is_set():
+                list(ordered_map(work, range(20), 3))
+
+        def child():
+            assert not inside
+
+        sweeper = threading.Thread(target=sweep)
+        sweeper.start()
+        try:
+            for _ in range(10):
+                time.sleep(3e-3)
+                seen.append(code_of(child))
+        finally:
+            stop.set()
+            sweeper.join()
+        assert seen == [0] * 10
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("way", ["os", "multiprocessing"])
+    def test_no_child_hangs(self, way):
+        X = np.random.default_rng(0).normal(size=(1500, 5))
+        y = np.arange(1500) % 2
+        measure = lambda n: gs.cka(gs.Gram(gs.Gaussian(1.0), X[:n], n_jobs=4), y[:n])  # noqa: E731
+        expected, stop = measure(1200), threading.Event()
+
+        def sweep():
+            while not stop.is_set():
+                measure(1500)
+
+        def child():
+            assert measure(1200) == expected
+
+        def code():
+            if way == "os":
+                return code_of(child)
+            process = multiprocessing.get_context("fork").Process(target=child)
+            process.start()
+            process.join(60)
+            process.kill()
+            return process.exitcode
+
+        sweeper = threading.Thread(target=sweep)
+        sweeper.start()
+        try:
+            codes = [code() for _ in range(60)]
+        finally:
+            stop.set()
+            sweeper.join()
+        assert codes == [0] * 60

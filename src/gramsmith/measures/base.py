@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.cached import cached_property
 from gramsmith.moments import Adjoint, Moments, Scalar
 from gramsmith.targets import Target
 

@@ -6,7 +6,6 @@ import html
 import warnings
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.measures import Measure, get_measure
 from gramsmith.report.contents import number, records_frame, with_error

@@ -6,12 +6,12 @@ import time
 import warnings
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.cached import cached_property
 from gramsmith.evaluation.advice import about_kernel, about_target
 from gramsmith.evaluation.errors import (
     SCREENING_FOLDS,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
+from gramsmith.cached import cached_property
 from gramsmith.evaluation.errors import jackknife
 from gramsmith.machines.calibration import fit_calibration, probabilities
 from gramsmith.targets import _as_labels, check_weights, normalised_weights
