@@ -1,7 +1,8 @@
 """Write one model file per storable class, with inputs and answers, for tests of later versions.
 
-Run once per release, with the code of that release: ``python tests/models/write_models.py 0.1``.
-The files are then never written again: every later version must load them and answer the same.
+Run once per release, and once per format of the file, with the code of that time:
+``python tests/models/write_models.py 0.1``. The files are then never written again: every later
+version must load them and answer the same.
 """
 
 import json
@@ -76,11 +77,12 @@ def machines(data):
     outputs = gs.KernelRidgeRegressor(alpha=0.1).fit(X, np.column_stack([values, X[:, 2]]))
     yield "KernelRidgeRegressor-outputs", outputs, "vectors"
     for loss in ("squared_hinge", "squared", "hinge"):
-        try:
-            fitted = gs.KernelLogisticRegression(gs.Gaussian(), loss=loss).fit(X, two)
-        except (TypeError, ValueError):  # a loss of another version
-            continue
-        yield f"KernelLogisticRegression-{loss}", fitted, "vectors"
+        fitted = gs.KernelLossClassifier(gs.Gaussian(), loss=loss).fit(X, two)
+        yield f"KernelLossClassifier-{loss}", fitted, "vectors"
+    calibrated = gs.KernelSVC(gs.Gaussian(1.5), threshold=0.1).fit(X, two)
+    yield "KernelSVC-calibrated", calibrated.calibrate(X[:, 0], two), "vectors"
+    rowless = gs.KernelSVC(gs.Linear() + 1.0).fit(X, two).without_rows()
+    yield "KernelSVC-without-rows", rowless, "vectors"
 
 
 def learners(data):

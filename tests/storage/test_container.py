@@ -1,12 +1,13 @@
 """The container: atomic, exact, and readable by others."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 import safetensors.numpy
 
-from gramsmith.storage import ModelFormatError
+from gramsmith.storage import ModelFormatError, container
 from gramsmith.storage.container import (
     FORMAT,
     HEADER_LIMIT,
@@ -60,7 +61,7 @@ def test_a_writer_that_corrupts_is_noticed(tmp_path, monkeypatch):
 
     path = tmp_path / "m"
     path.write_text("the old model")
-    monkeypatch.setattr(safetensors.numpy, "save", corrupt)
+    monkeypatch.setattr(container, "save", corrupt)
     with pytest.raises(ModelFormatError, match="read back"):
         write_container(path, {"a": np.arange(3.0)}, MANIFEST)
     assert path.read_text() == "the old model"
@@ -93,6 +94,15 @@ def test_absent_folders_and_files(tmp_path):
             read(tmp_path)
 
 
+@pytest.mark.parametrize("read", [read_container, read_header])
+def test_devices_and_pipes_are_refused_unopened(read, tmp_path):
+    # /dev/zero has no end, and opening a pipe waits for a writer
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/zero"), tmp_path / "pipe"):
+        with pytest.raises(ModelFormatError, match="got no file"):
+            read(path)
+
+
 def test_text_past_the_limit_is_refused_before_writing(tmp_path):
     with pytest.raises(ValueError, match="text samples"):
         write_container(tmp_path / "m", {}, {**MANIFEST, "text": "x" * HEADER_LIMIT})
@@ -108,7 +118,7 @@ def test_other_safetensors_files_are_named_as_such(tmp_path):
 @pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": 1, "a": 2}', "{", "[" * 10**5, "9" * 5000])
 def test_json_that_is_not_strict(text):
     with pytest.raises(ModelFormatError):
-        parse_json(text, "manifest")
+        parse_json(text)
 
 
 def test_short_values():

@@ -17,10 +17,12 @@ def test_a_kernel_as_nodes():
     assert tree == {
         "$": "object",
         "class": "Sum",
+        "version": 1,
         "params": {
             "k1": {
                 "$": "object",
                 "class": "Gaussian",
+                "version": 1,
                 "params": {
                     "length_scale": {
                         **{"$": "array", "tensor": "0", "dtype": "float64"},
@@ -29,7 +31,10 @@ def test_a_kernel_as_nodes():
                 },
                 "fitted": {},
             },
-            "k2": {"$": "object", "class": "Constant", "params": {"value": 0.5}, "fitted": {}},
+            "k2": {
+                **{"$": "object", "class": "Constant", "version": 1},
+                **{"params": {"value": 0.5}, "fitted": {}},
+            },
         },
         "fitted": {},
     }

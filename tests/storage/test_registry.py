@@ -15,7 +15,7 @@ from gramsmith import learning, machines, selection
 from gramsmith.kernels.strings.spectrum import Spectrum
 from gramsmith.machines.svm import KernelSVC, KernelSVR
 from gramsmith.selection import TableEncoder
-from gramsmith.storage.registry import REGISTRY, entry_of
+from gramsmith.storage.registry import KEYS, REGISTRY
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(48, 3))
@@ -198,7 +198,7 @@ def test_the_registry_holds_what_exists():
     for name, entry in REGISTRY.items():
         cls = entry.cls
         assert cls.__name__ == name.removeprefix("sklearn.")
-        assert entry_of(cls) == (name, entry)
+        assert KEYS[cls] == name
         assert not entry.fitted.keys() & entry.arguments.keys()
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``gramsmith rank | predict | inspect | evaluate``.
+"""The command line: ``gramsmith rank | predict | inspect | upgrade | evaluate``.
 
 Results go to the standard output, messages to the standard error. Exit status:
 
@@ -23,7 +23,7 @@ import sys
 import click
 
 from gramsmith import __version__
-from gramsmith.cli import evaluate, inspect, predict, rank
+from gramsmith.cli import evaluate, inspect, predict, rank, upgrade
 from gramsmith.cli.console import BadData, say
 
 DEFECT, USAGE, DATA, CONVERGENCE, MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
@@ -50,6 +50,7 @@ def group() -> None:
 group.add_command(rank.rank)
 group.add_command(predict.predict)
 group.add_command(inspect.inspect)
+group.add_command(upgrade.upgrade)
 group.add_command(evaluate.evaluate)
 
 

@@ -296,6 +296,8 @@ class FromCallable(Kernel):
            [6., 9.]])
     """
 
+    _stored_parameters: ClassVar[dict[str, str]] = {"function": "code"}
+
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
 

@@ -267,6 +267,8 @@ class RankOne(Kernel):
     array([[6.]])
     """
 
+    _stored_parameters: ClassVar[dict[str, str]] = {"f": "code"}
+
     def __init__(self, f: Callable[[Any], Array]) -> None:
         self.f = f
 

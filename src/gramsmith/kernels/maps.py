@@ -140,6 +140,8 @@ class FunctionMap(SampleMap):
     array([[2.]])
     """
 
+    _stored_parameters: ClassVar[dict[str, str]] = {"function": "model"}
+
     def __init__(self, function: Callable[[Any], Any] | Any) -> None:
         self.function = function
 

@@ -76,9 +76,9 @@ class DecayKernel(SymbolicKernel):
 def check_whole(owner: str, name: str, value: Any, least: int) -> None:
     """Raise a ValueError unless `value` is a whole number of at least `least`."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:
+    if not whole or not least <= value < 2**31:
         raise ValueError(
-            f"{owner}: expected a whole number {name} >= {least}, got {value!r}. "
+            f"{owner}: expected a whole number {name} >= {least} below 2^31, got {value!r}. "
             f"Try {name}={max(least, 3)}."
         )
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, Kernel, Linear, Precomputed
 from gramsmith.kernels.maps import SampleMap
+from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.learning.monitor import Callback, Stopped, sweep_progress
 from gramsmith.learning.samples import (
     HOLD_OUT_CONSTRAINTS,
@@ -66,6 +67,11 @@ class SpectralMap(SampleMap):
         self.kernel = kernel
         self.samples = samples
         self.coef = coef
+
+    def _check_stored(self) -> None:
+        self.kernel.check_input(self.samples)
+        if self.requires_vector_input and not rests_on_matrix(self.kernel):
+            self(self.samples[:1])
 
     @property
     def requires_vector_input(self) -> bool:  # type: ignore[override]
@@ -276,6 +282,10 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     @property
     def _n_features_out(self) -> int:
         return len(self.alphas_)
+
+    def _check_stored(self) -> None:
+        if not isinstance(getattr(self.kernel_, "map", None), SpectralMap):
+            raise ValueError("Expected the kernel of a spectral map.")
 
     # ---- how ----------------------------------------------------------------------------------
 

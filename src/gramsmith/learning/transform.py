@@ -293,6 +293,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
             return X.multiply(S).tocsr() if sp.issparse(X) else np.asarray(X * S)
         return np.asarray(X @ S)
 
+    def _check_stored(self) -> None:
+        self.transform(np.zeros((1, self.n_features_in_)))
+
     # ---- how ----------------------------------------------------------------------------------
 
     def _learn(self, X: Any, y: Any, sample_weight: Any = None) -> list[Outcome]:

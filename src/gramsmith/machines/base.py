@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -120,7 +121,7 @@ class KernelMachine(BaseEstimator):
     _stored: ClassVar[dict[str, str]] = {
         "n_samples_fit_": "count n",
         "kernel_": "kernel",
-        "support_": "index n s",
+        "support_": "index n s | none",
         "support_samples_": "samples s p | none",
         "coefficients_": "array s t",
         "intercept_": "array t | array 1",
@@ -129,7 +130,7 @@ class KernelMachine(BaseEstimator):
 
     kernel: Any
     kernel_: Kernel
-    support_: Array
+    support_: Any
     support_samples_: Any
     classes_: Array
     coefficients_: Array
@@ -359,11 +360,48 @@ class KernelMachine(BaseEstimator):
         """
         check_is_fitted(self, "coefficients_")  # a fit that failed may have left others
         used = np.flatnonzero(np.any(self.coefficients_ != 0.0, axis=1))
-        self.support_ = self.support_[used]
+        if self.support_ is not None:
+            self.support_ = self.support_[used]
         if self.support_samples_ is not None:
             self.support_samples_ = self.support_samples_[used]
         self.coefficients_ = self.coefficients_[used]
         return self
+
+    def without_rows(self) -> Self:
+        """Return a copy that predicts the same and holds no training samples.
+
+        Where the kernel is an inner product of explicit features (`Linear`, its multiples and sums
+        with constants, its cosine), the expansion is a function that unit vectors and the origin
+        span as well; they take the place of the training samples, and `support_` is None.
+
+        Returns
+        -------
+        a machine of the same kind
+        """
+        check_is_fitted(self, "coefficients_")
+        who = type(self).__name__
+        kept = [vars(base).get("_stored", {}) for base in type(self).__mro__]
+        more = [name for names in kept for name, text in names.items() if " s" in text]
+        more = [name for name in more if name not in KernelMachine._stored]
+        kernel, samples = self.kernel_, self.support_samples_
+        vectors = samples is not None and kernel.requires_vector_input
+        U = None if more or not vectors else kernel.features(samples)
+        if U is None:
+            reason = f"it keeps {more[0]} of every one" if more else f"{kernel} compares with them"
+            raise ValueError(
+                f"{who}: expected a machine that can do without its training samples, but "
+                f"{reason}. Use a linear kernel, or a machine on fewer samples (landmarks)."
+            )
+        p = samples.shape[1]
+        points = np.vstack([np.eye(p), np.zeros((1, p))])
+        A, B = (sp.csr_array(M).toarray() for M in (kernel.features(points).T, U.T))
+        wanted = B @ self.coefficients_
+        found = np.linalg.lstsq(A, wanted, rcond=None)[0]
+        if not np.allclose(A @ found, wanted, rtol=1e-12, atol=1e-12 * np.abs(wanted).max()):
+            raise ValueError(f"{who}: {kernel} has features that unit vectors do not span.")
+        other = copy(self)
+        other.support_, other.support_samples_, other.coefficients_ = None, points, found
+        return other
 
     def _check_new(self, X: Any) -> Any:
         """Return new samples, validated against those of fit."""
@@ -380,12 +418,12 @@ class KernelMachine(BaseEstimator):
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
         """Yield row slices of new samples with their kernel against the kept ones."""
-        n, s = X.shape[0], max(len(self.support_), 1)
+        n, s = X.shape[0], max(len(self.coefficients_), 1)
         budget = float(get_config()["working_memory"]) * 2**20
         step = int(max(1, min(n, budget // (4 * 8 * s))))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
-            if not len(self.support_):
+            if not len(self.coefficients_):
                 yield rows, np.zeros((rows.stop - start, 0))
             elif self._is_pairwise():
                 yield rows, np.asarray(X[rows], dtype=np.float64)[:, self.support_]
@@ -401,13 +439,41 @@ class KernelMachine(BaseEstimator):
         out = np.empty((X.shape[0], self.coefficients_.shape[1]))
         for rows, K in self._blocks(X):
             out[rows] = K @ self.coefficients_ + self.intercept_
-        return out
+        return check_outputs(out, self)
+
+    # ---- in files ---------------------------------------------------------------------------
+
+    @property
+    def _n_outputs(self) -> int:
+        """How many columns the coefficients of this machine have, once it is fitted."""
+        return 1
+
+    def _check_stored(self) -> None:
+        """Raise a ValueError where parts that a file gave this machine do not go together."""
+        samples, outputs = self.support_samples_, self.coefficients_.shape[1]
+        if (samples is None) != self._is_pairwise() or (samples is None and self.support_ is None):
+            raise ValueError("Expected samples unless the kernel is precomputed.")
+        if outputs != self._n_outputs:
+            raise ValueError(f"Expected {self._n_outputs} outputs, got {outputs}.")
+        if samples is not None and samples.shape[0]:
+            self.kernel_.check_input(samples)
+            if self.kernel_.requires_vector_input:
+                self.kernel_(samples[:1], samples[:1])
 
 
 class KernelClassifier(ClassifierMixin, KernelMachine):
     """Base class of the classifiers: decision values, and the class of the largest."""
 
     _stored: ClassVar[dict[str, str]] = {"classes_": "labels c"}
+
+    @property
+    def _n_outputs(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _check_stored(self) -> None:
+        if len(self.classes_) < 2:
+            raise ValueError(f"Expected at least two classes, got {len(self.classes_)}.")
+        super()._check_stored()
 
     def decision_function(self, X: Any) -> Array:
         """Return the decision values of new samples.
@@ -491,6 +557,20 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         array of shape (n,)
         """
         return self._expand(X)[:, 0]
+
+
+LARGEST = 1e150  # of decision values and predictions: their squares are finite too
+
+
+def check_outputs(F: Array, machine: Any) -> Array:
+    """Return what a machine has computed if it can be used, or raise a ValueError."""
+    if F.size and not max(-F.min(), F.max()) <= LARGEST:  # also true of NaN
+        raise ValueError(
+            f"{type(machine).__name__}: expected predictions below {LARGEST:g}, got "
+            f"{F[~(np.abs(F) <= LARGEST)][0]:.3g}. Scale the features (StandardScaler) and the "
+            "targets; if the machine comes from a file, the file is damaged."
+        )
+    return F
 
 
 def check_alphas(machine: Any, low: str) -> None:

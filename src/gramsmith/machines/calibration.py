@@ -113,6 +113,11 @@ class CalibratedScores:
         "calibration_offsets_": "array c?",
     }
 
+    def _check_stored(self) -> None:
+        super()._check_stored()  # type: ignore[misc]
+        if hasattr(self, "calibration_slope_") != hasattr(self, "calibration_offsets_"):
+            raise ValueError("Expected slope and offsets of the calibration, got one of them.")
+
     classes_: Array
     calibration_slope_: float
     calibration_offsets_: Array

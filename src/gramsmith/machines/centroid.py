@@ -113,6 +113,10 @@ class CentroidClassifier(KernelClassifier):
         self._keep(train, V @ np.array(signs).T, -np.array(thresholds))
         return self
 
+    @property
+    def _n_outputs(self) -> int:
+        return len(self.classes_) * (len(self.classes_) - 1) // 2
+
     def decision_function(self, X: Any) -> Array:
         F = self._expand(X)
         return F[:, 0] if len(self.classes_) == 2 else votes(F, len(self.classes_))

@@ -121,7 +121,7 @@ class KernelFisherDiscriminant(
     """
 
     _stored: ClassVar[dict[str, str]] = {
-        "priors_": "array c",
+        "priors_": "positive c",
         "means_": "array c t",
         "criteria_": "loose *",
         "criterion_": "real",
@@ -199,3 +199,7 @@ class KernelFisherDiscriminant(
     @property
     def _n_features_out(self) -> int:
         return int(self.coefficients_.shape[1])
+
+    @property
+    def _n_outputs(self) -> int:
+        return int(self.means_.shape[1])

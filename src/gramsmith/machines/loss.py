@@ -163,7 +163,7 @@ class KernelLossClassifier(LossProbabilities):
         "alphas_": "loose *?",
         "loo_losses_": "loose *?",
     }
-    _stored_parameters: ClassVar[dict[str, str]] = {"loss": "text"}
+    _stored_parameters: ClassVar[dict[str, str]] = {"loss": f"choice {' '.join(LOSSES)}"}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelClassifier._parameter_constraints,
         "alpha": [POSITIVE, StrOptions({"loo"})],
@@ -271,6 +271,15 @@ class KernelLossClassifier(LossProbabilities):
         return float(alphas[best]), [functions[best] for _, functions in found]
 
 
+def _losses_apart(state: dict[str, Any]) -> dict[str, Any]:
+    """Return what a file holds as it would be now: the class once had the other losses too."""
+    loss = state["params"].get("loss", "logistic")
+    params = {name: value for name, value in state["params"].items() if name != "loss"}
+    if loss == "logistic":
+        return {**state, "version": 2, "params": params}
+    return {**state, "class": "KernelLossClassifier", "version": 1}
+
+
 class KernelLogisticRegression(KernelLossClassifier):
     r"""Kernel logistic regression.
 
@@ -344,6 +353,7 @@ class KernelLogisticRegression(KernelLossClassifier):
     """
 
     loss = "logistic"
+    _stored_upgrades: ClassVar[dict[int, Any]] = {1: _losses_apart}
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from gramsmith.machines.base import (
     KernelRegressor,
     ProbabilisticClassifier,
     Training,
+    check_outputs,
 )
 from gramsmith.solvers import (
     EvidenceSolution,
@@ -91,7 +92,12 @@ class _RelevanceVectors(KernelMachine):
             P = np.column_stack([np.ones(len(K)), K])
             for k in range(t):
                 variance[rows, k] = np.einsum("ij,ij->i", P @ self.covariance_[k], P)
-        return mean, np.maximum(variance, 0.0)
+        return check_outputs(mean, self), np.maximum(check_outputs(variance, self), 0.0)
+
+    def _check_stored(self) -> None:
+        super()._check_stored()
+        if self.covariance_.shape[1] != len(self.coefficients_) + 1:
+            raise ValueError("Expected the covariance of the intercept and all coefficients.")
 
 
 class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):

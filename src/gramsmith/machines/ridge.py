@@ -469,6 +469,10 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         F = self._expand(X)
         return F[:, 0] if self.flat_ else F
 
+    @property
+    def _n_outputs(self) -> int:
+        return 1 if self.flat_ else self.n_outputs_
+
 
 class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     r"""Classification by kernel ridge regression on class codes.

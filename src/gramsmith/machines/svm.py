@@ -157,6 +157,10 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
         self._keep_support(train, machine, coefficients)
         return self
 
+    @property
+    def _n_outputs(self) -> int:
+        return len(self.classes_) * (len(self.classes_) - 1) // 2
+
     def decision_function(self, X: Any) -> Array:
         F = self._expand(X)
         if len(self.classes_) == 2:

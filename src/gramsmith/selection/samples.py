@@ -279,3 +279,7 @@ class TakeView(TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_views_")
+
+    def _check_stored(self) -> None:
+        if not 0 <= self.index < self.n_views_:
+            raise ValueError(f"Expected one of {self.n_views_} views, got {self.index}.")

@@ -98,6 +98,15 @@ class KernelSelector(ClassifierMixin, BaseEstimator):
         "classes_": "labels c?",
         "ranking_": "dropped",
     }
+    # A file holds what predictions need: of the rest only what is small and can be kept.
+    _stored_parameters: ClassVar[dict[str, str]] = {
+        "kernels": "text | kernel | list kernel | list text | dropped",
+        "machine": "model | none | dropped",
+        "measures": "text | none | list text | dropped",
+        "scoring": "text | none | dropped",
+        "cv": "whole | none | dropped",
+        "random_state": "whole | none | dropped",
+    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernels": "no_validation",
         "random_state": ["random_state"],
@@ -177,6 +186,11 @@ class KernelSelector(ClassifierMixin, BaseEstimator):
         if self.ranking_.classes is not None:
             self.classes_ = self.ranking_.classes
         return self
+
+    def _check_stored(self) -> None:
+        best = self.best_estimator_
+        if not hasattr(best, "predict") or hasattr(best, "classes_") != hasattr(self, "classes_"):
+            raise ValueError("Expected a winner that predicts what the selector does.")
 
     def _new(self, X: Any) -> Any:
         check_is_fitted(self)

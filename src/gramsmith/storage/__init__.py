@@ -9,6 +9,7 @@ from gramsmith.storage.models import (
     inspect_model,
     load_model,
     save_model,
+    upgrade_model,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "load_model",
     "read_fasta",
     "save_model",
+    "upgrade_model",
 ]

@@ -3,39 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, nan
+from math import inf, nan, prod
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.kernels.base import Kernel
-from gramsmith.storage.container import DEPTH_LIMIT, DTYPES, Array, ModelFormatError, short, whole
+from gramsmith.storage.container import DEPTH_LIMIT, TYPES, Array, ModelFormatError, newer, short
 from gramsmith.storage.encode import Node
-from gramsmith.storage.registry import REGISTRY
+from gramsmith.storage.registry import REGISTRY, Entry, State
 from gramsmith.storage.shapes import Sizes, check, optional
 
 NAMED = {"nan": nan, "inf": inf, "-inf": -inf}
-TYPES = {dtype.name: dtype for dtype in DTYPES.values()}
+COPIES = 8  # of all tensors together: one tensor may serve several arrays, but not any number
 
 
 class Decoder:
-    """Turns nodes into a model, taking each tensor of the file exactly once.
+    """Turns nodes into a model; every tensor of the file must be used.
 
     Parameters
     ----------
     tensors : dict of str to array
         The tensors of the file.
+    manifest : dict
+        The manifest, whose format says whether objects have versions.
     """
 
-    def __init__(self, tensors: dict[str, Array]) -> None:
-        self._tensors = dict(tensors)
+    def __init__(self, tensors: dict[str, Array], manifest: dict[str, Any]) -> None:
+        self._tensors = tensors
+        self._unused = set(tensors)
+        self._room = COPIES * sum(tensor.nbytes for tensor in tensors.values())
+        self._versioned = manifest["format_version"] > 1
+        self._writer = manifest["gramsmith_version"]
 
     def finish(self) -> None:
         """Raise unless every tensor was used."""
-        if self._tensors:
+        if self._unused:
             raise ModelFormatError(
-                f"Expected every tensor to belong to the model, got {len(self._tensors)} to spare."
+                f"Expected every tensor to belong to the model, got {len(self._unused)} to spare."
             )
 
     def decode(self, node: Node, where: str, depth: int = 0) -> Any:
@@ -50,6 +56,8 @@ class Decoder:
         if not isinstance(tag, str) or tag not in _TAGS:
             raise ModelFormatError(f"{where}: got a node of unknown kind {short(tag)}.")
         keys, read = _TAGS[tag]
+        if tag == "object" and not self._versioned:
+            node = {**node, "version": 1}
         if node.keys() != {"$", *keys}:
             raise ModelFormatError(
                 f"{where}: expected a {tag} with {', '.join(keys)}, got {short(sorted(node))}."
@@ -88,9 +96,11 @@ class Decoder:
     def _array(self, node: Node, where: str, depth: int) -> Array:
         dtype, shape = self._dtype(node, where), whole(node["shape"], where)
         name = node["tensor"]
-        tensor = self._tensors.pop(name, None) if isinstance(name, str) else None
-        if tensor is None:
-            raise ModelFormatError(f"{where}: tensor {short(name)} is absent or used twice.")
+        tensor = self._tensors.get(name) if isinstance(name, str) else None
+        self._room -= 0 if tensor is None else tensor.nbytes
+        if tensor is None or self._room < 0:
+            raise ModelFormatError(f"{where}: tensor {short(name)} is absent or used too often.")
+        self._unused.discard(name)
         if tensor.dtype != dtype or tensor.shape != shape or node["order"] not in ("C", "F"):
             raise ModelFormatError(
                 f"{where}: expected {dtype.name} of shape {shape}, got {tensor.dtype} of shape "
@@ -102,9 +112,7 @@ class Decoder:
 
     def _objects(self, node: Node, where: str, depth: int) -> Array:
         items, shape = self._items(node, where, depth), whole(node["shape"], where)
-        count = 1
-        for axis in shape:
-            count *= axis
+        count = prod(shape)
         if len(items) != count or len(shape) > 8 or node["dtype"] not in ("str", "object"):
             raise ModelFormatError(
                 f"{where}: {len(items)} items do not fill the shape {short(shape)}."
@@ -190,67 +198,73 @@ class Decoder:
             raise ModelFormatError(f"{where}: expected bytes in hexadecimal.") from error
 
     def _object(self, node: Node, where: str, depth: int) -> Any:
-        name, given = _renamed(node["class"], node["params"])
-        learned = node["fitted"]
+        state: State = {"class": node["class"], "version": node["version"]}
+        for part in ("params", "fitted"):
+            if not isinstance(node[part], dict):
+                raise ModelFormatError(f"{where}: expected {part} by name, got {short(node[part])}")
+            state[part] = {
+                k: self.decode(v, f"{where}.{k}", depth + 1) for k, v in node[part].items()
+            }
+        entry = self._entry(state, where)
+        while state["version"] < entry.version:
+            state = entry.upgrades[state["version"]](state)
+            entry = self._entry(state, where)
+        return restored(entry, state["params"], state["fitted"], where)
+
+    def _entry(self, state: State, where: str) -> Entry:
+        name, version = state["class"], state["version"]
         if not isinstance(name, str) or name not in REGISTRY:
             raise ModelFormatError(
                 f"{where}: expected a class that gramsmith knows, got {short(name)}. The file was "
                 "written by a newer version or by another program."
             )
-        if not isinstance(given, dict) or not isinstance(learned, dict):
-            raise ModelFormatError(f"{where}: expected parameters and fitted attributes by name.")
         entry = REGISTRY[name]
-        wanted = entry.arguments
-        absent = [k for k, has_default in wanted.items() if k not in given and not has_default]
-        unknown = [*(given.keys() - wanted.keys()), *(learned.keys() - entry.fitted.keys())]
-        if learned:
-            absent += [k for k, s in entry.fitted.items() if k not in learned and not optional(s)]
-        if unknown or absent:
-            raise ModelFormatError(
-                f"{where}: {name} has the unknown entries {short(sorted(unknown))} and lacks "
-                f"{short(absent)}. The file is damaged or of another version."
-            )
-        params = {k: self.decode(v, f"{where}.{k}", depth + 1) for k, v in given.items()}
+        if type(version) is not int or version < 1:
+            raise ModelFormatError(f"{where}: expected a version from 1 on, got {short(version)}.")
+        if version > entry.version:
+            raise newer(f"{where}: {name} of version {entry.version}", version, self._writer)
+        return entry
+
+
+def restored(entry: Entry, params: dict[str, Any], learned: dict[str, Any], where: str) -> Any:
+    """Return an object of its class, after checking all that goes into it."""
+    wanted = entry.arguments
+    absent = [k for k, has_default in wanted.items() if k not in params and not has_default]
+    unknown = [*(params.keys() - wanted.keys()), *(learned.keys() - entry.fitted.keys())]
+    if learned:
+        absent += [k for k, s in entry.fitted.items() if k not in learned and not optional(s)]
+    if unknown or absent:
+        raise ModelFormatError(
+            f"{where}: {entry.cls.__name__} has the unknown entries {short(sorted(unknown))} and "
+            f"lacks {short(absent)}. The file is damaged."
+        )
+    for values, specifications in ((params, entry.params), (learned, entry.fitted)):
         sizes: Sizes = {}
-        for key, specification in entry.params.items():
-            if key in params:
-                check(params[key], specification, sizes, f"{where}.{key}")
-        model = entry.cls(**params)
-        sizes = {}
-        for key, specification in entry.fitted.items():
-            if key in learned:
-                value = self.decode(learned[key], f"{where}.{key}", depth + 1)
-                check(value, specification, sizes, f"{where}.{key}")
-                setattr(model, key, value)
+        for key, specification in specifications.items():
+            if key in values:
+                check(values[key], specification, sizes, f"{where}.{key}")
+    model = entry.cls(**params)
+    for key, value in learned.items():
+        setattr(model, key, value)
+    try:
         if isinstance(model, Kernel):
             model.check_parameters()
-        if "support_samples_" in learned:
-            _check_expansion(model, where)
-        return model
+        if learned or not entry.fitted:
+            entry.check(model)
+    except Exception as error:  # whatever a kernel says of samples that are not its own
+        raise ModelFormatError(f"{where}: {short(str(error))} The file is damaged.") from error
+    return model
 
 
-def _renamed(name: Any, given: Any) -> tuple[Any, Any]:
-    """Return class and parameters as this version calls them."""
-    if name == "KernelLogisticRegression" and isinstance(given, dict) and "loss" in given:
-        # until 0.1 it had other losses too
-        if given["loss"] == "logistic":
-            return name, {key: value for key, value in given.items() if key != "loss"}
-        return "KernelLossClassifier", given
-    return name, given
-
-
-def _check_expansion(machine: Any, where: str) -> None:
-    """Raise unless the kernel takes the samples, and the outputs can tell the classes apart."""
-    samples = machine.support_samples_
-    if (samples is None) != machine._is_pairwise():
-        raise ModelFormatError(f"{where}: expected samples unless the kernel is precomputed.")
-    if samples is not None:
-        machine.kernel_.check_input(samples)
-    classes, outputs = len(getattr(machine, "classes_", ())), machine.coefficients_.shape[1]
-    # one value for two classes; else one for each, for each but the first, or for each pair
-    told = {1} if classes == 2 else {classes, classes - 1, classes * (classes - 1) // 2}
-    if classes and outputs not in told:
-        raise ModelFormatError(f"{where}: {outputs} outputs cannot tell {classes} classes apart.")
+def whole(value: Any, where: str, length: int | None = None) -> tuple[int, ...]:
+    """Return a list of whole numbers >= 0 below 2^48 as a tuple."""
+    if (
+        not isinstance(value, list)
+        or (length is not None and len(value) != length)
+        or any(type(item) is not int or not 0 <= item < 2**48 for item in value)
+    ):
+        raise ModelFormatError(f"{where}: expected whole numbers, got {short(value)}.")
+    return tuple(value)
 
 
 Reader = Callable[[Decoder, Node, str, int], Any]
@@ -267,5 +281,5 @@ _TAGS: dict[str, tuple[tuple[str, ...], Reader]] = {
     "frozenset": (("items",), Decoder._set),
     "dict": (("items",), Decoder._dict),
     "bytes": (("hex",), Decoder._bytes),
-    "object": (("class", "params", "fitted"), Decoder._object),
+    "object": (("class", "version", "params", "fitted"), Decoder._object),
 }

@@ -8,21 +8,23 @@
 ``{"$": "objects"}``        an array of texts or mixed labels, item by item
 ``{"$": "sparse"}``         a CSR matrix: three arrays and a shape
 ``{"$": "list"}``           likewise tuple, set, dict, bytes
-``{"$": "object"}``         a class of the registry: parameters and fitted attributes
+``{"$": "object"}``         a class of the registry: version, parameters, fitted attributes
 ==========================  ====================================================================
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.learning.objective import stored_name
-from gramsmith.storage.container import DEPTH_LIMIT, SPELLING, Array, short
-from gramsmith.storage.registry import Entry, entry_of
-from gramsmith.storage.shapes import meets
+from gramsmith.storage.container import DEPTH_LIMIT, TYPES, Array, ModelFormatError, short
+from gramsmith.storage.registry import KEYS, REGISTRY
+from gramsmith.storage.shapes import Sizes, check, droppable, meets
 
 Node = Any
 
@@ -42,6 +44,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.tensors: dict[str, Array] = {}
+        self._names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Node:
         """Return the node of a value; `where` names it in messages."""
@@ -87,7 +90,7 @@ class Encoder:
     def _scalar(self, value: Any, where: str) -> Node:
         if isinstance(value, np.str_):
             return str(value)
-        if np.dtype(value.dtype) not in SPELLING:
+        if value.dtype.name not in TYPES:
             raise NotStorable(f"{where}: expected a real number, got {type(value).__name__}.")
         plain = value.item()
         return {"$": "scalar", "dtype": value.dtype.name, "value": self.encode(plain, where)}
@@ -102,13 +105,16 @@ class Encoder:
             items = [self.encode(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value.flat)]
             return {"$": "objects", "dtype": kind, "shape": list(value.shape), "items": items}
         dtype = value.dtype.newbyteorder("=")
-        if dtype not in SPELLING:
+        if dtype.name not in TYPES:
             raise NotStorable(
                 f"{where}: expected real numbers or text, got an array of {value.dtype}. "
                 "Convert it, for example with astype(float)."
             )
-        name = str(len(self.tensors))
-        self.tensors[name] = np.ascontiguousarray(value, dtype=dtype).reshape(value.shape)
+        plain = np.ascontiguousarray(value, dtype=dtype).reshape(value.shape)
+        # equal arrays are kept once: a machine holds its kernel as it was given and as it is used
+        digest = blake2b(plain.tobytes()).digest()
+        name = self._names.setdefault((dtype.name, plain.shape, digest), str(len(self.tensors)))
+        self.tensors[name] = plain
         # BLAS may round differently by memory order; the loaded array gets the same one.
         order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
         return {
@@ -126,18 +132,14 @@ class Encoder:
         }
 
     def _object(self, value: Any, where: str, depth: int) -> Node:
-        name, entry = self._registered(value, where)
+        key = KEYS.get(type(value))  # subclasses are other classes
+        if key is None:
+            raise NotStorable(refusal(value, where))
+        entry = REGISTRY[key]
         params = {k: getattr(value, k) for k in entry.arguments}
-        for key, specification in entry.params.items():
-            # a function is refused below, in words of its own
-            if not meets(params[key], specification) and not is_function(params[key]):
-                raise NotStorable(
-                    f"{where}.{key}: a file can keep {specification} here, got "
-                    f"{short(params[key])}. "
-                    f"Use set_params({key}=...) first."
-                )
         fitted = {k: v for k, v in attributes(value).items() if k not in params}
-        fitted = {k: v for k, v in fitted.items() if k not in entry.dropped}
+        for kept, specifications in ((params, entry.params), (fitted, entry.fitted)):
+            self._check(kept, specifications, where)
         unknown = sorted(fitted.keys() - entry.fitted.keys())
         if unknown:
             raise NotStorable(
@@ -145,16 +147,28 @@ class Encoder:
                 "no place for. Remove what was added to the model by hand."
             )
         return {
-            **{"$": "object", "class": name},
+            **{"$": "object", "class": key, "version": entry.version},
             "params": {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in params.items()},
             "fitted": {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in fitted.items()},
         }
 
-    def _registered(self, value: Any, where: str) -> tuple[str, Entry]:
-        found = entry_of(type(value))
-        if found is None:
-            raise NotStorable(refusal(value, where))
-        return found
+    def _check(self, kept: dict[str, Any], specifications: Mapping[str, str], where: str) -> None:
+        """Leave out what need not be kept, and refuse what could not be loaded."""
+        sizes: Sizes = {}
+        for key, specification in specifications.items():
+            value = kept.get(key)
+            if key not in kept or (is_function(value) and not droppable(specification)):
+                continue  # a function is refused later, in words of its own
+            if droppable(specification) and not meets(value, specification):
+                del kept[key]
+                continue
+            try:
+                check(value, specification, sizes, f"{where}.{key}")
+            except ModelFormatError:
+                raise NotStorable(
+                    f"{where}.{key}: a file can keep {specification} here, got {short(value)}. "
+                    f"Use set_params({key}=...) first, or scale the data."
+                ) from None
 
 
 def attributes(value: Any) -> dict[str, Any]:

@@ -7,23 +7,33 @@ Loading runs no code of the file's choosing: no pickle, no evaluation, no import
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from sklearn.pipeline import Pipeline
+
 from gramsmith import __version__
+from gramsmith.machines.base import KernelMachine
+from gramsmith.selection import KernelSelector
 from gramsmith.storage.container import (
     FORMAT,
     VERSION,
     ModelFormatError,
     read_container,
     read_header,
+    replacing,
     short,
     write_container,
 )
 from gramsmith.storage.decode import Decoder
 from gramsmith.storage.encode import Encoder
+from gramsmith.storage.registry import REGISTRY
 
 NOTE = (
     "Kernel models keep the training samples they compare new samples with. This file may contain "
@@ -59,9 +69,38 @@ class ModelSummary:
     model: dict[str, Any]
     tensors: dict[str, tuple[str, tuple[int, ...]]]
 
+    @property
+    def training_rows(self) -> list[str]:
+        """What the file holds of the training samples, one phrase per part of the model."""
+        return list(dict.fromkeys(_rows_in(self.model)))
+
+
+def _rows_in(node: Any) -> Iterator[str]:
+    items = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    name = node.get("class") if isinstance(node, dict) else None
+    if isinstance(name, str) and name in REGISTRY:
+        entry = REGISTRY[name]
+        for part, specifications in (("params", entry.params), ("fitted", entry.fitted)):
+            values: Any = node.get(part)
+            values = values if isinstance(values, dict) else {}
+            for key, specification in specifications.items():
+                value = values.get(key)
+                # without `support_` the points of an expansion are no training samples
+                known = isinstance(value, dict) and values.get("support_", 0) is not None
+                if specification.startswith("samples") and known:
+                    shape = value.get("shape") or [len(value.get("items") or ())]
+                    size = " x ".join(map(str, shape))
+                    yield f"{key} of {name}: {size}{' numbers' if len(shape) == 2 else ' objects'}"
+    for item in items:
+        yield from _rows_in(item)
+
 
 def save_model(
-    model: Any, path: str | PathLike[str], *, about: dict[str, Any] | None = None
+    model: Any,
+    path: str | PathLike[str],
+    *,
+    about: dict[str, Any] | None = None,
+    rows: bool = True,
 ) -> None:
     """Write a kernel, learner, machine or pipeline to one safetensors file.
 
@@ -77,6 +116,10 @@ def save_model(
         Usually ending in ``.safetensors``. An existing file is replaced.
     about : dict, optional
         Plain JSON values to keep with the model, such as column names.
+    rows : bool, default=True
+        Whether training samples may be in the file. If not, machines whose kernel has explicit
+        features (`Linear` and what is made of it) keep unit vectors in their place and predict the
+        same up to rounding; others are refused with a ValueError.
 
     Examples
     --------
@@ -89,7 +132,7 @@ def save_model(
     Gaussian(length_scale=2) + Linear()
     """
     encoder = Encoder()
-    tree = encoder.encode(model, type(model).__name__)
+    tree = encoder.encode(model if rows else _without_rows(model), type(model).__name__)
     if not isinstance(tree, dict) or tree["$"] != "object":
         raise TypeError(
             f"Expected a kernel, an estimator or a pipeline, got {type(model).__name__}. "
@@ -100,6 +143,102 @@ def save_model(
         **{"note": NOTE, "about": about or {}, "model": tree},
     }
     write_container(Path(path), encoder.tensors, manifest)
+
+
+def _without_rows(model: Any) -> Any:
+    """Return a copy of a model whose machines hold no training samples, or raise."""
+    other = copy(model)
+    if isinstance(model, KernelMachine):
+        return model.without_rows()
+    if isinstance(model, Pipeline):
+        other.steps = [(name, _without_rows(step)) for name, step in model.steps]
+    elif isinstance(model, KernelSelector):
+        other.best_estimator_ = _without_rows(model.best_estimator_)
+    if not isinstance(model, Pipeline | KernelSelector) and not isinstance(model, str | None):
+        found = list(_rows_in(Encoder().encode(model, "")))
+        if found:
+            raise ValueError(f"Expected a model without training samples, got {found[0]}.")
+    return other
+
+
+def upgrade_model(
+    path: str | PathLike[str], output: str | PathLike[str] | None = None, *, rows: bool = True
+) -> int:
+    """Write a model file anew as this version writes it, after proof that it predicts the same.
+
+    What the new file gives back has the same parts to the last bit, and its machines answer the
+    same for the samples that they hold. Otherwise nothing is written.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A model file of this or any earlier version.
+    output : str or path-like, optional
+        Where to write; default `path` itself.
+    rows : bool, default=True
+        Whether the new file may hold training samples, see `save_model`.
+
+    Returns
+    -------
+    int
+        The number of samples whose predictions were compared.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file cannot be loaded, or the new one would predict something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import gramsmith as gs
+    >>> from gramsmith.storage import upgrade_model
+    >>> path = Path(tempfile.mkdtemp()) / "model.safetensors"
+    >>> gs.save_model(gs.KernelSVR().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0]), path)
+    >>> upgrade_model(path)
+    3
+    """
+    model, about = load_model(path), inspect_model(path).about
+    with replacing(Path(path if output is None else output)) as temporary:
+        save_model(model, temporary, about=about, rows=rows)
+        again = load_model(temporary)
+        kept, new = Encoder(), Encoder()
+        same = kept.encode(model, "") == new.encode(again, "")
+        if rows and not (same and all(map(np.array_equal, *map(_tensors, (kept, new))))):
+            raise ModelFormatError("Expected the new file to hold the same model, got another.")
+        return compare_predictions(model, again, 0.0 if rows else 1e-9)
+
+
+def _tensors(encoder: Encoder) -> Iterable[Any]:
+    return encoder.tensors.values()
+
+
+def compare_predictions(model: Any, again: Any, tolerance: float) -> int:
+    """Return for how many of the samples in a model another predicts the same; raise if not all."""
+    count = 0
+    for old, new in zip(_machines_in(model), _machines_in(again), strict=True):
+        X = old.support_samples_
+        X = np.eye(old.n_samples_fit_)[:100] if X is None else X
+        count += X.shape[0]
+        for method in ("predict", "decision_function", "predict_proba"):
+            if X.shape[0] and hasattr(old, method):
+                with warnings.catch_warnings():  # that names of features are absent
+                    warnings.simplefilter("ignore", UserWarning)
+                    a, b = getattr(old, method)(X), getattr(new, method)(X)
+                numbers = a.dtype.kind == "f" and tolerance
+                if not (np.allclose(a, b, tolerance, tolerance) if numbers else (a == b).all()):
+                    raise ModelFormatError(f"Expected the same {method}, got other values.")
+    return count
+
+
+def _machines_in(model: Any) -> Iterator[Any]:
+    if isinstance(model, KernelMachine) and hasattr(model, "coefficients_"):
+        yield model
+    parts = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
+    for part in (*parts, getattr(model, "best_estimator_", None)):
+        if part is not None:
+            yield from _machines_in(part)
 
 
 def check_storable(model: Any) -> None:
@@ -154,8 +293,9 @@ def load_model(path: str | PathLike[str]) -> Any:
     try:
         manifest, tensors = read_container(Path(path))
         tree = _checked(manifest)["model"]
-        decoder = Decoder(tensors)
-        model = decoder.decode(tree, tree["class"])
+        decoder = Decoder(tensors, manifest)
+        with np.errstate(all="ignore"):  # of numbers that are then refused
+            model = decoder.decode(tree, tree["class"])
         decoder.finish()
     except ModelFormatError:
         raise

@@ -1,18 +1,28 @@
-"""The closed list of what a model file may hold: classes, and the shapes of what they learned.
+"""The closed list of what a model file may hold: classes, their versions, and what they keep.
 
 A file names a class by a key of `REGISTRY` and nothing else. The list is what the packages below
-export, so nothing is imported by a name from a file. A class of gramsmith says itself, in
-`_stored`, which fitted attributes are kept, and in `_stored_parameters`, which of its parameters
-may not be just anything: both map a name to a specification (see :mod:`gramsmith.storage.shapes`),
-and both add to those of its base classes.
+export, so nothing is imported by a name from a file. A class of gramsmith says itself what is kept:
+
+==========================  ====================================================================
+``_stored``                 fitted attribute -> specification (:mod:`gramsmith.storage.shapes`)
+``_stored_parameters``      the same for parameters that may not be just anything
+``_stored_upgrades``        version -> function that brings what a file of that version holds,
+                            ``{"class", "version", "params", "fitted"}``, to a later version
+``_check_stored()``         raises a ValueError where what was loaded cannot be used together
+==========================  ====================================================================
+
+The first two add to those of the base classes. The version of a class is one more than the last
+that its upgrades know: whoever changes what a class keeps adds the upgrade, and old files load.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from inspect import signature
+from itertools import pairwise
 from types import MappingProxyType, ModuleType
+from typing import Any
 
 from sklearn import pipeline, preprocessing
 from sklearn.base import BaseEstimator
@@ -22,8 +32,8 @@ from gramsmith import kernels, learning, machines, selection
 from gramsmith.kernels.adapt import FromCallable, FromSklearn
 
 _INPUTS = {"n_features_in_": "count p?", "feature_names_in_": "names p?"}
-# What explains a fit but is not kept.
-_DROPPED = "dropped"
+
+State = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -35,30 +45,43 @@ class Entry:
     cls : type
     fitted : mapping of str to str
         Fitted attribute -> specification.
-    dropped : frozenset of str
-        Attributes that explain a fit and are not kept.
     params : mapping of str to str
         Constructor arguments that may not be just anything, with their specification.
     arguments : mapping of str to bool
         The constructor's arguments, and whether each has a default.
+    upgrades : mapping of int to callable
+        From a version to a later one.
+    check : callable
+        Raises where a loaded object cannot be used.
     """
 
     cls: type
     fitted: Mapping[str, str]
-    dropped: frozenset[str]
     params: Mapping[str, str]
     arguments: Mapping[str, bool]
+    upgrades: Mapping[int, Callable[[State], State]]
+    check: Callable[[Any], None]
+
+    @property
+    def version(self) -> int:
+        """The version that is written."""
+        return 1 + max(self.upgrades, default=0)
 
 
-def _entry(cls: type, fitted: Mapping[str, str], params: Mapping[str, str]) -> Entry:
-    kept = {name: text for name, text in fitted.items() if text != _DROPPED}
+def _entry(
+    cls: type,
+    fitted: Mapping[str, str],
+    params: Mapping[str, str],
+    check: Callable[[Any], None] = lambda model: None,
+) -> Entry:
     arguments = _arguments(cls)
     return Entry(
         cls,
-        MappingProxyType({**kept, **_INPUTS} if kept else {}),
-        frozenset(fitted.keys() - kept.keys()),
+        MappingProxyType({**fitted, **_INPUTS} if fitted else {}),
         MappingProxyType({k: v for k, v in params.items() if k in arguments}),
         MappingProxyType(arguments),
+        MappingProxyType(getattr(cls, "_stored_upgrades", {})),
+        getattr(cls, "_check_stored", check),
     )
 
 
@@ -108,25 +131,54 @@ _SKLEARN_KERNELS: dict[str, dict[str, str]] = {
     "DotProduct": {"sigma_0": "number"},
     "ConstantKernel": {"constant_value": "number"},
     "WhiteKernel": {"noise_level": "number"},
-    "PairwiseKernel": {"gamma": "number | none", "metric": "text"},
+    "PairwiseKernel": {
+        "gamma": "number | none",
+        "metric": "choice linear additive_chi2 chi2 poly polynomial rbf laplacian sigmoid cosine",
+        "pairwise_kernels_kwargs": "none",
+    },
     "Sum": {"k1": "source", "k2": "source"},
     "Product": {"k1": "source", "k2": "source"},
     "Exponentiation": {"kernel": "source", "exponent": "number"},
 }
+
+
+def _check_steps(model: Any) -> None:
+    """Raise unless the steps of a pipeline can follow each other."""
+    used = [step for _, step in model.steps if step not in (None, "passthrough")]
+    if not used or not all(hasattr(step, "transform") for step in used[:-1]):
+        raise ValueError("Expected steps that transform before the last one, got others.")
+    for before, after in pairwise(used):
+        width, wanted = _width(before), getattr(after, "n_features_in_", None)
+        if None not in (width, wanted) and width != wanted:
+            raise ValueError(
+                f"Expected {wanted} features for {type(after).__name__}, got the {width} of "
+                f"{type(before).__name__}."
+            )
+
+
+def _width(step: Any) -> int | None:
+    """Return how many features a fitted step returns, if it can say."""
+    if not hasattr(step, "get_feature_names_out") or not hasattr(step, "n_features_in_"):
+        return None
+    return len(step.get_feature_names_out())
+
+
 _SKLEARN = {
     **{
         f"sklearn.{name}": _entry(getattr(gaussian_process, name), {}, params)
         for name, params in _SKLEARN_KERNELS.items()
     },
     # a cache folder holds pickles, which fit would load: a file must not be able to name one
-    "Pipeline": _entry(pipeline.Pipeline, {}, {"steps": "steps", "memory": "none"}),
+    "Pipeline": _entry(
+        pipeline.Pipeline, {}, {"steps": "steps", "memory": "none"}, check=_check_steps
+    ),
     "StandardScaler": _entry(
         preprocessing.StandardScaler,
         {
-            **dict.fromkeys(("mean_", "scale_", "var_"), "array p | none"),
-            "n_samples_seen_": "number | array p",
+            **dict.fromkeys(("mean_", "var_"), "array p | none"),
+            **{"scale_": "positive p | none", "n_samples_seen_": "number | array p"},
         },
-        {},
+        {"with_mean": "flag", "with_std": "flag", "copy": "flag"},
     ),
     "MinMaxScaler": _entry(
         preprocessing.MinMaxScaler,
@@ -134,16 +186,9 @@ _SKLEARN = {
             **dict.fromkeys(("min_", "scale_", "data_min_", "data_max_", "data_range_"), "array p"),
             "n_samples_seen_": "number",
         },
-        {},
+        {"feature_range": "pair", "clip": "flag", "copy": "flag"},
     ),
 }
 
 REGISTRY: Mapping[str, Entry] = MappingProxyType({**_OURS, **_SKLEARN})
-
-
-def entry_of(cls: type) -> tuple[str, Entry] | None:
-    """Return key and entry of exactly this class, or None; subclasses are other classes."""
-    for name, entry in REGISTRY.items():
-        if entry.cls is cls:
-            return name, entry
-    return None
+KEYS: Mapping[type, str] = MappingProxyType({entry.cls: key for key, entry in REGISTRY.items()})

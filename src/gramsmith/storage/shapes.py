@@ -1,11 +1,12 @@
-"""Specifications of attributes and parameters, checked before a loaded model is handed out.
+"""Specifications of attributes and parameters: what a class says may stand in a file.
 
 A specification is a list of alternatives parted by ``|``. In one alternative the first word is the
 kind and the others are sizes: a number, a letter that must mean the same size wherever it occurs in
 the object, or ``*`` for any size.
 
 =====================  =========================================================================
-``array n p``          numbers, finite, of this shape (``loose n p``: NaN and infinities allowed)
+``array n p``          numbers of this shape, finite (``loose n p``: NaN and infinities allowed)
+``positive n``         the same, all above zero
 ``index n s``          s whole numbers from 0 to n - 1
 ``labels k``           k labels: numbers, flags or texts
 ``names k``            k texts
@@ -13,14 +14,18 @@ the object, or ``*`` for any size.
 ``count p``            a whole number, which is p
 ``number``             a finite number (``real``: NaN and infinities allowed)
 ``whole``              a whole number; ``flag``, ``text`` and ``none`` likewise
+``choice a b``         one of these words
+``pair``               two finite numbers
 ``kernel``             a kernel; ``source`` one of scikit-learn; ``map`` a map of samples
 ``model``              an estimator; ``list x`` a list of kernels, models, ...
 ``steps``              the steps of a pipeline: pairs of a name and an estimator
+``code``               a function, which no file keeps
 ``value``              anything
-``dropped``            not kept in a file
+``dropped``            anything else, which is not kept
 =====================  =========================================================================
 
-A trailing ``?`` on the whole specification lets the attribute be absent.
+A trailing ``?`` on the whole specification lets the attribute be absent. Finite numbers are at most
+1e150, so that their squares are finite too.
 """
 
 from __future__ import annotations
@@ -40,10 +45,17 @@ from gramsmith.storage.container import Array, ModelFormatError
 
 Sizes = dict[str, int]
 
+LARGEST = 1e150
+
 
 def optional(specification: str) -> bool:
     """Return whether the attribute may be absent."""
-    return specification.endswith("?")
+    return specification.endswith("?") or droppable(specification)
+
+
+def droppable(specification: str) -> bool:
+    """Return whether a value that meets no alternative is left out of the file."""
+    return specification.endswith("dropped")
 
 
 def check(value: Any, specification: str, sizes: Sizes, where: str) -> None:
@@ -74,15 +86,17 @@ def describe(value: Any) -> str:
     """Return type and shape of a value in a few words."""
     shape = getattr(value, "shape", None)
     if shape:
-        flaw = "" if finite(value) else " with NaN or infinity"
+        flaw = "" if finite(value) else f" with NaN, infinity or numbers above {LARGEST:g}"
         return f"{value.dtype} of shape {tuple(shape)}{flaw}"
     return type(value).__name__
 
 
 def _meets(value: Any, kind: str, axes: list[str], sizes: Sizes) -> bool:
-    if kind in ("array", "loose"):
-        numeric = isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
-        return numeric and _fits(value.shape, axes, sizes) and (kind == "loose" or finite(value))
+    if kind in ("array", "loose", "positive"):
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiub":
+            return False
+        sound = kind == "loose" or (finite(value) and (kind == "array" or bool((value > 0).all())))
+        return sound and _fits(value.shape, axes, sizes)
     if kind == "index":
         whole = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1
         if not whole or not _fits(value.shape, axes[1:], sizes):
@@ -96,6 +110,8 @@ def _meets(value: Any, kind: str, axes: list[str], sizes: Sizes) -> bool:
     if kind == "count":
         whole = isinstance(value, Integral) and int(value) >= 0
         return whole and _fits((int(value),), axes, sizes)
+    if kind == "choice":
+        return isinstance(value, str) and value in axes
     if kind == "list":
         listed = isinstance(value, list | tuple)
         return listed and all(_meets(item, axes[0], axes[1:], sizes) for item in value)
@@ -116,19 +132,26 @@ def _is_flag(value: Any) -> bool:
     return isinstance(value, bool | np.bool_)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not _is_flag(value) and bool(abs(value) <= LARGEST)  # type: ignore[operator]
+
+
 _PLAIN: dict[str, Callable[[Any], bool]] = {
-    "number": lambda v: isinstance(v, Real) and not _is_flag(v) and bool(np.isfinite(float(v))),
+    "number": _is_number,
     "real": lambda v: isinstance(v, Real) and not _is_flag(v),
     "whole": lambda v: isinstance(v, Integral) and not _is_flag(v),
     "flag": _is_flag,
     "text": lambda v: isinstance(v, str),
     "none": lambda v: v is None,
+    "pair": lambda v: isinstance(v, list | tuple) and len(v) == 2 and all(map(_is_number, v)),
     "kernel": lambda v: isinstance(v, Kernel),
     "source": lambda v: isinstance(v, SklearnKernel) and not isinstance(v, Kernel),
     "map": lambda v: isinstance(v, SampleMap),
     "model": lambda v: isinstance(v, BaseEstimator),
     "steps": lambda v: isinstance(v, list) and all(map(_is_step, v)),
+    "code": lambda v: False,
     "value": lambda v: True,
+    "dropped": lambda v: False,
 }
 
 
@@ -138,21 +161,21 @@ def _is_step(value: Any) -> bool:
 
 
 def finite(value: Any) -> bool:
-    """Return whether an array, dense or sparse, is free of NaN and infinities."""
+    """Return whether the entries of an array, dense or sparse, are finite and not too large."""
     entries = value.data if sp.issparse(value) else value
-    return entries.dtype.kind != "f" or bool(np.isfinite(entries).all())
+    if entries.dtype.kind != "f" or not entries.size:
+        return True
+    return bool(max(-entries.min(), entries.max()) <= LARGEST)  # a comparison with NaN is false
 
 
 def _samples(value: Any, axes: list[str], sizes: Sizes) -> bool:
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
         return _fits((len(value),), axes[:1], sizes)
-    if sp.issparse(value):
-        return _fits(value.shape, axes, sizes) and bool(np.isfinite(value.data).all())
-    if not isinstance(value, np.ndarray) or not _fits(value.shape, axes, sizes):
+    if not sp.issparse(value) and not (
+        isinstance(value, np.ndarray) and value.dtype.kind in "fiubOU"
+    ):
         return False
-    return value.dtype.kind in "iubOU" or (
-        value.dtype.kind == "f" and bool(np.isfinite(value).all())
-    )
+    return _fits(value.shape, axes, sizes) and finite(value)
 
 
 def _fits(shape: tuple[int, ...], axes: list[str], sizes: Sizes) -> bool:

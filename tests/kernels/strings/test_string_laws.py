@@ -206,3 +206,34 @@ def test_machines_take_sets_and_trees(name, rng):
     y = rng.integers(0, 2, 30)
     model = gs.KernelRidgeClassifier(kernel=gs.Normalized(EVERY[name])).fit(X, y)
     assert model.predict(X[:4]).shape == (4,)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("kernel", "alike"),
+    [
+        (gs.Spectrum(10**9), gs.Spectrum(100)),
+        (gs.Spectrum((1, 10**9)), gs.Spectrum((1, 8))),
+        (gs.Mismatch(10**9, 10**8, alphabet="ACGT"), gs.Spectrum(100)),
+        (gs.Subsequence(10**9), gs.Spectrum(100)),
+        (gs.AllSubstrings(max_length=10**9), gs.AllSubstrings()),
+        (gs.WeightedDegree(8, shift=10**9), gs.WeightedDegree(8, shift=20)),
+    ],
+    ids=str,
+)
+def test_lengths_past_all_strings_cost_nothing(kernel, alike):
+    short, long = ["ACGT", "", "GATTACA"], ["GATTACAT", "ACGTACG"]
+    np.testing.assert_array_equal(kernel(short, long), alike(short, long))
+    np.testing.assert_array_equal(kernel(long), alike(long))
+    np.testing.assert_array_equal(kernel.diag(long), alike.diag(long))
+
+
+def test_a_degree_past_all_strings_changes_only_the_weights():
+    # 2 (D - d) / (D (D + 1)) of d = 0, 1 symbols is 2 / D for very large D
+    found = gs.WeightedDegree(10**8)(["AC"], ["AC"])
+    np.testing.assert_allclose(found, 3 * 2e-8, rtol=1e-6)
+
+
+def test_numbers_past_all_integers_are_refused():
+    with pytest.raises(ValueError, match=r"below 2\^31"):
+        gs.Spectrum(2**70)(["ACGT"])

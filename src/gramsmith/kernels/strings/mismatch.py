@@ -107,7 +107,11 @@ class Mismatch(SequenceKernel):
         alphabet = self.symbols(*Xs)
         total = sum(len(item) for X in Xs for item in X)
         A, k, m = max(1, len(alphabet)), int(self.k), int(self.m)
-        size = sum(comb(k, i) * (A - 1) ** i for i in range(m + 1))
+        if k > max(len(item) for X in Xs for item in X):  # nothing to compare, however large k is
+            return alphabet, (Vocabulary.of(alphabet, Xs, range(k, k + 1)), sp.csr_array((0, 0)))
+        if A > 1 and k >= 62:  # A**k would be too large
+            return alphabet, None
+        size = sum(comb(k, i) * (A - 1) ** i for i in range(m + 1)) if A > 1 else 1
         if total * size > ENTRIES or A**k >= LARGEST:
             return alphabet, None
         vocabulary = Vocabulary.of(alphabet, Xs, range(k, k + 1))
@@ -180,12 +184,12 @@ def common_neighbours(A: int, k: int, m: int) -> Array:
     r (A - 1 ways each).
     """
     N = np.zeros(k + 1)
-    for d in range(k + 1):
-        for i in range(d + 1):
-            for j in range(d - i + 1):
-                for r in range(k - d + 1):
-                    if max(d - i, d - j) + r <= m:
-                        ways = factorial(d) // (factorial(i) * factorial(j) * factorial(d - i - j))
-                        ways *= (A - 2) ** (d - i - j) if d > i + j else 1
-                        N[d] += ways * comb(k - d, r) * (A - 1) ** r
+    for d in range(min(k, 2 * m) + 1):
+        least = max(0, d - m)  # the word differs from each of the two in at most m places
+        for i in range(least, d + 1):
+            for j in range(least, d - i + 1):
+                ways = factorial(d) // (factorial(i) * factorial(j) * factorial(d - i - j))
+                ways *= (A - 2) ** (d - i - j) if d > i + j else 1
+                for r in range(min(k - d, m - d + min(i, j)) + 1):
+                    N[d] += ways * comb(k - d, r) * (A - 1) ** r
     return N

@@ -22,6 +22,11 @@ def ragged(alphabet: Alphabet, X: Sequences) -> Embedding:
     return E
 
 
+def longest(a: Embedding) -> int:
+    """Return the length of the longest sample of a block."""
+    return max((len(codes) for codes in a), default=0)
+
+
 def _laid_out(a: Embedding) -> tuple[Array, Array]:
     starts = np.zeros(len(a) + 1, dtype=np.int64)
     np.cumsum([len(codes) for codes in a], out=starts[1:])

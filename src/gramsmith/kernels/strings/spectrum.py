@@ -77,6 +77,8 @@ class Numbering:
         """Return the numbering of the windows of all parts."""
         prefixes: dict[int, Integers] = {}
         codes = [np.zeros_like(w.first) for w in parts]
+        if not any(map(len, codes)):  # all strings are shorter than k, however large it is
+            return cls(k, base, prefixes, np.empty(0, dtype=np.int64))
         bound = 1
         for j in range(k):
             if bound * base >= LARGEST:
@@ -94,6 +96,8 @@ class Numbering:
     def __call__(self, w: Windows) -> Integers:
         """Return the number of every window, -1 where its k-mer does not occur in the numbering."""
         code = np.zeros_like(w.first)
+        if not len(self.known):
+            return code - 1
         seen = np.ones(len(code), dtype=bool)
         for j in range(self.k):
             if j in self.prefixes:
@@ -123,6 +127,8 @@ class Vocabulary:
         """Return the vocabulary of all samples."""
         encoded = [alphabet.encode(X) for X in Xs]
         base = max(1, len(alphabet))
+        longest = max((int(np.diff(starts).max(initial=0)) for _, starts in encoded), default=0)
+        lengths = range(lengths.start, max(lengths.start + 1, min(lengths.stop, longest + 1)))
         numberings = (
             Numbering.of([windows(codes, starts, k) for codes, starts in encoded], k, base)
             for k in lengths

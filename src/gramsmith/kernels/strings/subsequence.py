@@ -8,7 +8,7 @@ import numpy as np
 
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
+from gramsmith.kernels.strings.pairs import diagonal_of_pairs, longest, ragged, tile_of_pairs
 from gramsmith.kernels.strings.sequences import SequenceKernel
 from gramsmith.kernels.symbolic import DecayKernel, check_whole
 
@@ -83,17 +83,18 @@ class Subsequence(DecayKernel, SequenceKernel):
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return ragged(reference or self.reference(X), X)
 
-    def _options(self, slope: bool) -> tuple[int, float, bool]:
-        return int(self.length), float(self.decay), slope
+    def _options(self, a: Embedding, slope: bool) -> tuple[int, float, bool]:
+        # no string of the block has longer ones: zero, whatever the length asked for
+        return min(int(self.length), longest(a) + 1), float(self.decay), slope
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
-        return tile_of_pairs("subsequences", a, b, *self._options(False))
+        return tile_of_pairs("subsequences", a, b, *self._options(a, False))
 
     def diagonal(self, a: Embedding) -> Array:
-        return diagonal_of_pairs("subsequences", a, *self._options(False))
+        return diagonal_of_pairs("subsequences", a, *self._options(a, False))
 
     def slope(self, a: Embedding, b: Embedding) -> Array:
-        return tile_of_pairs("subsequences", a, b, *self._options(True))
+        return tile_of_pairs("subsequences", a, b, *self._options(a, True))
 
     def diagonal_slope(self, a: Embedding) -> Array:
-        return diagonal_of_pairs("subsequences", a, *self._options(True))
+        return diagonal_of_pairs("subsequences", a, *self._options(a, True))

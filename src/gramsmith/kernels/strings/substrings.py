@@ -62,7 +62,8 @@ def substring_counts(
     """
     n = len(starts) - 1
     text, string, reach = _joined(codes, starts)
-    cap = int(reach.max(initial=0)) if max_length is None else max_length
+    longest = int(reach.max(initial=0))
+    cap = longest if max_length is None else min(max_length, longest)
     ranks = _ranks(text, cap)
     order = np.argsort(ranks[-1], kind="stable")
     order = order[reach[order] > 0]

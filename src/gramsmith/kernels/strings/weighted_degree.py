@@ -8,7 +8,7 @@ import numpy as np
 
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
+from gramsmith.kernels.strings.pairs import diagonal_of_pairs, longest, ragged, tile_of_pairs
 from gramsmith.kernels.strings.sequences import SequenceKernel
 from gramsmith.kernels.symbolic import check_whole
 
@@ -79,12 +79,13 @@ class WeightedDegree(SequenceKernel):
         check_whole("WeightedDegree", "degree", self.degree, 1)
         check_whole("WeightedDegree", "shift", self.shift, 0)
 
-    def _options(self) -> tuple[Array, Array]:
-        D = int(self.degree)
-        beta = 2.0 * np.arange(D, 0, -1) / (D * (D + 1))
+    def _options(self, a: Embedding, b: Embedding) -> tuple[Array, Array]:
+        # tables no longer than the strings, whatever degree and shift are
+        D, reach = int(self.degree), max(longest(a), longest(b))
+        beta = 2.0 * (D - np.arange(min(D, reach))) / (D * (D + 1.0))
         # A run of r equal symbols ends a shared substring of every length up to min(r, D).
         weights = np.concatenate([[0.0], np.cumsum(beta)])
-        band = 0.5 / np.arange(1.0, int(self.shift) + 2.0)
+        band = 0.5 / np.arange(1.0, min(int(self.shift), reach) + 2.0)
         band[0] = 1.0  # both brackets of the sum coincide without shift
         return weights, band
 
@@ -95,7 +96,7 @@ class WeightedDegree(SequenceKernel):
         return ragged(reference or self.reference(X), X)
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
-        return tile_of_pairs("runs", a, b, *self._options())
+        return tile_of_pairs("runs", a, b, *self._options(a, b))
 
     def diagonal(self, a: Embedding) -> Array:
-        return diagonal_of_pairs("runs", a, *self._options())
+        return diagonal_of_pairs("runs", a, *self._options(a, a))

@@ -1,0 +1,151 @@
+"""`upgrade_model`, versions of classes, and files without training rows."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import forgery
+import gramsmith as gs
+from gramsmith.storage import inspect_model, models, upgrade_model
+from gramsmith.storage.registry import REGISTRY
+
+MODELS = Path(__file__).parents[1] / "models"
+X = np.random.default_rng(2).normal(size=(40, 3))
+Y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, "yes", "no")
+
+
+def test_an_old_file_becomes_a_new_one(tmp_path):
+    old = (
+        Path(__file__).parents[1] / "models" / "0.1" / "KernelLogisticRegression-hinge.safetensors"
+    )
+    new = tmp_path / "new.safetensors"
+    assert inspect_model(old).format_version == 1
+    assert upgrade_model(old, new) == 24
+    summary = inspect_model(new)
+    assert summary.format_version == 2
+    assert summary.model["class"] == "KernelLossClassifier"
+    assert {name.name for name in tmp_path.iterdir()} == {"new.safetensors"}
+    before = new.read_bytes()
+    assert upgrade_model(new) == 24
+    assert new.read_bytes() == before
+
+
+def test_nothing_is_written_unless_predictions_are_equal(tmp_path, monkeypatch):
+    path = tmp_path / "m"
+    gs.save_model(gs.KernelSVC().fit(X, Y), path, about={"target": "y"})
+    before = path.read_bytes()
+    honest = models.load_model
+
+    def other(path):
+        model = honest(path)
+        if Path(path).name != "m":
+            model.coefficients_ = model.coefficients_ * (1 + 1e-15)
+        return model
+
+    monkeypatch.setattr(models, "load_model", other)
+    with pytest.raises(gs.ModelFormatError, match="same model"):
+        upgrade_model(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["m"]
+
+
+def test_what_came_with_a_model_stays(tmp_path):
+    gs.save_model(gs.KernelSVC().fit(X, Y), tmp_path / "m", about={"target": "y"})
+    upgrade_model(tmp_path / "m")
+    assert inspect_model(tmp_path / "m").about == {"target": "y"}
+
+
+def test_a_class_that_changed_loads_its_old_files(tmp_path, monkeypatch):
+    # version 1 called it `width`, version 2 `length`, version 3 is today's
+    def renamed(old, new):
+        def upgrade(state):
+            params = {new if k == old else k: v for k, v in state["params"].items()}
+            return {**state, "version": state["version"] + 1, "params": params}
+
+        return upgrade
+
+    steps = {1: renamed("width", "length"), 2: renamed("length", "length_scale")}
+    entry = REGISTRY["Gaussian"]
+    monkeypatch.setitem(entry.__dict__, "upgrades", steps)
+    assert entry.version == 3
+    gs.save_model(gs.Gaussian(2.0), tmp_path / "m")
+    header, manifest, body = forgery.parts((tmp_path / "m").read_bytes())
+    assert manifest["model"]["version"] == 3
+    for version, name in [(1, "width"), (2, "length"), (3, "length_scale")]:
+        manifest["model"] |= {"version": version, "params": {name: 2.0}}
+        (tmp_path / "m").write_bytes(forgery.assemble(header, manifest, body))
+        assert gs.load_model(tmp_path / "m").length_scale == 2.0
+    manifest["model"]["version"] = 4
+    (tmp_path / "m").write_bytes(forgery.assemble(header, manifest, body))
+    with pytest.raises(gs.ModelFormatError, match="Gaussian of version 3 or older, got 4"):
+        gs.load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [gs.Linear(), 2.0 * gs.Linear() + 1.0, gs.Normalized(gs.Linear() + 0.5)],
+    ids=str,
+)
+@pytest.mark.parametrize("machine", [gs.KernelSVC, gs.KernelRidgeClassifier, gs.ParzenClassifier])
+def test_explicit_features_do_without_training_rows(kernel, machine, tmp_path):
+    trained = make_pipeline(StandardScaler(), machine(kernel)).fit(X, Y)
+    gs.save_model(trained, tmp_path / "m", rows=False)
+    assert inspect_model(tmp_path / "m").training_rows == []
+    again = gs.load_model(tmp_path / "m")
+    assert again[-1].support_samples_.tolist() == np.vstack([np.eye(3), np.zeros(3)]).tolist()
+    new = np.random.default_rng(0).normal(size=(30, 3))
+    np.testing.assert_allclose(
+        again.decision_function(new), trained.decision_function(new), rtol=1e-9, atol=1e-11
+    )
+    assert again[-1].compress().predict(X).tolist() == trained[-1].predict(X).tolist()
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (gs.KernelSVC(gs.Gaussian()), "compares with them"),
+        (gs.KernelSVC(gs.Polynomial(2)), "compares with them"),
+        (gs.RelevanceVectorClassifier(gs.Linear()), "of every one"),
+        (gs.L2SVC(gs.Linear()), "dual_variables_"),
+        (gs.KernelSVC("precomputed"), "compares with them"),
+        (gs.SpectralAligner(gs.Linear()), "samples of SpectralMap"),
+    ],
+    ids=str,
+)
+def test_rows_that_are_needed_are_not_left_out(model, reason, tmp_path):
+    pairwise = model.kernel == "precomputed"
+    trained = model.fit(gs.Gaussian()(X) if pairwise else X, Y)
+    with pytest.raises(ValueError, match=reason):
+        gs.save_model(trained, tmp_path / "m", rows=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_training_rows_are_said(tmp_path):
+    aligner = gs.SpectralAligner(gs.Gaussian()).fit(X, Y)
+    trained = make_pipeline(StandardScaler(), gs.KernelSVC(aligner.kernel_)).fit(X, Y)
+    gs.save_model(trained, tmp_path / "m")
+    held = sorted(inspect_model(tmp_path / "m").training_rows)
+    support = len(trained[-1].support_)
+    assert held == [
+        "samples of SpectralMap: 40 x 3 numbers",
+        f"support_samples_ of KernelSVC: {support} x 3 numbers",
+    ]
+    # the kernel as given and as used share their samples
+    assert (tmp_path / "m").stat().st_size < 2 * (X.nbytes + aligner.kernel_.map.coef.nbytes) + 6000
+
+
+def test_a_selector_keeps_what_predictions_need(tmp_path):
+    K = gs.Gaussian()(X)
+    selector = gs.KernelSelector(
+        [K, gs.Linear()(X)], scoring=lambda m, A, b: 1.0, random_state=np.random.RandomState(0)
+    )
+    selector.fit(None, Y)
+    gs.save_model(selector, tmp_path / "m")
+    assert (tmp_path / "m").stat().st_size < K.nbytes
+    again = gs.load_model(tmp_path / "m")
+    assert again.predict(K[:5]).tolist() == selector.predict(K[:5]).tolist()
+    assert json.dumps(inspect_model(tmp_path / "m").model).count('"support_samples_"') == 1
