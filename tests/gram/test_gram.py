@@ -148,7 +148,7 @@ def test_kept_tiles_give_the_same_gradient(X):
 
 def test_a_budget_too_small_is_refused_before_work(X):
     big = np.zeros((3000, 2))
-    with pytest.raises(MemoryError, match=r"at least .* MiB for tiles in work .* got 1 MiB"):
+    with pytest.raises(MemoryError, match=r"at least .* MiB for tiles in work, got 1 MiB"):
         Gram(gs.Gaussian(), big, memory=1)
     with pytest.raises(ValueError, match="memory > 0"):
         Gram(gs.Gaussian(), X, memory=0)

@@ -188,7 +188,7 @@ def shuffled_values(
     m, width = len(G.kernels), goal.V.shape[1]
     # of every target: P and its parts in flight for every kernel, the probe and its copies
     size = 8 * G.n * width * (3 * m + 5)
-    chunk = max(1, G.budget // 2 // size)
+    chunk = max(1, G.engine.budget // 2 // size)
     values = np.empty((count, m, len(measures)))
     for start in range(0, count, chunk):
         targets = list(_shuffled(goal, min(chunk, count - start), rng, groups))

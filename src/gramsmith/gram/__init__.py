@@ -1,10 +1,14 @@
 """The engine: tiles of Gram matrices, swept forward for moments and backward for gradients.
 
-`views` says what stands for kernels and samples, `plan` which tiles there are, `sweep` evaluates
-and adds them up, `threads` maps over them, `explicit` does without them where it can, and `gram` is
-the object people hold.
+`views` says what stands for kernels and samples, `member` is a kernel with its embedded samples,
+`plan` says which tiles there are, `band` evaluates and adds them up, `engine` places this work on
+`threads`, `explicit` does without tiles where it can, and `gram` is the object people hold.
 """
 
+from gramsmith.gram.engine import Engine as Engine
+from gramsmith.gram.engine import Serial as Serial
+from gramsmith.gram.engine import Threads as Threads
+from gramsmith.gram.engine import as_engine as as_engine
 from gramsmith.gram.gram import Gradient as Gradient
 from gramsmith.gram.gram import Gram as Gram
 from gramsmith.gram.gram import as_gram as as_gram

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramsmith.gram.sweep import Member
+from gramsmith.gram.member import Member
 from gramsmith.moments import Moments
 
 Array = npt.NDArray[Any]

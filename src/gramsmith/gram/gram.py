@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.gram import explicit, sweep
-from gramsmith.gram.plan import MIB, Plan, budget_bytes, make_plan
-from gramsmith.gram.sweep import Member, check_magnitude, make_members
-from gramsmith.gram.threads import count_workers, one_blas_thread, ordered_map
+from gramsmith.gram import explicit
+from gramsmith.gram.band import Backward, Forward, Kept, check_magnitude, pivots, room_for
+from gramsmith.gram.engine import Engine, Progress, as_engine, check_budget, sum_up
+from gramsmith.gram.member import Member, make_members
+from gramsmith.gram.plan import Plan, make_plan
+from gramsmith.gram.threads import one_blas_thread, ordered_map
 from gramsmith.gram.views import Views, as_views
-from gramsmith.kernels.base import Kernel, NotDifferentiable
-from gramsmith.kernels.embedding import rows
+from gramsmith.kernels.base import Kernel, NotDifferentiable, symmetrised
+from gramsmith.kernels.embedding import add_named, rows
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
 from gramsmith.moments import Adjoint, Moments
 from gramsmith.targets import Target
@@ -53,6 +55,8 @@ class Gram:
         ``working_memory``. Results do not depend on it.
     n_jobs : int, optional
         Threads; default all cores. Results do not depend on it.
+    engine : Engine, optional
+        Who evaluates the tiles; default ``Threads(n_jobs, memory)``. Results do not depend on it.
     dtype : float64 or float32, optional
         Type of the tiles; sums are always float64. Default float32 for float32 input, else float64.
     progress : callable, optional
@@ -79,21 +83,22 @@ class Gram:
         *,
         memory: float | None = None,
         n_jobs: int | None = None,
+        engine: Engine | None = None,
         dtype: Any = None,
-        progress: sweep.Progress | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.views = as_views(kernel, X)
         self.dtype = _tile_dtype(dtype, self.views.samples)
-        self.budget = budget_bytes(memory)
-        self.workers = count_workers(n_jobs)
+        self.engine = as_engine(engine, n_jobs, memory)
         self.progress = progress
         with one_blas_thread():  # the threads of a larger product would spin on during the sweep
             self._members = make_members(self.views, self.dtype)
         self.n = self._members[0].n
         if self.n < 1:
             raise ValueError("Expected at least one sample, got none. Pass X with rows.")
-        self._kept: tuple[Plan, sweep.Tiles] | None = None
-        self._check_budget(self.plan())
+        self._kept: Kept | None = None
+        # a tile and another working array; what a sweep needs beside them it says when it begins
+        check_budget(2 * self.plan().largest * np.dtype(self.dtype).itemsize, self.engine.budget)
 
     # ---- what it is -------------------------------------------------------------------------
 
@@ -157,14 +162,18 @@ class Gram:
 
         def fill(tile: tuple[int, int]) -> None:
             I, J = (plan.blocks[b].rows for b in tile)
-            part = member.tile(plan, tile)
+            a = rows(member.E, I)
+            b = a if tile[0] == tile[1] else rows(member.E, J)
+            part = member.kernel.tile_into(a, b, K[I, J])
             member.check(part)
-            if tile[0] == tile[1]:
-                part = 0.5 * (part + part.T)
-            K[I, J] = part
-            K[J, I] = part.T
+            if a is b:
+                part = symmetrised(part)
+            if part.base is not K:
+                K[I, J] = part
+            if a is not b:
+                K[J, I] = part.T
 
-        for _ in ordered_map(fill, plan.tiles, self.workers):
+        for _ in ordered_map(fill, plan.tiles, self.engine.workers):
             pass
         return K
 
@@ -177,19 +186,11 @@ class Gram:
         V = v.reshape(self.n, -1)
         member = self._members[0]
         U = member.kernel.features(member.X, member.reference)
-        if explicit.worthwhile(U, self.n, 1, self.budget):
+        if explicit.worthwhile(U, self.n, 1, self.engine.budget):
             return np.asarray(U @ (U.T @ V)).reshape(v.shape)
-        plan = self.plan()
-        moments = sweep.forward(
-            self._members,
-            plan,
-            V,
-            np.ones(self.n),
-            np.zeros(self.n, dtype=int),
-            workers=self.workers,
-            pivot=np.zeros(1),
-            progress=self.progress,
-        )
+        members, plan = self._travelling(self._members), self.plan()
+        task = Forward(members, plan, self.dtype, V, np.ones(self.n), np.zeros(1))
+        moments: Moments = sum_up(self.engine, task, self.progress)
         return np.asarray(moments.PV[0].reshape(v.shape))
 
     def part(self, k: int) -> Gram:
@@ -255,7 +256,7 @@ class Gram:
             self._members,
             self.n,
             int(folds.max(initial=0)) + 1,
-            self.budget,
+            self.engine.budget,
             cross and len(self.kernels) > 1,
         ):
             if Us is None:
@@ -294,21 +295,33 @@ class Gram:
                     f"{type(kernel).__name__}, which has none. Ask for its parameters alone, with "
                     "inputs=False."
                 )
-        plan = self.plan()
-        kept = self._kept[1] if self._kept is not None else None
-        with one_blas_thread():
-            results = sweep.backward(
-                self._members,
-                plan,
-                adjoint.unpivoted(moments, target),
-                target.wV,
-                target.w,
-                workers=self.workers,
-                inputs=inputs,
-                kept=kept,
-                progress=self.progress,
+        if any(len(member.kernels) > 1 for member in self._members):
+            raise ValueError(
+                "Expected single kernels in a backward sweep, got a path of bandwidths. Build a "
+                "Gram for one of them."
             )
-        return [Gradient(by_parameter, dX) for by_parameter, dX in results]
+        task = Backward(
+            self._travelling(self._members),
+            self.plan(),
+            self.dtype,
+            adjoint.unpivoted(moments, target),
+            target.wV,
+            target.w,
+            inputs,
+            self._kept,
+        )
+        gradients = []
+        with one_blas_thread():
+            found = sum_up(self.engine, task, self.progress)
+            for member, (parameters, dE) in zip(self._members, found, strict=True):
+                dX = None
+                if dE is not None:
+                    dX, by_embedding = member.kernel.embed_vjp(
+                        member.X, member.reference, member.E, dE
+                    )
+                    add_named(parameters, by_embedding)
+                gradients.append(Gradient(parameters, dX if inputs else None))
+        return gradients
 
     def _streamed(
         self,
@@ -320,26 +333,22 @@ class Gram:
         keep: bool,
     ) -> Moments:
         plan = self.plan(fold)
-        self._check_budget(plan)
-        tiles: sweep.Tiles | None = None
-        if keep and members is self._members and not fold.any():
+        kept: Kept | None = None
+        if keep and self.engine.shares_memory and members is self._members and not fold.any():
             size = plan.entries * np.dtype(self.dtype).itemsize * len(self.kernels)
-            if size <= self.budget // 2 and len(members) == len(self.kernels):
-                tiles = sweep.room_for(plan, len(members), self.dtype)
-        moments = sweep.forward(
-            members,
-            plan,
-            probe,
-            w,
-            fold,
-            workers=self.workers,
-            cross=cross,
-            keep=tiles,
-            progress=self.progress,
-        )
-        if tiles is not None:
-            self._kept = (plan, tiles)
+            if size <= self.engine.budget // 2 and len(members) == len(self.kernels):
+                kept = room_for(plan, len(members), self.dtype)
+        travelling = self._travelling(members)
+        pivot = pivots(travelling, plan, self.dtype)
+        task = Forward(travelling, plan, self.dtype, probe, w, pivot, cross, kept)
+        moments: Moments = sum_up(self.engine, task, self.progress)
+        if kept is not None:
+            self._kept = kept
         return moments
+
+    def _travelling(self, members: Sequence[Member]) -> tuple[Member, ...]:
+        """Return members without the samples, which no tile needs."""
+        return tuple(member.without_samples() for member in members)
 
     # ---- checks -----------------------------------------------------------------------------
 
@@ -348,15 +357,6 @@ class Gram:
             raise ValueError(
                 f"Expected a single kernel for `{what}`, got {len(self.kernels)}. "
                 "Build a Gram for one of them."
-            )
-
-    def _check_budget(self, plan: Plan) -> None:
-        need = 4 * plan.largest * np.dtype(self.dtype).itemsize * self.workers
-        if need > self.budget:
-            raise MemoryError(
-                f"Expected a memory budget of at least {need / MIB:.1f} MiB for tiles in work "
-                f"({self.workers} threads), got {self.budget / MIB:.3g} MiB. "
-                "Raise memory=, lower n_jobs=, or use dtype=np.float32."
             )
 
 

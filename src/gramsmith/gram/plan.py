@@ -1,8 +1,9 @@
-"""Plan: which tiles of the upper triangle there are, and what they cost."""
+"""Plan: which tiles of the upper triangle there are, and in which bands they are worked off."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +21,9 @@ ROWS = {np.dtype(np.float64): 512, np.dtype(np.float32): 715}
 FEWEST = 4  # blocks of medium data sets, so that threads share the tiles evenly
 SMALLEST = 256  # rows of a block below which it is not divided for their sake
 
+PIECES = 8  # bands of a block row of tiles, so that many threads share even few blocks evenly
+LONGEST = 256  # tiles of a band, which is about a second's work
+
 
 @dataclass(frozen=True)
 class Block:
@@ -35,14 +39,42 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Band:
+    """A run of tiles (row, j), j = start, ..., stop - 1: what a worker does in one go."""
+
+    row: int
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        """Return the number of tiles."""
+        return self.stop - self.start
+
+
+@dataclass(frozen=True)
 class Plan:
     """The blocks of n samples; tiles are the pairs of blocks on and above the diagonal.
 
-    Blocks depend on n, the folds and the data type only, never on memory or workers, so that every
-    machine adds the same numbers in the same order.
+    Blocks and bands depend on n, the folds and the data type only, never on memory or workers, so
+    that every machine adds the same numbers in the same order.
     """
 
     blocks: tuple[Block, ...]
+
+    @cached_property
+    def bands(self) -> tuple[Band, ...]:
+        """All tiles, cut into runs within the rows of blocks, in the order of `tiles`."""
+        count = len(self.blocks)
+        length = min(max(1, count // PIECES), LONGEST)
+        return tuple(
+            Band(i, j, min(j + length, count))
+            for i in range(count)
+            for j in range(i, count, length)
+        )
+
+    def columns(self, band: Band) -> slice:
+        """Return the samples of the column blocks of a band, which are consecutive."""
+        return slice(self.blocks[band.start].rows.start, self.blocks[band.stop - 1].rows.stop)
 
     @property
     def tiles(self) -> list[tuple[int, int]]:

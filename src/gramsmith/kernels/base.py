@@ -75,9 +75,12 @@ class OptionalHooks(Parametrised):
     # ---- faster ways -------------------------------------------------------------------------
 
     def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
-        """Write the tile into an array that the caller keeps, and return it."""
-        np.copyto(out, self.tile(a, b), casting="same_kind")
-        return out
+        """Return the tile, written into `out` where the kernel can do so without another array.
+
+        The caller keeps `out` for the next tile. What is returned instead must be a new array: the
+        caller may overwrite it.
+        """
+        return np.asarray(self.tile(a, b))
 
     def features(self, X: Any, reference: Any = None) -> Any:
         """Return U with kernel(X) = U U' where that is cheaper than tiles, else None."""

@@ -8,6 +8,9 @@ all that the engine needs to cut embeddings into blocks and to add up the deriva
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -41,6 +44,15 @@ def count(E: Embedding) -> int:
     if isinstance(E, tuple):
         return next(count(e) for e in E if e is not None)
     return int(E.shape[0])
+
+
+def width(E: Embedding) -> int:
+    """Return the numbers that a derivative by one sample has at most."""
+    if E is None:
+        return 0
+    if isinstance(E, tuple):
+        return sum(map(width, E))
+    return prod(E.shape[1:])
 
 
 def add(a: Embedding, b: Embedding) -> Embedding:
@@ -83,14 +95,28 @@ def prefixed(prefix: str, grad: dict[str, Any]) -> dict[str, Any]:
     return {f"{prefix}__{name}": value for name, value in grad.items()}
 
 
-_scratch = threading.local()
+_rooms = threading.local()
 
 
-def scratch(name: str, shape: tuple[int, int], dtype: Any) -> npt.NDArray[Any]:
-    """Return this thread's working array of that name; fresh pages for every tile cost a sweep."""
-    size = shape[0] * shape[1]
-    key = (name, np.dtype(dtype))
-    arrays = _scratch.__dict__.setdefault("arrays", {})
-    if key not in arrays or arrays[key].size < size:
-        arrays[key] = np.empty(size, dtype)
-    return np.asarray(arrays[key][:size].reshape(shape))
+@contextmanager
+def borrowed(shape: tuple[int, ...], dtype: Any) -> Iterator[npt.NDArray[Any]]:
+    """Lend a working array of this thread; fresh pages for every tile would cost a sweep.
+
+    What is given back is lent again, so that a thread holds as many arrays as are ever lent at
+    once. The array must not be used afterwards.
+
+    Examples
+    --------
+    >>> with borrowed((2, 3), np.float32) as room:
+    ...     room.shape, room.dtype
+    ((2, 3), dtype('float32'))
+    """
+    free: list[npt.NDArray[Any]] = _rooms.__dict__.setdefault("free", [])
+    size = prod(shape) * np.dtype(dtype).itemsize
+    room = free.pop() if free else None
+    if room is None or room.nbytes < size:
+        room = np.empty(size, np.uint8)
+    try:
+        yield room[:size].view(dtype).reshape(shape)
+    finally:
+        free.append(room)

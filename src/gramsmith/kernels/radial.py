@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
-from gramsmith.kernels.embedding import Embedding, scratch
+from gramsmith.kernels.embedding import Embedding, borrowed
 from gramsmith.kernels.geometry import ChiSquare, CityBlock, Geometry, PairKernel, SquaredEuclidean
 from gramsmith.kernels.parameters import is_positive
 
@@ -72,7 +72,7 @@ class Gaussian(Radial):
 
     def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
         S = self.geometry.negative_pair(a, b, out, REACH)  # type: ignore[attr-defined]
-        return np.asarray(np.exp(S, out=out))
+        return np.asarray(np.exp(S, out=S))
 
     def is_square_of(self, other: Kernel) -> bool:
         return type(other) is type(self) and _is_half(np.square(self.scale), np.square(other.scale))
@@ -91,20 +91,19 @@ class Gaussian(Radial):
     ) -> tuple[Embedding, Embedding, Gradient]:
         if wants == "parameters" and sp.issparse(self.geometry.points(a)):
             return super().tile_vjp(a, b, W, K, wants)
-        # The slope is -K; its sign is changed in the rows, which are smaller than the tile.
-        da, db = self.geometry.pair_vjp(a, b, self._times(a, b, W, K), scales=wants != "samples")
+        # The tile that the caller holds saves the exponential.
+        K = self.tile(a, b) if K is None else K
+        with borrowed(W.shape, np.result_type(W, K)) as V:
+            np.multiply(W, K, out=V)
+            # The slope is -K; its sign is changed in the rows, which are smaller than the tile.
+            da, db = self.geometry.pair_vjp(a, b, V, scales=wants != "samples")
         return np.negative(da, out=da), np.negative(db, out=db), {}
 
     def chained(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None
     ) -> tuple[Array, Gradient]:
-        V = self._times(a, b, W, K)
+        V = W * (self.tile(a, b) if K is None else K)
         return np.negative(V, out=V), {}
-
-    def _times(self, a: Embedding, b: Embedding, W: Array, K: Array | None) -> Array:
-        # The tile that the caller holds saves the exponential.
-        K = self.tile(a, b) if K is None else K
-        return np.asarray(np.multiply(W, K, out=scratch("V", W.shape, np.result_type(W, K))))
 
 
 class Laplacian(Radial):

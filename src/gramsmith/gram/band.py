@@ -1,0 +1,690 @@
+"""The two sweeps as tasks: the only loops over pairs of samples.
+
+    Forward     bands of tiles -> Sums          -> Moments(P, d, q; pivot)
+    Backward    bands of tiles -> Derivatives   -> derivatives by parameters and inputs
+
+A task is a frozen description that can be pickled; ``task.band(number)`` is a pure function of it
+and returns plain arrays; `start`, `add` and `finish` put these together. Engines only say where
+bands are worked off (`gramsmith.gram.engine`).
+
+Tiles cover the upper triangle; each counts for itself and for its mirror image. What is done with a
+tile stands in one function for each kind: `kernel_sums` (one kernel, or a path of its squares),
+`crossed_sums` (all kernels, with the products between them) and `kernel_pullback`. A compiled
+route takes the place of one of them for the kernels that it knows, with the same arguments and the
+same results; where it is chosen is `Forward._tile` and `Backward._tile`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.gram.member import Member
+from gramsmith.gram.plan import Band, Plan
+from gramsmith.gram.threads import one_blas_thread
+from gramsmith.kernels.base import Kernel, Wanted
+from gramsmith.kernels.embedding import (
+    Embedding,
+    add,
+    add_named,
+    add_rows,
+    borrowed,
+    rows,
+    width,
+)
+from gramsmith.moments import Adjoint, Moments
+
+Array = npt.NDArray[Any]
+Kept = dict[tuple[int, int], list[Array]]  # tiles of all kernels by the numbers of their blocks
+
+
+FEW = 6  # columns of a probe for which products by columns are faster than one of all
+ALIKE = 0.2  # quartile distance over median below which values are nearly constant
+
+
+@dataclass(frozen=True)
+class Side:
+    """The probe and the weights of some samples: the rows of a tile, or its columns.
+
+    Parameters
+    ----------
+    double : array of shape (b, t), float64
+        The probe; its columns are contiguous.
+    single : array of shape (b, t), float32
+    w : array of shape (b,), or None where all weights are 1
+    """
+
+    double: Array
+    single: Array
+    w: Array | None
+
+    def probe(self, dtype: Any) -> Array:
+        """Return the probe in the type of a tile."""
+        return self.single if dtype == np.float32 else self.double
+
+    def part(self, chosen: slice) -> Side:
+        """Return some of the samples."""
+        w = None if self.w is None else self.w[chosen]
+        return Side(self.double[chosen], self.single[chosen], w)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The two sides of a tile, and the sums that its products are added to.
+
+    Parameters
+    ----------
+    I, J : Side
+        Of the rows and of the columns.
+    PI : array of shape (m, b_I, t)
+        Takes K V_J of every kernel.
+    PJ : array of shape (m, b_J, t), or None on the diagonal
+        Takes K' V_I.
+    """
+
+    I: Side
+    J: Side
+    PI: Array
+    PJ: Array | None
+
+    def of(self, kernels: slice) -> Tile:
+        """Return the tile with the sums of some kernels."""
+        PJ = None if self.PJ is None else self.PJ[kernels]
+        return Tile(self.I, self.J, self.PI[kernels], PJ)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What one band adds to P and q.
+
+    Parameters
+    ----------
+    right : array of shape (m, f, b, t)
+        K V for the rows of the band, by the fold of its columns.
+    left : array of shape (m, c, t)
+        K' V for its columns.
+    squares : array of shape (2, m, m, f)
+        <K_k, K_l> by the fold of the columns, and the same of the mirror images.
+    """
+
+    right: Array
+    left: Array
+    squares: Array
+
+
+@dataclass(frozen=True)
+class Forward:
+    """The sums of all kernels over all tiles.
+
+    Parameters
+    ----------
+    members : tuple of Member
+    plan : Plan
+    dtype : type of the tiles
+    probe : array of shape (n, t)
+        Its rows already multiplied by w.
+    w : array of shape (n,)
+    pivot : array of shape (m,)
+        What is taken off each kernel.
+    cross : bool
+        Whether to form products between kernels.
+    kept : dict, optional
+        Room for the tiles of single kernels, which are left there; only within one process.
+    """
+
+    members: tuple[Member, ...]
+    plan: Plan
+    dtype: Any
+    probe: Array
+    w: Array
+    pivot: Array
+    cross: bool = False
+    kept: Kept | None = None
+
+    @cached_property
+    def unit(self) -> Array:
+        """A power of two for each column of the probe: targets of any size fit float32."""
+        return _powers_of_two(np.abs(self.probe).max(axis=0, initial=0.0))
+
+    @cached_property
+    def side(self) -> Side:
+        """Probe and weights of all samples."""
+        probe = np.asfortranarray(self.probe / self.unit)
+        weighted = bool(np.any(self.w != 1.0))
+        return Side(probe, probe.astype(np.float32), self.w if weighted else None)
+
+    @property
+    def worker_bytes(self) -> int:
+        """The memory that a worker needs for its tiles: one, the same less its pivot, one more."""
+        return 3 * self.plan.largest * int(np.dtype(self.dtype).itemsize)
+
+    @property
+    def band_bytes(self) -> int:
+        """The memory of the largest of the partial sums."""
+        plan = self.plan
+        longest = max(
+            plan.blocks[b.row].size * self._folds(b)[1] + _length(plan.columns(b))
+            for b in plan.bands
+        )
+        return 8 * len(self.pivot) * int(self.probe.shape[1]) * longest
+
+    def _folds(self, band: Band) -> tuple[int, int]:
+        """Return the first fold of the columns of a band, and how many there are."""
+        first, last = (self.plan.blocks[j].fold for j in (band.start, band.stop - 1))
+        return first, last - first + 1
+
+    def band(self, number: int) -> Sums:
+        """Return the sums over the tiles of one band."""
+        band, blocks = self.plan.bands[number], self.plan.blocks
+        m, t = len(self.pivot), self.probe.shape[1]
+        rows, columns = blocks[band.row].rows, self.plan.columns(band)
+        first, folds = self._folds(band)
+        right = np.zeros((m, folds, _length(rows), t))
+        left = np.zeros((m, _length(columns), t))
+        squares = np.zeros((2, m, m, folds))
+        I = self.side.part(rows)
+        with one_blas_thread():
+            for j in range(band.start, band.stop):
+                f, there = blocks[j].fold - first, blocks[j].rows
+                PJ = left[:, there.start - columns.start : there.stop - columns.start]
+                same = j == band.row
+                J = I if same else self.side.part(there)
+                q = self._tile((band.row, j), Tile(I, J, right[:, f], None if same else PJ))
+                squares[0, :, :, f] += q
+                if not same:
+                    squares[1, :, :, f] += q
+        return Sums(right, left, squares)
+
+    def _tile(self, number: tuple[int, int], tile: Tile) -> Array:
+        """Add the products of one tile to its sums, and return <K_k, K_l>, shape (m, m)."""
+        m = len(self.pivot)
+        if self.cross and m > 1:
+            pairs = [_pair(member, self.plan, number) for member in self.members]
+            return crossed_sums(self.members, pairs, tile, self.pivot, self.dtype)
+        q = np.zeros((m, m))
+        k = 0
+        for i, member in enumerate(self.members):
+            own = slice(k, k + len(member.kernels))
+            a, b = _pair(member, self.plan, number)
+            room = None if self.kept is None else self.kept[number][i]
+            K, squares = kernel_sums(member, a, b, tile.of(own), self.pivot[own], self.dtype, room)
+            if self.kept is not None:
+                self.kept[number][i] = K
+            for square in squares:
+                q[k, k] = square
+                k += 1
+        return q
+
+    def start(self) -> tuple[Array, Array]:
+        """Return P and q of no tiles."""
+        m, (n, t) = len(self.pivot), self.probe.shape
+        F = self.plan.blocks[-1].fold + 1
+        return np.zeros((m, F, n, t)), np.zeros((m, m, F, F))
+
+    def add(self, total: tuple[Array, Array], number: int, part: Sums) -> None:
+        """Add the sums of a band."""
+        P, q = total
+        band = self.plan.bands[number]
+        here = self.plan.blocks[band.row]
+        first, folds = self._folds(band)
+        there = slice(first, first + folds)
+        P[:, there, here.rows] += part.right
+        P[:, here.fold, self.plan.columns(band)] += part.left
+        q[:, :, here.fold, there] += part.squares[0]
+        q[:, :, there, here.fold] += part.squares[1]
+
+    def finish(self, total: tuple[Array, Array]) -> Moments:
+        """Return the moments."""
+        P, q = total
+        P *= self.unit
+        d = np.vstack([_diagonals(member) for member in self.members]) - self.pivot[:, None]
+        fold = np.repeat([b.fold for b in self.plan.blocks], [b.size for b in self.plan.blocks])
+        return Moments(P, d, q, np.zeros(d.shape), self.pivot, fold, self.cross)
+
+
+def kernel_sums(
+    member: Member,
+    a: Embedding,
+    b: Embedding,
+    tile: Tile,
+    pivot: Array,
+    dtype: Any,
+    room: Array | None = None,
+) -> tuple[Array, list[float]]:
+    """Add K V and K' V of a kernel, or of a path, to the sums of a tile.
+
+    Parameters
+    ----------
+    member : Member
+    a, b : embeddings of the rows and of the columns, one object on the diagonal
+    tile : Tile
+        With the sums of the kernels of this member alone.
+    pivot : array of shape (kernels,)
+    dtype : type of the tile
+    room : array of shape (b_I, b_J), optional
+        Where a tile is kept; a working array of this thread otherwise.
+
+    Returns
+    -------
+    K : array of shape (b_I, b_J)
+        The last tile: `room`, unless the kernel could not write there.
+    squares : list of float
+        Σ w_i w_j K_ij² for every kernel.
+    """
+    shape = len(tile.I.double), len(tile.J.double)
+    squares = []
+    with borrowed(shape, dtype) as work:
+        for k, K in enumerate(member.tiles(a, b, work if room is None else room)):
+            free = room is None and k + 1 == len(pivot)
+            with _less(K, pivot[k], free) as B:
+                _add_products(tile.PI[k], B, tile.J.probe(B.dtype))
+                if tile.PJ is not None:
+                    _add_products(tile.PJ[k], B.T, tile.I.probe(B.dtype))
+                squares.append(_square(B, tile.I.w, tile.J.w))
+            if not np.isfinite(squares[-1]):
+                member.check(K)
+    return K, squares
+
+
+@contextmanager
+def _less(K: Array, pivot: float, free: bool) -> Iterator[Array]:
+    """Lend K minus its pivot; in its place if K is `free`, not to be used again."""
+    if not pivot:
+        yield K
+    elif free:
+        yield np.subtract(K, K.dtype.type(pivot), out=K)
+    else:
+        with borrowed(K.shape, K.dtype) as room:
+            yield np.subtract(K, K.dtype.type(pivot), out=room)
+
+
+def _add_products(P: Array, B: Array, V: Array) -> None:
+    """Add B V to P; for a few columns, one product per column is several times faster."""
+    if V.shape[1] > FEW:
+        P += B @ V
+        return
+    for c in range(V.shape[1]):
+        P[:, c] += B @ V[:, c]
+
+
+def _square(B: Array, wi: Array | None, wj: Array | None) -> float:
+    """Return Σ w_i w_j B_ij²."""
+    if wi is not None and wj is not None:
+        return float(wi @ np.einsum("ij,ij,j->i", B, B, wj))
+    # Row by row: one float32 dot product over a whole tile would lose digits.
+    return float(np.vecdot(B, B).sum(dtype=np.float64))
+
+
+def crossed_sums(
+    members: Sequence[Member],
+    pairs: Sequence[tuple[Embedding, Embedding]],
+    tile: Tile,
+    pivot: Array,
+    dtype: Any,
+) -> Array:
+    """Add K V and K' V of all kernels to the sums of a tile, and return the products of kernels.
+
+    The values of all kernels stand side by side, for as many rows at a time as together take the
+    room of one tile. A tile on the diagonal is cut along it, so that a kernel is always asked for
+    rows with themselves, or for rows with others.
+
+    Parameters
+    ----------
+    members : list of Member
+    pairs : list of (a, b), the embeddings of the rows and of the columns for every member
+    tile : Tile
+    pivot : array of shape (m,)
+    dtype : type of the tiles
+
+    Returns
+    -------
+    array of shape (m, m)
+        Σ w_i w_j K_k,ij K_l,ij.
+    """
+    m = len(pivot)
+    size, width = len(tile.I.double), len(tile.J.double)
+    q = np.zeros((m, m))
+    step = max(1, size // m)
+    for start in range(0, size, step):
+        strip = slice(start, min(start + step, size))
+        parts = [rows(a, strip) for a, _ in pairs]
+        if tile.PJ is not None:
+            others = [b for _, b in pairs]
+            q += _strip_sums(members, parts, others, tile, strip, slice(0, width), pivot, dtype)
+            continue
+        q += _strip_sums(members, parts, parts, tile, strip, strip, pivot, dtype)
+        if strip.stop < size:
+            rest = slice(strip.stop, size)
+            others = [rows(a, rest) for a, _ in pairs]
+            mirrored = replace(tile, PJ=tile.PI)
+            q += 2.0 * _strip_sums(members, parts, others, mirrored, strip, rest, pivot, dtype)
+    return q
+
+
+def _strip_sums(
+    members: Sequence[Member],
+    left: Sequence[Embedding],
+    right: Sequence[Embedding],
+    tile: Tile,
+    strip: slice,
+    columns: slice,
+    pivot: Array,
+    dtype: Any,
+) -> Array:
+    """Do what `crossed_sums` does for some rows and columns of a tile."""
+    m = len(pivot)
+    I, J = tile.I.part(strip), tile.J.part(columns)
+    with borrowed((m, _length(strip), _length(columns)), dtype) as Z:
+        k = 0
+        for member, a, b in zip(members, left, right, strict=True):
+            member.fill(a, b, Z[k : k + len(member.kernels)])
+            k += len(member.kernels)
+        if pivot.any():
+            Z -= pivot[:, None, None].astype(dtype)
+        tile.PI[:, strip] += Z @ J.probe(dtype)
+        if tile.PJ is not None:
+            tile.PJ[:, columns] += Z.transpose(0, 2, 1) @ I.probe(dtype)
+        q = _products(Z, I.w, J.w)
+        if not np.isfinite(q).all():
+            k = 0
+            for member in members:
+                member.check(Z[k : k + len(member.kernels)])
+                k += len(member.kernels)
+    return q
+
+
+def _products(Z: Array, wi: Array | None, wj: Array | None) -> Array:
+    """Return Σ w_i w_j Z_kij Z_lij, shape (m, m)."""
+    by_row = Z.transpose(1, 0, 2)  # row by row: float32 sums over many would lose digits
+    if wi is None or wj is None:
+        return np.asarray((by_row @ Z.transpose(1, 2, 0)).sum(axis=0, dtype=np.float64))
+    with borrowed(Z.shape, Z.dtype) as weighted:
+        np.multiply(Z, wj.astype(Z.dtype), out=weighted)
+        return np.asarray(np.tensordot(wi, by_row @ weighted.transpose(1, 2, 0), 1))
+
+
+def _powers_of_two(sizes: Array) -> Array:
+    """Return the powers of two next to positive numbers, and 1 for 0: exact as divisors."""
+    return np.asarray(np.exp2(np.frexp(sizes)[1]))
+
+
+def _length(run: slice) -> int:
+    return int(run.stop - run.start)
+
+
+def _pair(member: Member, plan: Plan, number: tuple[int, int]) -> tuple[Embedding, Embedding]:
+    """Return the embeddings of the two blocks of a tile, one object twice on the diagonal."""
+    i, j = number
+    a = rows(member.E, plan.blocks[i].rows)
+    return a, a if i == j else rows(member.E, plan.blocks[j].rows)
+
+
+def _diagonals(member: Member) -> Array:
+    d = member.kernel.diagonal(member.E)
+    return np.tile(d, (len(member.kernels), 1))
+
+
+def pivots(members: Sequence[Member], plan: Plan, dtype: Any) -> Array:
+    """Return the median of the first corner of every kernel, or 0 where its values differ enough.
+
+    Centring costs digits only where most values are nearly the same, and a pivot is a pass over
+    every tile. Quartiles, because one sample far from all others is no variety.
+    """
+    block = plan.blocks[0].rows
+    corner = slice(block.start, min(block.stop, block.start + 128))
+    size = _length(corner)
+    first = []
+    with borrowed((size, size), dtype) as room, one_blas_thread():
+        for member in members:
+            a = rows(member.E, corner)
+            for K in member.tiles(a, a, room):
+                # debiased measures do not see the diagonal, which may be all that differs
+                values = K[~np.eye(size, dtype=bool)] if size > 1 else K.ravel()
+                some = values[:: 1 + len(values) // 4000]
+                low, middle, high = np.quantile(some, (0.25, 0.5, 0.75))
+                first.append(float(middle) if high - low < ALIKE * abs(middle) else 0.0)
+    return np.array(first)
+
+
+def room_for(plan: Plan, kernels: int, dtype: Any) -> Kept:
+    """Return arrays for the tiles of every kernel, cut from one: large pages are quick to get."""
+    slab = np.empty(plan.entries * kernels, dtype)
+    tiles: Kept = {}
+    start = 0
+    for i, j in plan.tiles:
+        shape = plan.blocks[i].size, plan.blocks[j].size
+        stops = [start + shape[0] * shape[1] * k for k in range(kernels + 1)]
+        tiles[i, j] = [slab[a:b].reshape(shape) for a, b in pairwise(stops)]
+        start = stops[-1]
+    return tiles
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """What one band adds to the derivatives, for every kernel that has some.
+
+    Parameters
+    ----------
+    rows : list of embeddings
+        By the rows of the band.
+    columns : list of lists of embeddings
+        By each of its column blocks.
+    parameters : list of dict
+        By nested parameter names, as far as a parameter acts on tiles.
+    """
+
+    rows: list[Embedding]
+    columns: list[list[Embedding]]
+    parameters: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The derivative by a tile, left right' + Σ_l factor_l w w' K_l.
+
+    Parameters
+    ----------
+    left : array of shape (b_I, 2t)
+    right : array of shape (b_J, 2t)
+    kernels : list of (float, array of shape (b_I, b_J))
+        The factors that are not 0, and the tiles of their kernels.
+    wi, wj : arrays of shape (b_I,) and (b_J,), or None where all weights are 1
+    """
+
+    left: Array
+    right: Array
+    kernels: list[tuple[float, Array]]
+    wi: Array | None
+    wj: Array | None
+
+    def write(self, out: Array) -> None:
+        """Write the matrix into an array."""
+        np.matmul(self.left, self.right.T, out=out)
+        with borrowed(out.shape, out.dtype) as part:
+            for factor, K in self.kernels:
+                np.multiply(K, out.dtype.type(factor), out=part)
+                if self.wi is not None and self.wj is not None:
+                    part *= self.wi[:, None]
+                    part *= self.wj
+                out += part
+
+
+@dataclass(frozen=True)
+class Backward:
+    """The derivatives of a number by the parameters and inputs of all kernels.
+
+    Parameters
+    ----------
+    members : tuple of Member
+        Single kernels, no paths.
+    plan : Plan
+    dtype : type of the tiles
+    adjoint : Adjoint
+        Of K without a pivot.
+    probe : array of shape (n, t)
+    w : array of shape (n,)
+    inputs : bool
+        Whether derivatives by the samples are wanted.
+    kept : dict, optional
+        Tiles that a forward sweep has left.
+    """
+
+    members: tuple[Member, ...]
+    plan: Plan
+    dtype: Any
+    adjoint: Adjoint
+    probe: Array
+    w: Array
+    inputs: bool = True
+    kept: Kept | None = None
+
+    @cached_property
+    def needed(self) -> list[int]:
+        """The kernels that have a derivative."""
+        a = self.adjoint
+        parts = zip(a.A, a.delta, a.nu, strict=True)
+        return [k for k, part in enumerate(parts) if any(p.any() for p in part)]
+
+    @cached_property
+    def read(self) -> list[int]:
+        """The kernels whose tiles are looked at."""
+        return [
+            k for k in range(len(self.members)) if k in self.needed or self.adjoint.nu[:, k].any()
+        ]
+
+    @property
+    def worker_bytes(self) -> int:
+        """The memory of a worker: tiles of the kernels, weights and two more."""
+        held = 3 + (0 if self.kept is not None else len(self.read))
+        return held * self.plan.largest * int(np.dtype(self.dtype).itemsize)
+
+    @property
+    def band_bytes(self) -> int:
+        """The memory of the derivatives by the rows of the largest band, roughly."""
+        widths = [width(self.members[k].E) for k in self.needed]
+        longest = max(
+            self.plan.blocks[b.row].size + _length(self.plan.columns(b)) for b in self.plan.bands
+        )
+        return 8 * sum(widths) * longest
+
+    @cached_property
+    def _weighted(self) -> bool:
+        return bool(np.any(self.w != 1.0))
+
+    def band(self, number: int) -> Derivatives:
+        """Return the derivatives from the tiles of one band."""
+        band = self.plan.bands[number]
+        by_rows: list[Embedding] = [None] * len(self.needed)
+        by_columns: list[list[Embedding]] = [[] for _ in self.needed]
+        by_parameter: list[dict[str, Any]] = [{} for _ in self.needed]
+        with one_blas_thread():
+            for j in range(band.start, band.stop):
+                for i, (da, db, named) in enumerate(self._tile((band.row, j))):
+                    by_rows[i] = add(by_rows[i], da)
+                    by_columns[i].append(db)
+                    add_named(by_parameter[i], named)
+        return Derivatives(by_rows, by_columns, by_parameter)
+
+    def _tile(self, number: tuple[int, int]) -> list[tuple[Embedding, Embedding, dict[str, Any]]]:
+        """Return the derivatives from one tile, for every kernel that has some."""
+        I, J = (self.plan.blocks[b].rows for b in number)
+        same = number[0] == number[1]
+        wanted: Wanted = "samples" if self.inputs else "parameters"
+        pairs = {k: _pair(self.members[k], self.plan, number) for k in self.read}
+        wi, wj = (self.w[I], self.w[J]) if self._weighted else (None, None)
+        parts = []
+        with ExitStack() as stack:
+            if self.kept is not None:
+                Ks = dict(enumerate(self.kept[number]))
+            else:
+                shape = _length(I), _length(J)
+                Ks = {}
+                for k, (a, b) in pairs.items():
+                    room = stack.enter_context(borrowed(shape, self.dtype))
+                    Ks[k] = self.members[k].kernel.tile_into(a, b, room)
+            for k in self.needed:
+                A, V, dtype = self.adjoint.A[k], self.probe, Ks[k].dtype
+                left, right = np.hstack([A[I], V[I]]), np.hstack([V[J], A[J]])
+                left *= 0.5 if same else 1.0
+                factors = (2.0 if same else 4.0) * self.adjoint.nu[k]
+                kernels = [(float(factors[l]), Ks[l]) for l in self.read if factors[l]]
+                weights = Weights(left.astype(dtype), right.astype(dtype), kernels, wi, wj)
+                parts.append(kernel_pullback(self.members[k], *pairs[k], weights, Ks[k], wanted))
+        return parts
+
+    def start(self) -> Derivatives:
+        """Return the derivatives from no tiles."""
+        count = len(self.needed)
+        return Derivatives([None] * count, [], [{} for _ in range(count)])
+
+    def add(self, total: Derivatives, number: int, part: Derivatives) -> None:
+        """Add the derivatives of a band."""
+        band, blocks, n = self.plan.bands[number], self.plan.blocks, len(self.w)
+        for i in range(len(self.needed)):
+            dE = add_rows(total.rows[i], blocks[band.row].rows, part.rows[i], n)
+            for j, db in zip(range(band.start, band.stop), part.columns[i], strict=True):
+                dE = add_rows(dE, blocks[j].rows, db, n)
+            total.rows[i] = dE
+            add_named(total.parameters[i], part.parameters[i])
+
+    def finish(self, total: Derivatives) -> list[tuple[dict[str, Any], Embedding]]:
+        """Return, for every kernel, the derivatives by its parameters and by its embedding."""
+        found: list[tuple[dict[str, Any], Embedding]] = [({}, None)] * len(self.members)
+        for k, dE, named in zip(self.needed, total.rows, total.parameters, strict=True):
+            member, delta = self.members[k], self.adjoint.delta[k]
+            if delta.any():
+                dd, by_parameter = member.kernel.diagonal_vjp(member.E, delta)
+                dE = add(dE, dd)
+                add_named(named, by_parameter)
+            found[k] = named, dE
+        return found
+
+
+def kernel_pullback(
+    member: Member, a: Embedding, b: Embedding, weights: Weights, K: Array, wants: Wanted
+) -> tuple[Embedding, Embedding, dict[str, Any]]:
+    """Return the derivatives of sum(weights * tile) by both blocks and by the parameters.
+
+    Parameters
+    ----------
+    member : Member
+    a, b : embeddings of the rows and of the columns, one object on the diagonal
+    weights : Weights
+    K : array of shape (b_I, b_J)
+        The tile.
+    wants : {"samples", "scales", "parameters"}
+        See `Kernel.tile_vjp`.
+    """
+    with borrowed(K.shape, K.dtype) as W:
+        weights.write(W)
+        return member.kernel.tile_vjp(a, b, W, K, wants=wants)
+
+
+def check_magnitude(kernels: Sequence[Kernel], moments: Moments, w: Array, dtype: Any) -> None:
+    """Raise a ValueError if the squares of a kernel's values are too large or small for `dtype`.
+
+    One look at q after a sweep. Where it is 0 the kernel, less its pivot, must be 0 as well.
+    """
+    limits = np.finfo(dtype)
+    least = float(limits.tiny) / float(limits.eps)
+    for k, kernel in enumerate(kernels):
+        q = float(moments.q[k, k].sum())
+        if np.isfinite(q) and (q >= least or not _varies(moments, k, w > 0)):
+            continue
+        size = "small" if q < least else "large"
+        raise ValueError(
+            f"Expected kernel values whose squares fit {np.dtype(dtype).name}, got values too "
+            f"{size} in {kernel.formula()}. Scale the features (StandardScaler) or divide the "
+            "kernel matrix by its largest entry; Normalized(kernel) has values up to 1."
+        )
+
+
+def _varies(moments: Moments, k: int, used: Array) -> bool:
+    return bool(moments.d[k, used].any() or moments.P[k][:, used].any())

@@ -1,0 +1,189 @@
+"""Engine: who works off the bands of a sweep.
+
+    task ──▶ engine.run(task) ──▶ task.band(0), task.band(1), ... ──▶ sum_up adds them in this order
+
+A task (`gramsmith.gram.band`) says what is summed. An engine places its bands on threads, processes
+or machines and hands the results back in order; it knows nothing else. Bands depend on the plan
+alone and results are added in the order of the plan, so that every engine with any number of
+workers gives the same bits on one kind of CPU, BLAS and Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gramsmith.gram.plan import MIB, Plan, budget_bytes
+from gramsmith.gram.threads import count_workers, ordered_map
+
+Progress = Callable[[int, int], None]
+
+
+class Task(Protocol):
+    """What an engine is given: a sweep, in bands. It can be pickled unless it keeps tiles."""
+
+    @property
+    def plan(self) -> Plan:
+        """The bands."""
+
+    @property
+    def worker_bytes(self) -> int:
+        """The memory that a worker needs for one band, beside the result."""
+
+    @property
+    def band_bytes(self) -> int:
+        """The memory of the largest result of a band."""
+
+    def band(self, number: int) -> Any:
+        """Return plain arrays, the same wherever and whenever it is called."""
+
+    def start(self) -> Any:
+        """Return the sums of no bands."""
+
+    def add(self, total: Any, number: int, part: Any) -> None:
+        """Add the result of a band to the sums."""
+
+    def finish(self, total: Any) -> Any:
+        """Return what the sums stand for."""
+
+
+class Engine:
+    """What `engine=` takes: an engine of your own derives from this and gives `run`."""
+
+    shares_memory = False  # whether bands run in this process, so that a sweep may keep its tiles
+
+    @property
+    def workers(self) -> int:
+        """The number of threads for work that is not in bands."""
+        return count_workers(None)
+
+    @property
+    def budget(self) -> int:
+        """Bytes for tiles in work and tiles kept between sweeps, in this process."""
+        return budget_bytes(None)
+
+    def run(self, task: Task) -> Iterator[Any]:
+        """Yield ``task.band(i)`` for every band, in their order."""
+        raise NotImplementedError(f"{type(self).__name__} defines no run.")
+
+
+@dataclass(frozen=True)
+class Threads(Engine):
+    """Threads of this process, each with one BLAS thread and working arrays of its own.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Threads; default all cores.
+    memory : float, optional
+        Budget in MiB; default scikit-learn's ``working_memory``. Where it does not suffice for all
+        threads, fewer are used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> from gramsmith.gram.engine import Serial, Threads
+    >>> X = np.random.default_rng(0).normal(size=(600, 3))
+    >>> y = X[:, 0] > 0
+    >>> one, two = (gs.cka(gs.Gram("rbf", X, engine=e), y) for e in (Serial(), Threads(2)))
+    >>> one == two
+    True
+    """
+
+    n_jobs: int | None = None
+    memory: float | None = None
+    shares_memory = True
+
+    def __post_init__(self) -> None:
+        count_workers(self.n_jobs)
+        budget_bytes(self.memory)
+
+    @property
+    def workers(self) -> int:
+        """The number of threads."""
+        return count_workers(self.n_jobs)
+
+    @property
+    def budget(self) -> int:
+        """The memory in bytes."""
+        return budget_bytes(self.memory)
+
+    def run(self, task: Task) -> Iterator[Any]:
+        """Yield the results of all bands in order."""
+        workers = affordable(task, self.workers, self.budget)
+        return ordered_map(task.band, range(len(task.plan.bands)), workers)
+
+
+@dataclass(frozen=True)
+class Serial(Threads):
+    """The calling thread alone.
+
+    Parameters
+    ----------
+    n_jobs : 1
+    memory : float, optional
+        Budget in MiB, as for `Threads`.
+    """
+
+    n_jobs: int | None = 1
+
+
+def as_engine(engine: Any = None, n_jobs: int | None = None, memory: float | None = None) -> Engine:
+    """Return the engine that was given; `n_jobs` and `memory` are short for `Threads`.
+
+    Parameters
+    ----------
+    engine : Engine, optional
+    n_jobs, memory
+        See `Threads`; not together with an engine.
+
+    Examples
+    --------
+    >>> as_engine(n_jobs=2)
+    Threads(n_jobs=2, memory=None)
+    """
+    if engine is None:
+        return Threads(n_jobs, memory)
+    if not isinstance(engine, Engine):
+        raise TypeError(
+            f"Expected an engine, got {type(engine).__name__}. Pass Threads(n_jobs, memory), "
+            "Serial() or an object of a class derived from gramsmith.gram.engine.Engine."
+        )
+    if n_jobs is not None or memory is not None:
+        raise ValueError(
+            "Expected engine=, or n_jobs= and memory=, got both. Give them to the engine, for "
+            "example engine=Threads(n_jobs, memory)."
+        )
+    return engine
+
+
+def sum_up(engine: Engine, task: Task, progress: Progress | None = None) -> Any:
+    """Return what a task stands for: the results of its bands, added in their order."""
+    bands = task.plan.bands
+    tiles, done = sum(map(len, bands)), 0
+    total = task.start()
+    for number, (band, part) in enumerate(zip(bands, engine.run(task), strict=True)):
+        task.add(total, number, part)
+        done += len(band)
+        if progress is not None:
+            progress(done, tiles)
+    return task.finish(total)
+
+
+def affordable(task: Task, workers: int, budget: int) -> int:
+    """Return how many threads the budget has room for, with the results that wait to be added."""
+    # `ordered_map` lets at most four results per thread wait
+    each, waiting = task.worker_bytes, 4 * task.band_bytes
+    check_budget(each + task.band_bytes, budget)
+    return max(1, min(workers, budget // max(1, each + waiting)))
+
+
+def check_budget(need: int, budget: int) -> None:
+    """Raise a MemoryError if one worker does not have room for its tiles."""
+    if need > budget:
+        raise MemoryError(
+            f"Expected a memory budget of at least {need / MIB:.1f} MiB for tiles in work, got "
+            f"{budget / MIB:.3g} MiB. Raise memory=, or use dtype=np.float32."
+        )

@@ -1,0 +1,157 @@
+"""The engines: the same bits wherever the bands of a sweep are worked off."""
+
+import pickle
+from collections import deque
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import gramsmith as gs
+from gramsmith.gram import Engine, Gram, Serial, Threads, as_engine
+from gramsmith.gram.plan import make_plan
+from gramsmith.measures import get_measure
+from gramsmith.targets import make_target
+
+
+class Processes(Engine):
+    """A pool of processes, a few bands ahead."""
+
+    def __init__(self, pool):
+        self.pool = pool
+
+    def run(self, task):
+        waiting = deque()
+        for number in range(len(task.plan.bands)):
+            waiting.append(self.pool.submit(task.band, number))
+            if len(waiting) > 4:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+@pytest.fixture(scope="module")
+def processes():
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        yield Processes(pool)
+
+
+KERNELS = {
+    "gaussian": gs.Gaussian(np.full(4, 2.0)),
+    "map": gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.eye(4) / 3),
+    "sum": gs.Matern(2.0) + 0.5 * gs.Polynomial(2),
+}
+
+
+def samples(n, dtype):
+    X = np.random.default_rng(0).normal(size=(n, 4)).astype(dtype)
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+def everything(engine, n, dtype):
+    """Every sum and derivative that sweeps give, as text without rounding."""
+    X, y = samples(n, dtype)
+    goal = make_target(y, sample_weight=1.0 + np.arange(n) % 3)
+    kernels = list(KERNELS.values())
+    path = [gs.Gaussian(4.0 / np.sqrt(2.0) ** j) for j in range(3)]
+    fold = np.arange(n) * 3 // n
+    parts = []
+    for cross in (False, True):
+        sums = Gram([*kernels, *path], X, engine=engine).moments(goal, fold=fold, cross=cross)
+        parts += [sums.P, sums.d, sums.q]
+    parts.append(Gram(kernels[0], X, engine=engine) @ np.linspace(-1.0, 1.0, n))
+    for kernel in kernels:
+        G = Gram(kernel, X, engine=engine)
+        sums = G.moments(goal, keep=True)
+        _, adjoint = get_measure("cka").value_and_adjoint(sums, goal)
+        for inputs in (True, False):
+            gradient = G.pullback(adjoint, goal, sums, inputs=inputs)[0]
+            parts += [*gradient.parameters.values()] + ([gradient.inputs] if inputs else [])
+    return [value.hex() for part in parts for value in np.ravel(np.float64(part))]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_same_bits_on_every_engine(dtype, processes):
+    n = 1100
+    assert len(make_plan(n, dtype).bands) > 5
+    expected = everything(Serial(), n, dtype)
+    for engine in (Threads(2), Threads(3), Threads(16), Threads(2, memory=32), processes):
+        assert everything(engine, n, dtype) == expected, engine
+
+
+def test_bands_cover_the_tiles_in_their_order():
+    for n in (1, 300, 5000, 40_000):
+        plan = make_plan(n, np.float64)
+        listed = [(b.row, j) for b in plan.bands for j in range(b.start, b.stop)]
+        assert listed == plan.tiles
+    assert len(plan.bands) > 16 * 16  # of use to many threads
+
+
+def test_a_task_is_small_and_results_are_plain():
+    """What travels is the embedding, not the samples, and no more than a few numbers per row."""
+    X, y = samples(2000, np.float64)
+    seen = {}
+
+    class Spy(Engine):
+        def run(self, task):
+            seen[type(task).__name__] = len(pickle.dumps(task))
+            for number in range(len(task.plan.bands)):
+                part = pickle.loads(pickle.dumps(task.band(number)))
+                yield part
+
+    G = Gram(KERNELS["gaussian"], X, engine=Spy())
+    goal = make_target(y)
+    sums = G.moments(goal)
+    _, adjoint = get_measure("cka").value_and_adjoint(sums, goal)
+    G.pullback(adjoint, goal, sums)
+    assert seen.keys() == {"Forward", "Backward"}
+    assert max(seen.values()) < 3 * 8 * 2000 * (4 + 2 + 2)
+
+
+def test_fewer_threads_where_the_budget_is_short(monkeypatch):
+    counts = []
+    import gramsmith.gram.engine as module
+
+    def spy(function, items, workers):
+        counts.append(workers)
+        return map(function, items)
+
+    monkeypatch.setattr(module, "ordered_map", spy)
+    X, y = samples(2300, np.float64)
+    for memory in (None, 1024, 64, 16):
+        engine = Threads(128, memory)
+        gs.cka(Gram(gs.Gaussian(), X, engine=engine), y)
+    assert counts[0] == counts[1] > 8
+    assert counts[1] > counts[2] > counts[3] >= 1
+
+
+def test_engines_are_refused_before_work():
+    X, _ = samples(20, np.float64)
+    with pytest.raises(TypeError, match=r"Expected an engine, got str. Pass Threads\(n_jobs"):
+        Gram(gs.Gaussian(), X, engine="threads")
+    with pytest.raises(ValueError, match="got both"):
+        Gram(gs.Gaussian(), X, engine=Serial(), n_jobs=2)
+    with pytest.raises(ValueError, match="n_jobs"):
+        Threads(0)
+    with pytest.raises(ValueError, match="memory > 0"):
+        Threads(memory=0)
+    with pytest.raises(NotImplementedError, match="Engine defines no run"):
+        gs.cka(Gram(gs.Gaussian(), X, engine=Engine()), np.arange(20) % 2)
+    assert as_engine(n_jobs=3, memory=5) == Threads(3, 5)
+    assert Serial().workers == 1
+
+
+def test_products_between_many_kernels(rng):
+    """Strips of a tile, cut along its diagonal, give the sums of whole matrices."""
+    X = rng.normal(size=(300, 3))
+    w = 1.0 + np.arange(300) % 2
+    kernels = [gs.Gaussian(0.5 + 0.1 * j) for j in range(40)]
+    goal = make_target(X[:, 0] > 0, sample_weight=w)
+    for dtype, tolerance in ((np.float64, 1e-10), (np.float32, 1e-5)):
+        sums = Gram(kernels, X, dtype=dtype).moments(goal, cross=True)
+        Ks = np.array([kernel(X) for kernel in kernels]) - sums.c[:, None, None]
+        expected = np.einsum("kij,lij,i,j->kl", Ks, Ks, goal.w, goal.w, optimize=True)
+        assert_allclose(sums.squares, expected, rtol=tolerance, atol=tolerance)
+        assert_allclose(sums.PV, Ks @ goal.wV, rtol=tolerance, atol=tolerance * 100)
