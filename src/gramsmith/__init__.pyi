@@ -19,7 +19,10 @@ from gramsmith.evaluation import kta as kta
 from gramsmith.evaluation import mmd as mmd
 from gramsmith.evaluation import parzen_error_bound as parzen_error_bound
 from gramsmith.evaluation import polarity as polarity
+from gramsmith.gram import Engine as Engine
 from gramsmith.gram import Gram as Gram
+from gramsmith.gram import Serial as Serial
+from gramsmith.gram import Threads as Threads
 from gramsmith.kernels import AllSubsets as AllSubsets
 from gramsmith.kernels import AllSubstrings as AllSubstrings
 from gramsmith.kernels import Bilinear as Bilinear

@@ -155,3 +155,52 @@ def test_products_between_many_kernels(rng):
         expected = np.einsum("kij,lij,i,j->kl", Ks, Ks, goal.w, goal.w, optimize=True)
         assert_allclose(sums.squares, expected, rtol=tolerance, atol=tolerance)
         assert_allclose(sums.PV, Ks @ goal.wV, rtol=tolerance, atol=tolerance * 100)
+
+
+class Counting(Engine):
+    """The calling thread, which counts the sweeps."""
+
+    shares_memory = True
+
+    def __init__(self):
+        self.sweeps = 0
+
+    def run(self, task):
+        self.sweeps += 1
+        return map(task.band, range(len(task.plan.bands)))
+
+
+SWEEPS = {
+    "evaluate": lambda X, y, engine: gs.evaluate("rbf", X, y, engine=engine),
+    "path": lambda X, y, engine: gs.bandwidth_path(X, y, engine=engine),
+    "rank": lambda X, y, engine: gs.rank_kernels(X, y, {"a": gs.Gaussian()}, engine=engine),
+    "selector": lambda X, y, engine: gs.KernelSelector([gs.Gaussian()], engine=engine).fit(X, y),
+    "kernel": lambda X, y, engine: gs.KernelLearner(gs.Gaussian(), engine=engine, max_iter=2).fit(
+        X, y
+    ),
+    "transform": lambda X, y, engine: gs.TransformLearner(engine=engine, max_iter=2).fit(X, y),
+    "combination": lambda X, y, engine: gs.KernelCombination(["rbf", "poly"], engine=engine).fit(
+        X, y
+    ),
+    "two": lambda X, y, engine: gs.TwoGaussianLearner(engine=engine).fit(X, y),
+    "parzen": lambda X, y, engine: gs.ParzenClassifier(engine=engine).fit(X, y),
+    "centroid": lambda X, y, engine: gs.CentroidClassifier(engine=engine).fit(X, y),
+}
+
+
+@pytest.mark.parametrize("use", SWEEPS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_engine_reaches_every_sweep(use):
+    X, y = samples(60, np.float64)
+    engine = Counting()
+    SWEEPS[use](X, y, engine)
+    assert engine.sweeps
+
+
+def test_an_engine_is_not_stored_with_a_model(tmp_path):
+    X, y = samples(60, np.float64)
+    model = gs.KernelRidgeClassifier(engine=Serial()).fit(X, y)
+    gs.save_model(model, tmp_path / "model.safetensors")
+    loaded = gs.load_model(tmp_path / "model.safetensors")
+    assert loaded.engine is None
+    assert (loaded.predict(X) == model.predict(X)).all()

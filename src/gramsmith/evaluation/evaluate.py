@@ -29,7 +29,7 @@ from gramsmith.evaluation.errors import (
     values_of,
 )
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
-from gramsmith.gram import Gram, Views, as_views
+from gramsmith.gram import Engine, Gram, Views, as_engine, as_views
 from gramsmith.gram.threads import one_blas_thread
 from gramsmith.measures import Measure, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
@@ -58,6 +58,7 @@ def evaluate(
     groups: Any = None,
     memory: float | None = None,
     n_jobs: int | None = None,
+    engine: Engine | None = None,
     dtype: Any = None,
     random_state: Any = 0,
 ) -> Evaluation:
@@ -86,7 +87,7 @@ def evaluate(
     groups : array of shape (n,), optional
         Samples of one group, such as several visits of a patient, are left out together for the
         errors and shuffled together for p-values, for which they must share their target.
-    memory, n_jobs, dtype
+    memory, n_jobs, engine, dtype
         See `Gram`.
     random_state : int or RandomState
         Decides the folds and the permutations.
@@ -119,7 +120,7 @@ def evaluate(
     rng = check_random_state(random_state)
     together = check_groups(groups, len(goal.w))
     order, fold = assign_folds(goal, folds, rng, together)
-    options = {"memory": memory, "n_jobs": n_jobs, "dtype": dtype}
+    options = {"engine": as_engine(engine, n_jobs, memory), "dtype": dtype}
     G = Gram(views if order is None else views.take(order), **options)
     if order is not None:
         goal = goal.take(order)

@@ -84,10 +84,9 @@ class Threads(Engine):
     --------
     >>> import numpy as np
     >>> import gramsmith as gs
-    >>> from gramsmith.gram.engine import Serial, Threads
     >>> X = np.random.default_rng(0).normal(size=(600, 3))
     >>> y = X[:, 0] > 0
-    >>> one, two = (gs.cka(gs.Gram("rbf", X, engine=e), y) for e in (Serial(), Threads(2)))
+    >>> one, two = (gs.cka(gs.Gram("rbf", X, engine=e), y) for e in (gs.Serial(), gs.Threads(2)))
     >>> one == two
     True
     """
@@ -149,7 +148,7 @@ def as_engine(engine: Any = None, n_jobs: int | None = None, memory: float | Non
     if not isinstance(engine, Engine):
         raise TypeError(
             f"Expected an engine, got {type(engine).__name__}. Pass Threads(n_jobs, memory), "
-            "Serial() or an object of a class derived from gramsmith.gram.engine.Engine."
+            "Serial() or an object of a class derived from gramsmith.Engine."
         )
     if n_jobs is not None or memory is not None:
         raise ValueError(

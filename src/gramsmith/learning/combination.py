@@ -59,6 +59,8 @@ class KernelCombination(Learner):
         Budget in MiB for tiles, see `Gram`.
     n_jobs : int, optional
         Threads, see `Gram`.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
     dtype : {"float64", "float32"}, optional
         Type of the tiles, see `Gram`.
     callback : callable, optional
@@ -127,6 +129,7 @@ class KernelCombination(Learner):
         task: str = "auto",
         memory: float | None = None,
         n_jobs: int | None = None,
+        engine: Any = None,
         dtype: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
@@ -139,6 +142,7 @@ class KernelCombination(Learner):
         self.task = task
         self.memory = memory
         self.n_jobs = n_jobs
+        self.engine = engine
         self.dtype = dtype
         self.callback = callback
         self.verbose = verbose
@@ -178,8 +182,7 @@ class KernelCombination(Learner):
         views = as_views(default_path(X, w) if kernels is None and shared else kernels, X, w)
         gram = Gram(
             views,
-            memory=self.memory,
-            n_jobs=self.n_jobs,
+            engine=self._engine(),
             dtype=self.dtype,
             progress=sweep_progress("KernelCombination", self.callback, self.verbose),
         )

@@ -74,6 +74,8 @@ class KernelLearner(Learner):
         Budget in MiB for tiles, see `Gram`.
     n_jobs : int, optional
         Threads, see `Gram`.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
     dtype : {"float64", "float32"}, optional
         Type of the tiles, see `Gram`.
     random_state : int, RandomState or None, default=None
@@ -145,6 +147,7 @@ class KernelLearner(Learner):
         tol: float = 1e-6,
         memory: float | None = None,
         n_jobs: int | None = None,
+        engine: Any = None,
         dtype: Any = None,
         random_state: Any = None,
         callback: Callback | None = None,
@@ -163,6 +166,7 @@ class KernelLearner(Learner):
         self.tol = tol
         self.memory = memory
         self.n_jobs = n_jobs
+        self.engine = engine
         self.dtype = dtype
         self.random_state = random_state
         self.callback = callback
@@ -196,9 +200,7 @@ class KernelLearner(Learner):
         kernel = kernel.fixed_to(X)
         coordinates = make_coordinates(kernel, self.parameters, self.bounds)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
-        objective = make_objective(
-            measure, X, target, memory=self.memory, n_jobs=self.n_jobs, dtype=self.dtype
-        )
+        objective = make_objective(measure, X, target, engine=self._engine(), dtype=self.dtype)
         found, values = self._run(Problem(kernel, coordinates, objective))
         coordinates.write(kernel, found.theta)
         self.kernel_ = kernel

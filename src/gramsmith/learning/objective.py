@@ -25,7 +25,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from sklearn.utils._param_validation import Interval
 
-from gramsmith.gram import Gram
+from gramsmith.gram import Engine, Gram
 from gramsmith.gram.threads import one_blas_thread
 from gramsmith.kernels import Kernel
 from gramsmith.kernels.definiteness import indefiniteness
@@ -368,8 +368,7 @@ def make_objective(
     target: Target,
     *,
     C: float = 100.0,
-    memory: float | None = None,
-    n_jobs: int | None = None,
+    engine: Engine | None = None,
     dtype: Any = None,
 ) -> KernelObjective:
     """Return an objective on samples and their target, as a function of the kernel.
@@ -382,13 +381,13 @@ def make_objective(
         Its weights must be one, unless the objective takes weights.
     C : float
         Of the L2-SVM behind "radius_margin".
-    memory, n_jobs, dtype
+    engine, dtype
         As for `Gram`.
     """
     objective = get_objective(measure, C)
     if isinstance(objective, Measure):
-        return StreamedObjective(objective, X, target, memory, n_jobs, dtype)
-    return DenseObjective(objective, X, target, n_jobs)
+        return StreamedObjective(objective, X, target, engine, dtype)
+    return DenseObjective(objective, X, target, engine)
 
 
 @dataclass
@@ -398,8 +397,7 @@ class StreamedObjective:
     measure: Measure
     X: Any
     target: Target
-    memory: float | None = None
-    n_jobs: int | None = None
+    engine: Engine | None = None
     dtype: Any = None
 
     def __post_init__(self) -> None:
@@ -408,25 +406,22 @@ class StreamedObjective:
         # A number that grows with the kernel has no unit but its own size.
         self.unit = 1.0 if self.measure.scale_invariant else 0.0
         self.measure.check(self.target)
-        self._options: dict[str, Any] = {
-            "memory": self.memory,
-            "n_jobs": self.n_jobs,
-            "dtype": self.dtype,
-        }
 
     def value(self, kernel: Kernel) -> float:
         """Return the measure of a kernel."""
         with warnings.catch_warnings():
             # On the way a kernel may become flat; the measure is 0 there, which is all we need.
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            moments = Gram(kernel, self.X, **self._options).moments(self.target)
+            moments = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype).moments(
+                self.target
+            )
             return self.measure.value(moments, self.target)
 
     def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
         """Return the measure of a kernel and its derivatives."""
         with one_blas_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            G = Gram(kernel, self.X, **self._options)
+            G = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype)
             moments = G.moments(self.target, keep=True)
             value, adjoint = self.measure.value_and_adjoint(moments, self.target)
             if not np.isfinite(value):
@@ -441,7 +436,7 @@ class DenseObjective:
     objective: Objective
     X: Any
     target: Target
-    n_jobs: int | None = None
+    engine: Engine | None = None
 
     def __post_init__(self) -> None:
         self.objective = copy(self.objective)
@@ -462,7 +457,7 @@ class DenseObjective:
         check_dense(self.name, len(w))
 
     def _matrix(self, kernel: Kernel) -> Array:
-        return Gram(kernel, self.X, n_jobs=self.n_jobs, dtype=np.float64).toarray()
+        return Gram(kernel, self.X, engine=self.engine, dtype=np.float64).toarray()
 
     def value(self, kernel: Kernel) -> float:
         """Return the objective of a kernel."""

@@ -96,7 +96,7 @@ def penalty_path(
     split = hold_out(target, base.validation_fraction, rng)
     learn, held = (np.arange(X.shape[0]),) * 2 if split is None else split
     measure = held_out_measure(get_objective(base.measure, base.C))
-    watched = make_objective(measure, X[held], target.take(held))
+    watched = make_objective(measure, X[held], target.take(held), engine=base._engine())
     free = base.set_params(l1=0.0).fit(X[learn], y[learn])
     start = _diagonal(free)
     if given is None:

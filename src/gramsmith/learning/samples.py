@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from gramsmith.gram import Engine, as_engine
 from gramsmith.targets import TARGETS, Target, check_weights, normalised_weights
 
 Array = npt.NDArray[Any]
@@ -27,6 +28,7 @@ MONITOR_CONSTRAINTS: dict[str, Any] = {"callback": [callable, None], "verbose": 
 SWEEP_CONSTRAINTS: dict[str, Any] = {
     "memory": [Interval(Real, 0, None, closed="neither"), None],
     "n_jobs": [Integral, None],
+    "engine": [Engine, None],
     "dtype": [StrOptions({"float64", "float32"}), type, np.dtype, None],
 }
 HOLD_OUT_CONSTRAINTS: dict[str, Any] = {
@@ -37,6 +39,10 @@ HOLD_OUT_CONSTRAINTS: dict[str, Any] = {
 
 class Learner(BaseEstimator):
     """A learner of kernels, whose samples may be sparse and whose targets may have many columns."""
+
+    memory: float | None
+    n_jobs: int | None
+    engine: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **TARGET_CONSTRAINTS,
@@ -56,6 +62,10 @@ class Learner(BaseEstimator):
             ensure_min_samples=2,
         )
         return checked
+
+    def _engine(self) -> Engine:
+        """Return who evaluates tiles."""
+        return as_engine(self.engine, self.n_jobs, self.memory)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -132,6 +132,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         Budget in MiB for tiles, see `Gram`.
     n_jobs : int, optional
         Threads, see `Gram`.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
     random_state : int, RandomState or None, default=None
         Seeds the held-out split.
     callback : callable, optional
@@ -209,6 +211,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         validation_fraction: float = 0.25,
         memory: float | None = None,
         n_jobs: int | None = None,
+        engine: Any = None,
         random_state: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
@@ -223,6 +226,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         self.validation_fraction = validation_fraction
         self.memory = memory
         self.n_jobs = n_jobs
+        self.engine = engine
         self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
@@ -318,9 +322,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     ) -> tuple[Array, Array, Array | None, Array]:
         """Return eigenvalues, coefficients of psi, the rows of X they refer to, and weights."""
         tell = sweep_progress("SpectralAligner", self.callback, self.verbose)
-        gram = Gram(
-            kernel, X, memory=self.memory, n_jobs=self.n_jobs, dtype=np.float64, progress=tell
-        )
+        gram = Gram(kernel, X, engine=self._engine(), dtype=np.float64, progress=tell)
         dense = self.method == "eigen" or (self.method == "auto" and gram.n <= DENSE)
         if dense:
             values, V, self.n_iter_ = _eigenvectors(gram, self.n_components, target.w)

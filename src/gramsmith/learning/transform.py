@@ -130,6 +130,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         Budget in MiB for tiles, see `Gram`.
     n_jobs : int, optional
         Threads, see `Gram`.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
     dtype : {"float64", "float32"}, optional
         Type of the tiles, see `Gram`. Default: float32 from 2000 samples on, where its rounding
         averages out and an iteration takes half the time.
@@ -221,6 +223,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         tol: float = 1e-6,
         memory: float | None = None,
         n_jobs: int | None = None,
+        engine: Any = None,
         dtype: Any = None,
         random_state: Any = None,
         callback: Callback | None = None,
@@ -245,6 +248,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         self.tol = tol
         self.memory = memory
         self.n_jobs = n_jobs
+        self.engine = engine
         self.dtype = dtype
         self.random_state = random_state
         self.callback = callback
@@ -330,9 +334,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         def on(measure: Any, rows: Array) -> KernelObjective:
             part, goal = (X, target) if len(rows) == X.shape[0] else (X[rows], target.take(rows))
             dtype = np.float32 if self.dtype is None and part.shape[0] >= SINGLE else self.dtype
-            return make_objective(
-                measure, part, goal, memory=self.memory, n_jobs=self.n_jobs, dtype=dtype
-            )
+            return make_objective(measure, part, goal, engine=self._engine(), dtype=dtype)
 
         def climbed(measure: Any) -> KernelObjective | Callable[[], KernelObjective]:
             return on(measure, learn) if draw is None else lambda: on(measure, draw())

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from gramsmith.gram import Gram
+from gramsmith.gram import Engine, Gram
 from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum
 from gramsmith.kernels.radial import Radial
 from gramsmith.kernels.symbolic import refuse_symbols
@@ -70,6 +70,8 @@ class TwoGaussianLearner(Learner):
         Budget in MiB for tiles, see `Gram`.
     n_jobs : int, optional
         Threads, see `Gram`.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
     callback : callable, optional
         Called with a dict of "sigma", "value", "u" at every bandwidth; a true result stops the
         search, and the best mixture so far is kept.
@@ -146,6 +148,7 @@ class TwoGaussianLearner(Learner):
         max_iter: int = 100,
         memory: float | None = None,
         n_jobs: int | None = None,
+        engine: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
     ) -> None:
@@ -160,6 +163,7 @@ class TwoGaussianLearner(Learner):
         self.max_iter = max_iter
         self.memory = memory
         self.n_jobs = n_jobs
+        self.engine = engine
         self.callback = callback
         self.verbose = verbose
 
@@ -185,7 +189,7 @@ class TwoGaussianLearner(Learner):
         X, y, w = drop_zero_weights(X, y, sample_weight)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         low, high = bandwidth_range(X)
-        profile = BandwidthProfile(X, target, None, projection, self.memory, self.n_jobs)
+        profile = BandwidthProfile(X, target, None, projection, self._engine())
         rows: list[dict[str, float]] = []
 
         def after(point: Point) -> None:
@@ -335,8 +339,7 @@ class BandwidthProfile:
     target: Target
     first: Kernel | None = None  # K1
     projection: str = "plain"  # or "centred", "debiased"
-    memory: float | None = None
-    n_jobs: int | None = None
+    engine: Engine | None = None
 
     @property
     def norm(self) -> float:
@@ -344,7 +347,7 @@ class BandwidthProfile:
         return target_norm(self.target, self.projection)
 
     def _sums(self, kernels: list[Kernel]) -> tuple[Array, Array]:
-        gram = Gram(kernels, self.X, memory=self.memory, n_jobs=self.n_jobs, dtype=np.float64)
+        gram = Gram(kernels, self.X, engine=self.engine, dtype=np.float64)
         moments = gram.moments(self.target, cross=True)
         a = target_products(moments, self.target, self.projection)
         G = kernel_products(moments, self.target, self.projection)

@@ -32,7 +32,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from gramsmith.gram import Gram
+from gramsmith.gram import Engine, Gram, as_engine
 from gramsmith.kernels import (
     Gaussian,
     Kernel,
@@ -113,6 +113,7 @@ class KernelMachine(BaseEstimator):
         "fit_intercept": ["boolean"],
         "max_iter": [AT_LEAST_ONE],
         "n_jobs": [Integral, None],
+        "engine": [Engine, None],
         "random_state": ["random_state"],
         "tol": [POSITIVE],
         "verbose": ["verbose"],
@@ -320,7 +321,8 @@ class KernelMachine(BaseEstimator):
     # ---- Gram matrices ----------------------------------------------------------------------
 
     def _gram(self, X: Any, dtype: Any = np.float64) -> Gram:
-        return Gram(self.kernel_, X, n_jobs=getattr(self, "n_jobs", None), dtype=dtype)
+        engine = as_engine(getattr(self, "engine", None), getattr(self, "n_jobs", None))
+        return Gram(self.kernel_, X, engine=engine, dtype=dtype)
 
     def _check_memory(self, n: int, remedy: str, copies: int = 2) -> None:
         need, have = copies * 8 * n**2, _physical_memory()

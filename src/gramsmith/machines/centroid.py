@@ -36,6 +36,8 @@ class CentroidClassifier(KernelClassifier):
         weights n is still the number of rows.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -83,10 +85,13 @@ class CentroidClassifier(KernelClassifier):
         "ddof": [Interval(Integral, 0, 1, closed="both")],
     }
 
-    def __init__(self, kernel: Any = None, *, ddof: int = 0, n_jobs: int | None = None) -> None:
+    def __init__(
+        self, kernel: Any = None, *, ddof: int = 0, n_jobs: int | None = None, engine: Any = None
+    ) -> None:
         self.kernel = kernel
         self.ddof = ddof
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         train = self._begin(X, y, sample_weight)

@@ -79,6 +79,8 @@ class KernelFisherDiscriminant(
         Regulariser, in units of the total variance in feature space.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -129,11 +131,17 @@ class KernelFisherDiscriminant(
     }
 
     def __init__(
-        self, kernel: Any = None, *, alpha: float = 1e-3, n_jobs: int | None = None
+        self,
+        kernel: Any = None,
+        *,
+        alpha: float = 1e-3,
+        n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         train = self._begin(X, y, sample_weight)

@@ -132,6 +132,8 @@ class ImportVectorClassifier(LossProbabilities):
         Whether to print a line per import point.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -216,6 +218,7 @@ class ImportVectorClassifier(LossProbabilities):
         random_state: Any = None,
         verbose: bool = False,
         n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -228,6 +231,7 @@ class ImportVectorClassifier(LossProbabilities):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         check_alphas(self, "> 0")

@@ -45,6 +45,8 @@ class L2SVC(KernelClassifier):
         Whether to print a line per pair of classes.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -104,6 +106,7 @@ class L2SVC(KernelClassifier):
         max_iter: int = 500,
         verbose: bool = False,
         n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -112,6 +115,7 @@ class L2SVC(KernelClassifier):
         self.max_iter = max_iter
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         train = self._begin(X, y, sample_weight)

@@ -117,6 +117,8 @@ class KernelLossClassifier(LossProbabilities):
         Whether to print the objective after every Newton step.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -184,6 +186,7 @@ class KernelLossClassifier(LossProbabilities):
         max_iter: int = 100,
         verbose: bool = False,
         n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.loss = loss
@@ -195,6 +198,7 @@ class KernelLossClassifier(LossProbabilities):
         self.max_iter = max_iter
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         check_alphas(self, "> 0")
@@ -313,6 +317,8 @@ class KernelLogisticRegression(KernelLossClassifier):
         Whether to print the objective after every Newton step.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -367,6 +373,7 @@ class KernelLogisticRegression(KernelLossClassifier):
         max_iter: int = 100,
         verbose: bool = False,
         n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -377,3 +384,4 @@ class KernelLogisticRegression(KernelLossClassifier):
         self.max_iter = max_iter
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.engine = engine

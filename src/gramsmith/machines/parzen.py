@@ -40,6 +40,8 @@ class ParzenClassifier(KernelClassifier):
         What "loo" optimises: the share of errors, its mean over classes, or the mean F1 of classes.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -88,12 +90,14 @@ class ParzenClassifier(KernelClassifier):
         threshold: Any = "loo",
         criterion: str = "error",
         n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.weights = weights
         self.threshold = threshold
         self.criterion = criterion
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         train = self._begin(X, y, sample_weight).of_mean_one()

@@ -53,6 +53,8 @@ class KernelPerceptron(KernelClassifier):
         Whether to print a line per pass.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -110,6 +112,7 @@ class KernelPerceptron(KernelClassifier):
         random_state: Any = None,
         verbose: bool = False,
         n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.max_iter = max_iter
@@ -118,6 +121,7 @@ class KernelPerceptron(KernelClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Fit the machine from the start.

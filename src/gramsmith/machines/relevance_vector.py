@@ -124,6 +124,8 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         Whether to print a line when done.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -179,6 +181,7 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         max_iter: int = 10_000,
         verbose: bool = False,
         n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.fit_intercept = fit_intercept
@@ -186,6 +189,7 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         self.max_iter = max_iter
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         train = self._begin(X, y, sample_weight).of_mean_one()
@@ -247,6 +251,8 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
         Whether to print a line per machine when done.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -297,6 +303,7 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
         max_iter: int = 1000,
         verbose: bool = False,
         n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.fit_intercept = fit_intercept
@@ -304,6 +311,7 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
         self.max_iter = max_iter
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         train = self._begin(X, y, sample_weight).of_mean_one()

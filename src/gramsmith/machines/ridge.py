@@ -362,6 +362,8 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         Whether to print which solver "auto" takes, and a line per product of "cg".
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -430,6 +432,7 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         random_state: Any = None,
         verbose: bool = False,
         n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -442,6 +445,7 @@ class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         check_alphas(self, ">= 0")
@@ -512,6 +516,8 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
         Whether to print which solver "auto" takes, and a line per product of "cg".
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -583,6 +589,7 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
         random_state: Any = None,
         verbose: bool = False,
         n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -597,6 +604,7 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         check_alphas(self, ">= 0")

@@ -24,6 +24,7 @@ from sklearn.utils._param_validation import (
 
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
+from gramsmith.gram import Engine
 from gramsmith.measures import Measure, get_measure
 from gramsmith.report.contents import number, records_frame, with_error
 from gramsmith.report.displays import KernelRankingDisplay
@@ -50,11 +51,12 @@ CONSTRAINTS: dict[str, Any] = {
     "time_budget": [Interval(Real, 0, None, closed="left"), None],
     "n_jobs": [Integral, None],
     "memory": [Interval(Real, 0, None, closed="neither"), None],
+    "engine": [Engine, None],
     "max_samples": [Interval(Integral, 2, None, closed="left"), None],
 }
 
 
-WORK_OPTIONS = ("time_budget", "n_jobs", "memory", "max_samples")
+WORK_OPTIONS = ("time_budget", "n_jobs", "memory", "engine", "max_samples")
 
 
 def rank_kernels(
@@ -74,6 +76,7 @@ def rank_kernels(
     random_state: Any = 0,
     n_jobs: int | None = None,
     memory: float | None = None,
+    engine: Any = None,
     max_samples: int | None = None,
     progress: Callable[[str, int, int, str], Any] | None = None,
     checkpoint: MutableMapping[str, Any] | None = None,
@@ -125,6 +128,8 @@ def rank_kernels(
         Threads; default all cores.
     memory : float, optional
         Budget in MiB for tiles, see `Gram`.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
     max_samples : int, optional
         Most rows used in any one step before the final fit.
     progress : callable, optional
@@ -159,7 +164,7 @@ def rank_kernels(
         measures=measures,
         machine=machine,
         random_state=random_state,
-        work=Work(n_jobs, memory, max_samples, time_budget, progress, checkpoint),
+        work=Work(n_jobs, memory, engine, max_samples, time_budget, progress, checkpoint),
     )
 
 
@@ -324,7 +329,7 @@ def plan_ranking(
     ('classification', 10, 'support vector classifier')
     """
     known = ("task", "scoring", "cv", "groups", "class_weight", "sample_weight")
-    later = ("measures", "time_budget", "n_jobs", "memory", "progress", "checkpoint")
+    later = ("measures", "time_budget", "n_jobs", "memory", "engine", "progress", "checkpoint")
     odd = sorted(set(options) - {*known, *later})
     if odd:
         raise TypeError(

@@ -63,6 +63,8 @@ class KernelSelector(ClassifierMixin, BaseEstimator):
         Threads; default all cores.
     memory : float, optional
         Budget in MiB for tiles, see `Gram`.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
     max_samples : int, optional
         Most rows used in any one step before the final fit.
     random_state : int, RandomState or None, default=None
@@ -126,6 +128,7 @@ class KernelSelector(ClassifierMixin, BaseEstimator):
         time_budget: float | None = None,
         n_jobs: int | None = None,
         memory: float | None = None,
+        engine: Any = None,
         max_samples: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -139,6 +142,7 @@ class KernelSelector(ClassifierMixin, BaseEstimator):
         self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.memory = memory
+        self.engine = engine
         self.max_samples = max_samples
         self.random_state = random_state
 

@@ -20,8 +20,8 @@ from gramsmith.evaluation.errors import (
     values_of,
 )
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
-from gramsmith.gram import Gram
-from gramsmith.gram.threads import count_workers, one_blas_thread
+from gramsmith.gram import Engine, Gram, as_engine
+from gramsmith.gram.threads import one_blas_thread
 from gramsmith.kernels import Gaussian
 from gramsmith.measures import Measure, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
@@ -53,6 +53,7 @@ class Work:
 
     n_jobs: int | None = None
     memory: float | None = None  # MiB for tiles, see `Gram`
+    engine: Engine | None = None  # instead of both
     max_samples: int | None = None  # most rows in any one step
     time_budget: float | None = None  # seconds after which no further work is begun
     progress: Progress | None = None  # called with (stage, done, total, label)
@@ -63,9 +64,14 @@ class Work:
     late: bool = False  # whether work was left out because the time was up
 
     @cached_property
+    def sweeps(self) -> Engine:
+        """Who evaluates tiles."""
+        return as_engine(self.engine, self.n_jobs, self.memory)
+
+    @property
     def workers(self) -> int:
         """The number of threads."""
-        return count_workers(self.n_jobs)
+        return self.sweeps.workers
 
     def in_time(self) -> bool:
         """Return whether another piece of work may begin."""
@@ -360,7 +366,7 @@ def measure(
     rows, fold = rows[order], fold[order]
     w = None if task.w is None else task.w[rows]
     target = make_target(task.y[rows], task=task.kind, sample_weight=w)
-    G = Gram(samples.of(candidates).take(rows), memory=work.memory, n_jobs=work.n_jobs)
+    G = Gram(samples.of(candidates).take(rows), engine=work.sweeps)
     chosen = [get_measure(m) for m in (DEFAULT_MEASURES if measures is None else measures)]
     chosen = [m for m in chosen if target.kind in m.kinds]
     moments = G.moments(target, fold=fold, cross=False)

@@ -136,7 +136,7 @@ class Encoder:
         if key is None:
             raise NotStorable(refusal(value, where))
         entry = REGISTRY[key]
-        params = {k: getattr(value, k) for k in entry.arguments}
+        params = {k: None if k == "engine" else getattr(value, k) for k in entry.arguments}
         fitted = {k: v for k, v in attributes(value).items() if k not in params}
         for kept, specifications in ((params, entry.params), (fitted, entry.fitted)):
             self._check(kept, specifications, where)

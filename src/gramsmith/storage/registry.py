@@ -32,6 +32,7 @@ from gramsmith import kernels, learning, machines, selection
 from gramsmith.kernels.adapt import FromCallable, FromSklearn
 
 _INPUTS = {"n_features_in_": "count p?", "feature_names_in_": "names p?"}
+_ENGINE = {"engine": "none"}  # of a machine or a cluster, not of a model
 
 State = dict[str, Any]
 
@@ -78,7 +79,7 @@ def _entry(
     return Entry(
         cls,
         MappingProxyType({**fitted, **_INPUTS} if fitted else {}),
-        MappingProxyType({k: v for k, v in params.items() if k in arguments}),
+        MappingProxyType({k: v for k, v in {**_ENGINE, **params}.items() if k in arguments}),
         MappingProxyType(arguments),
         MappingProxyType(getattr(cls, "_stored_upgrades", {})),
         getattr(cls, "_check_stored", check),
