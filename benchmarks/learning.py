@@ -131,6 +131,7 @@ def against_the_bound(iterations: int = 20) -> list[Row]:
             learner = gs.TransformLearner(
                 structure="full",
                 measure=measure,
+                shrinkage=1.0,
                 early_stopping=False,
                 init=np.eye(X.shape[1]) / np.sqrt(2.0),
                 callback=lambda info: info["iteration"] >= iterations,

@@ -124,7 +124,9 @@ def row(
 def learned(split: Split, structure: str, **options: Any) -> Machine:
     """Learn a transform with the library and evaluate it."""
     learner = gs.TransformLearner(
-        structure=structure, random_state=0, **{"early_stopping": False, "l1": 0.0, **options}
+        structure=structure,
+        random_state=0,
+        **{"measure": "cka", "shrinkage": 1.0, "early_stopping": False, "l1": 0.0, **options},
     )
     return evaluate_kernel(learner.fit(split.X, split.y).kernel_, split)
 

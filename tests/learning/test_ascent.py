@@ -8,6 +8,7 @@ from gramsmith.learning.coordinates import make_coordinates
 from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import make_objective
 from gramsmith.targets import make_target
+from plain_learners import TransformLearner
 
 SOLVERS = ("lbfgs", "ascent")
 
@@ -169,9 +170,7 @@ def parity(rng):
 
 
 def in_batches(**options):
-    return gs.TransformLearner(
-        solver="ascent", batch_size=64, max_iter=150, random_state=0, **options
-    )
+    return TransformLearner(solver="ascent", batch_size=64, max_iter=150, random_state=0, **options)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -206,9 +205,9 @@ def test_an_interrupt_keeps_what_was_learned(parity):
 
 def test_batches_need_gradient_ascent(parity):
     with pytest.raises(ValueError, match="batch_size"):
-        gs.TransformLearner(batch_size=64).fit(*parity)
+        TransformLearner(batch_size=64).fit(*parity)
     with pytest.raises(ValueError, match=r"'batch_size' parameter .*Got 4"):
-        gs.TransformLearner(batch_size=4, solver="ascent").fit(*parity)
+        TransformLearner(batch_size=4, solver="ascent").fit(*parity)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

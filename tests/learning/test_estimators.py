@@ -7,16 +7,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gramsmith as gs
 from gramsmith.measures import MEASURES, Measure
 from gramsmith.storage import NotStorable
+from plain_learners import KernelLearner, TransformLearner
 
 LEARNERS = [
     # Few iterations: of fifteen samples with thirty features, rounding soon decides which weight
     # meets zero first, and repeated rows round otherwise than weighted ones.
-    gs.TransformLearner(max_iter=5),
-    gs.TransformLearner(structure="full", measure="kta", max_iter=50),
-    gs.TransformLearner(structure="low_rank", rank=1, solver="ascent", max_iter=100),
-    gs.TransformLearner("linear", max_iter=50),
-    gs.KernelLearner(max_iter=50),
-    gs.KernelLearner(measure="ridge_loo", max_iter=20),
+    TransformLearner(max_iter=5),
+    TransformLearner(structure="full", measure="kta", max_iter=50),
+    TransformLearner(structure="low_rank", rank=1, solver="ascent", max_iter=100),
+    TransformLearner("linear", max_iter=50),
+    gs.TransformLearner(max_iter=3, cv=2, random_state=0),
+    KernelLearner(max_iter=50),
+    KernelLearner(measure="ridge_loo", max_iter=20),
+    gs.KernelLearner(max_iter=3, cv=2, random_state=0),
     gs.TwoGaussianLearner(n_grid=8),
     gs.TwoGaussianLearner(sigma1=1.0, sigma2=2.0, measure="cka", n_grid=4),
     gs.KernelCombination(),

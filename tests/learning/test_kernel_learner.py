@@ -10,7 +10,8 @@ import golden
 import gramsmith as gs
 import textbook as tb
 from gramsmith.kernels import NotDifferentiable
-from gramsmith.learning import OBJECTIVES, KernelLearner
+from gramsmith.learning import OBJECTIVES
+from plain_learners import KernelLearner
 
 
 def test_best_single_bandwidth():
@@ -157,8 +158,8 @@ def test_a_function_beside_does_not_stop_the_parameters(measure, rng):
     X = rng.normal(size=(60, 2))
     y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
     kernel = gs.Gaussian(1.5) + gs.RankOne(lambda X: np.sin(X[:, 0]))
-    learner = gs.KernelLearner(kernel, measure=measure, max_iter=30).fit(X, y)
-    start = gs.KernelLearner(kernel, measure=measure, max_iter=1)
+    learner = KernelLearner(kernel, measure=measure, max_iter=30).fit(X, y)
+    start = KernelLearner(kernel, measure=measure, max_iter=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         first = start.fit(X, y).history_["score"][0]

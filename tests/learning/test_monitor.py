@@ -4,6 +4,7 @@ import pytest
 import golden
 import gramsmith as gs
 from gramsmith.learning.monitor import Monitor, Stopped, sweep_progress
+from plain_learners import KernelLearner, TransformLearner
 
 
 def seen(monitor, *scores):
@@ -86,11 +87,11 @@ def test_a_sweep_stops_before_its_last_tile():
 @pytest.mark.parametrize(
     "learner",
     [
-        gs.TransformLearner(),
-        gs.TransformLearner(solver="ascent"),
-        gs.TransformLearner(solver="ascent", batch_size=10, random_state=0),
-        gs.KernelLearner(gs.Gaussian(1.0)),
-        gs.KernelLearner(gs.Gaussian(1.0), n_starts=5, random_state=0),
+        TransformLearner(),
+        TransformLearner(solver="ascent"),
+        TransformLearner(solver="ascent", batch_size=10, random_state=0),
+        KernelLearner(gs.Gaussian(1.0)),
+        KernelLearner(gs.Gaussian(1.0), n_starts=5, random_state=0),
         gs.TwoGaussianLearner(),
         gs.TwoGaussianLearner(sigma1=0.5),
         gs.SpectralAligner(gs.Gaussian(1.0), method="cholesky"),

@@ -27,6 +27,7 @@ from gramsmith.learning.objective import (
 from gramsmith.measures import MEASURES, Measure, Undefined
 from gramsmith.solvers import RidgePath
 from gramsmith.targets import make_target
+from plain_learners import KernelLearner, TransformLearner
 
 K = golden.K
 S = np.array([[0.7, 0.1], [0.2, 0.6], [0.1, 0.3]])
@@ -139,7 +140,7 @@ def test_units_of_the_values_do_not_matter(name, solver, rng):
     """Nor does an improvement of a small number seem small."""
     X = rng.normal(size=(50, 2))
     y = np.sin(2.0 * X[:, 0]) + np.sin(X[:, 1]) + 0.2 * rng.normal(size=50)
-    learner = gs.KernelLearner(gs.Gaussian([2.0, 0.5]), name, solver, max_iter=500)
+    learner = KernelLearner(gs.Gaussian([2.0, 0.5]), name, solver, max_iter=500)
     found = [learner.fit(X, scale * y).kernel_.length_scale for scale in (1.0, 2.0**-30, 2.0**40)]
     assert not np.allclose(found[0], [2.0, 0.5], rtol=0.1)
     np.testing.assert_allclose(found[1:], np.tile(found[0], (2, 1)), rtol=1e-2)
@@ -225,9 +226,9 @@ class Coherence:
 @pytest.mark.parametrize(
     "learner",
     [
-        gs.TransformLearner(init=np.full(3, 0.5), max_iter=30),
-        gs.TransformLearner(structure="full", init=np.eye(3), early_stopping=False, max_iter=30),
-        gs.KernelLearner(gs.Gaussian(1.0)),
+        TransformLearner(init=np.full(3, 0.5), max_iter=30),
+        TransformLearner(structure="full", init=np.eye(3), early_stopping=False, max_iter=30),
+        KernelLearner(gs.Gaussian(1.0)),
     ],
     ids=repr,
 )
@@ -245,7 +246,7 @@ def test_an_objective_of_your_own(learner):
 def test_a_measure_of_your_own():
     """Any formula of sums is climbed tile by tile, like those that have a name."""
     half = Measure("half_cka", lambda sums: 0.5 * MEASURES["cka"].formula(sums))
-    for learner in (gs.KernelLearner(gs.Gaussian(1.0)), gs.TransformLearner(init=np.ones(3))):
+    for learner in (KernelLearner(gs.Gaussian(1.0)), TransformLearner(init=np.ones(3))):
         mine = clone(learner).set_params(measure=half).fit(golden.X, golden.y)
         assert gs.cka(mine.kernel_(golden.X), golden.y) == pytest.approx(2 * mine.value_)
         assert mine.value_ > mine.history_["value"][0]
@@ -253,7 +254,7 @@ def test_a_measure_of_your_own():
 
 def test_a_learned_object_is_left_alone():
     bound = RadiusMargin(10.0)
-    gs.KernelLearner(gs.Gaussian(1.0), bound, max_iter=50).fit(golden.X, golden.y)
+    KernelLearner(gs.Gaussian(1.0), bound, max_iter=50).fit(golden.X, golden.y)
     assert bound.ball is None
 
 
@@ -375,7 +376,7 @@ def test_warm_start_changes_nothing():
 def test_a_bound_that_is_not_solved_says_so(rng):
     X = rng.normal(size=(80, 2))
     y = X[:, 0] + rng.normal(size=80) > 0
-    learner = gs.KernelLearner(gs.Gaussian(5.0), "radius_margin", C=1e12, max_iter=3)
+    learner = KernelLearner(gs.Gaussian(5.0), "radius_margin", C=1e12, max_iter=3)
     with pytest.warns(ConvergenceWarning) as told:
         learner.fit(X, y)
     solves = [w for w in told if str(w.message).startswith("radius_margin: expected convergence")]

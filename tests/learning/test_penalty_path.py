@@ -4,7 +4,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
-from gramsmith.learning import PenaltyPath, TransformLearner, penalty_path
+from gramsmith.learning import PenaltyPath, penalty_path
+from plain_learners import TransformLearner
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import pytest
 import gramsmith as gs
 import textbook as tb
 from gramsmith.solvers import solve_l2svm
+from plain_learners import TransformLearner
 
 
 def realisation(data_dir, name):
@@ -40,7 +41,7 @@ def test_alignment_without_a_transform(name, printed, data_dir):
 )
 def test_alignment_with_a_transform(name, structure, alignment, support, error, data_dir):
     X, y, X_new, y_new = realisation(data_dir, name)
-    learner = gs.TransformLearner(structure=structure, measure="kta", early_stopping=False)
+    learner = TransformLearner(structure=structure, measure="kta", early_stopping=False)
     learner.fit(X, y)
     assert learner.value_ >= alignment
     count, wrong = svm(learner.kernel_, X, y, X_new, y_new)
@@ -52,7 +53,7 @@ def test_alignment_with_a_transform(name, structure, alignment, support, error, 
 @pytest.mark.parametrize(("name", "full"), [("ringnorm", 0.3700), ("waveform", 0.3930)])
 def test_the_paper_s_ascent_reaches_the_same(name, full, data_dir):
     X, y, *_ = realisation(data_dir, name)
-    learner = gs.TransformLearner(
+    learner = TransformLearner(
         structure="full",
         measure="kta",
         solver="ascent",
@@ -68,8 +69,8 @@ def test_the_paper_s_ascent_reaches_the_same(name, full, data_dir):
 def test_early_stopping_generalises_better(data_dir):
     X, y, X_new, y_new = realisation(data_dir, "waveform")
     options = {"structure": "full", "measure": "kta", "random_state": 0}
-    early = gs.TransformLearner(**options).fit(X, y)
-    late = gs.TransformLearner(early_stopping=False, **options).fit(X, y)
+    early = TransformLearner(**options).fit(X, y)
+    late = TransformLearner(early_stopping=False, **options).fit(X, y)
     assert svm(early.kernel_, X, y, X_new, y_new)[1] < svm(late.kernel_, X, y, X_new, y_new)[1]
 
 
@@ -97,7 +98,7 @@ def test_learned_direction_reaches_the_best_projection(rng):
     """A rank-one map under the linear kernel climbs to the bound of Theorem 2, centred."""
     X = rng.normal(size=(60, 4))
     y = X @ [1.0, -2.0, 0.5, 0.0] + rng.normal(size=60)
-    learner = gs.TransformLearner("linear", structure="low_rank", rank=1, tol=1e-12, random_state=0)
+    learner = TransformLearner("linear", structure="low_rank", rank=1, tol=1e-12, random_state=0)
     learner.fit(X, y)
     centred = X - X.mean(axis=0)
     bound = tb.projected_alignment(centred.T, y - y.mean())

@@ -6,20 +6,21 @@ import pytest
 import gramsmith as gs
 from gramsmith.learning.samples import drop_zero_weights, hold_out, make_draw, shares, take_rows
 from gramsmith.targets import make_target
+from plain_learners import KernelLearner, TransformLearner
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 # Few steps: along many, rounding alone would part two climbs of the same function.
 LEARNERS = {
-    "diagonal": gs.TransformLearner(max_iter=3),
-    "full": gs.TransformLearner(structure="full", early_stopping=False, max_iter=3),
-    "low rank": gs.TransformLearner(structure="low_rank", rank=2, random_state=0, max_iter=3),
-    "debiased": gs.TransformLearner(measure="cka_debiased", max_iter=3),
-    "separability": gs.TransformLearner(measure="fsm", solver="ascent", max_iter=3),
-    "linear": gs.TransformLearner("linear", max_iter=3),
-    "any kernel": gs.KernelLearner(gs.Gaussian(1.0) + 0.5 * gs.Linear(), "kta", max_iter=3),
-    "default kernel": gs.KernelLearner(measure="cka_debiased", max_iter=3),
-    "fisher": gs.KernelLearner(gs.Gaussian(1.0), "kernel_fisher", max_iter=3),
+    "diagonal": TransformLearner(max_iter=3),
+    "full": TransformLearner(structure="full", early_stopping=False, max_iter=3),
+    "low rank": TransformLearner(structure="low_rank", rank=2, random_state=0, max_iter=3),
+    "debiased": TransformLearner(measure="cka_debiased", max_iter=3),
+    "separability": TransformLearner(measure="fsm", solver="ascent", max_iter=3),
+    "linear": TransformLearner("linear", max_iter=3),
+    "any kernel": KernelLearner(gs.Gaussian(1.0) + 0.5 * gs.Linear(), "kta", max_iter=3),
+    "default kernel": KernelLearner(measure="cka_debiased", max_iter=3),
+    "fisher": KernelLearner(gs.Gaussian(1.0), "kernel_fisher", max_iter=3),
     "two Gaussians": gs.TwoGaussianLearner(n_grid=16),
     "centred Gaussians": gs.TwoGaussianLearner(measure="cka", n_grid=16),
     "alignf": gs.KernelCombination(),
@@ -64,8 +65,8 @@ def test_weights_of_one_change_nothing(learner, problem):
 def test_values_and_importances_are_weighted(rng):
     X = rng.normal(size=(60, 3))
     y, w = np.sin(2 * X[:, 0]), rng.integers(0, 4, size=60)
-    weighted = gs.TransformLearner(max_iter=3).fit(X, y, sample_weight=w)
-    repeated = gs.TransformLearner(max_iter=3).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    weighted = TransformLearner(max_iter=3).fit(X, y, sample_weight=w)
+    repeated = TransformLearner(max_iter=3).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     np.testing.assert_allclose(
         weighted.feature_importances_, repeated.feature_importances_, atol=1e-6
     )
@@ -97,9 +98,9 @@ def test_strings_take_weights(method, rng):
 @pytest.mark.parametrize(
     "learner",
     [
-        gs.TransformLearner(measure="radius_margin"),
-        gs.KernelLearner(measure="radius_margin"),
-        gs.KernelLearner(measure="marginal_likelihood"),
+        TransformLearner(measure="radius_margin"),
+        KernelLearner(measure="radius_margin"),
+        KernelLearner(measure="marginal_likelihood"),
     ],
     ids=repr,
 )

@@ -9,10 +9,11 @@ import scipy.sparse as sp
 import gramsmith as gs
 from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, LinearMap
-from gramsmith.learning import TransformLearner, start
+from gramsmith.learning import start
 from gramsmith.learning.sparse_maps import make_map
 from gramsmith.measures import MEASURES
 from gramsmith.targets import make_target
+from plain_learners import TransformLearner
 
 KERNELS = [
     gs.Gaussian(0.8),

@@ -6,7 +6,7 @@ from gramsmith.learning.objective import make_objective
 from gramsmith.learning.start import (
     DISTANCE,
     check_rank,
-    choose_width,
+    choose_start,
     deviations,
     distance_power,
     has_width,
@@ -14,6 +14,7 @@ from gramsmith.learning.start import (
     make_start,
 )
 from gramsmith.targets import make_target
+from plain_learners import TransformLearner
 
 RNG = np.random.RandomState(0)
 
@@ -87,7 +88,7 @@ def test_the_best_of_several_widths(factor, rng):
     X = rng.normal(size=(120, 5))
     y = X[:, 0] * X[:, 1] > 0
     kernel, objective = mapped(X, y)
-    found = choose_width(kernel, np.full(5, factor), [objective], every=True)
+    found = choose_start(kernel, np.full(5, factor), [objective], every=True)
     values = [gs.cka(gs.Gaussian.from_gamma(1.0)(X * s), y) for s in (factor, found[0])]
     assert values[1] > values[0]
 
@@ -99,15 +100,15 @@ def test_the_first_width_with_a_value_will_do(rng):
     start = np.full(2, 1e6)
     kernel.set_params(map__S=start)
     assert not np.isfinite(objective.value(kernel))
-    assert choose_width(kernel, start, [objective], every=False) is None
-    assert choose_width(kernel, np.ones(2), [objective], every=False).tolist() == [1.0, 1.0]
+    assert choose_start(kernel, start, [objective], every=False) is None
+    assert choose_start(kernel, np.ones(2), [objective], every=False).tolist() == [1.0, 1.0]
 
 
 def test_the_identity_is_no_start(rng):
     """A random projection tells little, and an alignment then likes the identity best."""
     X = rng.normal(size=(200, 6))
     y = X[:, 0] * X[:, 1] > 0
-    learner = gs.TransformLearner(
+    learner = TransformLearner(
         "laplacian", structure="low_rank", rank=2, early_stopping=False, random_state=0
     ).fit(X, y)
     assert learner.value_ > 0.2

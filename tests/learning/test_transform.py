@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 import gramsmith as gs
 import textbook as tb
 from gramsmith.kernels import NotDifferentiable
-from gramsmith.learning import TransformLearner
+from plain_learners import TransformLearner
 
 
 @pytest.fixture

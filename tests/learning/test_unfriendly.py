@@ -8,21 +8,22 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
+from plain_learners import KernelLearner, TransformLearner
 
 FEW = 15  # iterations: enough to move, too few for rounding to choose another optimum
 LEARNERS = {
-    "diagonal": gs.TransformLearner(max_iter=FEW),
-    "diagonal fsm": gs.TransformLearner(measure="csm_scatter", max_iter=FEW, l1=0.0),
-    "full": gs.TransformLearner(structure="full", max_iter=FEW, random_state=0),
-    "low rank": gs.TransformLearner(
+    "diagonal": TransformLearner(max_iter=FEW),
+    "diagonal fsm": TransformLearner(measure="csm_scatter", max_iter=FEW, l1=0.0),
+    "full": TransformLearner(structure="full", max_iter=FEW, random_state=0),
+    "low rank": TransformLearner(
         structure="low_rank", rank=2, solver="ascent", max_iter=FEW, random_state=0
     ),
-    "batches": gs.TransformLearner(solver="ascent", batch_size=20, max_iter=FEW, random_state=0),
-    "fisher": gs.TransformLearner(measure="kernel_fisher", max_iter=FEW),
-    "parameters": gs.KernelLearner(max_iter=FEW),
-    "ard": gs.KernelLearner(gs.Gaussian([1.0, 1.0, 1.0]), "cka_debiased", max_iter=FEW),
-    "hsic": gs.KernelLearner(gs.Gaussian(1.0), "hsic", max_iter=FEW),
-    "ridge": gs.KernelLearner(gs.Gaussian([1.0, 1.0, 1.0]), "ridge_loo", max_iter=FEW),
+    "batches": TransformLearner(solver="ascent", batch_size=20, max_iter=FEW, random_state=0),
+    "fisher": TransformLearner(measure="kernel_fisher", max_iter=FEW),
+    "parameters": KernelLearner(max_iter=FEW),
+    "ard": KernelLearner(gs.Gaussian([1.0, 1.0, 1.0]), "cka_debiased", max_iter=FEW),
+    "hsic": KernelLearner(gs.Gaussian(1.0), "hsic", max_iter=FEW),
+    "ridge": KernelLearner(gs.Gaussian([1.0, 1.0, 1.0]), "ridge_loo", max_iter=FEW),
     "two": gs.TwoGaussianLearner(n_grid=16),
     "two debiased": gs.TwoGaussianLearner(1.0, measure="cka_debiased", n_grid=8),
     "combination": gs.KernelCombination(),
@@ -35,7 +36,7 @@ LEARNERS = {
     "cholesky": gs.SpectralAligner(method="cholesky", max_rank=20),
 }
 DENSE = {
-    "likelihood": gs.KernelLearner(gs.Gaussian([1.0, 1.0, 1.0]), "marginal_likelihood", max_iter=5),
+    "likelihood": KernelLearner(gs.Gaussian([1.0, 1.0, 1.0]), "marginal_likelihood", max_iter=5),
 }
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -167,7 +168,7 @@ def test_units_of_single_features_do_not_matter(task, rng):
     X, y = data(rng, 120)
     y = X[:, 0] * X[:, 1] > 0 if task == "classes" else y
     found = [
-        gs.TransformLearner().fit(X * units, y).value_
+        TransformLearner().fit(X * units, y).value_
         for units in (np.ones(3), np.array([1e-12, 1.0, 1e12]), np.array([1e6, 1e-3, 1.0]))
     ]
     assert found[1:] == pytest.approx(found[:1] * 2, rel=1e-3)

@@ -31,7 +31,7 @@ StepLimits = Callable[[Array], tuple[Array, Array]]
 
 SEARCH_CONSTRAINTS: dict[str, Any] = {
     "solver": [StrOptions({"lbfgs", "ascent"})],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     "tol": [Interval(Real, 0, None, closed="left")],
 }
 ROUNDS = 100  # of the moving box, far more than it needs

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from gramsmith.learning.ascent import (
     maximise,
 )
 from gramsmith.learning.coordinates import Coordinates, make_coordinates
+from gramsmith.learning.cross_fit import CAUTIOUS, QUARTER, ROWS, CrossFitted, Matrix, subsample
 from gramsmith.learning.monitor import Callback, Monitor
 from gramsmith.learning.objective import (
     OBJECTIVE_CONSTRAINTS,
@@ -31,27 +33,60 @@ from gramsmith.learning.objective import (
     get_objective,
     make_objective,
 )
-from gramsmith.learning.samples import Learner, drop_zero_weights
+from gramsmith.learning.samples import drop_zero_weights, take_rows
 from gramsmith.learning.start import start_kernel
+from gramsmith.measures import Measure
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
 
 
-class KernelLearner(Learner):
+@dataclass(frozen=True)
+class Climb:
+    """Where a climb led: the parameters at its start and end, and what lies between them."""
+
+    kernel: Kernel
+    coordinates: Coordinates
+    start: Array
+    outcome: Ascent
+    values: Array  # that every start reached
+
+    def at(self, amount: float) -> Kernel:
+        """Return the kernel at an amount of learning."""
+        kernel: Kernel = clone(self.kernel)
+        end = self.outcome.theta
+        theta = end if amount == 1.0 else self.start + amount * (end - self.start)
+        self.coordinates.write(kernel, theta)
+        return kernel
+
+    def matrix(
+        self, X: Any, amount: float, width: float, rows: Array, columns: Array | None
+    ) -> Array:
+        """Return the kernel of rows of X at an amount of learning; its width is a parameter."""
+        kernel, left = self.at(amount), take_rows(X, rows)
+        return np.asarray(kernel(left) if columns is None else kernel(left, take_rows(X, columns)))
+
+
+class KernelLearner(CrossFitted):
     """Learn the parameters of any kernel expression by climbing an objective.
 
     Positive parameters (length scales, factors) move on the log scale, others as they are. With
-    several starts the best result is kept.
+    several starts the best result is kept. It is then drawn back towards the first start, on the
+    same scales, by an amount chosen on rows that did not teach (`shrinkage`).
 
     Parameters
     ----------
     kernel : Kernel or name, optional
         The kernel whose parameters are the first start. Default: a Gaussian that suits the spread
         of the data.
-    measure : str, Measure or objective, default="cka"
+    measure : str, Measure or objective, default="ridge_loo"
         The name of a measure, "radius_margin" (logarithm of the bound), "marginal_likelihood" (per
         sample), "ridge_loo" (mean squared leave-one-out error of kernel ridge) or "kernel_fisher";
         or an object of your own, see `gramsmith.learning.Objective`.
+    shrinkage : float or "cross_fit", default="cross_fit"
+        How much of what was learned is kept: 0 is the start, 1 where the climb ended. "cross_fit"
+        tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other rows, and takes the
+        smallest amount within one standard error of the best. It learns from at most 1000 rows
+        where the objective needs a solve.
     solver : {"lbfgs", "ascent"}, default="lbfgs"
         Quasi-Newton, or gradient ascent with backtracking.
     n_starts : int, default=1
@@ -66,8 +101,12 @@ class KernelLearner(Learner):
         Whole numbers are classes unless this says otherwise.
     C : float, default=100.0
         Penalty of the squared slacks for "radius_margin".
-    max_iter : int, default=200
-        Largest number of iterations per start.
+    cv : int, splitter or iterable, optional
+        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
+        groups stay together.
+    max_iter : int, optional
+        Largest number of iterations per start. Default: ten with shrinkage="cross_fit", where
+        stopping soon is part of the rule, and 200 otherwise.
     tol : float, default=1e-6
         Stop when a step improves the measure by less than this.
     memory : float, optional
@@ -79,7 +118,7 @@ class KernelLearner(Learner):
     dtype : {"float64", "float32"}, optional
         Type of the tiles, see `Gram`.
     random_state : int, RandomState or None, default=None
-        Seeds the random starts.
+        Seeds the random starts and the folds.
     callback : callable, optional
         Called after every iteration with a dict of its numbers; a true result stops the
         search, and the best kernel so far is kept.
@@ -90,8 +129,13 @@ class KernelLearner(Learner):
     ----------
     kernel_ : Kernel
         The kernel with the learned parameters.
+    shrinkage_ : float
+        How much of what was learned is in the kernel.
+    shrinkage_curve_ : dict of arrays
+        With shrinkage="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+        "error" (standard error of the difference to the best).
     value_ : float
-        The measure of it.
+        The measure at the end of the climb.
     values_ : array of shape (n_starts,)
         The measure that every start reached; NaN where a start failed.
     history_ : dict of arrays
@@ -121,7 +165,7 @@ class KernelLearner(Learner):
         "random_state": ["random_state"],
         **OBJECTIVE_CONSTRAINTS,
         **SEARCH_CONSTRAINTS,
-        **Learner._parameter_constraints,
+        **CrossFitted._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
@@ -134,16 +178,18 @@ class KernelLearner(Learner):
     def __init__(
         self,
         kernel: Any = None,
-        measure: Any = "cka",
+        measure: Any = "ridge_loo",
         solver: str = "lbfgs",
         *,
+        shrinkage: float | str = "cross_fit",
+        cv: Any = None,
         n_starts: int = 1,
         parameters: Any = None,
         bounds: Any = None,
         target: str = "auto",
         task: str = "auto",
         C: float = 100.0,
-        max_iter: int = 200,
+        max_iter: int | None = None,
         tol: float = 1e-6,
         memory: float | None = None,
         n_jobs: int | None = None,
@@ -156,6 +202,8 @@ class KernelLearner(Learner):
         self.kernel = kernel
         self.measure = measure
         self.solver = solver
+        self.shrinkage = shrinkage
+        self.cv = cv
         self.n_starts = n_starts
         self.parameters = parameters
         self.bounds = bounds
@@ -172,7 +220,7 @@ class KernelLearner(Learner):
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelLearner:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> KernelLearner:
         """Learn the parameters.
 
         Parameters
@@ -183,6 +231,8 @@ class KernelLearner(Learner):
         sample_weight : array of shape (n,), optional
             How much every row counts; times any number the same. Objectives that need a solve take
             none, except "kernel_fisher" and "ridge_loo".
+        groups : array of shape (n,), optional
+            Rows of one group are never on both sides of a fold.
 
         Returns
         -------
@@ -192,24 +242,53 @@ class KernelLearner(Learner):
         measure = get_objective(self.measure, self.C)
         if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
             X, y = self._check_samples(X, y)
-        X, y, w = drop_zero_weights(X, y, sample_weight)
-        kernel = clone(start_kernel(self.kernel, X, w))
-        if not kernel.learnable:
-            raise kernel._no_derivative()
-        kernel.check_parameters()
-        kernel = kernel.fixed_to(X)
-        coordinates = make_coordinates(kernel, self.parameters, self.bounds)
+        X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
-        objective = make_objective(measure, X, target, engine=self._engine(), dtype=self.dtype)
-        found, values = self._run(Problem(kernel, coordinates, objective))
-        coordinates.write(kernel, found.theta)
-        self.kernel_ = kernel
-        self.value_ = found.value
-        self.values_ = values
-        self.history_ = found.history
-        self.n_iter_ = found.n_iter
-        warn_unless_converged(found, "KernelLearner")
-        self._warn_limits(coordinates, found.theta)
+        rng = check_random_state(self.random_state)
+        seed = int(rng.randint(2**31 - 1)) if self._crossing else 0
+        first = start_kernel(self.kernel, X, w)
+        if not first.learnable:
+            raise first._no_derivative()
+        first.check_parameters()
+        everything = np.arange(len(target.w))
+
+        def climb(rows: Array) -> Climb:
+            if self._crossing and not isinstance(measure, Measure):
+                rows = subsample(target, rows, ROWS, seed)
+            whole = len(rows) == len(target.w)
+            part, goal = (X, target) if whole else (take_rows(X, rows), target.take(rows))
+            kernel = clone(first).fixed_to(part)
+            coordinates = make_coordinates(kernel, self.parameters, self.bounds)
+            objective = make_objective(measure, part, goal, engine=self._engine(), dtype=self.dtype)
+            start = coordinates.read(kernel)
+            found, values = self._run(Problem(kernel, coordinates, objective), seed)
+            return Climb(kernel, coordinates, start, found, values)
+
+        def learn(rows: Array) -> Matrix | None:
+            try:
+                found = climb(rows)
+            except ValueError:  # one class alone, say
+                return None
+            if found.outcome.status == "interrupted":
+                raise KeyboardInterrupt
+            return partial(found.matrix, X)
+
+        found = climb(everything)
+        amount, outcome = CAUTIOUS if self._crossing else float(self.shrinkage), found.outcome
+        if outcome.status != "interrupted":
+            try:
+                amount = self._choose_amount(learn, y, target, groups, seed, widths=False)
+            except KeyboardInterrupt:
+                outcome = replace(outcome, status="interrupted", advice=QUARTER)
+        self.shrinkage_ = amount
+        self.kernel_ = kernel = found.at(amount).fixed_to(X)
+        self.value_ = outcome.value
+        self.values_ = found.values
+        self.history_ = outcome.history
+        self.n_iter_ = outcome.n_iter
+        warn_unless_converged(self._as_intended(outcome), "KernelLearner")
+        if amount == 1.0:
+            self._warn_limits(found.coordinates, outcome.theta)
         if kernel.requires_vector_input and (extreme := degenerate(kernel, X)):
             warnings.warn(
                 f"KernelLearner: the kernel is nearly {extreme}. {REMEDY[extreme]}",
@@ -220,8 +299,8 @@ class KernelLearner(Learner):
 
     # ---- how ----------------------------------------------------------------------------------
 
-    def _starts(self, coordinates: Coordinates, theta: Array) -> list[Array]:
-        rng = check_random_state(self.random_state)
+    def _starts(self, coordinates: Coordinates, theta: Array, seed: int) -> list[Array]:
+        rng = check_random_state(seed if self._crossing else self.random_state)
         starts = [theta]
         log = coordinates.on_log
         # A factor of three either way for positive parameters, the typical size for the others.
@@ -230,13 +309,14 @@ class KernelLearner(Learner):
             starts.append(theta + np.where(log, 1.0, size) * rng.standard_normal(len(theta)))
         return starts
 
-    def _run(self, problem: Problem) -> tuple[Ascent, Array]:
+    def _run(self, problem: Problem, seed: int) -> tuple[Ascent, Array]:
         """Return the best search of several starts, and the value that each reached."""
         coordinates, sign = problem.coordinates, problem.objective.sign
         best: Ascent | None = None
         values = np.full(int(self.n_starts), np.nan)
         failure = ValueError("Expected a start where the measure is defined, got none.")
-        for number, theta in enumerate(self._starts(coordinates, coordinates.read(problem.kernel))):
+        first = coordinates.read(problem.kernel)
+        for number, theta in enumerate(self._starts(coordinates, first, seed)):
             monitor = Monitor("KernelLearner", None, 10, self.verbose, self.callback)
             try:
                 found = maximise(
@@ -246,7 +326,7 @@ class KernelLearner(Learner):
                     solver=self.solver,
                     limits=coordinates.limits,
                     step_limits=make_step_limits(coordinates),
-                    max_iter=self.max_iter,
+                    max_iter=self._most_iterations,
                     tol=self.tol,
                     unit=problem.objective.unit,
                 )

@@ -70,7 +70,8 @@ def penalty_path(
         Default: twelve, spaced by a factor of two, up to where most features are out. In the
         units of `TransformLearner`.
     learner : TransformLearner, optional
-        Its options are used; default ``TransformLearner(random_state=0)``.
+        Its options are used, all of what is learned is kept; default
+        ``TransformLearner(measure="cka", random_state=0)``.
 
     Returns
     -------
@@ -89,8 +90,8 @@ def penalty_path(
     """
     given = None if penalties is None else _check(penalties)
     X, y = check_X_y(X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True)
-    base = clone(learner) if learner is not None else TransformLearner(random_state=0)
-    base.set_params(structure="diagonal", early_stopping=False, batch_size=None)
+    base = TransformLearner(measure="cka", random_state=0) if learner is None else clone(learner)
+    base.set_params(structure="diagonal", early_stopping=False, batch_size=None, shrinkage=1.0)
     target = make_target(y, base.target, task=base.task)
     rng = check_random_state(base.random_state)
     split = hold_out(target, base.validation_fraction, rng)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from gramsmith.gram import Engine, as_engine
 from gramsmith.targets import TARGETS, Target, check_weights, normalised_weights
@@ -75,17 +75,23 @@ class Learner(BaseEstimator):
         return tags
 
 
-def drop_zero_weights(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
-    """Return samples, targets and positive weights of mean 1, or None for none."""
+def drop_zero_weights(
+    X: Any, y: Any, sample_weight: Any, groups: Any = None
+) -> tuple[Any, Any, Array | None, Array | None]:
+    """Return samples, targets, positive weights of mean 1 and groups, the last None for none."""
+    groups = None if groups is None else np.asarray(groups)
+    if groups is not None:
+        check_consistent_length(groups, y)
     if sample_weight is None:
-        return X, y, None
+        return X, y, None, groups
     count = X.shape[0] if hasattr(X, "shape") else len(X)
     w = normalised_weights(check_weights(sample_weight, count))
     if w.all():
-        return X, y, w
+        return X, y, w, groups
     rows = np.flatnonzero(w)
     y = y if y is None or sp.issparse(y) else np.asarray(y)
-    return take_rows(X, rows), None if y is None else y[rows], w[rows]
+    groups = None if groups is None else groups[rows]
+    return take_rows(X, rows), None if y is None else y[rows], w[rows], groups
 
 
 def take_rows(X: Any, index: Array) -> Any:

@@ -252,7 +252,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         if self._is_pairwise():  # rows of a matrix stay, with a weight of zero
             w = None if sample_weight is None else check_weights(sample_weight, len(X))
         else:
-            X, y, w = drop_zero_weights(X, y, sample_weight)
+            X, y, w, _ = drop_zero_weights(X, y, sample_weight)
         kernel = clone(start_kernel(self.kernel, X, w)).fixed_to(X)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         self.held_out_: Array | None = None

@@ -1,6 +1,6 @@
 """Where the search for a linear map begins.
 
-`make_start` takes the spread of the data, `choose_width` tries multiples of that where the spread
+`make_start` takes the spread of the data, `choose_start` tries multiples of that where the spread
 tells too little.
 """
 
@@ -153,7 +153,7 @@ def has_width(kernel: Kernel) -> bool:
     return isinstance(kernel, Radial) and isinstance(kernel.geometry, SquaredEuclidean)
 
 
-def choose_width(
+def choose_start(
     kernel: Kernel, S: Array, objectives: Iterable[KernelObjective], every: bool
 ) -> Array | None:
     """Return the multiple of S to start from, or None if no objective has a value at any.

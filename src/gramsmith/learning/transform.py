@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -19,6 +19,7 @@ from gramsmith.kernels import (
     Composed,
     Gaussian,
     Kernel,
+    Linear,
     LinearMap,
     Precomputed,
     as_kernel,
@@ -36,6 +37,16 @@ from gramsmith.learning.ascent import (
     maximise,
 )
 from gramsmith.learning.coordinates import Coordinates, map_coordinates
+from gramsmith.learning.cross_fit import (
+    CAUTIOUS,
+    QUARTER,
+    ROWS,
+    WIDTH,
+    CrossFitted,
+    Matrix,
+    choose_width,
+    subsample,
+)
 from gramsmith.learning.monitor import Callback, Monitor
 from gramsmith.learning.objective import (
     OBJECTIVE_CONSTRAINTS,
@@ -44,11 +55,11 @@ from gramsmith.learning.objective import (
     get_objective,
     held_out_measure,
     make_objective,
+    responses,
 )
 from gramsmith.learning.penalty import Penalty, make_phases, spreading_price
 from gramsmith.learning.samples import (
     HOLD_OUT_CONSTRAINTS,
-    Learner,
     drop_zero_weights,
     hold_out,
     make_draw,
@@ -56,7 +67,7 @@ from gramsmith.learning.samples import (
 from gramsmith.learning.sparse_maps import components, make_map, refuse_sparse, sparse_refusal
 from gramsmith.learning.start import (
     check_rank,
-    choose_width,
+    choose_start,
     deviations,
     distance_power,
     has_width,
@@ -67,18 +78,92 @@ from gramsmith.measures import Measure
 from gramsmith.solvers import Outcome, warn_unless_converged
 from gramsmith.targets import Target, make_target
 
+SIZE = 2.0  # mean squared distance, in units of the kernel, around which widths are tried
+LEAST = 1e-3  # of the largest weight, what a smaller one counts as where only a part is kept
 SINGLE = 2000  # samples from which tiles are float32 unless asked otherwise
 PREPARATION = 20  # iterations of another measure where the wanted one has no value to start from
 
 
-class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
+@dataclass(frozen=True)
+class Climb:
+    """Where a climb led: the maps at its start and end, and what lies between them.
+
+    Parameters
+    ----------
+    base : Kernel
+        On top of the map.
+    start, end : arrays of shape (p,) or (p, q)
+    variance : array of shape (p,)
+        Of the features.
+    outcome : Ascent
+    coordinates : Coordinates
+        Of the last search.
+    least : float
+        What a weight that the climb has reduced to less counts as, relative to the largest.
+    """
+
+    base: Kernel
+    start: Array
+    end: Array
+    variance: Array
+    outcome: Ascent
+    coordinates: Coordinates
+    least: float
+
+    @property
+    def has_width(self) -> bool:
+        """Whether a multiple of the map is another kernel."""
+        return not isinstance(self.base, Linear)
+
+    def map(self, amount: float) -> Array:
+        """Return the map at an amount of learning, of a mean squared distance of `SIZE`."""
+        S = between(self.start, self.end, amount, self.least)
+        size = 2.0 * float(self.variance @ _squares(S))
+        return np.asarray(S * (kernel_scale(self.base) * np.sqrt(SIZE / size))) if size > 0 else S
+
+    def matrix(
+        self, X: Any, amount: float, width: float, rows: Array, columns: Array | None
+    ) -> Array:
+        """Return the kernel of rows of X at an amount of learning, the map times a width."""
+        kernel = Composed(self.base, LinearMap(width * self.map(amount)))
+        return np.asarray(kernel(X[rows]) if columns is None else kernel(X[rows], X[columns]))
+
+
+def between(start: Array, end: Array, amount: float, least: float = LEAST) -> Array:
+    """Return the map between two, for an amount from 0 to 1.
+
+    Weights are interpolated on the log scale, a matrix that started from a multiple of the
+    identity in the logarithms of the eigenvalues of SS', others on a straight line. What the climb
+    has reduced below `least` of the largest counts as that: else a feature once lost would be so at
+    every amount.
+    """
+    if amount == 1.0 or not end.any():
+        return end
+    if start.ndim == 1:
+        ratio = np.divide(end, start, out=np.zeros_like(end), where=start > 0)
+        return np.asarray(start * np.maximum(ratio, least * ratio.max()) ** amount)
+    first = start[0, 0]
+    if start.shape[0] == start.shape[1] and np.array_equal(start, first * np.eye(len(start))):
+        values, U = np.linalg.eigh(end @ end.T)
+        ratio = np.maximum(values, least**2 * values.max()) / first**2
+        return np.asarray(first * (U * ratio ** (0.5 * amount)) @ U.T)
+    return np.asarray((1.0 - amount) * start + amount * end)
+
+
+def _squares(S: Array) -> Array:
+    return np.asarray(np.square(S.reshape(len(S), -1)).sum(axis=1))
+
+
+class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFitted):
     r"""Learn a linear map S of the inputs of a kernel by climbing an objective.
 
     .. math:: k_S(x, z) = k(S'x, S'z), \qquad \text{by default } \exp(-\|S'x - S'z\|^2)
 
     A diagonal S weighs features, a full S also combines them, a low-rank S looks for a few
-    directions. A full map fits the training alignment more closely and generalises worse unless it
-    is stopped early, which is therefore its default. The result does not depend on the units of X.
+    directions. The climb fits the rows at hand better than it serves others: the map is therefore
+    shrunk towards the one it started from, by an amount chosen on rows that did not teach
+    (`shrinkage`), and its width is the one of smallest leave-one-out error of a ridge regression.
+    The start weighs all columns alike: standardise them first where their units differ.
 
     Parameters
     ----------
@@ -89,16 +174,27 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         The shape of S.
     rank : int, optional
         Columns of a low-rank S; default 2.
-    measure : str, Measure or objective, default="cka"
-        The name of a measure ("kta", "cka", "cka_debiased" are raised, "fsm", "fsm_loo", "csm"
-        lowered), of an objective that needs a solve ("radius_margin", the logarithm of the bound of
-        the L2-SVM; "marginal_likelihood", "ridge_loo", "kernel_fisher"), or an object of your own,
+    measure : str, Measure or objective, default="ridge_loo"
+        What is climbed: the name of a measure ("kta", "cka", "cka_debiased" are raised, "fsm",
+        "fsm_loo", "csm" lowered), of an objective that needs a solve ("ridge_loo",
+        "marginal_likelihood", "kernel_fisher"; "radius_margin", the logarithm of the bound of the
+        L2-SVM), or an object of your own,
         see `gramsmith.learning.Objective`.
+    shrinkage : float or "cross_fit", default="cross_fit"
+        How much of what was learned is kept: 0 is the start, 1 the plain climb, to whose end the
+        width belongs as well. In between, the weights relative to the start are raised to this
+        power (a full map likewise in its eigenvalues, a low-rank one on the line between both).
+        "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other rows, and
+        takes the smallest amount within one standard error of the best. It learns from at most
+        1000 rows where the objective needs a solve.
     solver : {"lbfgs", "ascent"}, default="lbfgs"
         Quasi-Newton, or the paper's gradient ascent with backtracking.
     early_stopping : bool or "auto", default="auto"
         Whether to hold samples out and keep the map with the best measure on them; "auto" does so
-        for a full map when there are enough samples.
+        for a full map with a given amount of shrinkage, when there are enough samples.
+    cv : int, splitter or iterable, optional
+        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
+        groups stay together.
     validation_fraction : float, default=0.2
         Share of the samples that is held out.
     patience : int, default=10
@@ -122,8 +218,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     batch_size : int, optional
         Rows per step of stochastic ascent, for large n; needs solver="ascent". Every class has its
         share of a batch, and at least two rows.
-    max_iter : int, default=200
-        Largest number of iterations.
+    max_iter : int, optional
+        Largest number of iterations. Default: ten with shrinkage="cross_fit", where stopping soon
+        is part of the rule, and 200 otherwise.
     tol : float, default=1e-6
         Stop when a step improves the measure by less than this.
     memory : float, optional
@@ -150,10 +247,16 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         a CSR array.
     kernel_ : Kernel
         The kernel with the learned map, for any machine.
+    shrinkage_ : float
+        How much of what was learned is in the map.
+    shrinkage_curve_ : dict of arrays
+        With shrinkage="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+        "error" (standard error of the difference to the best). `gramsmith.report.ShrinkageDisplay`
+        draws it.
     feature_importances_ : array of shape (p,)
         Share of every feature in the mean squared distance of mapped samples.
     value_ : float
-        The measure on the samples that were climbed.
+        The measure on the samples that were climbed, at the end of the climb.
     history_ : dict of arrays
         Per iteration: "value" (also as "measure"), "score", "step", "gradient_norm", and
         "held_out" if there is one.
@@ -190,7 +293,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         **OBJECTIVE_CONSTRAINTS,
         **SEARCH_CONSTRAINTS,
         **HOLD_OUT_CONSTRAINTS,
-        **Learner._parameter_constraints,
+        **CrossFitted._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
@@ -206,10 +309,12 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         kernel: Any = None,
         structure: str = "diagonal",
         rank: int | None = None,
-        measure: Any = "cka",
+        measure: Any = "ridge_loo",
         solver: str = "lbfgs",
         early_stopping: bool | str = "auto",
         *,
+        shrinkage: float | str = "cross_fit",
+        cv: Any = None,
         validation_fraction: float = 0.2,
         patience: int = 10,
         target: str = "auto",
@@ -219,7 +324,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         l2: float = 0.0,
         C: float = 100.0,
         batch_size: int | None = None,
-        max_iter: int = 200,
+        max_iter: int | None = None,
         tol: float = 1e-6,
         memory: float | None = None,
         n_jobs: int | None = None,
@@ -235,6 +340,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         self.measure = measure
         self.solver = solver
         self.early_stopping = early_stopping
+        self.shrinkage = shrinkage
+        self.cv = cv
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.target = target
@@ -254,7 +361,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TransformLearner:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> TransformLearner:
         """Learn the map.
 
         Parameters
@@ -266,12 +375,14 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         sample_weight : array of shape (n,), optional
             How much every row counts; times any number the same. Objectives that need a solve take
             no weights, except "kernel_fisher" and "ridge_loo".
+        groups : array of shape (n,), optional
+            Rows of one group are never on both sides of a fold.
 
         Returns
         -------
         TransformLearner
         """
-        for outcome in self._learn(X, y, sample_weight):
+        for outcome in self._learn(X, y, sample_weight, groups):
             warn_unless_converged(outcome, "TransformLearner")
         return self
 
@@ -302,7 +413,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
 
     # ---- how ----------------------------------------------------------------------------------
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any = None) -> list[Outcome]:
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> list[Outcome]:
         """Fit, and return what there is to say about the search."""
         self._validate_params()
         objective = get_objective(self.measure, self.C)
@@ -313,17 +426,67 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
             )
         refuse_symbols("TransformLearner", X)
         X, y = self._check_samples(X, y)
-        q = check_rank(self.structure, self.rank, X.shape[1])
+        check_rank(self.structure, self.rank, X.shape[1])
         if sp.issparse(X):
             refuse_sparse(self.kernel, self.structure)
-        rng = check_random_state(self.random_state)
-        X, y, w = drop_zero_weights(X, y, sample_weight)
+        X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
+        rng = check_random_state(self.random_state)
+        seed = int(rng.randint(2**31 - 1)) if self._crossing else 0
+        solves = not isinstance(objective, Measure) and self.batch_size is None
+
+        def climb(rows: Array, rng: Any) -> Climb:
+            if self._crossing and solves:
+                rows = subsample(target, rows, ROWS, seed)
+            if len(rows) == X.shape[0]:
+                return self._climb(X, y, w, rng)
+            return self._climb(X[rows], y[rows], None if w is None else w[rows], rng)
+
+        def learn(rows: Array) -> Matrix | None:
+            try:
+                found = climb(rows, np.random.RandomState(seed))
+            except ValueError:  # one class alone, say
+                return None
+            if found.outcome.status == "interrupted":
+                raise KeyboardInterrupt
+            return partial(found.matrix, X)
+
+        found = climb(np.arange(X.shape[0]), rng)
+        amount = CAUTIOUS if self._crossing else float(self.shrinkage)
+        if found.outcome.status != "interrupted":
+            try:
+                amount = self._choose_amount(learn, y, target, groups, seed, found.has_width)
+            except KeyboardInterrupt:
+                outcome = replace(found.outcome, status="interrupted", advice=QUARTER)
+                found = replace(found, outcome=outcome)
+        self.shrinkage_ = amount
+        S = found.end
+        if self._crossing or amount < 1.0:
+            S = found.map(amount)
+            if found.has_width and S.any():
+                rows = subsample(target, np.arange(X.shape[0]), ROWS, seed)
+                matrix = partial(found.matrix, X)
+                step, *_ = choose_width(matrix, amount, rows, responses(target), target.w)
+                S = WIDTH**step * S
+        self.kernel_ = Composed(found.base, LinearMap(S))
+        self.components_ = components(S, sp.issparse(X))
+        share = _squares(S) * column_moments(X, w)[1]
+        self.feature_importances_ = share / share.sum() if share.sum() > 0 else share
+        self.value_ = found.outcome.value
+        self.history_ = found.outcome.history
+        self.n_iter_ = found.outcome.n_iter
+        return self._outcomes(found, X)
+
+    def _climb(self, X: Any, y: Any, w: Array | None, rng: Any) -> Climb:
+        """Climb the objective on checked samples, and return where that led."""
+        objective = get_objective(self.measure, self.C)
+        target = make_target(y, self.target, task=self.task, sample_weight=w)
+        q = check_rank(self.structure, self.rank, X.shape[1])
         base = Gaussian.from_gamma(1.0) if self.kernel is None else clone(as_kernel(self.kernel, X))
         vectors = base.requires_vector_input and not isinstance(base, Precomputed)
         if not (vectors and base.differentiable):
             raise base._no_derivative()
-        S = make_start(X, self.structure, q, self.init, kernel_scale(base), rng, w)
+        start = S = make_start(X, self.structure, q, self.init, kernel_scale(base), rng, w)
         kernel = make_map(base, S, sp.issparse(X))
         kernel.check_parameters()
         learn, held = self._split(target, rng)
@@ -349,7 +512,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
             rows = learn if draw is None else draw()
             # Where the start tells little an alignment can favour the identity; debiased it cannot.
             deciding = ("cka_debiased", objective) if bounded else (objective,)
-            wide = choose_width(kernel, S, (on(m, rows) for m in deciding), every=bounded)
+            wide = choose_start(kernel, S, (on(m, rows) for m in deciding), every=bounded)
             if wide is None:
                 coordinates = map_coordinates(S, spread, power)
                 other = climbed("cka_debiased")
@@ -358,7 +521,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         monitor = Monitor("TransformLearner", None, self.patience, self.verbose, self.callback)
         penalty = self._penalty(objective, spread, len(learn))
         free_first = draw is None and not (self.init is not None and penalty.asked)
-        for phase in make_phases(S, penalty, power, free_first, int(self.max_iter)):
+        for phase in make_phases(S, penalty, power, free_first, self._most_iterations):
             price = penalty.around(S) if phase.priced else None
             found, S = climb(S, goal, phase.coordinates, price, monitor, phase.max_iter, watched)
             ended = found.status == "interrupted" or monitor.status == "stopped"
@@ -368,21 +531,15 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         # zero without end, and what is left of it there is nothing.
         if penalty.l1 and degenerate(Composed(base, LinearMap(S)), X) == "constant":
             S, found = np.zeros_like(S), replace(found, theta=np.zeros_like(found.theta))
-        self.kernel_ = Composed(base, LinearMap(S))
-        self.components_ = components(S, sp.issparse(X))
-        size = np.square(S.reshape(len(S), -1)).sum(axis=1)
-        share = size * column_moments(X, w)[1]
-        self.feature_importances_ = share / share.sum() if share.sum() > 0 else share
-        self.value_ = found.value
-        self.history_ = found.history
-        self.n_iter_ = found.n_iter
-        return self._outcomes(found, phase.coordinates, X)
+        variance = np.asarray(column_moments(X, w)[1])
+        least = 0.0 if penalty.l1 else LEAST  # what a price has removed stays out
+        return Climb(base, start, S, variance, found, phase.coordinates, least)
 
     def _split(self, target: Target, rng: Any) -> tuple[Array, Array | None]:
         """Return the rows to learn from and those held out, if any."""
         wanted = self.early_stopping
         if isinstance(wanted, str):
-            wanted = self.structure == "full"
+            wanted = self.structure == "full" and not self._crossing
         split = hold_out(target, self.validation_fraction, rng) if wanted else None
         if split is None and wanted and not isinstance(self.early_stopping, str):
             raise ValueError(
@@ -403,12 +560,13 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         )
         return Penalty(0.0, float(self.l2), spreading_price(n) if automatic else 0.0, spread)
 
-    def _outcomes(self, found: Ascent, coordinates: Coordinates, X: Any) -> list[Outcome]:
+    def _outcomes(self, climb: Climb, X: Any) -> list[Outcome]:
         """Return how the search ended, and what is wrong with the map it found."""
+        found, coordinates = self._as_intended(climb.outcome), climb.coordinates
         limits = 0.1**coordinates.power * coordinates.limits[:, 1]
         if not found.theta.any():
             status, advice = "empty", f"The penalty l1={self.l1} removes every feature. Lower it."
-        elif (np.abs(found.theta) >= limits).any():
+        elif self.shrinkage_ == 1.0 and (np.abs(found.theta) >= limits).any():
             status, advice = (
                 "unbounded",
                 "Weights grow without limit, as they do for separable data; they are bounded by "

@@ -186,7 +186,7 @@ class TwoGaussianLearner(Learner):
         projection = get_projection(self.measure)
         refuse_symbols("TwoGaussianLearner", X)
         X, y = self._check_samples(X, y, sparse=False)
-        X, y, w = drop_zero_weights(X, y, sample_weight)
+        X, y, w, _ = drop_zero_weights(X, y, sample_weight)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         low, high = bandwidth_range(X)
         profile = BandwidthProfile(X, target, None, projection, self._engine())

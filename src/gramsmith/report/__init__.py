@@ -3,6 +3,7 @@
 from gramsmith.report.displays import BandwidthDisplay as BandwidthDisplay
 from gramsmith.report.displays import FeatureWeightsDisplay as FeatureWeightsDisplay
 from gramsmith.report.displays import KernelRankingDisplay as KernelRankingDisplay
+from gramsmith.report.displays import ShrinkageDisplay as ShrinkageDisplay
 from gramsmith.report.displays import plot_surface as plot_surface
 from gramsmith.report.sample_displays import GramDisplay as GramDisplay
 from gramsmith.report.sample_displays import KernelMapDisplay as KernelMapDisplay

@@ -293,6 +293,68 @@ class FeatureWeightsDisplay:
         return self
 
 
+@dataclass
+class ShrinkageDisplay:
+    """What each amount of learning was worth on rows that did not teach.
+
+    Parameters
+    ----------
+    amounts, losses, errors : arrays of shape (m,)
+        As in `shrinkage_curve_`: errors are those of the differences to the best.
+    chosen : float
+        The amount that was taken.
+
+    Examples
+    --------
+    >>> from gramsmith.report import ShrinkageDisplay
+    >>> display = ShrinkageDisplay([0.0, 0.5, 1.0], [0.5, 0.3, 0.4], [0.1, 0.0, 0.05], 0.5)
+    >>> display.plot().ax_.get_xlabel()
+    'amount of learning'
+    """
+
+    amounts: Any
+    losses: Any
+    errors: Any
+    chosen: float
+
+    @classmethod
+    def from_estimator(cls, estimator: Any) -> ShrinkageDisplay:
+        """Return the display of a learner that was fitted with shrinkage="cross_fit".
+
+        Parameters
+        ----------
+        estimator : fitted learner
+            Such as `TransformLearner`.
+
+        Returns
+        -------
+        ShrinkageDisplay
+        """
+        curve = getattr(estimator, "shrinkage_curve_", None)
+        if curve is None:
+            raise ValueError(
+                'Expected a learner fitted with shrinkage="cross_fit", got '
+                f"{type(estimator).__name__} without a curve. Fit it with that option first."
+            )
+        return cls(curve["amount"], curve["loss"], curve["error"], float(estimator.shrinkage_))
+
+    def plot(self, ax: Any = None) -> ShrinkageDisplay:
+        """Draw; `ax` is where."""
+        ax = new_axes(ax, width=5.6, height=3.4)
+        amounts, losses, errors = (
+            np.asarray(v, dtype=float) for v in (self.amounts, self.losses, self.errors)
+        )
+        ax.errorbar(amounts, losses, yerr=errors, fmt="o-", color=COLOURS[0], ms=5, lw=1.4)
+        ax.axhline(losses.min(), color=GREY, lw=0.8, ls=":")
+        ax.axvline(self.chosen, color=COLOURS[2], lw=1.2, ls="--", label="taken")
+        ax.set_xlabel("amount of learning")
+        ax.set_ylabel("squared error on other rows")
+        ax.legend(frameon=False)
+        strip_frame(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
 def plot_surface(surface: Any, ax: Any = None, *, mark: tuple[float, float] | None = None) -> Any:
     """Draw the surface of a `TwoGaussianLearner`: alignment over bandwidth and share.
 

@@ -287,6 +287,7 @@ def _learn(X: Array, y: Array, start: float, task: Task) -> Array | None:
             learner = TransformLearner(
                 structure="diagonal",
                 measure="cka",
+                shrinkage=1.0,  # shrunk shapes are made from the weights, too
                 l1=0.0,  # sparse shapes are made from the weights, see `learn_weights`
                 max_iter=12,
                 init=np.full(X.shape[1], float(start)),

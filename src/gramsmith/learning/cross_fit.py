@@ -1,0 +1,311 @@
+r"""How much to learn: the amount that pays on rows that did not teach.
+
+What a learner climbs is a number about its own rows, and the last of the climb rarely pays on
+others. A *path* therefore leads from the kernel that the learner started from (amount 0) to the one
+it climbed to (amount 1). Over a few folds the learner is run on the other rows, and each amount is
+judged on the fold by the squared error of a ridge regression, whose regulariser (and the width of
+the kernel, where it is free) is set by leave-one-out on the rows that taught. The smallest amount
+within one standard error of the best, fold by fold and row by row the same rows, is taken.
+
+Choosing the amount by cross-validation on the rows that taught the kernel does not work: all of
+them have been seen.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+    train_test_split,
+)
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from gramsmith.learning.objective import ALPHAS, responses
+from gramsmith.learning.samples import Learner
+from gramsmith.solvers import Outcome, RidgePath
+from gramsmith.targets import Target
+
+Array = npt.NDArray[Any]
+
+#: matrix(amount, width, rows, columns): the kernel at an amount of learning, its inputs times a
+#: width, between rows of the samples; columns None are the rows again.
+Matrix = Callable[[float, float, Array, Array | None], Array]
+
+Found = TypeVar("Found", bound=Outcome)
+
+ITERATIONS = 200
+FEW_ITERATIONS = 10  # where the amount of learning is cross-fitted: thirty were no better
+AMOUNTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+CAUTIOUS = 0.25  # the amount after an interrupt: in trials it did no harm to any criterion
+QUARTER = "A quarter of what was learned is kept; fit again for the amount that pays."
+FOLDS = 4
+ROWS = 1000  # that a ridge regression judges with, and that an objective with a solve climbs
+WIDTH = np.sqrt(2.0)  # step between the widths that are tried
+FARTHEST = 8  # steps from the first width
+WORTH = 1e-3  # relative gain that another width must bring: on noise all are alike
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """What every amount of learning was worth on rows that did not teach.
+
+    Parameters
+    ----------
+    amounts : array of shape (m,)
+    losses : array of shape (m,)
+        Mean squared error on the folds.
+    errors : array of shape (m,)
+        Standard error of the difference to the best.
+    """
+
+    amounts: Array
+    losses: Array
+    errors: Array
+
+    @property
+    def amount(self) -> float:
+        """The smallest amount within one standard error of the best."""
+        near = self.losses - self.losses.min() <= self.errors
+        return float(self.amounts[np.flatnonzero(near)[0]])
+
+    def curve(self) -> dict[str, Array]:
+        """Return the numbers as a dict of arrays."""
+        return {"amount": self.amounts, "loss": self.losses, "error": self.errors}
+
+
+def cross_fit(
+    learn: Callable[[Array], Matrix | None],
+    target: Target,
+    folds: list[tuple[Array, Array]],
+    groups: Array | None = None,
+    *,
+    widths: bool = True,
+    amounts: tuple[float, ...] = AMOUNTS,
+    seed: int = 0,
+    after: Callable[[int, int], None] = lambda done, total: None,
+) -> CrossFit | None:
+    """Return what each amount of learning is worth, or None where a fold teaches nothing.
+
+    Parameters
+    ----------
+    learn : callable
+        Rows -> what they teach; None if they teach nothing, for example one class alone.
+    target : Target
+    folds : list of (rows to learn from, rows to judge on)
+    groups : array of shape (n,), optional
+        Rows of one group count as one in the standard error.
+    widths : bool
+        Whether the width is chosen anew for every amount.
+    amounts : tuple of float
+        Ascending.
+    seed : int
+        Draws the rows that judge where there are too many.
+    after : callable (folds done, folds in all)
+    """
+    Y, w = responses(target), target.w
+    losses = np.zeros((len(amounts), len(w)))
+    judged = np.zeros(len(w))
+    steps = [0] * len(amounts)  # where the last fold found its widths is where the next begins
+    for done, (train, test) in enumerate(folds, start=1):
+        matrix = learn(train)
+        if matrix is None:
+            return None
+        rows = subsample(target, train, ROWS, seed)
+        test = subsample(target, test, 4 * ROWS, seed)
+        for k, amount in enumerate(amounts):
+            steps[k], ridge, alpha = choose_width(
+                matrix, amount, rows, Y, w, steps[k] if widths else None
+            )
+            found = ridge.solve(alpha)
+            K = matrix(amount, WIDTH ** steps[k], test, rows)
+            losses[k, test] += np.square(K @ found.coef + found.intercept - Y[test]).mean(axis=1)
+        judged[test] += 1.0
+        after(done, len(folds))
+    seen = judged > 0
+    losses = losses[:, seen] / judged[seen]
+    means = np.average(losses, axis=1, weights=w[seen])
+    differences = losses - losses[means.argmin()]
+    named = None if groups is None else np.unique(groups[seen], return_inverse=True)[1]
+    errors = np.array([standard_error(d, w[seen], named) for d in differences])
+    return CrossFit(np.array(amounts), means, errors)
+
+
+def choose_width(
+    matrix: Matrix, amount: float, rows: Array, Y: Array, w: Array, step: int | None = 0
+) -> tuple[int, RidgePath, float]:
+    """Return the width of smallest leave-one-out error, its ridge regressions, and the regulariser.
+
+    The error is followed downhill from `step`; None is a width that is not free. Widths are powers
+    of `WIDTH`.
+    """
+    errors: dict[int, float] = {}
+    best: tuple[float, int, RidgePath, float] | None = None
+
+    def error(step: int) -> float:
+        nonlocal best
+        if step not in errors:
+            ridge = RidgePath(
+                matrix(amount, WIDTH**step, rows, None), Y[rows], sample_weight=w[rows]
+            )
+            alphas = max(float(ridge.eigenvalues.mean()), np.finfo(float).tiny) * ALPHAS
+            found = ridge.loo_errors(alphas)
+            k = int(np.argmin(found))
+            errors[step] = float(found[k])
+            if best is None or errors[step] < (1.0 - WORTH) * best[0]:
+                best = errors[step], step, ridge, float(alphas[k])
+        return errors[step]
+
+    here, free = error(step or 0), step is not None
+    step = step or 0
+    while free:
+        wider, narrower = error(step - 1), error(step + 1)
+        if min(wider, narrower) >= (1.0 - WORTH) * here or abs(step) >= FARTHEST:
+            break
+        step += -1 if wider <= narrower else 1
+        here = errors[step]
+    assert best is not None  # noqa: S101 - for the type checker: the first error set it
+    return best[1:]
+
+
+def standard_error(differences: Array, w: Array, groups: Array | None = None) -> float:
+    """Return the standard error of the weighted mean of differences, of groups where given."""
+    residuals = w * (differences - np.average(differences, weights=w))
+    if groups is not None:
+        residuals = np.bincount(groups, weights=residuals)
+    m = len(residuals)
+    return float(np.sqrt(m / max(m - 1, 1) * (residuals @ residuals)) / w.sum())
+
+
+def _all_was_kept(state: dict[str, Any]) -> dict[str, Any]:
+    """Return what a file holds as it would be now: all of what was learned was once kept."""
+    fitted = {**state["fitted"], "shrinkage_": 1.0} if state["fitted"] else state["fitted"]
+    return {
+        **state,
+        "version": 2,
+        "params": {**state["params"], "shrinkage": 1.0},
+        "fitted": fitted,
+    }
+
+
+class CrossFitted(Learner):
+    """A learner with a path of kernels, of which the amount that pays is taken.
+
+    Subclasses have the parameters `shrinkage`, `cv` and `verbose`.
+    """
+
+    shrinkage: float | str
+    cv: Any
+    verbose: int
+    max_iter: int | None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Learner._parameter_constraints,
+        "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"cross_fit"})],
+        "cv": ["cv_object"],
+    }
+    _stored: ClassVar[dict[str, str]] = {"shrinkage_": "real", "shrinkage_curve_": "value?"}
+    _stored_upgrades: ClassVar[dict[int, Any]] = {1: _all_was_kept}
+
+    @property
+    def _crossing(self) -> bool:
+        return isinstance(self.shrinkage, str)
+
+    @property
+    def _most_iterations(self) -> int:
+        if self.max_iter is None:
+            return FEW_ITERATIONS if self._crossing else ITERATIONS
+        return int(self.max_iter)
+
+    def _as_intended(self, outcome: Found) -> Found:
+        """Return how a search ended; that it stopped early may have been the intention."""
+        if outcome.status == "max_iter" and self.max_iter is None and self._crossing:
+            return replace(outcome, status="converged", advice="")
+        return outcome
+
+    def _choose_amount(
+        self,
+        learn: Callable[[Array], Matrix | None],
+        y: Any,
+        target: Target,
+        groups: Array | None,
+        seed: int,
+        widths: bool = True,
+    ) -> float:
+        """Set and return the amount of learning; `shrinkage_curve_` tells what each was worth."""
+        self.__dict__.pop("shrinkage_curve_", None)  # of an earlier fit
+        if not self._crossing:
+            self.shrinkage_ = float(self.shrinkage)
+            return self.shrinkage_
+        name = type(self).__name__
+
+        def after(done: int, total: int) -> None:
+            if self.verbose:
+                print(f"[{name}] fold {done} of {total}")
+
+        folds = make_folds(self.cv, y, target, groups, seed)
+        found = None
+        if folds:
+            found = cross_fit(learn, target, folds, groups, widths=widths, seed=seed, after=after)
+        if found is None:
+            warnings.warn(
+                f"{name}: expected rows enough to learn from a part of them and judge on the rest, "
+                f"got {len(target.w)}; the kernel it started from is kept. Give more rows, or the "
+                "amount of learning, shrinkage=1.0 for all of it.",
+                UserWarning,
+                stacklevel=4,
+            )
+            self.shrinkage_ = 0.0
+            return 0.0
+        self.shrinkage_curve_ = found.curve()
+        self.shrinkage_ = found.amount
+        return self.shrinkage_
+
+
+def make_folds(
+    cv: Any, y: Any, target: Target, groups: Array | None, seed: int
+) -> list[tuple[Array, Array]]:
+    """Return the folds: a splitter's own, or a few that keep classes even and groups together."""
+    n = len(target.w)
+    classes = target.kind == "classes"
+    codes = target.codes if classes else np.zeros(n, dtype=int)
+    if cv is not None and not isinstance(cv, Integral):
+        splits: Iterator[Any] = check_cv(cv, y, classifier=classes).split(np.zeros(n), y, groups)
+        return [(np.asarray(train), np.asarray(test)) for train, test in splits]
+    k = FOLDS if cv is None else int(cv)
+    if groups is not None:
+        k = min(k, len(np.unique(groups)))
+        if k < 2:
+            return []
+        made: Any = StratifiedGroupKFold(k, shuffle=True, random_state=seed)
+        if not classes or np.bincount(codes).max() < k:
+            made = GroupKFold(k)
+    elif classes and np.bincount(codes).min() >= k:
+        made = StratifiedKFold(k, shuffle=True, random_state=seed)
+    else:
+        k = min(k, n)
+        made = KFold(k, shuffle=True, random_state=seed)
+    return list(made.split(np.zeros(n), codes, groups))
+
+
+def subsample(target: Target, rows: Array, size: int, seed: int) -> Array:
+    """Return at most `size` of the rows, drawn so that every class keeps its share."""
+    if len(rows) <= size:
+        return rows
+    codes = target.codes[rows] if target.kind == "classes" else None
+    if codes is not None and np.bincount(codes)[np.unique(codes)].min() < 2:
+        codes = None
+    if codes is not None and len(np.unique(codes)) > min(size, len(rows) - size):
+        codes = None
+    chosen, _ = train_test_split(rows, train_size=size, random_state=seed, stratify=codes)
+    return np.sort(chosen)

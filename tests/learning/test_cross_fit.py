@@ -1,0 +1,277 @@
+"""The amount of learning that pays on rows that did not teach."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import LeaveOneGroupOut, PredefinedSplit, TimeSeriesSplit
+from sklearn.svm import SVC
+
+import gramsmith as gs
+import textbook as tb
+from gramsmith.learning.cross_fit import (
+    WIDTH,
+    CrossFit,
+    choose_width,
+    cross_fit,
+    make_folds,
+    standard_error,
+    subsample,
+)
+from gramsmith.learning.objective import ALPHAS, responses
+from gramsmith.learning.transform import between
+from gramsmith.report import ShrinkageDisplay
+from gramsmith.targets import make_target
+
+
+@pytest.fixture
+def parity(rng):
+    X = rng.normal(size=(100, 4))
+    return X, np.where(X[:, 0] * X[:, 1] > 0, "up", "down")
+
+
+def test_noise_teaches_nothing(rng):
+    """The smallest amount within one error is seldom another than none."""
+    amounts = []
+    for seed in range(5):
+        X, y = rng.normal(size=(60, 3)), rng.permutation(np.arange(60) % 2)
+        learner = gs.TransformLearner(random_state=seed).fit(X, y)
+        amounts.append(learner.shrinkage_)
+        if learner.shrinkage_ == 0.0:
+            S = np.diagonal(learner.components_)
+            np.testing.assert_allclose(S, S[0])  # the start, at some width
+    assert np.median(amounts) == 0.0
+
+
+@pytest.mark.parametrize("structure", ["diagonal", "full"])
+def test_what_can_be_learned_is(structure, parity, rng):
+    X, y = parity
+    learner = gs.TransformLearner(structure=structure, random_state=0).fit(X, y)
+    assert learner.shrinkage_ > 0
+    new = rng.normal(size=(600, 4))
+    truth = np.where(new[:, 0] * new[:, 1] > 0, "up", "down")
+    isotropic = gs.TransformLearner(shrinkage=0.0).fit(X, y)
+    learned, plain = (
+        SVC(kernel=found.kernel_).fit(X, y).score(new, truth) for found in (learner, isotropic)
+    )
+    assert learned > plain
+
+
+def test_values_and_several_outputs(rng):
+    X = rng.normal(size=(120, 5))
+    y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 0] ** 2])
+    learner = gs.TransformLearner().fit(X, y)
+    assert learner.feature_importances_[0] > 0.9
+
+
+def test_the_smallest_amount_within_one_error():
+    found = CrossFit(np.array([0, 0.5, 1.0]), np.array([3.0, 1.05, 1.0]), np.array([0.5, 0.1, 0.0]))
+    assert found.amount == 0.5
+    assert CrossFit(found.amounts, found.losses, np.zeros(3)).amount == 1.0
+
+
+def test_losses_are_those_of_ridge_regressions_on_the_folds(rng):
+    """Against a plain loop: regulariser by refitting without each row, the error on the fold."""
+    X, y = rng.normal(size=(24, 2)), rng.normal(size=24)
+    target = make_target(y, task="regression")
+    folds = make_folds(3, y, target, None, 0)
+
+    def matrix(amount, width, rows, columns):
+        S = np.array([1.0, 1.0 - amount])
+        return tb.gaussian(X[rows] * S, X[rows if columns is None else columns] * S)
+
+    found = cross_fit(lambda rows: matrix, target, folds, widths=False, amounts=(0.0, 1.0))
+    Y = responses(target)[:, 0]
+    for k, amount in enumerate((0.0, 1.0)):
+        losses = np.zeros(24)
+        for train, test in folds:
+            K = matrix(amount, 1.0, train, None)
+
+            def left_out(alpha, K=K, train=train):
+                total = 0.0
+                for i in range(len(train)):
+                    rest = np.delete(np.arange(len(train)), i)
+                    f = tb_ridge(K[np.ix_(rest, rest)], Y[train][rest], alpha)
+                    total += (K[i, rest] @ f[0] + f[1] - Y[train][i]) ** 2
+                return total
+
+            alphas = np.trace(K) / len(K) * ALPHAS
+            best = min(alphas, key=left_out)
+            coef, b = tb_ridge(K, Y[train], best)
+            losses[test] = (matrix(amount, 1.0, test, train) @ coef + b - Y[test]) ** 2
+        assert found.losses[k] == pytest.approx(losses.mean(), rel=1e-6)
+
+
+def tb_ridge(K, y, alpha):
+    """Coefficients and intercept from the bordered system."""
+    n = len(K)
+    A = np.block([[K + alpha * np.eye(n), np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+    found = np.linalg.solve(A, np.append(y, 0.0))
+    return found[:n], found[n]
+
+
+def test_the_width_is_that_of_smallest_leave_one_out_error(rng):
+    X = rng.normal(size=(60, 2))
+    y = np.sin(3 * X[:, 0])
+    Y, w, rows = y[:, None] - y.mean(), np.ones(60), np.arange(60)
+
+    def matrix(amount, width, rows, columns):
+        return tb.gaussian(X[rows] * width, X[rows if columns is None else columns] * width)
+
+    step, ridge, alpha = choose_width(matrix, 0.0, rows, Y, w)
+    errors = {}
+    for other in range(-6, 7):
+        path = gs.solvers.RidgePath(matrix(0.0, WIDTH**other, rows, None), Y)
+        errors[other] = path.loo_errors(path.eigenvalues.mean() * ALPHAS).min()
+    assert errors[step] <= 1.001 * min(errors.values())
+    assert ridge.loo_errors([alpha])[0] == pytest.approx(errors[step])
+    assert choose_width(matrix, 0.0, rows, Y, w, None)[0] == 0
+
+
+def test_on_noise_the_first_width_stays(rng):
+    y = rng.normal(size=80)
+    y -= y.mean()
+
+    def matrix(amount, width, rows, columns):
+        return np.eye(len(rows)) + 1e-9 * width
+
+    assert choose_width(matrix, 0.0, np.arange(80), y[:, None], np.ones(80))[0] == 0
+
+
+@given(st.floats(0.0, 1.0), st.integers(0, 10**6))
+def test_maps_between_start_and_end(amount, seed):
+    rng = np.random.default_rng(seed)
+    start, end = np.full(4, 2.0), rng.uniform(0.5, 3.0, 4)
+    S = between(start, end, amount)
+    np.testing.assert_allclose(np.log(S), (1 - amount) * np.log(start) + amount * np.log(end))
+    full = between(2.0 * np.eye(4), np.diag(end), amount)
+    np.testing.assert_allclose(full @ full.T, np.diag(S**2), atol=1e-12)
+    low = rng.normal(size=(4, 2))
+    np.testing.assert_allclose(
+        between(low, 3.0 * low, amount), (1.0 + 2.0 * amount) * low, atol=1e-12
+    )
+
+
+def test_a_lost_feature_is_not_lost_at_every_amount():
+    start, end = np.ones(3), np.array([2.0, 1.0, 0.0])
+    assert between(start, end, 0.25)[2] > 0.1
+    assert between(start, end, 1.0)[2] == 0.0
+    assert between(start, end, 0.25, least=0.0)[2] == 0.0  # a price removed it
+
+
+def test_groups_stay_together(rng):
+    groups = np.repeat(np.arange(12), 5)
+    y = rng.integers(0, 2, 60)
+    for task in ("classification", "regression"):
+        target = make_target(y, task=task)
+        folds = make_folds(None, y, target, groups, 0)
+        assert len(folds) == 4
+        for train, test in folds:
+            assert not set(groups[train]) & set(groups[test])
+    assert make_folds(None, y, target, np.zeros(60), 0) == []
+
+
+def test_errors_of_groups(rng):
+    d, groups = np.repeat(rng.normal(size=30), 4), np.repeat(np.arange(30), 4)
+    w = np.ones(120)
+    assert standard_error(d, w) == pytest.approx(d.std(ddof=1) / np.sqrt(120))
+    assert standard_error(d, w, groups) == pytest.approx(d[::4].std(ddof=1) / np.sqrt(30))
+    assert standard_error(d, 7.0 * w, groups) == pytest.approx(standard_error(d, w, groups))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_learned_rows_are_those_of_the_splitter(parity, monkeypatch):
+    """No row of a fold teaches what is judged there, whatever the splitter."""
+    X, y = parity
+    seen = []
+    learn = gs.TransformLearner._climb
+
+    def spy(self, X, y, w, rng):
+        seen.append(len(y))
+        return learn(self, X, y, w, rng)
+
+    monkeypatch.setattr(gs.TransformLearner, "_climb", spy)
+    groups = np.arange(100) // 25
+    learner = gs.TransformLearner(max_iter=1)
+    clone(learner).set_params(cv=LeaveOneGroupOut()).fit(X, y, groups=groups)
+    assert seen == [100, 75, 75, 75, 75]
+    seen.clear()
+    clone(learner).set_params(cv=TimeSeriesSplit(3)).fit(X, y)
+    assert seen == [100, 25, 50, 75]
+    seen.clear()
+    one = PredefinedSplit(np.where(np.arange(100) < 40, 0, -1))
+    clone(learner).set_params(cv=one).fit(X, y)
+    assert seen == [100, 60]
+
+
+def test_weights_count_up_to_a_factor(parity, rng):
+    X, y = parity
+    w = rng.uniform(0.5, 2.0, 100)
+    one, other = (
+        gs.TransformLearner(random_state=0).fit(X, y, sample_weight=c * w) for c in (1.0, 2.0**-20)
+    )
+    np.testing.assert_allclose(one.components_, other.components_, rtol=1e-6)
+    assert one.shrinkage_ == other.shrinkage_
+
+
+def test_too_few_rows_keep_the_start(rng):
+    X = rng.normal(size=(9, 2))
+    with pytest.warns(UserWarning, match="shrinkage=1.0"):
+        learner = gs.TransformLearner().fit(X, [1, *[0] * 8])
+    assert learner.shrinkage_ == 0.0
+    assert not hasattr(learner, "shrinkage_curve_")
+
+
+def test_an_interrupt_in_a_fold_keeps_a_quarter(parity):
+    calls = []
+
+    def callback(info):
+        calls.append(info["iteration"])
+        if calls.count(0.0) == 3:  # the third climb, in the second fold
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="quarter"):
+        learner = gs.TransformLearner(callback=callback).fit(*parity)
+    assert learner.shrinkage_ == 0.25
+
+
+def test_any_parameters(parity):
+    X, y = parity
+    kernel = gs.Gaussian(np.full(4, 3.0))
+    learner = gs.KernelLearner(kernel, random_state=0).fit(X, y)
+    assert learner.shrinkage_ > 0
+    scale = learner.kernel_.length_scale
+    assert scale[:2].max() < scale[2:].min()
+    none = gs.KernelLearner(kernel, shrinkage=0.0).fit(X, y)
+    np.testing.assert_allclose(none.kernel_.length_scale, 3.0)
+
+
+def test_sequences():
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("ab"), 12)) + "c" * (i % 2) for i in range(40)]
+    learner = gs.KernelLearner(gs.Subsequence(2, decay=0.5)).fit(X, np.arange(40) % 2)
+    assert 0.0 <= learner.shrinkage_ <= 1.0
+
+
+def test_many_rows_are_sampled(rng):
+    y = np.repeat([0, 1], [900, 100])
+    target = make_target(y)
+    rows = subsample(target, np.arange(1000), 200, 0)
+    assert len(rows) == 200
+    assert y[rows].sum() == 20
+    np.testing.assert_array_equal(subsample(target, np.arange(50), 200, 0), np.arange(50))
+    y[0] = 2  # a class of one row
+    assert len(subsample(make_target(y), np.arange(1000), 200, 0)) == 200
+
+
+def test_the_curve_is_drawn_and_kept(parity, tmp_path):
+    learner = gs.TransformLearner(random_state=0).fit(*parity)
+    display = ShrinkageDisplay.from_estimator(learner).plot()
+    assert display.ax_.lines[-1].get_xdata()[0] == learner.shrinkage_
+    gs.save_model(learner, tmp_path / "learner")
+    found = gs.load_model(tmp_path / "learner")
+    np.testing.assert_array_equal(found.shrinkage_curve_["loss"], learner.shrinkage_curve_["loss"])
+    with pytest.raises(ValueError, match="cross_fit"):
+        ShrinkageDisplay.from_estimator(gs.TransformLearner(shrinkage=1.0).fit(*parity))
