@@ -30,7 +30,7 @@ from gramsmith.evaluation.errors import (
 )
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
 from gramsmith.gram import Engine, Gram, Views, as_engine, as_views
-from gramsmith.gram.threads import one_blas_thread
+from gramsmith.gram.threads import dense_work
 from gramsmith.measures import Measure, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.targets import ConstantTarget, Target, make_target
@@ -129,7 +129,7 @@ def evaluate(
     for k, name in enumerate(named):
         advice += [*about_kernel(name, moments.of(k), goal), *about_definiteness(name, G, k)]
     # sums of a few columns: threads would only hand each other the interpreter lock
-    with warnings.catch_warnings(), one_blas_thread():
+    with warnings.catch_warnings(), dense_work():
         # that a kernel is constant is said in the advice
         warnings.simplefilter("ignore", ConstantKernelWarning)
         reasons: dict[str, Measure] = {}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramsmith.gram import Gram, as_gram
-from gramsmith.gram.threads import one_blas_thread
+from gramsmith.gram.threads import dense_work
 from gramsmith.measures import MEASURES, Measure, Sums, get_measure
 from gramsmith.measures.alignment import pair_alignment
 from gramsmith.measures.separability import csm as csm_formula
@@ -383,7 +383,7 @@ def measure_value(
     float
     """
     measure = get_measure(measure)
-    with one_blas_thread():
+    with dense_work():
         sums = sums_of(K, y, measure, target=target, task=task, sample_weight=sample_weight)
         return measure.value_of(sums)
 

@@ -97,6 +97,7 @@ class Gram:
         if self.n < 1:
             raise ValueError("Expected at least one sample, got none. Pass X with rows.")
         self._kept: Kept | None = None
+        self._features: Any = None
         # a tile and another working array; what a sweep needs beside them it says when it begins
         check_budget(2 * self.plan().largest * np.dtype(self.dtype).itemsize, self.engine.budget)
 
@@ -184,10 +185,13 @@ class Gram:
         if v.ndim not in (1, 2) or len(v) != self.n:
             raise ValueError(f"Expected {self.n} rows to multiply, got shape {v.shape}.")
         V = v.reshape(self.n, -1)
-        member = self._members[0]
-        U = member.kernel.features(member.X, member.reference)
-        if explicit.worthwhile(U, self.n, 1, self.engine.budget):
-            return np.asarray(U @ (U.T @ V)).reshape(v.shape)
+        if self._features is None:
+            member = self._members[0]
+            U = member.kernel.features(member.X, member.reference)
+            # kept, since who multiplies once does so again; False says that tiles are less work
+            self._features = U if explicit.worthwhile(U, self.n, 1, self.engine.budget) else False
+        if self._features is not False:
+            return np.asarray(self._features @ (self._features.T @ V)).reshape(v.shape)
         members, plan = self._travelling(self._members), self.plan()
         task = Forward(members, plan, self.dtype, V, np.ones(self.n), np.zeros(1))
         moments: Moments = sum_up(self.engine, task, self.progress)
@@ -210,7 +214,7 @@ class Gram:
     def _with(self, views: Views, members: list[Member]) -> Gram:
         """Return a Gram of other kernels on the same samples, with the same options."""
         other = copy(self)
-        other.views, other._members, other._kept = views, members, None
+        other.views, other._members, other._kept, other._features = views, members, None, None
         return other
 
     # ---- the two sweeps ---------------------------------------------------------------------

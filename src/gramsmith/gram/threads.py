@@ -250,12 +250,18 @@ def count_workers(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def dense_work(n: int) -> Iterator[None]:
-    """Limit BLAS to one thread while matrices of order n are solved, if that is `SMALL`.
+def dense_work(order: int = 0) -> Iterator[None]:
+    """Limit BLAS to one thread while small matrices are at work; all others limit nothing.
 
-    Threads woken for a small matrix take longer to begin and to spin down than they save.
+    This is the one rule for products and solves outside sweeps. Threads woken for a small matrix
+    take longer to begin than they save, and spin on the cores that sweeps need.
+
+    Parameters
+    ----------
+    order : int
+        Of the matrices that are solved; up to `SMALL` there is one thread.
     """
-    if n > SMALL:
+    if order > SMALL:
         yield
     else:
         with one_blas_thread():

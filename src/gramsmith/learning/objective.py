@@ -26,7 +26,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.utils._param_validation import Interval
 
 from gramsmith.gram import Engine, Gram
-from gramsmith.gram.threads import one_blas_thread
+from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import Kernel
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import add, add_named
@@ -419,7 +419,7 @@ class StreamedObjective:
 
     def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
         """Return the measure of a kernel and its derivatives."""
-        with one_blas_thread(), warnings.catch_warnings():
+        with dense_work(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstantKernelWarning)
             G = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype)
             moments = G.moments(self.target, keep=True)

@@ -15,9 +15,10 @@ sample_weight)`` and ends with ``self._keep(train, coefficients, intercept)``.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import wraps
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -33,6 +34,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from gramsmith.gram import Engine, Gram, as_engine
+from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import (
     Gaussian,
     Kernel,
@@ -141,6 +143,11 @@ class KernelMachine(BaseEstimator):
     def __init__(self, kernel: Any = None) -> None:
         self.kernel = kernel
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls):
+            setattr(cls, "fit", _on_few_threads(vars(cls)["fit"]))  # noqa: B010
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine.
 
@@ -160,9 +167,9 @@ class KernelMachine(BaseEstimator):
         the machine
         """
         train = self._begin(X, y, sample_weight)
-        coefficients, intercept = self.solve(
-            self._dense(train, "Fit on a sample of the rows."), train.y, train.weight
-        )
+        K = self._dense(train, "Fit on a sample of the rows.")
+        with dense_work(train.n):
+            coefficients, intercept = self.solve(K, train.y, train.weight)
         self._keep(train, np.reshape(coefficients, (train.n, -1)), intercept)
         return self
 
@@ -573,6 +580,18 @@ def check_outputs(F: Array, machine: Any) -> Array:
             "targets; if the machine comes from a file, the file is damaged."
         )
     return F
+
+
+def _on_few_threads(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `fit` with as many BLAS threads as its number of samples is worth."""
+
+    @wraps(fit)
+    def fitted(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        shape = getattr(X, "shape", None) or [len(X) if isinstance(X, list | tuple) else 0]
+        with dense_work(shape[0]):
+            return fit(self, X, *args, **options)
+
+    return fitted
 
 
 def check_alphas(machine: Any, low: str) -> None:

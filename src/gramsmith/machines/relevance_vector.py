@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 
+from gramsmith.gram.threads import dense_work
 from gramsmith.machines.base import (
     KernelMachine,
     KernelRegressor,
@@ -25,6 +26,7 @@ from gramsmith.solvers.evidence import Basis
 
 Array = npt.NDArray[Any]
 
+FEW = 100  # order of the matrices that are solved again and again: active basis functions
 REMEDY = "Fit on a sample of the rows: the basis functions are the training samples."
 
 
@@ -195,12 +197,11 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         train = self._begin(X, y, sample_weight).of_mean_one()
         # The constant is penalised like any weight, so it should be a small correction.
         offset = float(np.average(train.y, weights=train.w)) if self.fit_intercept else 0.0
-        found = fit_gaussian_evidence(
-            self._basis(train),
-            train.y - offset,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-        )
+        basis = self._basis(train)
+        with dense_work(FEW):
+            found = fit_gaussian_evidence(
+                basis, train.y - offset, tol=float(self.tol), max_iter=int(self.max_iter)
+            )
         self._report(found)
         self.noise_variance_ = 1.0 / found.beta if np.ptp(train.y) else 0.0
         self.history_ = found.history
@@ -319,12 +320,11 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
         machines = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
         found = []
         for c in machines:
-            solution = fit_bernoulli_evidence(
-                basis,
-                (train.y == c).astype(np.float64),
-                tol=float(self.tol),
-                max_iter=int(self.max_iter),
-            )
+            target = (train.y == c).astype(np.float64)
+            with dense_work(FEW):
+                solution = fit_bernoulli_evidence(
+                    basis, target, tol=float(self.tol), max_iter=int(self.max_iter)
+                )
             self._report(solution, f"class {self.classes_[c]!r}: ")
             found.append(solution)
         self._store(train, found)

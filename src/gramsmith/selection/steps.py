@@ -21,7 +21,7 @@ from gramsmith.evaluation.errors import (
 )
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
 from gramsmith.gram import Engine, Gram, as_engine
-from gramsmith.gram.threads import one_blas_thread
+from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import Gaussian
 from gramsmith.measures import Measure, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
@@ -146,7 +146,7 @@ def run_steps(
     `learn` says whether to learn feature weights for further candidates. A machine of the user's
     is cross-validated instead of those that `rank_kernels` chooses from.
     """
-    with one_blas_thread():  # all heavy steps have threads of their own
+    with dense_work():  # all heavy steps have threads of their own
         checks = check(candidates, samples, task, work)
         learned = None
         # learning takes about as long as the check

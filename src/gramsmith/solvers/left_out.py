@@ -112,8 +112,14 @@ def left_out_losses(
     array([1.057, 0.45 ])
     """
     w = np.ones(len(Phi)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    start, out, functions = None, [], []
-    for alpha in alphas:
+    out: list[float] = []
+    functions: list[tuple[Array, Array]] = []
+    path: list[Array] = []
+    for k, alpha in enumerate(alphas):
+        start = path[-1] if path else None
+        if k > 1:  # along the path coefficients are smooth in the logarithm of α
+            last, this = np.log(alphas[k - 1] / alphas[k - 2]), np.log(alpha / alphas[k - 1])
+            start = path[-1] + (this / last if last else 0.0) * (path[-1] - path[-2])
         found = fit_features(
             Phi,
             y,
@@ -123,9 +129,9 @@ def left_out_losses(
             sample_weight=w,
             start=start,
             max_iter=max_iter,
-            tol=1e-5,
+            tol=1e-4,  # the estimate is no better
         )
-        start = np.concatenate([found.a, [found.b]])
+        path = [*path[-1:], np.concatenate([found.a, [found.b]])]
         functions.append((found.f, np.asarray(found.b)))
         g, p = loss.slope(y, found.f), loss.curvature(y, found.f)
         if y.ndim == 2:

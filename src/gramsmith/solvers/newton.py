@@ -304,13 +304,15 @@ def fit_features(
     penalty = np.append(np.full(r, float(alpha)), 0.0 if fit_intercept else 1.0)
     square = np.einsum("ij,ij->j", B, B)
     column = penalty[:, None] if y.ndim == 2 else penalty
-    first = 0.0
+    first, near = 0.0, np.zeros(n)
+    solve: Callable[[Array], Array] | None = None
+    fine = float(np.sqrt(tol))
 
     def objective(theta: Array, f: Array) -> float:
         return float(weight @ loss.value(y, f) + 0.5 * np.sum(column * theta * theta))
 
     def step(theta: Array, f: Array) -> tuple[State, float]:
-        nonlocal first
+        nonlocal first, near, solve
         p = loss.curvature(y, f)
 
         def times(v: Array) -> Array:
@@ -325,14 +327,17 @@ def fit_features(
         descent = -(B.T @ (w * loss.slope(y, f)) + column * theta)
         # Far from the minimum a rough step does; close to it the steps become Newton's.
         first = max(first, float(np.linalg.norm(descent)))
-        rough = max(1e-4, min(0.2, float(np.linalg.norm(descent)) / first)) if first else 0.2
+        rough = max(fine, min(0.2, float(np.linalg.norm(descent)) / first)) if first else 0.2
+        last = 2.0 * tol * abs(objective(theta, f))
         if y.ndim == 2 and each.max() <= 4.0 * each.mean():
             diagonal = column + np.mean(each) * square[:, None]
-            v, promise = _solve_newton(times, descent, lambda v: v / diagonal, rough)
+            v, promise = _solve_newton(times, descent, lambda v: v / diagonal, rough, fine, last)
         else:
-            H = (B * each[:, None]).T @ B
-            H[np.diag_indices_from(H)] += penalty
-            v, promise = _solve_newton(times, descent, Definite(H).solve, rough)
+            if solve is None or np.abs(each - near).sum() > 0.3 * near.sum():
+                H = (B * each[:, None]).T @ B
+                H[np.diag_indices_from(H)] += penalty
+                near, solve = each, Definite(H).solve
+            v, promise = _solve_newton(times, descent, solve, rough, fine, last)
         return (v, B @ v), promise
 
     theta = np.zeros((r + 1, *y.shape[1:])) if start is None else start
@@ -348,14 +353,22 @@ def _solve_newton(
     times: Callable[[Array], Array],
     descent: Array,
     precondition: Callable[[Array], Array],
-    tol: float,
+    rough: float,
+    fine: float,
+    last: float,
 ) -> tuple[Array, float]:
-    """Return the Newton step by conjugate gradients, and its product with the descent."""
+    """Return the Newton step by conjugate gradients, and its product with the descent.
+
+    The relative residual is `rough`, or `fine` where the product, which is what the step promises,
+    is so small that it is the last.
+    """
     x, residual = np.zeros_like(descent), descent
     z = precondition(residual)
     d, rho = z, float(np.sum(residual * z))
-    enough = tol**2 * rho
+    enough, finest = rough**2 * rho, fine**2 * rho
     for _ in range(500):
+        if rho <= enough and np.sum(descent * x) <= last:
+            enough = finest
         if rho <= enough:
             break
         Ad = times(d)
