@@ -120,6 +120,12 @@ def test_arrows_are_true():
     assert used == BELOW
 
 
+@pytest.mark.parametrize("path", [p for p in LAYERED if layer(p) != "gram"], ids=name)
+def test_blas_threads_are_limited_by_the_engine_alone(path):
+    # `dense_work` has the rule; who sets limits of his own undoes those of others
+    assert "one_blas_thread" not in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("path", [p for p in LAYERED if layer(p) != "cli"], ids=name)
 def test_gramsmith_is_imported_at_the_top(path):
     # an import inside a function hides a cycle; cli alone answers --help before anything is loaded

@@ -211,6 +211,19 @@ def test_threads_are_given_back_after_an_error(blas_of_two):
     assert blas_threads() == before
 
 
+@pytest.mark.parametrize("width", [3, 500])  # explicit features, or more of them than tiles cost
+def test_products_build_features_once(width, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(200, width))
+    made = []
+    features = gs.Linear.features
+    monkeypatch.setattr(gs.Linear, "features", lambda *a: made.append(1) or features(*a))
+    G = Gram(gs.Linear(), X)
+    for v in np.eye(200)[:5]:
+        np.testing.assert_allclose(G @ v, X @ (X.T @ v), atol=1e-12)
+    assert made == [1]
+    np.testing.assert_allclose(G.part(0) @ v, X @ (X.T @ v), atol=1e-12)
+
+
 def test_progress_and_interruption(X, blas_of_two):
     seen = []
     gs.cka(Gram(gs.Gaussian(), X, progress=lambda done, total: seen.append((done, total))), X[:, 0])

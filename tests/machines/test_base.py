@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_limits
 
 import gramsmith as gs
 from gramsmith.kernels import Kernel
@@ -45,6 +46,27 @@ pytestmark = pytest.mark.filterwarnings(
 name = pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m.__name__)
 classifier = pytest.mark.parametrize("machine", CLASSIFIERS, ids=lambda m: m.__name__)
 regressor = pytest.mark.parametrize("machine", REGRESSORS, ids=lambda m: m.__name__)
+
+
+@pytest.mark.parametrize(
+    ("machine", "classes"),
+    [
+        (gs.KernelRidgeRegressor, 2),
+        (gs.KernelRidgeClassifier, 3),
+        (gs.KernelLogisticRegression, 2),
+        (gs.KernelLogisticRegression, 3),
+        (gs.L2SVC, 2),
+    ],
+)
+def test_coefficients_do_not_depend_on_blas_threads(machine, classes):
+    """Up to `SMALL` samples, whatever the process may use."""
+    X, y = points(260, classes=classes)
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(count, user_api="blas"):
+            fitted = machine(gs.Gaussian(1.0)).fit(X, y)
+        found.append((fitted.coefficients_.tobytes(), fitted.intercept_.tobytes()))
+    assert found[0] == found[1]
 
 
 def scikit_learn_checks(kernels):

@@ -1,5 +1,7 @@
 """The import vector machine: greedy, monotone, and optimal on what it chose."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
@@ -189,3 +191,16 @@ def test_an_indefinite_kernel_is_mentioned_once(rng):
     with pytest.warns(UserWarning, match="set to zero") as found:
         gs.ImportVectorClassifier(gs.Sigmoid(1.0, -1.0)).fit(X, X[:, 0] > 0)
     assert len([w for w in found if "set to zero" in str(w.message)]) == 1
+
+
+def test_greedy_steps_do_not_copy_the_matrix():
+    rng = np.random.default_rng(0)
+    n, chosen = 600, [3, 50, 200]
+    K, y = rng.normal(size=(n, n)), np.sign(rng.normal(size=n))
+    problem = _Problem(K @ K.T, K * K, np.arange(n), y, np.ones(n), Logistic())
+    found = problem.fit(chosen, 1.0, None, 20)
+    tracemalloc.start()
+    problem.gains(chosen, found, 1.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.1 * K.nbytes

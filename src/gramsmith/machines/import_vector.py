@@ -37,7 +37,7 @@ class _Problem:
         return clip_negative(self.between(chosen), quiet=True)[0]
 
     def between(self, chosen: list[int]) -> Array:
-        return np.asarray(self.K[np.ix_(self.pool[chosen], chosen)])
+        return np.asarray(self.K[self.pool[chosen][:, None], chosen])
 
     def fit(self, chosen: list[int], alpha: float, start: Array | None, max_iter: int) -> Expansion:
         return fit_subset(
@@ -66,7 +66,7 @@ class _Problem:
         penalty = np.zeros((B.shape[1], B.shape[1]))
         penalty[1:, 1:] = alpha * self.centres(chosen)
         diagonal = self.K[self.pool, np.arange(len(self.pool))]
-        cross = alpha * self.K[np.ix_(self.pool, chosen)]
+        cross = alpha * self.K[self.pool[:, None], chosen]
         total = np.zeros(len(self.pool))
         for c in range(C):
             W = self.w * curvature[:, c]
