@@ -35,7 +35,8 @@ BELOW = {
         *("moments", "report", "solvers", "targets"),
     },
     "storage": {"kernels", "learning", "machines", "selection"},
-    "cli": {"evaluation", "measures", "selection", "storage"},
+    "export": {"kernels", "learning", "machines", "selection", "storage"},
+    "cli": {"evaluation", "export", "measures", "selection", "storage"},
     "__main__": set(),
 }
 
@@ -47,6 +48,7 @@ HOMES = {
     "joblib": {"gram"},
     "threadpoolctl": {"gram"},
     "safetensors": {"storage"},
+    "onnx": {"export"},
     "numba": {"kernels"},
     "dask": {"gram"},
     "distributed": {"gram"},
@@ -60,7 +62,7 @@ HOMES = {
 }
 OPTIONAL = {
     *("numba", "dask", "distributed", "matplotlib", "jinja2", "pandas", "polars", "pyarrow"),
-    *("click", "rich"),
+    *("click", "rich", "onnx"),
 }
 
 

@@ -19,6 +19,7 @@ from gramsmith.evaluation import kta as kta
 from gramsmith.evaluation import mmd as mmd
 from gramsmith.evaluation import parzen_error_bound as parzen_error_bound
 from gramsmith.evaluation import polarity as polarity
+from gramsmith.export import to_onnx as to_onnx
 from gramsmith.gram import Engine as Engine
 from gramsmith.gram import Gram as Gram
 from gramsmith.gram import Serial as Serial

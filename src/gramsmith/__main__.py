@@ -14,6 +14,7 @@ _EXTRAS = {
     "distributed": "dask",
     "dask": "dask",
     "numba": "fast",
+    "onnx": "onnx",
 }
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``gramsmith rank | predict | inspect | upgrade | evaluate``.
+"""The command line: ``gramsmith rank | predict | inspect | upgrade | export | evaluate``.
 
 Results go to the standard output, messages to the standard error. Exit status:
 
@@ -23,7 +23,7 @@ import sys
 import click
 
 from gramsmith import __version__
-from gramsmith.cli import evaluate, inspect, predict, rank, upgrade
+from gramsmith.cli import evaluate, export, inspect, predict, rank, upgrade
 from gramsmith.cli.console import BadData, say
 
 DEFECT, USAGE, DATA, CONVERGENCE, MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
@@ -51,6 +51,7 @@ group.add_command(rank.rank)
 group.add_command(predict.predict)
 group.add_command(inspect.inspect)
 group.add_command(upgrade.upgrade)
+group.add_command(export.export)
 group.add_command(evaluate.evaluate)
 
 

@@ -4,6 +4,7 @@ from gramsmith.storage.container import ModelFormatError
 from gramsmith.storage.encode import NotStorable
 from gramsmith.storage.fasta import read_fasta
 from gramsmith.storage.models import (
+    NOTE,
     ModelSummary,
     check_storable,
     inspect_model,
@@ -13,6 +14,7 @@ from gramsmith.storage.models import (
 )
 
 __all__ = [
+    "NOTE",
     "ModelFormatError",
     "ModelSummary",
     "NotStorable",

@@ -1,0 +1,388 @@
+"""Models as ONNX: `to_onnx`, with the formulas of machines, encoders and scalers.
+
+A machine is known by the methods that it predicts with: a class of one's own that inherits them is
+exported as well, one that overrides them is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from gramsmith import __version__
+from gramsmith.export.graph import IR_VERSION, OPSET, Graph, Tensor
+from gramsmith.export.kernels import NotExportable, dense, mapped, matrix
+from gramsmith.kernels import KernelCenterer
+from gramsmith.learning import SpectralAligner, TransformLearner
+from gramsmith.machines import (
+    L2SVC,
+    CentroidClassifier,
+    KernelFisherDiscriminant,
+    KernelRidgeRegressor,
+    KernelSVC,
+    RelevanceVectorClassifier,
+    RelevanceVectorRegressor,
+)
+from gramsmith.machines.base import (
+    KernelClassifier,
+    KernelMachine,
+    KernelRegressor,
+    ProbabilisticClassifier,
+)
+from gramsmith.machines.calibration import CalibratedScores
+from gramsmith.machines.loss import LossProbabilities
+from gramsmith.selection import KernelSelector, TableEncoder
+from gramsmith.storage import NOTE
+from gramsmith.storage.container import replacing
+
+LIMIT = 2**31 - 2**20  # of a message of protobuf
+
+
+def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
+    """Return a fitted model as an ONNX graph of plain float64 operators.
+
+    The graph predicts what the model predicts, in any runtime and without gramsmith. Its input is
+    ``X`` of shape (n, p), or one input per column, named after it, where a table has categories.
+    Its outputs are ``prediction``, and for classes ``decision_function`` and, where the model has
+    them, ``probabilities``. It checks nothing: rows that the model refuses give numbers that mean
+    nothing. Like a model file it holds training rows.
+
+    Parameters
+    ----------
+    model : machine, pipeline or KernelSelector
+        Fitted, of vectors or of a table of numbers and categories.
+    path : str or path-like, optional
+        Where to write the graph too.
+
+    Returns
+    -------
+    onnx.ModelProto
+
+    Raises
+    ------
+    NotExportable
+        A ValueError with the reason: strings, functions of Python, steps that are not known.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> machine = gs.KernelSVC(gs.Gaussian(2.0)).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> graph = gs.to_onnx(machine).graph
+    >>> [value.name for value in graph.input], [value.name for value in graph.output]
+    (['X'], ['prediction', 'decision_function'])
+    """
+    try:
+        import onnx
+    except ModuleNotFoundError as error:
+        advice = 'Expected onnx to be installed. Do this: pip install "gramsmith[onnx]"'
+        raise ModuleNotFoundError(advice, name=error.name) from error
+
+    graph = Graph(onnx)
+    *steps, machine = _steps(model)
+    if not isinstance(machine, KernelMachine):
+        raise NotExportable(
+            f"Expected a machine that predicts, got {type(machine).__name__}. Export the pipeline "
+            "that ends with the machine."
+        )
+    check_is_fitted(machine)
+    first = steps[0] if steps else machine
+    X = _encoded_table(graph, first) if _has_texts(first) else None
+    if X is None:
+        X = graph.input("X", np.float64, ["n", _width(first)])
+    else:
+        steps = steps[1:]
+    for step in steps:
+        X = _transformed(step, X)
+    _outputs(graph, machine, X)
+    made = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            graph.nodes, type(machine).__name__, graph.inputs, graph.outputs, graph.constants
+        ),
+        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="gramsmith",
+        producer_version=__version__,
+        doc_string=NOTE,
+    )
+    if made.ByteSize() > LIMIT:
+        raise NotExportable(
+            f"Expected a graph below 2 GiB, got {made.ByteSize():,} bytes. Use a machine on fewer "
+            "samples (landmarks)."
+        )
+    if path is not None:
+        with replacing(Path(path)) as temporary:
+            temporary.write_bytes(made.SerializeToString())
+    return made
+
+
+def _steps(model: Any) -> list[Any]:
+    """Return the transformers and the machine of a model, in order."""
+    if isinstance(model, KernelSelector):
+        check_is_fitted(model)
+        return _steps(model.best_estimator_)
+    if isinstance(model, Pipeline):
+        used = [step for _, step in model.steps if step not in (None, "passthrough")]
+        return [part for step in used for part in _steps(step)]
+    return [model]
+
+
+def _width(step: Any) -> int:
+    width = getattr(step, "n_features_in_", None)
+    rows = getattr(step, "support_samples_", None)
+    if width is None and getattr(rows, "ndim", 0) == 2:
+        width = step.support_samples_.shape[1]
+    if width is None:
+        raise NotExportable(
+            f"Expected a model of vectors, got {type(step).__name__} of strings, sets or several "
+            "views, for which ONNX has no operators. Keep the model with save_model."
+        )
+    return int(width)
+
+
+# ---- tables ----------------------------------------------------------------------------------
+
+
+def _has_texts(step: Any) -> bool:
+    return isinstance(step, TableEncoder) and not step.numeric_.all()
+
+
+def _encoded_table(graph: Graph, encoder: TableEncoder) -> Tensor:
+    """Return the encoded columns of a table, one input each, in the order of fit."""
+    default = [f"x{j}" for j in range(len(encoder.numeric_))]
+    names = getattr(encoder, "column_names_", getattr(encoder, "feature_names_in_", default))
+    kinds = [np.float64 if number else np.object_ for number in encoder.numeric_]
+    given = [
+        graph.input(str(name), kind, ["n"]).call("Unsqueeze", np.array([1]))
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    numbers = [column for column, number in zip(given, encoder.numeric_, strict=True) if number]
+    texts = [column for column, number in zip(given, encoder.numeric_, strict=True) if not number]
+    parts = []
+    if numbers:
+        parts.append(_encoded_numbers(encoder, graph.call("Concat", *numbers, axis=1)))
+    stops = np.cumsum(encoder.category_counts_)
+    for column, stop, size in zip(texts, stops, encoder.category_counts_, strict=True):
+        known = encoder.category_names_[None, stop - size : stop]
+        parts.append(column.call("Equal", known).as_numbers())
+    return graph.call("Concat", *parts, axis=1)
+
+
+def _encoded_numbers(encoder: TableEncoder, X: Tensor) -> Tensor:
+    """Return standardised columns, and indicators of those that count as categories."""
+    counts = encoder.level_counts_
+    Z = (X - encoder.mean_) / encoder.scale_
+    if not counts.any():
+        return Z
+    parts = [Z.columns(np.flatnonzero(counts == 0))]
+    stops = np.cumsum(counts)
+    for j in np.flatnonzero(counts):
+        levels = encoder.level_values_[None, stops[j] - counts[j] : stops[j]]
+        nearest = abs(X.columns([j]) - levels).call("ArgMin", axis=1, keepdims=1)
+        parts.append(nearest.call("Equal", np.arange(counts[j])[None, :]).as_numbers())
+    return X.graph.call("Concat", *parts, axis=1)
+
+
+def _transformed(step: Any, X: Tensor) -> Tensor:
+    for kind, formula in TRANSFORMERS.items():
+        if type(step) is kind:
+            return formula(step, X)
+    raise NotExportable(
+        f"Expected steps of gramsmith, StandardScaler or MinMaxScaler, got {type(step).__name__}. "
+        "Transform the rows before the model, and export what follows."
+    )
+
+
+def _standardised(step: StandardScaler, X: Tensor) -> Tensor:
+    X = X - step.mean_ if step.with_mean else X
+    return X / step.scale_ if step.with_std else X
+
+
+def _ranged(step: MinMaxScaler, X: Tensor) -> Tensor:
+    Z = X * step.scale_ + step.min_
+    if not step.clip:
+        return Z
+    low, high = step.feature_range
+    return Z.call("Max", np.float64(low)).call("Min", np.float64(high))
+
+
+def _centred(step: KernelCenterer, X: Tensor) -> Tensor:
+    return X - X.call("ReduceMean", np.array([1]), keepdims=1) - step.means_ + step.mean_
+
+
+TRANSFORMERS: dict[type, Callable[[Any, Tensor], Tensor]] = {
+    TableEncoder: _encoded_numbers,
+    StandardScaler: _standardised,
+    MinMaxScaler: _ranged,
+    TransformLearner: lambda step, X: mapped(step.kernel_.map, X, _width(step)),
+    SpectralAligner: lambda step, X: mapped(step.kernel_.map, X, _width(step)),
+    KernelCenterer: _centred,
+}
+
+# ---- machines --------------------------------------------------------------------------------
+
+
+def _kernel_rows(machine: Any, X: Tensor) -> Tensor:
+    """Return the kernel of new rows with the samples that a machine keeps."""
+    if machine.support_samples_ is None:
+        return X.columns(machine.support_)
+    return matrix(machine.kernel_, X, dense(machine.support_samples_, machine.kernel_))
+
+
+def _expansion(machine: Any, X: Tensor) -> Tensor:
+    if not len(machine.coefficients_):
+        return X.graph.column(0.0) + np.zeros(machine.coefficients_.shape[1]) + machine.intercept_
+    return _kernel_rows(machine, X) @ machine.coefficients_ + machine.intercept_
+
+
+def _votes(machine: Any, X: Tensor) -> Tensor:
+    """Return one value per class from those of all pairs, see `gramsmith.machines.svm.votes`."""
+    F, C = _expansion(machine, X), len(machine.classes_)
+    if C == 2:
+        return F - getattr(machine, "threshold", 0.0)
+    pairs = [(a, b) for a in range(C) for b in range(a + 1, C)]
+    first = np.array([[float(c == a) for c in range(C)] for a, _ in pairs])
+    second = np.array([[float(c == b) for c in range(C)] for _, b in pairs])
+    wins = (F > 0.0).as_numbers()
+    margin = F @ (first - second)
+    return wins @ first + (1.0 - wins) @ second + margin / ((abs(margin) + 1.0) * 3.0)
+
+
+def _fisher_scores(machine: KernelFisherDiscriminant, X: Tensor) -> Tensor:
+    Z = _expansion(machine, X).call("Unsqueeze", np.array([1]))
+    apart = Z - machine.means_[None]
+    square = (apart * apart).call("ReduceSum", np.array([2]), keepdims=0)
+    return square * -0.5 + np.log(machine.priors_)
+
+
+def _fisher(machine: KernelFisherDiscriminant, X: Tensor) -> Tensor:
+    F = _fisher_scores(machine, X)
+    return F @ np.array([[-1.0], [1.0]]) if len(machine.classes_) == 2 else F
+
+
+def _relevance(machine: RelevanceVectorClassifier, X: Tensor) -> Tensor:
+    mean = _expansion(machine, X)
+    variances = []
+    for C in machine.covariance_:
+        if not len(machine.coefficients_):
+            variances.append(X.graph.column(float(C[0, 0])))
+            continue
+        K = _kernel_rows(machine, X)
+        # (1, k)' C (1, k), the intercept first
+        variances.append(((K @ C[1:, 1:]) * K).total() + K @ (2.0 * C[1:, :1]) + float(C[0, 0]))
+    variance = X.graph.call("Concat", *variances, axis=1).call("Max", np.float64(0.0))
+    return mean / (variance * (np.pi / 8.0) + 1.0).sqrt()
+
+
+# The method of a class -> what it computes, shape (n, 1) for two classes, else (n, classes).
+DECISIONS: dict[Any, Callable[[Any, Tensor], Tensor]] = {
+    KernelClassifier.decision_function: _expansion,
+    KernelSVC.decision_function: _votes,
+    L2SVC.decision_function: _votes,
+    CentroidClassifier.decision_function: _votes,
+    KernelFisherDiscriminant.decision_function: _fisher,
+    RelevanceVectorClassifier.decision_function: _relevance,
+}
+
+
+def _both(f: Tensor) -> Tensor:
+    """Return the logits of two classes from the decision value of the second."""
+    return f @ np.array([[-0.5, 0.5]])
+
+
+def _calibrated(machine: Any, f: Tensor) -> Tensor:
+    F = _both(f) if len(machine.classes_) == 2 else f
+    return _softmax(F * machine.calibration_slope_ + machine.calibration_offsets_)
+
+
+def _softmax(F: Tensor) -> Tensor:
+    return F.call("Softmax", axis=1)
+
+
+def _logistic(machine: Any, f: Tensor) -> Tensor:
+    if machine.loss != "logistic":
+        raise NotExportable("Expected the logistic loss, got probabilities of another.")
+    return _softmax(_both(f) if len(machine.classes_) == 2 else f)
+
+
+def _one_against_rest(machine: Any, f: Tensor) -> Tensor:
+    if len(machine.classes_) == 2:
+        return _softmax(_both(f))
+    # softmax of log σ(f) = min(f, 0) - log(1 + exp(-|f|))
+    low = f.call("Min", np.float64(0.0))
+    return _softmax(low - ((-abs(f)).exp() + 1.0).log())
+
+
+# The method of a class -> probabilities from decision values.
+PROBABILITIES: dict[Any, Callable[[Any, Tensor], Tensor]] = {
+    CalibratedScores.__dict__["predict_proba"]: _calibrated,
+    LossProbabilities.__dict__["predict_proba"]: _logistic,
+    RelevanceVectorClassifier.predict_proba: _one_against_rest,
+    # scores of Fisher's discriminant are logarithms up to a constant
+    ProbabilisticClassifier.predict_proba: lambda machine, f: _softmax(
+        _both(f) if len(machine.classes_) == 2 else f
+    ),
+}
+
+
+def _outputs(graph: Graph, machine: Any, X: Tensor) -> None:
+    if isinstance(machine, KernelClassifier):
+        _class_outputs(graph, machine, X)
+        return
+    predict = type(machine).predict
+    known = (
+        KernelRegressor.predict,
+        KernelRidgeRegressor.predict,
+        RelevanceVectorRegressor.predict,
+    )
+    if predict not in known:
+        raise _unknown(machine, "predict")
+    F = _expansion(machine, X)
+    if getattr(machine, "flat_", True):
+        graph.output("prediction", F.call("Squeeze", np.array([1])), np.float64, ["n"])
+    else:
+        graph.output("prediction", F, np.float64, ["n", machine.coefficients_.shape[1]])
+
+
+def _class_outputs(graph: Graph, machine: Any, X: Tensor) -> None:
+    cls, classes = type(machine), machine.classes_
+    if cls.predict is not KernelClassifier.predict:
+        raise _unknown(machine, "predict")
+    if cls.decision_function not in DECISIONS:
+        raise _unknown(machine, "decision_function")
+    f = DECISIONS[cls.decision_function](machine, X)
+    two = len(classes) == 2
+    code = f > 0.0 if two else f.call("ArgMax", axis=1, keepdims=0)
+    code = code.call("Squeeze", np.array([1])) if two else code
+    code = code.call("Cast", to=graph.onnx.TensorProto.INT64)
+    texts = classes.dtype.kind in "UO"
+    if texts and not all(isinstance(label, str) for label in classes):
+        raise NotExportable("Expected labels of one type, got texts among numbers. Name them all.")
+    labels = graph.constant(classes).call("Gather", code)
+    graph.output("prediction", labels, np.object_ if texts else _stored_type(classes), ["n"])
+    shape = ["n"] if two else ["n", len(classes)]
+    value = f.call("Squeeze", np.array([1])) if two else f
+    graph.output("decision_function", value, np.float64, shape)
+    if hasattr(machine, "predict_proba"):
+        method = next(vars(c)["predict_proba"] for c in cls.__mro__ if "predict_proba" in vars(c))
+        if method not in PROBABILITIES:
+            raise _unknown(machine, "predict_proba")
+        shares = PROBABILITIES[method](machine, f)
+        graph.output("probabilities", shares, np.float64, ["n", len(classes)])
+
+
+def _stored_type(classes: Any) -> Any:
+    return np.float64 if classes.dtype.kind == "f" else classes.dtype
+
+
+def _unknown(machine: Any, method: str) -> NotExportable:
+    return NotExportable(
+        f"Expected {type(machine).__name__} to inherit {method} from a machine of gramsmith, got "
+        "one of its own, which ONNX cannot know. Keep the model with save_model."
+    )
