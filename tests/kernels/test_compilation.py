@@ -57,5 +57,5 @@ def test_loops_are_compiled_without_a_folder_to_keep_them_in(monkeypatch):
         return lambda loop: loop
 
     monkeypatch.setattr(numba, "njit", njit)
-    assert compilation._compiled.__wrapped__(nothing, frozenset()) is nothing
+    assert compilation._compiled.__wrapped__(nothing, frozenset(), frozenset()) is nothing
     assert seen == [True, False]

@@ -9,9 +9,8 @@ bands are worked off (`gramsmith.gram.engine`).
 
 Tiles cover the upper triangle; each counts for itself and for its mirror image. What is done with a
 tile stands in one function for each kind: `kernel_sums` (one kernel, or a path of its squares),
-`crossed_sums` (all kernels, with the products between them) and `kernel_pullback`. A compiled
-route takes the place of one of them for the kernels that it knows, with the same arguments and the
-same results; where it is chosen is `Forward._tile` and `Backward._tile`.
+`crossed_sums` (all kernels, with the products between them) and `Kernel.weighted_vjp`. Each uses
+compiled loops where the plan says so and a tile suits them (`gramsmith.kernels.compiled`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,9 @@ import numpy.typing as npt
 from gramsmith.gram.member import Member
 from gramsmith.gram.plan import Band, Plan
 from gramsmith.gram.threads import one_blas_thread
+from gramsmith.kernels import compiled
 from gramsmith.kernels.base import Kernel, Wanted
+from gramsmith.kernels.compilation import compiled_route
 from gramsmith.kernels.embedding import (
     Embedding,
     add,
@@ -190,7 +191,7 @@ class Forward:
         left = np.zeros((m, _length(columns), t))
         squares = np.zeros((2, m, m, folds))
         I = self.side.part(rows)
-        with one_blas_thread():
+        with one_blas_thread(), compiled_route(self.plan.compiled):
             for j in range(band.start, band.stop):
                 f, there = blocks[j].fold - first, blocks[j].rows
                 PJ = left[:, there.start - columns.start : there.stop - columns.start]
@@ -281,16 +282,45 @@ def kernel_sums(
     shape = len(tile.I.double), len(tile.J.double)
     squares = []
     with borrowed(shape, dtype) as work:
-        for k, K in enumerate(member.tiles(a, b, work if room is None else room)):
-            free = room is None and k + 1 == len(pivot)
-            with _less(K, pivot[k], free) as B:
-                _add_products(tile.PI[k], B, tile.J.probe(B.dtype))
-                if tile.PJ is not None:
-                    _add_products(tile.PJ[k], B.T, tile.I.probe(B.dtype))
-                squares.append(_square(B, tile.I.w, tile.J.w))
+        out = work if room is None else room
+        factors = _log_factors(member, a, b, out, tile)
+        for k, K in enumerate(member.tiles(a, b, out) if factors is None else [out]):
+            if compiled.suits(K, tile.PI.shape[2]):
+                squares.append(_compiled_sums(K, pivot[k], tile, k, factors))
+            else:
+                free = room is None and k + 1 == len(pivot)
+                squares.append(_numpy_sums(K, pivot[k], tile, k, free))
             if not np.isfinite(squares[-1]):
                 member.check(K)
     return K, squares
+
+
+def _log_factors(
+    member: Member, a: Embedding, b: Embedding, out: Array, tile: Tile
+) -> tuple[Array, Array] | None:
+    """Return the factors of the logarithm of a tile, if it can be formed with its sums in `out`."""
+    if len(member.kernels) > 1 or not compiled.suits(out, tile.PI.shape[2]):
+        return None
+    factors = member.kernel.log_factors(a, b)
+    return factors if factors is not None and factors[0].dtype == out.dtype else None
+
+
+def _compiled_sums(
+    K: Array, pivot: float, tile: Tile, k: int, factors: tuple[Array, Array] | None
+) -> float:
+    """Add K V and K' V, less the pivot, to the sums of kernel k, and return Σ w_i w_j K_ij²."""
+    VI, VJ = tile.I.probe(K.dtype), tile.J.probe(K.dtype)
+    PJ = None if tile.PJ is None else tile.PJ[k]
+    return compiled.tile_sums(K, pivot, VI, VJ, tile.I.w, tile.J.w, tile.PI[k], PJ, factors)
+
+
+def _numpy_sums(K: Array, pivot: float, tile: Tile, k: int, free: bool) -> float:
+    """Do the same with NumPy; K is overwritten if it is `free`."""
+    with _less(K, pivot, free) as B:
+        _add_products(tile.PI[k], B, tile.J.probe(B.dtype))
+        if tile.PJ is not None:
+            _add_products(tile.PJ[k], B.T, tile.I.probe(B.dtype))
+        return _square(B, tile.I.w, tile.J.w)
 
 
 @contextmanager
@@ -506,6 +536,9 @@ class Weights:
 
     def write(self, out: Array) -> None:
         """Write the matrix into an array."""
+        if len(self.kernels) == 1 and compiled.suits(self.kernels[0][1]):
+            compiled.tile_weights(self, out)
+            return
         np.matmul(self.left, self.right.T, out=out)
         with borrowed(out.shape, out.dtype) as part:
             for factor, K in self.kernels:
@@ -584,7 +617,7 @@ class Backward:
         by_rows: list[Embedding] = [None] * len(self.needed)
         by_columns: list[list[Embedding]] = [[] for _ in self.needed]
         by_parameter: list[dict[str, Any]] = [{} for _ in self.needed]
-        with one_blas_thread():
+        with one_blas_thread(), compiled_route(self.plan.compiled):
             for j in range(band.start, band.stop):
                 for i, (da, db, named) in enumerate(self._tile((band.row, j))):
                     by_rows[i] = add(by_rows[i], da)
@@ -616,7 +649,8 @@ class Backward:
                 factors = (2.0 if same else 4.0) * self.adjoint.nu[k]
                 kernels = [(float(factors[l]), Ks[l]) for l in self.read if factors[l]]
                 weights = Weights(left.astype(dtype), right.astype(dtype), kernels, wi, wj)
-                parts.append(kernel_pullback(self.members[k], *pairs[k], weights, Ks[k], wanted))
+                kernel = self.members[k].kernel
+                parts.append(kernel.weighted_vjp(*pairs[k], weights, Ks[k], wanted))
         return parts
 
     def start(self) -> Derivatives:
@@ -645,26 +679,6 @@ class Backward:
                 add_named(named, by_parameter)
             found[k] = named, dE
         return found
-
-
-def kernel_pullback(
-    member: Member, a: Embedding, b: Embedding, weights: Weights, K: Array, wants: Wanted
-) -> tuple[Embedding, Embedding, dict[str, Any]]:
-    """Return the derivatives of sum(weights * tile) by both blocks and by the parameters.
-
-    Parameters
-    ----------
-    member : Member
-    a, b : embeddings of the rows and of the columns, one object on the diagonal
-    weights : Weights
-    K : array of shape (b_I, b_J)
-        The tile.
-    wants : {"samples", "scales", "parameters"}
-        See `Kernel.tile_vjp`.
-    """
-    with borrowed(K.shape, K.dtype) as W:
-        weights.write(W)
-        return member.kernel.tile_vjp(a, b, W, K, wants=wants)
 
 
 def check_magnitude(kernels: Sequence[Kernel], moments: Moments, w: Array, dtype: Any) -> None:

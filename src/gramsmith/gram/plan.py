@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
 
+from gramsmith.kernels.compilation import worthwhile
+
 Array = npt.NDArray[Any]
 
 MIB = 1 << 20
@@ -56,10 +58,12 @@ class Plan:
     """The blocks of n samples; tiles are the pairs of blocks on and above the diagonal.
 
     Blocks and bands depend on n, the folds and the data type only, never on memory or workers, so
-    that every machine adds the same numbers in the same order.
+    that every machine adds the same numbers in the same order. So does whether the sums are those
+    of compiled loops, where these can be had.
     """
 
     blocks: tuple[Block, ...]
+    compiled: bool = False
 
     @cached_property
     def bands(self) -> tuple[Band, ...]:
@@ -115,7 +119,7 @@ def make_plan(n: int, dtype: Any, folds: Array | None = None) -> Plan:
         cuts = [start + (stop - start) * i // parts for i in range(parts + 1)]
         fold = 0 if folds is None else int(folds[start])
         blocks += [Block(slice(a, b), fold) for a, b in pairwise(cuts)]
-    return Plan(tuple(blocks))
+    return Plan(tuple(blocks), worthwhile(n))
 
 
 def budget_bytes(memory: float | None) -> int:

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
-from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.embedding import Embedding, borrowed
 from gramsmith.kernels.finite import as_rows, check_values
 from gramsmith.kernels.parameters import Parametrised
 
@@ -81,6 +81,25 @@ class OptionalHooks(Parametrised):
         caller may overwrite it.
         """
         return np.asarray(self.tile(a, b))
+
+    def log_factors(self, a: Embedding, b: Embedding) -> tuple[Array, Array] | None:
+        """Return L and R with tile(a, b) = exp(L R') where that is so, up to rounding, else None.
+
+        The compiled route then forms a tile and its sums in one go. A sample with itself is 1.
+        """
+        return None
+
+    def weighted_vjp(
+        self, a: Embedding, b: Embedding, weights: Any, K: Array, wants: Wanted
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        """Return what `tile_vjp` returns for weights that have yet to be written.
+
+        `weights.write(W)` writes them into an array; a kernel may use what they are made of.
+        """
+        with borrowed(K.shape, K.dtype) as W:
+            weights.write(W)
+            found: tuple[Embedding, Embedding, Gradient] = self.tile_vjp(a, b, W, K, wants=wants)
+            return found
 
     def features(self, X: Any, reference: Any = None) -> Any:
         """Return U with kernel(X) = U U' where that is cheaper than tiles, else None."""

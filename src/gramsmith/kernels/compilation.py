@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
+from types import FunctionType
 from typing import Any
 
 SAMPLES = 4096  # from so many on a sweep is compiled
@@ -40,7 +41,7 @@ def worthwhile(n: int) -> bool:
 
 @contextmanager
 def compiled_route(on: bool) -> Iterator[None]:
-    """Let this thread use compiled loops for numbers, such as `exponential.exp`, or NumPy."""
+    """Let this thread use compiled loops for numbers, such as `compiled.exp`, or NumPy."""
     before = on_compiled_route()
     _route.on = on
     try:
@@ -55,9 +56,13 @@ def on_compiled_route() -> bool:
 
 
 @cache
-def _compiled(loop: Callable[..., Any], liberties: frozenset[str]) -> Any:
+def _compiled(
+    loop: Callable[..., Any], liberties: frozenset[str], called: frozenset[tuple[str, Any]]
+) -> Any:
     import numba
 
+    if called:
+        loop = FunctionType(loop.__code__, {**loop.__globals__, **dict(called)}, loop.__name__)
     options: dict[str, Any] = {
         "nogil": True,
         "error_model": "numpy",
@@ -69,7 +74,7 @@ def _compiled(loop: Callable[..., Any], liberties: frozenset[str]) -> Any:
         return numba.njit(**options)(loop)
 
 
-def compile_loop(loop: Callable[..., Any], *liberties: str) -> Any:
+def compile_loop(loop: Callable[..., Any], *liberties: str, **called: Any) -> Any:
     """Return the compiled form of a loop.
 
     Parameters
@@ -79,14 +84,21 @@ def compile_loop(loop: Callable[..., Any], *liberties: str) -> Any:
     *liberties : {"contract", "reassoc"}
         What the compiler may do to floating-point numbers: use fused multiply-add; change the order
         of sums, which lets it add in vector registers. The order is fixed when the loop is
-        compiled, for the instructions of the processor. Always the same ones for a loop, and named
-        in its module: numba does not see a change of them in the code that it keeps.
+        compiled, for the instructions of the processor.
+    **called : compiled functions
+        What the loop calls by these names, each with liberties of its own.
 
     Returns
     -------
     function
         Runs without the interpreter lock.
+
+    Notes
+    -----
+    numba finds the code that it keeps by the file of the loop, when that was last changed, and the
+    types of the arguments. Hence what a loop calls stands in the same file, and its liberties are
+    always the same.
     """
     # Two threads that compile one function at once would do the work twice.
     with _lock:
-        return _compiled(loop, frozenset(liberties))
+        return _compiled(loop, frozenset(liberties), frozenset(called.items()))

@@ -138,6 +138,12 @@ class SquaredEuclidean:
             return _exact_above(1e-4 * S.min(), self.points(a), self.points(b), S, a is b)
         return S
 
+    def negative_factors(self, a: Any, b: Any) -> tuple[Array, Array] | None:
+        """Return L and R with -s = L R' where that is as exact as `negative_pair`, else None."""
+        if sp.issparse(a[0]) or self.cusp or not self._safe(a, b):
+            return None
+        return a[0], b[1]
+
     def _sparse_pair(self, a: Any, b: Any, reach: float) -> Array:
         S: Array = 2.0 * (a[0] @ b[0].T).toarray()
         if not S.size:

@@ -246,6 +246,9 @@ class Composed(Kernel):
     def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
         return self.kernel.tile_into(a, b, out)
 
+    def log_factors(self, a: Embedding, b: Embedding) -> tuple[Array, Array] | None:
+        return self.kernel.log_factors(a, b)
+
     def diagonal(self, a: Embedding) -> Array:
         return self.kernel.diagonal(a)
 
@@ -253,6 +256,13 @@ class Composed(Kernel):
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
         da, db, grad = self.kernel.tile_vjp(a, b, W, K, wants=self._wanted_before_map(wants))
+        return da, db, prefixed("kernel", grad)
+
+    def weighted_vjp(
+        self, a: Embedding, b: Embedding, weights: Any, K: Array, wants: Wanted
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        wanted = self._wanted_before_map(wants)
+        da, db, grad = self.kernel.weighted_vjp(a, b, weights, K, wanted)
         return da, db, prefixed("kernel", grad)
 
     def _wanted_before_map(self, wants: Wanted) -> Wanted:

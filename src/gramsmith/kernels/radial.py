@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from gramsmith.kernels import compiled
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding, borrowed
 from gramsmith.kernels.geometry import ChiSquare, CityBlock, Geometry, PairKernel, SquaredEuclidean
@@ -68,11 +69,14 @@ class Gaussian(Radial):
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
         S = self.geometry.negative_pair(a, b, reach=REACH)  # type: ignore[attr-defined]
-        return np.asarray(np.exp(S, out=S))
+        return compiled.exp(S)
 
     def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
         S = self.geometry.negative_pair(a, b, out, REACH)  # type: ignore[attr-defined]
-        return np.asarray(np.exp(S, out=S))
+        return compiled.exp(S)
+
+    def log_factors(self, a: Embedding, b: Embedding) -> tuple[Array, Array] | None:
+        return self.geometry.negative_factors(a, b)  # type: ignore[attr-defined, no-any-return]
 
     def is_square_of(self, other: Kernel) -> bool:
         return type(other) is type(self) and _is_half(np.square(self.scale), np.square(other.scale))
@@ -98,6 +102,14 @@ class Gaussian(Radial):
             # The slope is -K; its sign is changed in the rows, which are smaller than the tile.
             da, db = self.geometry.pair_vjp(a, b, V, scales=wants != "samples")
         return np.negative(da, out=da), np.negative(db, out=db), {}
+
+    def weighted_vjp(
+        self, a: Embedding, b: Embedding, weights: Any, K: Array, wants: Wanted
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        alone = len(weights.kernels) == 1 and weights.kernels[0][1] is K
+        if not alone or not compiled.suits(K) or self.log_factors(a, b) is None:
+            return super().weighted_vjp(a, b, weights, K, wants)
+        return *compiled.pull_exponential(weights, K, a[1], b[1], wants != "samples"), {}
 
     def chained(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None

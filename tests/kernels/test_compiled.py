@@ -1,0 +1,221 @@
+from decimal import Decimal, localcontext
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+from gramsmith.gram.band import Weights
+from gramsmith.kernels.compilation import compiled_route
+from gramsmith.kernels.compiled import (
+    NUMBERS,
+    POWERS,
+    STRIP,
+    double_exponentials,
+    exp,
+    pull_exponential,
+    single_exponentials,
+    tile_sums,
+    tile_weights,
+)
+
+needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="needs numba")
+
+TYPES = [np.float64, np.float32]
+
+
+@pytest.fixture(params=["compiled", "numpy"])
+def computed(request):
+    """Return exp by one of the two routes."""
+    if request.param == "compiled":
+        pytest.importorskip("numba")
+
+    def values(x):
+        x = np.array(x)
+        with compiled_route(request.param == "compiled"), np.errstate(over="ignore"):
+            assert exp(x) is x
+        return x
+
+    return values
+
+
+def units(value, exact, dtype):
+    """The error of a value in units of the last place of the exact one, which is a Decimal."""
+    place = Decimal(float(np.spacing(dtype(float(exact)))))
+    return float(abs(Decimal(float(value)) - exact) / place)
+
+
+def least(dtype):
+    """The smallest x whose exp is not 0."""
+    return np.log(np.finfo(dtype).smallest_subnormal.astype(np.longdouble)) - np.log(2.0)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_two_units_in_the_last_place(rng, computed, dtype):
+    low = float(least(dtype))
+    normal = float(np.log(np.finfo(dtype).tiny))
+    x = np.concatenate(
+        [
+            np.linspace(low, 0.0, 1000),
+            np.linspace(low, normal + 1.0, 300),  # subnormal results
+            rng.uniform(-2.0, 0.0, 700),
+            -np.logspace(-20, 0, 200),
+            # where k changes, and r is largest
+            np.nextafter((np.arange(0.5, 30.5) * -np.log(2.0)), 0.0),
+            np.arange(0.5, 30.5) * -np.log(2.0),
+        ]
+    ).astype(dtype)
+    with localcontext() as context:
+        context.prec = 40
+        worst = max(
+            units(y, Decimal(float(v)).exp(), dtype)
+            for v, y in zip(x, computed(x), strict=True)
+            if v > low
+        )
+    assert worst <= 2.0
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_the_ends_of_the_range(computed, dtype):
+    tiny = np.finfo(dtype).smallest_subnormal
+    highest = np.log(np.finfo(dtype).max, dtype=dtype)
+    if np.exp(highest.astype(np.longdouble)) > np.finfo(dtype).max:
+        highest = np.nextafter(highest, dtype(0))
+    x = [0.0, -0.0, least(dtype) + 0.1, least(dtype) - 0.1, -1e30, -np.inf, np.nan]
+    x += [highest, highest + 0.1, 1e30, np.inf]
+    got = computed(np.array(x, dtype=dtype))
+    assert got[:2].tolist() == [1.0, 1.0]
+    assert got[2] == tiny
+    assert got[3:6].tolist() == [0.0, 0.0, 0.0]
+    assert np.isnan(got[6])
+    assert np.finfo(dtype).max * 0.99 < got[7] < np.inf
+    assert got[8:].tolist() == [np.inf] * 3
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_place_of_an_array_is_computed(rng, computed, dtype):
+    # vector instructions take several at once; what is left over goes another way
+    for size in (0, 1, 7, 8, 9, 31, 33):
+        x = rng.uniform(-20.0, 0.0, size).astype(dtype)
+        np.testing.assert_allclose(
+            computed(x), np.exp(x), rtol=4 * np.finfo(dtype).eps, strict=True
+        )
+
+
+def test_any_shape_and_order(rng, computed):
+    x = rng.normal(size=(6, 8))
+    np.testing.assert_allclose(computed(x), np.exp(x), rtol=1e-15)
+    np.testing.assert_allclose(computed(np.asfortranarray(x)), np.exp(x), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("loop", "dtype"), [(double_exponentials, np.float64), (single_exponentials, np.float32)]
+)
+def test_machine_code_is_of_vectors(loop, dtype):
+    numba = pytest.importorskip("numba")
+    made = numba.njit(fastmath={"contract"})(loop)  # code that was kept cannot be read
+    made(np.zeros(4, dtype), NUMBERS[np.dtype(dtype)], POWERS[np.dtype(dtype)])
+    code = "".join(made.inspect_asm().values())
+    if "vfmadd" not in code:
+        pytest.skip("the processor has no fused multiply-add of x86")
+    operation = "pd" if dtype is np.float64 else "ps"
+    lines = [line for line in code.splitlines() if "vfmadd" in line and operation in line]
+    assert any("ymm" in line or "zmm" in line for line in lines)
+
+
+SHAPES = [(1, 1), (2, 3), (3, 40), (STRIP + 1, 9), (4 * STRIP, 70)]
+ROUNDING = {np.float64: 1e-14, np.float32: 2e-6}
+
+
+def close(got, wanted, tolerance):
+    np.testing.assert_allclose(got, wanted, rtol=0.0, atol=tolerance * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize("t", [0, 1, 3])
+@pytest.mark.parametrize("weighted", [True, False])
+@needs_numba
+def test_sums_of_a_tile(rng, shape, dtype, t, weighted):
+    m, n = shape
+    K = rng.normal(size=shape).astype(dtype)
+    VI, VJ = (np.asfortranarray(rng.normal(size=(b, t)), dtype=dtype) for b in shape)
+    wi, wj = (rng.random(b) for b in shape) if weighted else (None, None)
+    before = rng.normal(size=(m, t)), rng.normal(size=(n, t))
+    PI, PJ = (P.copy() for P in before)
+    square = tile_sums(K, 0.25, VI, VJ, wi, wj, PI, PJ)
+    B = K.astype(float) - 0.25
+    weights = np.outer(wi, wj) if weighted else 1.0
+    tolerance = ROUNDING[dtype] * np.sqrt(max(shape))
+    assert square == pytest.approx((weights * B**2).sum(), rel=tolerance)
+    if t:
+        close(PI, before[0] + B @ VJ, tolerance)
+        close(PJ, before[1] + B.T @ VI, tolerance)
+    alone = before[0].copy()
+    assert tile_sums(K, 0.25, VI, VJ, wi, wj, alone, None) == square
+    np.testing.assert_array_equal(alone, PI)
+
+
+@needs_numba
+def test_float32_tiles_are_summed_in_float64(rng):
+    # a sum over so many rows in float32 would be wrong in the fifth digit
+    m = 40 * STRIP
+    K = np.full((m, 4), 1.1, np.float32)
+    PJ = np.zeros((4, 1))
+    V = np.ones((m, 1), np.float32)
+    square = tile_sums(K, 0.0, V, V[:4], None, None, np.zeros((m, 1)), PJ)
+    np.testing.assert_allclose(PJ, m * float(np.float32(1.1)), rtol=2e-7)
+    assert square == pytest.approx(4 * m * float(np.float32(1.1)) ** 2, rel=2e-7)
+
+
+@needs_numba
+def test_values_that_are_not_finite_show_in_the_sum():
+    K = np.ones((8, 8))
+    K[5, 3] = np.nan
+    V = np.ones((8, 1))
+    assert np.isnan(tile_sums(K, 0.0, V, V, None, None, np.zeros((8, 1)), None))
+    K[5, 3] = np.inf
+    assert tile_sums(K, 0.0, V, V, None, None, np.zeros((8, 1)), None) == np.inf
+
+
+def some_weights(rng, K, t, weighted):
+    """Weights as a backward sweep makes them, and the matrix that they stand for."""
+    L, R = (rng.normal(size=(b, t)).astype(K.dtype) for b in K.shape)
+    wi, wj = (rng.random(b) for b in K.shape) if weighted else (None, None)
+    matrix = L.astype(float) @ R.T - 1.5 * (np.outer(wi, wj) if weighted else 1.0) * K
+    return Weights(L, R, [(-1.5, K)], wi, wj), matrix
+
+
+@needs_numba
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize("t", [1, 4, 6])
+def test_weights_of_a_tile(rng, shape, dtype, t):
+    K = rng.normal(size=shape).astype(dtype)
+    for weighted in (True, False):
+        weights, matrix = some_weights(rng, K, t, weighted)
+        W = np.full(shape, np.nan, dtype)
+        tile_weights(weights, W)
+        close(W, matrix, ROUNDING[dtype])
+
+
+@needs_numba
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ROUNDING)
+def test_pullback_through_a_gaussian(rng, shape, dtype):
+    kernel = gs.Gaussian(np.sqrt(0.5))  # exp(-|x - z|²)
+    a, b = (kernel.embed(rng.normal(size=(n, 3)), np.zeros(3), dtype) for n in shape)
+    K = kernel.tile(a, b)
+    weights, W = some_weights(rng, K, 3, True)
+    x, z = (e[1][:, None, :3].astype(float) for e in (a, b))
+    d = -2.0 * (W * K)[:, :, None] * (x - z.transpose(1, 0, 2))
+    da, db = pull_exponential(weights, K, a[1], b[1], scales=False)
+    tolerance = 10 * ROUNDING[dtype] * np.sqrt(max(shape))
+    close(da, d.sum(axis=1), tolerance)
+    close(db, -d.sum(axis=0), tolerance)
+    # with `scales` only the products with the rows are right
+    products = (da * x[:, 0]).sum(axis=0) + (db * z[:, 0]).sum(axis=0)
+    da, db = pull_exponential(weights, K, a[1], b[1], scales=True)
+    size = np.abs(da * x[:, 0]).sum() + np.abs(db * z[:, 0]).sum()
+    got = (da * x[:, 0]).sum(axis=0) + (db * z[:, 0]).sum(axis=0)
+    np.testing.assert_allclose(got, products, atol=tolerance * size)
