@@ -26,6 +26,7 @@ from gramsmith.kernels import (
     column_moments,
 )
 from gramsmith.kernels.symbolic import refuse_symbols
+from gramsmith.learning.agop import follow_gradients
 from gramsmith.learning.ascent import (
     REMEDY,
     SEARCH_CONSTRAINTS,
@@ -78,6 +79,7 @@ from gramsmith.measures import Measure
 from gramsmith.solvers import Outcome, warn_unless_converged
 from gramsmith.targets import Target, make_target
 
+REGRESSIONS = 3  # whose gradients are followed
 SIZE = 2.0  # mean squared distance, in units of the kernel, around which widths are tried
 LEAST = 1e-3  # of the largest weight, what a smaller one counts as where only a part is kept
 SINGLE = 2000  # samples from which tiles are float32 unless asked otherwise
@@ -187,8 +189,10 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other rows, and
         takes the smallest amount within one standard error of the best. It learns from at most
         1000 rows where the objective needs a solve.
-    solver : {"lbfgs", "ascent"}, default="lbfgs"
-        Quasi-Newton, or the paper's gradient ascent with backtracking.
+    solver : {"lbfgs", "ascent", "outer_product"}, default="lbfgs"
+        Quasi-Newton, the paper's gradient ascent with backtracking, or the average outer product of
+        the gradients of a ridge regression (recursive feature machines), which climbs no measure
+        and is much cheaper: three regressions by default.
     early_stopping : bool or "auto", default="auto"
         Whether to hold samples out and keep the map with the best measure on them; "auto" does so
         for a full map with a given amount of shrinkage, when there are enough samples.
@@ -294,6 +298,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         **SEARCH_CONSTRAINTS,
         **HOLD_OUT_CONSTRAINTS,
         **CrossFitted._parameter_constraints,
+        "solver": [StrOptions({"lbfgs", "ascent", "outer_product"})],
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
@@ -434,6 +439,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1)) if self._crossing else 0
         solves = not isinstance(objective, Measure) and self.batch_size is None
+        solves = solves and self.solver != "outer_product"  # which draws its own
 
         def climb(rows: Array, rng: Any) -> Climb:
             if self._crossing and solves:
@@ -489,6 +495,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         start = S = make_start(X, self.structure, q, self.init, kernel_scale(base), rng, w)
         kernel = make_map(base, S, sp.issparse(X))
         kernel.check_parameters()
+        variance = np.asarray(column_moments(X, w)[1])
+        if self.solver == "outer_product":
+            return self._follow_gradients(base, X, target, start, variance)
         learn, held = self._split(target, rng)
         draw = None
         if self.batch_size is not None and self.batch_size < len(learn):
@@ -531,9 +540,23 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         # zero without end, and what is left of it there is nothing.
         if penalty.l1 and degenerate(Composed(base, LinearMap(S)), X) == "constant":
             S, found = np.zeros_like(S), replace(found, theta=np.zeros_like(found.theta))
-        variance = np.asarray(column_moments(X, w)[1])
         least = 0.0 if penalty.l1 else LEAST  # what a price has removed stays out
         return Climb(base, start, S, variance, found, phase.coordinates, least)
+
+    def _follow_gradients(
+        self, base: Kernel, X: Any, target: Target, start: Array, variance: Array
+    ) -> Climb:
+        """Learn from the gradients of ridge regressions, and return where that led."""
+        if sp.issparse(X):
+            raise ValueError(
+                'Expected dense X with solver="outer_product", got sparse rows. Use '
+                'solver="lbfgs", or X.toarray() if memory permits.'
+            )
+        monitor = Monitor("TransformLearner", None, self.patience, self.verbose, self.callback)
+        steps = REGRESSIONS if self.max_iter is None else int(self.max_iter)
+        found, S = follow_gradients(base, X, target, start, steps, monitor, 0)
+        coordinates = map_coordinates(start, deviations(X, target.w), 1)
+        return Climb(base, start, S, variance, found, coordinates, LEAST)
 
     def _split(self, target: Target, rng: Any) -> tuple[Array, Array | None]:
         """Return the rows to learn from and those held out, if any."""

@@ -1,0 +1,164 @@
+r"""A map from the average outer product of gradients (recursive feature machines).
+
+A ridge regression f on the mapped samples is fitted, and its gradients say along which directions
+it changes:
+
+.. math:: G = \frac{1}{n} \sum_i \nabla f(x_i) \nabla f(x_i)', \qquad S S' \leftarrow G
+
+then again with the new map. Nothing is climbed: a step costs one regression on a thousand rows and
+one sweep over all. The gradient of f at every sample is the pullback of the kernel with the
+coefficients as weights, so that any kernel with a derivative will do and memory stays O(np).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.kernels import Composed, Kernel, LinearMap, column_moments
+from gramsmith.learning.ascent import Ascent
+from gramsmith.learning.cross_fit import ROWS, WIDTH, choose_width, subsample
+from gramsmith.learning.monitor import Monitor
+from gramsmith.learning.objective import responses
+from gramsmith.learning.start import signs
+from gramsmith.targets import Target
+
+Array = npt.NDArray[Any]
+
+BLOCK = 1024  # rows whose gradients are formed at a time
+
+
+def follow_gradients(
+    base: Kernel, X: Array, target: Target, S: Array, steps: int, monitor: Monitor, seed: int
+) -> tuple[Ascent, Array]:
+    """Return how it went, and the map after some steps from S.
+
+    Parameters
+    ----------
+    base : Kernel
+        On top of the map, with a derivative by its samples.
+    X : array of shape (n, p)
+    target : Target
+    S : array of shape (p,) for a diagonal map, else (p, q)
+        Of a matrix with q < p columns only the shape counts: no gradient leaves the span of a map,
+        hence the full one is followed, and its q largest directions are kept at the end.
+    steps : int
+    monitor : Monitor
+        Sees the leave-one-out error of every regression.
+    seed : int
+        Draws the rows of the regressions where there are many.
+
+    References
+    ----------
+    A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, "Mechanism for feature learning in neural
+    networks and backpropagation-free machine learning models", Science 383 (2024).
+    """
+    rows = subsample(target, np.arange(len(target.w)), ROWS, seed)
+    Y, w = responses(target), target.w
+    variance = column_moments(X, w)[1]
+    size, rank = _size(S, variance), None
+    if S.ndim == 2 and S.shape[1] < len(S):
+        rank, S = S.shape[1], np.eye(len(S))
+    status, value = "converged", np.nan
+    try:
+        for _ in range(steps):
+
+            def matrix(amount: float, width: float, a: Array, b: Array | None, S: Array = S) -> Any:
+                kernel = Composed(base, LinearMap(width * S))
+                return kernel(X[a]) if b is None else kernel(X[a], X[b])
+
+            step, ridge, alpha = choose_width(matrix, 0.0, rows, Y, w)
+            value = float(ridge.loo_errors([alpha])[0])
+            if monitor(S.ravel(), -value, value, np.zeros(S.size)):
+                break
+            kernel = Composed(base, LinearMap(WIDTH**step * S))
+            coef = ridge.solve(alpha).coef
+            G = outer_products(kernel, X, X[rows], coef, w, S.ndim == 1)
+            found = _root(G)
+            if not (np.isfinite(found).all() and found.any()):
+                break  # a regression that is constant tells nothing
+            S = found * np.sqrt(size / _size(found, variance))
+    except KeyboardInterrupt:
+        status = "interrupted"
+    if rank is not None:
+        S = _largest(S, rank)
+        S = S * np.sqrt(size / _size(S, variance))
+    done = len(monitor.rows)
+    advice = "The map so far is kept; fit again for more." if status == "interrupted" else ""
+    return (
+        Ascent(
+            theta=S.ravel(),
+            value=value,
+            history=monitor.history(),
+            status=status,
+            advice=advice,
+            n_iter=done,
+        ),
+        S,
+    )
+
+
+def outer_products(
+    kernel: Kernel, X: Array, centres: Array, coef: Array, w: Array, diagonal: bool
+) -> Array:
+    r"""Return the mean outer product of the gradients of functions at the samples.
+
+    .. math:: f(x) = \sum_j c_j k(x, z_j), \qquad G = \sum_i w_i \nabla f(x_i) \nabla f(x_i)' / n
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array of shape (n, p)
+    centres : array of shape (m, p)
+        The samples z.
+    coef : array of shape (m, q)
+        Of q functions, whose outer products are added up.
+    w : array of shape (n,)
+        Weights of the samples.
+    diagonal : bool
+        Whether the diagonal of G will do.
+
+    Returns
+    -------
+    array of shape (p, p), or (p,) for the diagonal
+    """
+    kernel.check_parameters()
+    reference = kernel.reference(X, centres)
+    E = kernel.embed(centres, reference)
+    p = X.shape[1]
+    G = np.zeros(p) if diagonal else np.zeros((p, p))
+    for start in range(0, len(X), BLOCK):
+        block = slice(start, start + BLOCK)
+        part = X[block]
+        e = kernel.embed(part, reference)
+        for c in coef.T:
+            # Σ_ij W_ij k(x_i, z_j) with W_ij = c_j has the gradient of f at x_i as its derivative
+            W = np.repeat(c[None, :], len(part), axis=0)
+            de, _, _ = kernel.tile_vjp(e, E, W)
+            D, _ = kernel.embed_vjp(part, reference, e, de)
+            D = np.asarray(D, dtype=np.float64)
+            weighted = D * w[block, None]
+            G += np.einsum("ij,ij->j", weighted, D) if diagonal else weighted.T @ D
+    return G / float(w.sum())
+
+
+def _root(G: Array) -> Array:
+    """Return the symmetric map whose SS' is G, or the weights if G is a diagonal."""
+    if G.ndim == 1:
+        return np.asarray(np.sqrt(np.maximum(G, 0.0)))
+    values, U = np.linalg.eigh(G)
+    return np.asarray((U * np.sqrt(np.maximum(values, 0.0))) @ U.T)
+
+
+def _largest(S: Array, rank: int) -> Array:
+    """Return the columns of a symmetric map along its largest directions, shape (p, rank)."""
+    values, U = np.linalg.eigh(S)
+    top = (U * values)[:, ::-1][:, :rank]
+    return np.asarray(top * signs(top))
+
+
+def _size(S: Array, variance: Array) -> float:
+    """Return the mean squared distance of mapped samples, halved."""
+    return float(variance @ np.square(S.reshape(len(S), -1)).sum(axis=1))

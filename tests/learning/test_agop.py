@@ -1,0 +1,88 @@
+"""Maps from the gradients of ridge regressions."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import gramsmith as gs
+from gramsmith.learning.agop import BLOCK, outer_products
+
+SHAPE = np.array([[1.0, 0.2], [0.0, 1.0], [0.3, 0.0]])
+KERNELS = [
+    gs.Gaussian(1.3),
+    gs.Laplacian(1.1),
+    gs.Matern(nu=1.5),
+    gs.RationalQuadratic(),
+    gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(SHAPE),
+    gs.Polynomial(3) + gs.Linear(),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_outer_products_of_finite_differences(kernel, rng):
+    X, Z = rng.normal(size=(30, 3)), rng.normal(size=(10, 3))
+    c, w, h = rng.normal(size=(10, 2)), rng.uniform(1.0, 2.0, 30), 1e-6
+    J = [(kernel(X + h * e, Z) - kernel(X - h * e, Z)) @ c / (2.0 * h) for e in np.eye(3)]
+    wanted = np.einsum("i,aiq,biq->ab", w, J, J) / w.sum()
+    found = outer_products(kernel, X, Z, c, w, diagonal=False)
+    np.testing.assert_allclose(found, wanted, atol=1e-7 * np.abs(wanted).max())
+    diagonal = outer_products(kernel, X, Z, c, w, diagonal=True)
+    np.testing.assert_allclose(diagonal, wanted.diagonal(), rtol=1e-6)
+
+
+def test_blocks_add_up(rng):
+    X = rng.normal(size=(BLOCK + 7, 2))
+    c, w = rng.normal(size=(5, 1)), np.ones(len(X))
+    whole = outer_products(gs.Gaussian(1.0), X, X[:5], c, w, diagonal=False)
+    first, rest = (
+        outer_products(gs.Gaussian(1.0), part, X[:5], c, np.ones(len(part)), diagonal=False)
+        for part in (X[:100], X[100:])
+    )
+    np.testing.assert_allclose(whole * len(X), 100 * first + (len(X) - 100) * rest, rtol=1e-9)
+
+
+def test_weights_find_the_two_that_matter(rng):
+    X = rng.normal(size=(200, 8))
+    y = X[:, 0] * X[:, 1] > 0
+    learner = gs.TransformLearner(solver="outer_product").fit(X, y)
+    assert learner.feature_importances_[:2].sum() > 0.9
+    assert learner.n_iter_ == 3
+    errors = learner.history_["value"]
+    assert errors[-1] < errors[0]
+
+
+@pytest.mark.parametrize(("structure", "rank"), [("full", None), ("low_rank", 1)])
+def test_an_oblique_direction(structure, rank, rng):
+    X = rng.normal(size=(250, 6))
+    direction = np.ones(6) / np.sqrt(6.0)
+    y = np.sin(2.0 * X @ direction)
+    learner = gs.TransformLearner(structure=structure, rank=rank, solver="outer_product")
+    S = learner.set_params(shrinkage=1.0).fit(X, y).components_.T
+    U = np.linalg.eigh(S @ S.T)[1]
+    assert abs(U[:, -1] @ direction) > 0.95
+    assert S.shape == (6, 6 if rank is None else 1)
+
+
+def test_the_units_of_columns_follow(rng):
+    """Gradients are by the columns as they are: a column in other units has other weights."""
+    X = rng.normal(size=(150, 3))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    plain, scaled = (
+        gs.TransformLearner(solver="outer_product", shrinkage=1.0, max_iter=6).fit(X * u, y)
+        for u in (1.0, np.array([1.0, 3.0, 1.0]))
+    )
+    np.testing.assert_allclose(plain.feature_importances_, scaled.feature_importances_, atol=0.1)
+
+
+def test_refusals_and_interrupts(rng):
+    sp = pytest.importorskip("scipy.sparse")
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    with pytest.raises(ValueError, match="lbfgs"):
+        gs.TransformLearner(solver="outer_product").fit(sp.csr_array(X), y)
+
+    def stop(info):
+        raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        learner = gs.TransformLearner(solver="outer_product", callback=stop).fit(X, y)
+    assert learner.shrinkage_ == 0.25
