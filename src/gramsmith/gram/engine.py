@@ -49,7 +49,27 @@ class Task(Protocol):
 
 
 class Engine:
-    """What `engine=` takes: an engine of your own derives from this and gives `run`."""
+    """What `engine=` takes: an engine of your own derives from this and gives `run`.
+
+    Examples
+    --------
+    An engine that counts the bands it works off, one after the other:
+
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> class Counting(gs.Engine):
+    ...     bands = 0
+    ...
+    ...     def run(self, task):
+    ...         for number in range(len(task.plan.bands)):
+    ...             self.bands += 1
+    ...             yield task.band(number)
+    >>> engine = Counting()
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> value = gs.cka(gs.Gram("rbf", X, engine=engine), X[:, 0] > 0)
+    >>> engine.bands
+    1
+    """
 
     shares_memory = False  # whether bands run in this process, so that a sweep may keep its tiles
 
@@ -124,6 +144,13 @@ class Serial(Threads):
     n_jobs : 1
     memory : float, optional
         Budget in MiB, as for `Threads`.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Gram("rbf", [[0.0], [1.0]], engine=gs.Serial()).toarray()
+    array([[1.        , 0.36787944],
+           [0.36787944, 1.        ]])
     """
 
     n_jobs: int | None = 1

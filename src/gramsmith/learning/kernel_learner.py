@@ -82,13 +82,16 @@ class KernelLearner(CrossFitted):
         The name of a measure, "radius_margin" (logarithm of the bound), "marginal_likelihood" (per
         sample), "ridge_loo" (mean squared leave-one-out error of kernel ridge) or "kernel_fisher";
         or an object of your own, see `gramsmith.learning.Objective`.
+    solver : {"lbfgs", "ascent"}, default="lbfgs"
+        Quasi-Newton, or gradient ascent with backtracking.
     shrinkage : float or "cross_fit", default="cross_fit"
         How much of what was learned is kept: 0 is the start, 1 where the climb ended. "cross_fit"
         tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other rows, and takes the
         smallest amount within one standard error of the best. It learns from at most 1000 rows
         where the objective needs a solve.
-    solver : {"lbfgs", "ascent"}, default="lbfgs"
-        Quasi-Newton, or gradient ascent with backtracking.
+    cv : int, splitter or iterable, optional
+        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
+        groups stay together.
     n_starts : int, default=1
         Number of starts; the second and later ones are random around the first.
     parameters : list of str, optional
@@ -101,9 +104,6 @@ class KernelLearner(CrossFitted):
         Whole numbers are classes unless this says otherwise.
     C : float, default=100.0
         Penalty of the squared slacks for "radius_margin".
-    cv : int, splitter or iterable, optional
-        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
-        groups stay together.
     max_iter : int, optional
         Largest number of iterations per start. Default: ten with shrinkage="cross_fit", where
         stopping soon is part of the rule, and 200 otherwise.

@@ -182,13 +182,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         "marginal_likelihood", "kernel_fisher"; "radius_margin", the logarithm of the bound of the
         L2-SVM), or an object of your own,
         see `gramsmith.learning.Objective`.
-    shrinkage : float or "cross_fit", default="cross_fit"
-        How much of what was learned is kept: 0 is the start, 1 the plain climb, to whose end the
-        width belongs as well. In between, the weights relative to the start are raised to this
-        power (a full map likewise in its eigenvalues, a low-rank one on the line between both).
-        "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other rows, and
-        takes the smallest amount within one standard error of the best. It learns from at most
-        1000 rows where the objective needs a solve.
     solver : {"lbfgs", "ascent", "outer_product"}, default="lbfgs"
         Quasi-Newton, the paper's gradient ascent with backtracking, or the average outer product of
         the gradients of a ridge regression (recursive feature machines), which climbs no measure
@@ -196,6 +189,13 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
     early_stopping : bool or "auto", default="auto"
         Whether to hold samples out and keep the map with the best measure on them; "auto" does so
         for a full map with a given amount of shrinkage, when there are enough samples.
+    shrinkage : float or "cross_fit", default="cross_fit"
+        How much of what was learned is kept: 0 is the start, 1 the plain climb, to whose end the
+        width belongs as well. In between, the weights relative to the start are raised to this
+        power (a full map likewise in its eigenvalues, a low-rank one on the line between both).
+        "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other rows, and
+        takes the smallest amount within one standard error of the best. It learns from at most
+        1000 rows where the objective needs a solve.
     cv : int, splitter or iterable, optional
         The folds of shrinkage="cross_fit"; default four, in which classes have their share and
         groups stay together.
