@@ -30,13 +30,14 @@ BELOW = {
     "learning": {"gram", "kernels", "measures", "solvers", "targets"},
     "machines": {"gram", "kernels", "solvers", "targets"},
     "report": {"gram", "kernels"},
+    "tables": set(),
     "selection": {
         *("cached", "evaluation", "gram", "kernels", "learning", "machines", "measures"),
-        *("moments", "report", "solvers", "targets"),
+        *("moments", "report", "solvers", "tables", "targets"),
     },
-    "storage": {"kernels", "learning", "machines", "selection"},
-    "export": {"kernels", "learning", "machines", "selection", "storage"},
-    "cli": {"evaluation", "export", "measures", "selection", "storage"},
+    "storage": {"kernels", "learning", "machines", "selection", "tables"},
+    "export": {"kernels", "learning", "machines", "selection", "storage", "tables"},
+    "cli": {"evaluation", "export", "measures", "selection", "storage", "tables"},
     "__main__": set(),
 }
 
@@ -55,8 +56,8 @@ HOMES = {
     "matplotlib": {"report"},
     "jinja2": {"report"},
     "markupsafe": {"report"},
-    "pandas": {"report", "storage"},
-    "pyarrow": {"storage"},
+    "pandas": {"report", "tables"},
+    "pyarrow": {"tables"},
     "click": {"cli"},
     "rich": {"cli"},
 }

@@ -84,7 +84,7 @@ from gramsmith.selection import KernelSelector as KernelSelector
 from gramsmith.selection import rank_kernels as rank_kernels
 from gramsmith.storage import ModelFormatError as ModelFormatError
 from gramsmith.storage import load_model as load_model
-from gramsmith.storage import read_fasta as read_fasta
 from gramsmith.storage import save_model as save_model
+from gramsmith.tables import read_fasta as read_fasta
 
 __version__: str

@@ -8,9 +8,9 @@ import pytest
 
 import gramsmith as gs
 from gramsmith.machines.svm import KernelSVC
-from gramsmith.selection import TableEncoder
 from gramsmith.storage import inspect_model
-from gramsmith.storage.tables import read_table
+from gramsmith.tables import TableEncoder
+from gramsmith.tables.read import read_table
 from tables_text import table_text
 
 
@@ -179,7 +179,7 @@ def test_gaps_of_matrices(command, tmp_path, policy):
 
 @pytest.mark.parametrize(
     ("data", "words"),
-    [(b"", "cut short"), (b"x" * 100, "no model file"), (None, "nothing at")],
+    [(b"", "damaged"), (b"x" * 100, "no model file"), (None, "nothing at")],
 )
 def test_bad_models_are_status_3(command, table, tmp_path, data, words):
     path = tmp_path / "bad.safetensors"
@@ -245,7 +245,7 @@ def test_ranked_model_predicts(command, table, tmp_path):
     assert done.status == 0, done.err
     assert set(answers(done.out)) <= {"same", "mixed"}
     direct = gs.load_model(folder / "model.safetensors")
-    from gramsmith.storage.tables import read_table
+    from gramsmith.tables.read import read_table
 
     assert direct.predict(read_table(new).inputs()).tolist() == answers(done.out)
 

@@ -18,7 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, PowerTransformer, StandardScaler
 import gramsmith as gs
 from gramsmith.export import NotExportable
 from gramsmith.machines.base import KernelClassifier
-from gramsmith.selection import TableEncoder
+from gramsmith.tables import TableEncoder
 from machine_zoo import CLASSIFIERS, MACHINES, fixed, points
 from onnx_runs import assert_equal
 

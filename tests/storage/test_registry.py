@@ -14,8 +14,8 @@ import gramsmith as gs
 from gramsmith import learning, machines, selection
 from gramsmith.kernels.strings.spectrum import Spectrum
 from gramsmith.machines.svm import KernelSVC, KernelSVR
-from gramsmith.selection import TableEncoder
 from gramsmith.storage.registry import KEYS, REGISTRY
+from gramsmith.tables import TableEncoder
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(48, 3))

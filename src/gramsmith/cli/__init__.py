@@ -105,6 +105,6 @@ def run(prog_name: str = "gramsmith", args: list[str] | None = None) -> int:
 def is_about_data(error: Exception) -> bool:
     """Return whether an error speaks of the user's data rather than of a defect of ours."""
     from gramsmith.storage import ModelFormatError
-    from gramsmith.storage.streams import DataError
+    from gramsmith.tables.streams import DataError
 
     return isinstance(error, DataError | ModelFormatError | BadData)

@@ -28,8 +28,8 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
     from gramsmith.cli.rank import load
     from gramsmith.evaluation import evaluate as measure
     from gramsmith.measures import MEASURES
-    from gramsmith.selection import TableEncoder
     from gramsmith.selection.candidates import default_candidates
+    from gramsmith.tables import TableEncoder
 
     how = take_reading(options)
     wanted = [name.strip() for name in measures.split(",")] if measures else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from gramsmith.storage.tables import Table
+    from gramsmith.tables.read import Table
 
 FORMATS = ("csv", "tsv", "parquet", "svmlight", "npz", "npy", "fasta")
 
@@ -111,8 +111,8 @@ class Reading:
         strings: str | None = None,
     ) -> Table:
         """Return the table, missing cells and all."""
-        from gramsmith.storage.streams import Limits
-        from gramsmith.storage.tables import read_table
+        from gramsmith.tables.read import read_table
+        from gramsmith.tables.streams import Limits
 
         caps = {"rows": self.max_rows, "columns": self.max_cols, "bytes": self.max_bytes}
         delimiter = self.delimiter

@@ -14,7 +14,7 @@ from gramsmith.cli.options import Reading, reading, take_reading
 from gramsmith.cli.outputs import check_free, write_text
 
 if TYPE_CHECKING:
-    from gramsmith.storage.tables import Table
+    from gramsmith.tables.read import Table
 
 
 @click.command()
@@ -44,7 +44,7 @@ def predict(
     import sys
 
     from gramsmith.storage import inspect_model, load_model
-    from gramsmith.storage.spreadsheet import write_csv
+    from gramsmith.tables.spreadsheet import write_csv
 
     how = take_reading(options)
     if output is not None:
@@ -80,7 +80,7 @@ def predict(
 
 def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
     """Return new rows with exactly the columns of the training data, in their order."""
-    from gramsmith.storage.streams import DataError
+    from gramsmith.tables.streams import DataError
 
     known = known_columns(about)
     strings = about.get("strings")
@@ -129,7 +129,7 @@ def match_matrix(X: Any, about: Mapping[str, Any], where: str) -> Any:
     import numpy as np
     import scipy.sparse as sp
 
-    from gramsmith.storage.streams import DataError
+    from gramsmith.tables.streams import DataError
 
     width = about.get("width", X.shape[1])
     if not isinstance(width, int) or X.shape[1] > width:
@@ -192,7 +192,7 @@ def fill_new(table: Table, how: Reading, about: Mapping[str, Any]) -> tuple[Tabl
     """Return the rows without missing cells, and their numbers in the file."""
     import numpy as np
 
-    from gramsmith.storage.cleaning import fill_gaps
+    from gramsmith.tables.cleaning import fill_gaps
 
     # the row numbers travel as labels, so that they are dropped together with their rows
     numbered = replace(table, labels=np.arange(1.0, table.n_rows + 1), target="row")

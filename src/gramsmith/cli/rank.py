@@ -24,8 +24,8 @@ from gramsmith.cli.options import Reading, learning, reading, take_reading
 from gramsmith.cli.outputs import PROGRESS, Journal, output_folder, write_json, write_text
 
 if TYPE_CHECKING:
-    from gramsmith.storage.cleaning import Target
-    from gramsmith.storage.tables import Table
+    from gramsmith.tables.cleaning import Target
+    from gramsmith.tables.read import Table
 
 NOT_CONVERGED, INTERRUPTED = 4, 130
 SHOWN = 15
@@ -131,9 +131,9 @@ def load(
     file: str, how: Reading, options: dict[str, Any], quiet: bool
 ) -> tuple[Table, Target, Any, dict[str, Any]]:
     """Return the table without gaps, its target, the groups, and what a model must remember."""
-    from gramsmith.storage.cleaning import fill_gaps, read_target
-    from gramsmith.storage.streams import DataError, digest
-    from gramsmith.storage.tables import guess_format
+    from gramsmith.tables.cleaning import fill_gaps, read_target
+    from gramsmith.tables.read import guess_format
+    from gramsmith.tables.streams import DataError, digest
 
     table = how.read(file, target=options["target"])
     if table.labels is None:
@@ -148,7 +148,7 @@ def load(
     groups = None
     if options.get("groups"):
         if options["groups"] not in table.columns:
-            from gramsmith.storage.tables import nearest
+            from gramsmith.tables.read import nearest
 
             hint = nearest(options["groups"], list(table.columns))
             raise DataError(f"{table.name}: no column {options['groups']!r} for --groups. {hint}")
@@ -254,7 +254,7 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
     import secrets
 
     from gramsmith.storage import save_model
-    from gramsmith.storage.spreadsheet import write_csv
+    from gramsmith.tables.spreadsheet import write_csv
 
     records = ranking.records
     names = list(dict.fromkeys(name for record in records for name in record))

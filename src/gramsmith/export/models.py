@@ -38,9 +38,10 @@ from gramsmith.machines.base import (
 )
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.loss import LossProbabilities
-from gramsmith.selection import KernelSelector, TableEncoder
+from gramsmith.selection import KernelSelector
 from gramsmith.storage import NOTE
 from gramsmith.storage.container import replacing
+from gramsmith.tables import TableEncoder
 
 LIMIT = 2**31 - 2**20  # of a message of protobuf
 

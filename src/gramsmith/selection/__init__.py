@@ -1,6 +1,5 @@
 """Selection: which kernel, verified, fitted and explained."""
 
-from gramsmith.selection.encoding import TableEncoder as TableEncoder
 from gramsmith.selection.ranking import KernelRanking as KernelRanking
 from gramsmith.selection.ranking import RankingPlan as RankingPlan
 from gramsmith.selection.ranking import plan_ranking as plan_ranking

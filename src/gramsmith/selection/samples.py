@@ -18,7 +18,7 @@ from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
 from gramsmith.kernels.geometry import PairKernel
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.selection.candidates import Candidate, is_matrix
-from gramsmith.selection.encoding import TableEncoder
+from gramsmith.tables.encoding import TableEncoder
 
 Array = npt.NDArray[Any]
 

@@ -1,8 +1,7 @@
-"""Keeping things: models in safetensors files, tables from files of many kinds."""
+"""Keeping things: models in safetensors files."""
 
 from gramsmith.storage.container import ModelFormatError
 from gramsmith.storage.encode import NotStorable
-from gramsmith.storage.fasta import read_fasta
 from gramsmith.storage.models import (
     NOTE,
     ModelSummary,
@@ -21,7 +20,6 @@ __all__ = [
     "check_storable",
     "inspect_model",
     "load_model",
-    "read_fasta",
     "save_model",
     "upgrade_model",
 ]

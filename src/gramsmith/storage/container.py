@@ -21,6 +21,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from gramsmith.tables.streams import short
+
 Array = npt.NDArray[Any]
 
 FORMAT = "gramsmith-model"
@@ -173,9 +175,3 @@ def newer(expected: str, got: int, writer: Any) -> ModelFormatError:
         f"Expected {expected} or older, got {got}: written by a newer gramsmith "
         f"({short(writer)}). Upgrade gramsmith to load it."
     )
-
-
-def short(value: Any) -> str:
-    """Return a value for a message: a forged file cannot fill the screen with it."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

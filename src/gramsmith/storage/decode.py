@@ -10,10 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.kernels.base import Kernel
-from gramsmith.storage.container import DEPTH_LIMIT, TYPES, Array, ModelFormatError, newer, short
+from gramsmith.storage.container import DEPTH_LIMIT, TYPES, Array, ModelFormatError, newer
 from gramsmith.storage.encode import Node
 from gramsmith.storage.registry import REGISTRY, Entry, State
 from gramsmith.storage.shapes import Sizes, check, optional
+from gramsmith.tables.streams import short
 
 NAMED = {"nan": nan, "inf": inf, "-inf": -inf}
 COPIES = 8  # of all tensors together: one tensor may serve several arrays, but not any number

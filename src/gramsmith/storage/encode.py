@@ -22,9 +22,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.learning.objective import stored_name
-from gramsmith.storage.container import DEPTH_LIMIT, TYPES, Array, ModelFormatError, short
+from gramsmith.storage.container import DEPTH_LIMIT, TYPES, Array, ModelFormatError
 from gramsmith.storage.registry import KEYS, REGISTRY
 from gramsmith.storage.shapes import Sizes, check, droppable, meets
+from gramsmith.tables.streams import short
 
 Node = Any
 

@@ -28,7 +28,7 @@ from sklearn import pipeline, preprocessing
 from sklearn.base import BaseEstimator
 from sklearn.gaussian_process import kernels as gaussian_process
 
-from gramsmith import kernels, learning, machines, selection
+from gramsmith import kernels, learning, machines, selection, tables
 from gramsmith.kernels.adapt import FromCallable, FromSklearn
 
 _INPUTS = {"n_features_in_": "count p?", "feature_names_in_": "names p?"}
@@ -115,7 +115,7 @@ def _exported(*packages: ModuleType) -> Iterable[type]:
 _OURS = {
     cls.__name__: _entry(cls, _declared(cls, "_stored"), _declared(cls, "_stored_parameters"))
     for cls in (
-        *_exported(kernels, machines, learning, selection),
+        *_exported(kernels, machines, learning, selection, tables),
         # Made by `as_kernel`. Functions cannot be kept: their kernel is here so that the refusal
         # names the argument.
         *(FromCallable, FromSklearn),

@@ -5,7 +5,7 @@ import hashlib
 
 import pytest
 
-from gramsmith.storage.streams import DataError, Limits, digest, open_capped, text_lines
+from gramsmith.tables.streams import DataError, Limits, digest, open_capped, text_lines
 
 
 def test_plain_and_gzipped_bytes(tmp_path):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramsmith.storage.cleaning import fill_gaps, read_target
-from gramsmith.storage.streams import DataError
-from gramsmith.storage.tables import Table
+from gramsmith.tables.cleaning import fill_gaps, read_target
+from gramsmith.tables.read import Table
+from gramsmith.tables.streams import DataError
 
 
 def table(labels=("p", "q", "p", "q"), **columns):

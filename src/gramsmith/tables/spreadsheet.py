@@ -24,7 +24,7 @@ def safe_cell(value: Any) -> Any:
 
     Examples
     --------
-    >>> from gramsmith.storage.spreadsheet import safe_cell
+    >>> from gramsmith.tables.spreadsheet import safe_cell
     >>> safe_cell("=1+1"), safe_cell(-2.5), safe_cell("-2.5"), safe_cell("plain")
     ("'=1+1", -2.5, '-2.5', 'plain')
     """

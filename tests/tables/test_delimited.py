@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from gramsmith.storage.delimited import CHUNK, read_delimited
-from gramsmith.storage.streams import DataError, Limits
+from gramsmith.tables.delimited import CHUNK, read_delimited
+from gramsmith.tables.streams import DataError, Limits
 
 
 def read(tmp_path, text, **options):

@@ -11,8 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
-from gramsmith.storage.container import Array, short
-from gramsmith.storage.streams import DataError, Limits, open_capped, open_file, text_lines
+from gramsmith.tables.streams import (
+    Array,
+    DataError,
+    Limits,
+    open_capped,
+    open_file,
+    short,
+    text_lines,
+)
 
 
 def read_svmlight(path: Path, limits: Limits) -> tuple[Any, Array]:

@@ -4,7 +4,7 @@ from itertools import islice
 import pytest
 
 import gramsmith as gs
-from gramsmith.storage.fasta import FastaRecord
+from gramsmith.tables.fasta import FastaRecord
 
 TEXT = ">one first site\nACGT\nAC GT\n\n; a comment\n>two\r\nttag*-.\r\n>three|x\nN\n"
 RECORDS = [

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramsmith.storage.cleaning import fill_gaps, read_target
-from gramsmith.storage.streams import DataError, Limits
-from gramsmith.storage.tables import read_table
+from gramsmith.tables.cleaning import fill_gaps, read_target
+from gramsmith.tables.read import read_table
+from gramsmith.tables.streams import DataError, Limits
 
 LIMITS = Limits(rows=2000, columns=200, bytes=10**6)
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.storage.container import Array, short
-from gramsmith.storage.streams import DataError, Limits, open_capped, text_lines
+from gramsmith.tables.streams import Array, DataError, Limits, open_capped, short, text_lines
 
 CHUNK = 20_000
 MISSING = frozenset(

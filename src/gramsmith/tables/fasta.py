@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from gramsmith.storage.streams import DataError, Limits, open_capped, text_lines
+from gramsmith.tables.streams import DataError, Limits, open_capped, text_lines
 
 # Letters of nucleotides and amino acids, and the marks for a stop and for gaps of an alignment.
 WRONG = re.compile(r"[^A-Za-z*.\-]")

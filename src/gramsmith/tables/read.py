@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.storage.arrays import read_npy, read_npz, read_svmlight
-from gramsmith.storage.columnar import read_parquet
-from gramsmith.storage.container import Array, short
-from gramsmith.storage.delimited import read_delimited
-from gramsmith.storage.fasta import read_fasta
-from gramsmith.storage.streams import DataError, Limits
+from gramsmith.tables.arrays import read_npy, read_npz, read_svmlight
+from gramsmith.tables.columnar import read_parquet
+from gramsmith.tables.delimited import read_delimited
+from gramsmith.tables.fasta import read_fasta
+from gramsmith.tables.streams import Array, DataError, Limits, short
 
 FORMATS = {
     **{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"},
@@ -152,7 +151,7 @@ def read_table(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from gramsmith.storage.tables import read_table
+    >>> from gramsmith.tables.read import read_table
     >>> path = Path(tempfile.mkdtemp()) / "t.csv"
     >>> _ = path.write_text("a,b,y\n1,red,no\n2,blue,yes\n")
     >>> table = read_table(path, target="y")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gramsmith.storage.streams import DataError
-from gramsmith.storage.tables import Table, guess_format, nearest, read_labels, read_table
+from gramsmith.tables.read import Table, guess_format, nearest, read_labels, read_table
+from gramsmith.tables.streams import DataError
 
 ROWS = "age,Height,city,label\n1,10,Oslo,yes\n2,20,Rome,no\n3,30,Oslo,yes\n"
 
@@ -167,7 +167,7 @@ def test_label_files(tmp_path):
 
 
 def read_limits():
-    from gramsmith.storage.streams import Limits
+    from gramsmith.tables.streams import Limits
 
     return Limits()
 

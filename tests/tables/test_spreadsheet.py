@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from gramsmith.storage.spreadsheet import safe_cell, write_csv
+from gramsmith.tables.spreadsheet import safe_cell, write_csv
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-x", "@SUM(A1)", "\t=1", "\r=1"])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gramsmith.storage.columnar import read_parquet
-from gramsmith.storage.streams import DataError, Limits
+from gramsmith.tables.columnar import read_parquet
+from gramsmith.tables.streams import DataError, Limits
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramsmith.selection import TableEncoder
+from gramsmith.tables import TableEncoder
 
 
 @parametrize_with_checks([TableEncoder(), TableEncoder(indicators=True)])

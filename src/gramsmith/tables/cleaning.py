@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.storage.container import Array, short
-from gramsmith.storage.streams import DataError
-from gramsmith.storage.tables import Table
+from gramsmith.tables.read import Table
+from gramsmith.tables.streams import Array, DataError, short
 
 Fill = dict[str, float | str]
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.storage.container import Array, short
-from gramsmith.storage.delimited import check_names
-from gramsmith.storage.streams import DataError, Limits, open_file
+from gramsmith.tables.delimited import check_names
+from gramsmith.tables.streams import Array, DataError, Limits, open_file, short
 
 
 def read_parquet(path: Path, limits: Limits, texts: Sequence[str] = ()) -> dict[str, Array]:

@@ -11,11 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
 LINE_LIMIT = 2**24
 
 
 class DataError(ValueError):
     """Raised for data that cannot be used; the message names the row and the column."""
+
+
+def short(value: Any) -> str:
+    """Return a value for a message: a forged file cannot fill the screen with it."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from gramsmith.selection import TableEncoder
+    >>> from gramsmith.tables import TableEncoder
     >>> TableEncoder().fit_transform([[0.0, 5.0], [2.0, 5.0]])
     array([[-1.,  0.],
            [ 1.,  0.]])

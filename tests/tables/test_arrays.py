@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramsmith.storage.arrays import read_npy, read_npz, read_svmlight
-from gramsmith.storage.streams import DataError, Limits
+from gramsmith.tables.arrays import read_npy, read_npz, read_svmlight
+from gramsmith.tables.streams import DataError, Limits
 
 X = np.arange(12.0).reshape(4, 3)
 y = np.array([0, 1, 0, 1])
