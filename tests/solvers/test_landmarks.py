@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import gramsmith as gs
 from gramsmith.kernels.landmarks import inverse_root
@@ -93,3 +95,50 @@ def test_no_regulariser_at_all_is_solved_with_stated_jitter(rng):
     assert path.jitter(1.0) == 0
     coef, intercept = path.solve(0.0)
     np.testing.assert_allclose(K @ coef + intercept, X[:, :1], atol=1e-6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(4, 50),
+    width=st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 3.5, 4.0]),
+    strength=st.sampled_from([-16.0, -14.0, -12.0, -10.0, -8.0, -4.0, 0.0]),
+    weights=st.sampled_from([0.0, 3.0, 6.0]),
+    intercept=st.booleans(),
+    kind=st.sampled_from(["plain", "skewed", "outlier", "copies"]),
+)
+@example(seed=0, n=50, width=4.0, strength=-14.0, weights=3.0, intercept=True, kind="plain")
+@example(seed=1, n=50, width=4.0, strength=-16.0, weights=0.0, intercept=True, kind="copies")
+def test_no_residual_is_larger_than_ridge_regression_allows(
+    seed, n, width, strength, weights, intercept, kind
+):
+    """Without row i ridge gives |f| <= ½ sqrt(Σwy² / α), whatever the leverage of the row."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    X = {"skewed": np.exp(2.0 * X), "copies": X[rng.integers(0, n, n)]}.get(kind, X)
+    X[0] *= 1e3 if kind == "outlier" else 1.0
+    y = X[:, [0]] + rng.normal(size=(n, 1))
+    w = 10.0 ** (weights * rng.uniform(-1.0, 1.0, n))
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 10.0 ** (2.0 * width))
+    m = np.arange(0, n, 2)
+    path = landmark_path(
+        K[np.ix_(m, m)], lambda: [(slice(None), K[:, m])], y, w, fit_intercept=intercept
+    )
+    alpha = 10.0**strength * w.sum() * max(1.0 - K.mean(), 1e-12)
+    residuals = path.loo_residuals(K[:, m], y, np.array([alpha]), w)[0, :, 0]
+    for i in range(n):
+        rest = np.arange(n) != i
+        F, v = K[:, m] @ path.root, w[rest] / w[rest].sum()
+        centre, mean = (v @ F[rest], v @ y[rest, 0]) if intercept else (0.0, 0.0)
+        scatter = w[rest] @ (y[rest, 0] - mean) ** 2
+        most = 0.5 * np.sqrt(scatter / alpha) * np.linalg.norm(F[i] - centre)
+        assert abs(residuals[i] - (y[i, 0] - mean)) <= 1.01 * most + 1e-6 * np.ptp(y)
+
+
+def test_a_row_like_no_other_is_predicted_by_the_mean_of_the_others():
+    """With leverage one to working precision it must not seem to be predicted by itself."""
+    K, y = np.eye(8), np.arange(8.0)[:, None]
+    path = landmark_path(K, lambda: [(slice(None), K)], y)
+    for alpha in (1e-3, 1e-8, 1e-13, 0.0):
+        found = path.loo_residuals(K, y, np.array([alpha]))[0, :, 0]
+        np.testing.assert_allclose(found, (y[:, 0] - 3.5) * 8.0 / 7.0, rtol=0.03, atol=1e-3)

@@ -43,8 +43,12 @@ class LandmarkPath:
     vectors : array of shape (r, r)
     moment : array of shape (r, q)
         The centred Φ'WY on these eigenvectors.
+    scatter : array of shape (q,)
+        Weighted sum of squares of the targets, about their mean.
     total : float
         Sum of the weights.
+    floor : float
+        Regularisers below it are lost in the rounding of the features, and are raised to it.
     fit_intercept : bool
         Whether there is an intercept; without one nothing is centred.
     """
@@ -55,7 +59,9 @@ class LandmarkPath:
     values: Array
     vectors: Array
     moment: Array
+    scatter: Array
     total: float
+    floor: float
     fit_intercept: bool = True
 
     @property
@@ -71,8 +77,7 @@ class LandmarkPath:
 
     def jitter(self, alpha: Any) -> Any:
         """Return what is added to a regulariser that is zero to working precision."""
-        floor = self.rank * float(np.finfo(float).eps) * float(self.values.max(initial=0.0))
-        return np.where(np.asarray(alpha) < floor, floor, 0.0)
+        return np.where(np.asarray(alpha) < self.floor, self.floor, 0.0)
 
     def solve(self, alpha: float) -> tuple[Array, Array]:
         """Return the coefficients of the landmarks (m, q) and the intercepts (q,)."""
@@ -87,7 +92,13 @@ class LandmarkPath:
         alphas: Array,
         w: Array | None = None,
     ) -> Array:
-        """Return y_i - f_{-i}(x_i) of a block of rows for each α, shape (a, rows, q).
+        r"""Return y_i - f_{-i}(x_i) of a block of rows for each α, shape (a, rows, q).
+
+        A residual over one minus the leverage. Where the leverage is one to working precision that
+        is noise over noise, so it is held within what ridge regression can do without the row:
+
+        .. math:: |f_{-i}(x_i) - \bar y_{-i}| \le \tfrac12 \sqrt{\tfrac{1}{\alpha} \sum_{j \ne i}
+                  w_j (y_j - \bar y_{-i})^2} \; |\varphi(x_i) - \bar\varphi_{-i}|
 
         Parameters
         ----------
@@ -100,12 +111,22 @@ class LandmarkPath:
         """
         T = K @ (self.root @ self.vectors) - self.centre @ self.vectors
         alphas = np.asarray(alphas, dtype=float)
-        D = 1.0 / (self.values[:, None] + alphas + self.jitter(alphas))
+        alphas = alphas + self.jitter(alphas)
+        D = 1.0 / (self.values[:, None] + alphas)
+        v = np.ones(len(K)) if w is None else np.asarray(w, dtype=float)
         leverage = (T * T) @ D + (1.0 / self.total if self.fit_intercept else 0.0)
-        keep = np.maximum(1.0 - (leverage if w is None else w[:, None] * leverage), 1e-10)
+        tiny = float(np.finfo(float).eps)
+        keep = np.maximum(1.0 - v[:, None] * leverage, tiny)
         a, q = D.shape[1], self.moment.shape[1]
         F = (T @ (D[:, :, None] * self.moment[:, None, :]).reshape(len(D), a * q)).reshape(-1, a, q)
         residual = ((Y - self.mean)[:, None, :] - F) / keep[:, :, None]
+        # what leaving the row out does to the means, and to the sum of squares about them
+        grown = 1.0 / np.maximum(1.0 - v / self.total, tiny) if self.fit_intercept else np.ones(1)
+        alone = (Y - self.mean) * grown[:, None]
+        scatter = np.maximum(self.scatter - v[:, None] * alone * (Y - self.mean), 0.0)
+        norm = np.linalg.norm(T, axis=1) * grown
+        reach = 0.5 * norm[:, None, None] * np.sqrt(scatter[:, None, :] / alphas[:, None])
+        residual = np.clip(residual, alone[:, None, :] - reach, alone[:, None, :] + reach)
         return np.ascontiguousarray(residual.transpose(1, 0, 2))
 
 
@@ -149,9 +170,13 @@ def landmark_path(
     r = root.shape[1]
     offset, Y = centred(Y, np.ones(len(Y)) if w is None else w, fit_intercept)
     S, B = np.zeros((r + 1, r + 1)), np.zeros((r + 1, Y.shape[1]))
+    scatter = (Y**2 if w is None else w[:, None] * Y**2).sum(axis=0)
+    # Features less those of the mean landmark: of a wide kernel they hardly differ, and squares of
+    # what they have in common would drown the differences.
+    pivot = (K_mm @ root).mean(axis=0) if fit_intercept else np.zeros(r)
     for rows, K in blocks():
         # Features first: products of K alone would lose what a small eigenvalue of K_mm magnifies.
-        F = np.column_stack([K @ root, np.ones(len(K))])
+        F = np.column_stack([K @ root - pivot, np.ones(len(K))])
         wF = F if w is None else F * w[rows][:, None]
         S += wF.T @ F
         B += wF.T @ Y[rows]
@@ -162,14 +187,23 @@ def landmark_path(
     A = S[:r, :r] - total * np.outer(centre, centre)
     b = B[:r] - total * np.outer(centre, mean)
     lam, U = np.linalg.eigh(0.5 * (A + A.T))
+    # A feature is a sum of kernel values times entries of R, which are large where K_mm is nearly
+    # singular. Its rounding times weights of up to ½ sqrt(Σwy² / α) has to be small beside y.
+    eps = float(np.finfo(float).eps)
+    largest = float(np.abs(K_mm).max(initial=0.0))
+    rounding = 10.0 * eps * float(np.linalg.norm(largest * root))
+    # And one minus a leverage, α over λ + α, has to be known to a few digits.
+    floor = max(1000.0 * eps * float(lam.max(initial=0.0)), total * rounding**2)
     return LandmarkPath(
         root=root,
-        centre=centre,
+        centre=pivot + centre,
         mean=offset + mean,
         values=np.maximum(lam, 0.0),
         vectors=U,
         moment=U.T @ b,
+        scatter=scatter,
         total=total,
+        floor=floor,
         fit_intercept=fit_intercept,
     )
 
