@@ -14,6 +14,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import KFold, PredefinedSplit, TimeSeriesSplit
 
 from gramsmith.selection.task import Answers, Score, Task, read_task
+from gramsmith.targets import normalised_weights
 
 BINARY = np.array([0, 1] * 20)
 
@@ -277,3 +278,16 @@ def test_many_whole_numbers_suggest_regression():
 def test_weight_zero_hides_a_class():
     with pytest.raises(ValueError, match="at least two classes"):
         read_task(["a", "b"], sample_weight=[1.0, 0.0])
+
+
+@pytest.mark.parametrize("scoring", ["f1", "balanced_accuracy", "precision"])
+def test_thresholds_at_once_are_those_one_by_one(rng, scoring):
+    y = (rng.random(80) < 0.3).astype(int)
+    f = np.round(y + rng.normal(size=80), 1)  # with ties
+    w = normalised_weights(rng.uniform(0.5, 2.0, 80))
+    task = Task("classification", y, np.array([0, 1]), w, scoring=scoring)
+    rows = np.arange(80)
+    levels = np.unique(np.quantile(f, np.linspace(0.01, 0.99, 99)))
+    losses = np.array([task.loss(f - level, rows) for level in levels])
+    found = task.best_threshold(f, rows)
+    assert task.loss(f - found, rows) == pytest.approx(losses.min(), abs=1e-12)

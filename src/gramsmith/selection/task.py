@@ -299,16 +299,21 @@ class Task:
     def best_threshold(self, f: Array, rows: Array) -> float:
         """Return the threshold with the best score, from held-out decision values."""
         levels = np.unique(np.quantile(f, np.linspace(0.01, 0.99, 99)))
-        found = np.full(len(levels), np.inf)
-
-        def look(places: Any) -> None:
-            for k in places:
-                if not np.isfinite(found[k]):
-                    found[k] = self.loss(f - levels[k], rows)
-
-        if self.default_score or self.score.summed:
-            look(range(len(levels)))
+        yes, no = (self.parts(Answers(np.full(len(f), v)), rows) for v in (1.0, -1.0))
+        if yes is not None and no is not None:
+            # from all answers "no" to "yes" above the level: sums from the largest value down
+            order = np.argsort(-f, kind="stable")
+            gained = np.cumsum(np.vstack([np.zeros(yes.shape[1]), (yes - no)[order]]), axis=0)
+            above = len(f) - np.searchsorted(f[order][::-1], levels, side="right")
+            found = self.loss_of(no.sum(axis=0) + gained[above])
         else:
+            found = np.full(len(levels), np.inf)
+
+            def look(places: Any) -> None:
+                for k in places:
+                    if not np.isfinite(found[k]):
+                        found[k] = self.loss(f - levels[k], rows)
+
             look(range(0, len(levels), COARSE))
             best = int(np.argmin(found))
             look(range(max(best - COARSE, 0), min(best + COARSE + 1, len(levels))))
