@@ -175,10 +175,12 @@ SWEEPS = {
     "path": lambda X, y, engine: gs.bandwidth_path(X, y, engine=engine),
     "rank": lambda X, y, engine: gs.rank_kernels(X, y, {"a": gs.Gaussian()}, engine=engine),
     "selector": lambda X, y, engine: gs.KernelSelector([gs.Gaussian()], engine=engine).fit(X, y),
-    "kernel": lambda X, y, engine: gs.KernelLearner(gs.Gaussian(), engine=engine, max_iter=2).fit(
-        X, y
-    ),
-    "transform": lambda X, y, engine: gs.TransformLearner(engine=engine, max_iter=2).fit(X, y),
+    "kernel": lambda X, y, engine: gs.KernelLearner(
+        gs.Gaussian(), "cka", engine=engine, max_iter=2
+    ).fit(X, y),
+    "transform": lambda X, y, engine: gs.TransformLearner(
+        measure="cka", engine=engine, max_iter=2
+    ).fit(X, y),
     "combination": lambda X, y, engine: gs.KernelCombination(["rbf", "poly"], engine=engine).fit(
         X, y
     ),

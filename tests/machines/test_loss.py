@@ -121,7 +121,7 @@ def test_a_loss_of_the_users(tmp_path):
     assert several.score(X, y) > 0.6
     with pytest.raises(AttributeError, match="predict_proba"):
         several.predict_proba(X)
-    with pytest.raises(TypeError, match="loss: a file can keep text"):
+    with pytest.raises(TypeError, match="loss: a file can keep"):
         gs.save_model(several, tmp_path / "own.safetensors")
 
 

@@ -263,7 +263,7 @@ def test_estimated_leave_one_out_is_near_the_exact_one(rng):
     exact = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.3).fit(X, Y, sample_weight=w)
     cg = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.3, solver="cg", n_landmarks=60)
     cg.fit(X, Y, sample_weight=w)
-    np.testing.assert_allclose(cg.estimated_loo_residuals_, exact.loo_residuals_, atol=2e-4)
+    np.testing.assert_allclose(cg.estimated_loo_residuals_, exact.loo_residuals_, atol=2e-3)
     assert cg.estimated_loo_error_ == pytest.approx(exact.loo_errors_[0], rel=1e-3)
     assert cg.residual_ <= cg.tol
     assert not hasattr(cg, "loo_residuals_")

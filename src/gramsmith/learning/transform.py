@@ -281,7 +281,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 5))
     >>> y = X[:, 0] * X[:, 1] > 0
-    >>> learner = gs.TransformLearner().fit(X, y)
+    >>> learner = gs.TransformLearner(random_state=0).fit(X, y)
     >>> bool(learner.feature_importances_[:2].sum() > 0.95)
     True
     """
