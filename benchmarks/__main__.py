@@ -9,7 +9,7 @@ import sys
 import benchmarks
 from benchmarks.measuring import processor
 
-LONG = {"coverage", "honesty", "others", "selection"}
+LONG = {"coverage", "honesty", "others", "scale", "selection"}
 TOOLS = {"__main__", "kept", "measuring", "sets"}
 
 

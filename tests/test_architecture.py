@@ -57,7 +57,7 @@ HOMES = {
     "jinja2": {"report"},
     "markupsafe": {"report"},
     "pandas": {"report", "tables"},
-    "pyarrow": {"tables"},
+    "pyarrow": {"gram", "tables"},
     "click": {"cli"},
     "rich": {"cli"},
 }

@@ -11,6 +11,7 @@ from gramsmith.evaluation import alignment_scorer as alignment_scorer
 from gramsmith.evaluation import bandwidth_path as bandwidth_path
 from gramsmith.evaluation import cka as cka
 from gramsmith.evaluation import csm as csm
+from gramsmith.evaluation import estimate as estimate
 from gramsmith.evaluation import evaluate as evaluate
 from gramsmith.evaluation import fsm as fsm
 from gramsmith.evaluation import fsm_error_bound as fsm_error_bound

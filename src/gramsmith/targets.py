@@ -47,6 +47,8 @@ class Target:
     classes : array of shape (C,) or None
     scheme : str
         How the contrast of classes follows from their sizes, see `make_target`.
+    copies : array of shape (n,), optional
+        How many rows each of these stands for, where they are drawn from more; `w` counts them all.
     """
 
     V: Array
@@ -56,6 +58,7 @@ class Target:
     kind: str
     classes: Array | None = None
     scheme: str = "auto"
+    copies: Array | None = None
 
     @cached_property
     def wV(self) -> Array:
@@ -63,14 +66,23 @@ class Target:
         return self.V if np.all(self.w == 1.0) else self.w[:, None] * self.V
 
     @cached_property
+    def own(self) -> Array:
+        """The weight of a row by itself, without those that it stands for."""
+        return self.w if self.copies is None else self.w / self.copies
+
+    @cached_property
     def n(self) -> float:
         """The number of samples of positive weight, which is also the sum of the weights."""
-        return float(np.count_nonzero(self.w))
+        return float(self._counted.sum())
+
+    @cached_property
+    def _counted(self) -> Array:
+        return np.asarray((self.w > 0) * (1.0 if self.copies is None else self.copies))
 
     @cached_property
     def weighted(self) -> bool:
         """Whether the samples of positive weight differ in weight."""
-        return bool(np.any((self.w != 1.0) & (self.w != 0.0)))
+        return bool(np.any((self.own != 1.0) & (self.own != 0.0)))
 
     @cached_property
     def m(self) -> Array:
@@ -80,7 +92,7 @@ class Target:
     @cached_property
     def counts(self) -> Array:
         """The number of samples of positive weight in every class (classes only)."""
-        return np.asarray((self.w > 0).astype(float) @ self.V)
+        return np.asarray(self._counted @ self.V)
 
     @cached_property
     def C(self) -> Array:
@@ -115,9 +127,27 @@ class Target:
         A = A / unit
         return unit * float(np.sqrt(max(np.einsum("ij,ji->", A, A), 0.0)))
 
+    def drawn(self, index: Array, copies: Array) -> Target:
+        """Return the target of some samples that stand for others, centre and contrast kept.
+
+        Parameters
+        ----------
+        index : int array
+        copies : array of the same shape
+            How many samples each stands for.
+        """
+        w = self.own[index] * copies
+        counted = float(copies[w > 0].sum())
+        if self.weighted and w.any():  # the weights of all together are known
+            w *= counted / w.sum()
+        return replace(self, V=self.V[index], w=w, copies=copies)
+
     def take(self, index: Array) -> Target:
         """Return the target of the samples `index`, the centre and contrast recomputed."""
-        part = replace(self, V=self.V[index], w=normalised_weights(self.w[index]))
+        if self.copies is None:
+            part = replace(self, V=self.V[index], w=normalised_weights(self.w[index]))
+        else:
+            part = self.drawn(index, self.copies[index])
         if self.kind == "values":
             mean = part.w @ part.V[:, 1:] / max(part.n, np.finfo(float).tiny)
             # without this, values that are constant in the part would leave rounding behind

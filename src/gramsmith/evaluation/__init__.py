@@ -2,6 +2,7 @@
 
 from gramsmith.evaluation.bounds import fsm_error_bound as fsm_error_bound
 from gramsmith.evaluation.bounds import parzen_error_bound as parzen_error_bound
+from gramsmith.evaluation.estimate import estimate as estimate
 from gramsmith.evaluation.evaluate import evaluate as evaluate
 from gramsmith.evaluation.path import bandwidth_path as bandwidth_path
 from gramsmith.evaluation.path import median_distance as median_distance

@@ -28,7 +28,7 @@ def about_kernel(
     sums = Sums(moments, target)
     q = sums.plain_square().value
     diagonal = moments.d[0] + moments.c[0] + 2.0 * moments.h[0]
-    if q > 0 and 1.0 - float(target.w**2 @ diagonal**2) / q < 0.05:
+    if q > 0 and 1.0 - float((target.w * target.own) @ diagonal**2) / q < 0.05:
         yield Advice(
             "near-identity",
             f"{name} is nearly the identity matrix: every sample resembles only itself, and plain "

@@ -114,7 +114,7 @@ def evaluate(
     views = as_views(kernels, X)
     named = dict(zip(views.names, views.kernels, strict=True))
     goal = make_target(y, target, task=task, sample_weight=sample_weight)
-    chosen = _chosen(measures, goal)
+    chosen = choose_measures(measures, goal)
     views.check_lengths(len(goal.w))
     advice: list[Advice] = [*about_target(goal), *(about_task(goal) if task == "auto" else ())]
     rng = check_random_state(random_state)
@@ -161,7 +161,8 @@ def evaluate(
     return replace(table, advice=(*advice, *about_ties(table, leading)))
 
 
-def _chosen(measures: Any, goal: Target) -> list[Measure]:
+def choose_measures(measures: Any, goal: Target) -> list[Measure]:
+    """Return the measures that were asked for, or those that are defined for the target."""
     if measures is None:
         return [m for m in map(get_measure, DEFAULT) if goal.kind in m.kinds]
     if isinstance(measures, (str, Measure)):

@@ -205,7 +205,7 @@ def views_in(X: Any, kernels: Any = None) -> tuple[Any, ...] | None:
 
 
 def take_rows(X: Any, rows: Any, *, square: bool = False) -> Any:
-    """Return some samples of an array, frame, sparse matrix or sequence.
+    """Return some samples of an array, frame, sparse matrix or sequence, those of Dask computed.
 
     Parameters
     ----------
@@ -219,7 +219,8 @@ def take_rows(X: Any, rows: Any, *, square: bool = False) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "shape"):
-        return X[rows]
+        part = X[rows]
+        return part.compute() if hasattr(part, "compute") else part
     return [X[i] for i in rows]
 
 

@@ -89,21 +89,21 @@ def unbiased_inner(sums: Sums) -> Scalar:
     """
     t = sums.target
     diag = t.centred_diagonal
-    side = -additive_part(-t.w * diag, t)
+    side = -additive_part(-t.own * diag, t)
     # Σ_{i≠j} K T = <K, T> - Σ w_i² d_i T_ii, and the hollow row sums of K are r - w d
-    return sums.functional(t.M_centred, side=side, delta=-(t.w**2) * (diag + side))
+    return sums.functional(t.M_centred, side=side, delta=-t.w * t.own * (diag + side))
 
 
 def unbiased_square(sums: Sums) -> Scalar:
     """<UK, UK>."""
     t, w = sums.target, sums.target.w
-    n, w2 = t.n, w**2
+    n, w2 = t.n, w * t.own
     hollow = sums.square() - sums.scalar(float(w2 @ sums.d**2), delta=2.0 * w2 * sums.d)
     if t.weighted:
-        R = sums.r - w * sums.d
+        R = sums.r - t.own * sums.d
         both = additive_part(R, t)
         slope = -2.0 * w * both
-        fitted = sums.scalar(-float(w @ (both * R)), np.outer(slope, t.e), -slope * w)
+        fitted = sums.scalar(-float(w @ (both * R)), np.outer(slope, t.e), -slope * t.own)
         return hollow + fitted
     s = sums.total(hollow=True)
     rows = sums.row_square(hollow=True) * (2.0 / (n - 2.0))
@@ -112,11 +112,11 @@ def unbiased_square(sums: Sums) -> Scalar:
 
 def unbiased_target_square(t: Target) -> float:
     """<UT, UT>, from the centred target as above."""
-    n, diag = t.n, t.centred_diagonal
-    total, square = float(t.w @ diag), float(t.w**2 @ diag**2)
+    n, diag, w2 = t.n, t.centred_diagonal, t.w * t.own
+    total, square = float(t.w @ diag), float(w2 @ diag**2)
     hollow = t.norm(t.M_centred) ** 2 - square
     if t.weighted:
-        return hollow + float(t.w**2 @ (diag * additive_part(-t.w * diag, t)))
+        return hollow + float(w2 @ (diag * additive_part(-t.own * diag, t)))
     return hollow - 2.0 / (n - 2.0) * square + total**2 / ((n - 1.0) * (n - 2.0))
 
 
@@ -133,18 +133,18 @@ def additive_part(R: Array, target: Target) -> Array:
         Row sums without the diagonal.
     target : Target
     """
-    w, n = target.w, target.n
+    w, n, own = target.w, target.n, target.own
     if not target.weighted:
         level = np.asarray(R @ w)[..., None] / ((n - 1.0) * (n - 2.0))
         return np.asarray(2.0 / (n - 2.0) * R - level)
     # n - 2w may vanish for the heaviest row alone, whose equation is kept until the end
-    k = int(np.argmax(w))
-    inverse = 1.0 / np.delete(n - 2.0 * w, k)
+    k = int(np.argmax(own))
+    inverse = 1.0 / np.delete(n - 2.0 * own, k)
     rest = np.delete(w, k) * inverse
     known, last = np.delete(R, k, axis=-1) @ rest, R[..., k]
-    room, own = 1.0 + rest.sum(), n - 2.0 * w[k]
-    determinant = room * own + w[k]
-    A = (known * own + w[k] * last) / determinant
+    room, heaviest = 1.0 + rest.sum(), n - 2.0 * own[k]
+    determinant = room * heaviest + w[k]
+    A = (known * heaviest + w[k] * last) / determinant
     a = np.empty_like(R)
     a[..., np.arange(len(w)) != k] = (np.delete(R, k, axis=-1) - A[..., None]) * inverse
     a[..., k] = (room * last - known) / determinant
@@ -190,9 +190,9 @@ def kernel_products(moments: Moments, target: Target, projection: str = "plain")
         raise Undefined(
             f"Expected at least 4 samples for debiased alignment, got {n:g}. Add samples."
         )
-    R = R - w * moments.d
+    R = R - target.own * moments.d
     s = R @ w
-    G = G - (moments.d * w**2) @ moments.d.T
+    G = G - (moments.d * w * target.own) @ moments.d.T
     if target.weighted:
         return np.asarray(G - (additive_part(R, target) * w) @ R.T)
     rows = 2.0 / (n - 2.0) * (R * w) @ R.T

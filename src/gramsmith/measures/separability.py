@@ -114,7 +114,7 @@ class Projections:
 
         def similarities(a: int, rows: Array) -> Array:
             N = Pc.take(rows, axis=1) + level[:, None]
-            N[a] -= t.w[rows] * dc[rows]
+            N[a] -= t.own[rows] * dc[rows]
             N *= self._inverse(a, rows)
             return np.asarray(N)
 
@@ -126,7 +126,7 @@ class Projections:
         counted = t.m[:, None]
         if self.leave_one_out:
             counted = np.repeat(counted, len(rows), axis=1)
-            counted[a] -= t.w[rows]
+            counted[a] -= t.own[rows]
         return 1.0 / counted
 
     def pullback(self, slope: Array, level: Array) -> tuple[Array, Array]:
@@ -149,7 +149,7 @@ class Projections:
             df[a] += every_class
             df *= self._inverse(a, rows)
             dP[rows] = df.T
-            ddc[rows] = -t.w[rows] * df[a]
+            ddc[rows] = -t.own[rows] * df[a]
         if not self.leave_one_out:
             return dP, np.zeros(len(t.w))
         # back through dc, Pc, s and r

@@ -1,0 +1,128 @@
+"""What a laptop does with many rows: estimated measures, ridge regression, landmarks.
+
+    python -m benchmarks.scale million      measures of 1 000 000 rows, time and memory
+    python -m benchmarks.scale coverage     how often the intervals of estimates hold
+    python -m benchmarks.scale ridge        kernel ridge regression without the matrix
+
+Each part in a process of its own, numbers of rows and the like after its name; figures are printed
+as they come.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gramsmith as gs
+from benchmarks.measuring import processor
+
+WIDTH = 20  # features
+
+
+def task(n: int, seed: int = 0, kind: str = "classes") -> tuple[Any, Any]:
+    """Return n standard normal rows of 20 features and a target of four of them, with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, WIDTH))
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * X[:, 3] + 0.3 * rng.normal(size=n)
+    if kind == "classes":
+        return X, y > 0
+    if kind == "uneven":
+        return X, np.digitize(y, [-2.0, 1.0])
+    return X, y
+
+
+def peak() -> float:
+    """Return the peak memory of this process in MiB."""
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(lines["VmHWM"].split()[0]) / 1024
+
+
+def timed(work: Callable[[], Any], X: Any) -> None:
+    """Print what some work returns, its time, and the peak memory."""
+    before, start = peak(), time.perf_counter()
+    print(work())
+    seconds = time.perf_counter() - start
+    print(
+        f"{seconds:.1f} s; peak of the process {peak():.0f} MiB, X {X.nbytes / 2**20:.0f} of it; "
+        f"{peak() - before:.0f} MiB above the peak before",
+        flush=True,
+    )
+
+
+def million(n: int = 1_000_000) -> None:
+    """Print time and memory of the estimated CKA of many rows."""
+    kernel = gs.Gaussian(np.sqrt(WIDTH))
+    for kind in ("classes", "values"):
+        X, y = task(n, kind=kind)
+        timed(lambda X=X, y=y: gs.estimate({"rbf": kernel}, X, y, "cka"), X)
+
+
+def coverage(rows: int = 4096, repeats: int = 500, n: int = 50_000) -> dict[Any, float]:
+    """Return how often the intervals of estimates hold the exact value, and print it as it comes.
+
+    Estimates of the same rows, which differ in their draws. CKA is asked for alone, to the default
+    tolerance and to one that needs further draws; the other measures after 16 draws.
+    """
+    shares: dict[Any, float] = {}
+    kernels = {"rbf": gs.Gaussian(np.sqrt(WIDTH)), "narrow": gs.Gaussian(2.0)}
+    for kind in ("classes", "uneven", "values"):
+        X, y = task(n, kind=kind)
+        X = X.astype(np.float32)
+        options: dict[str, Any] = {"rows": rows}
+        options["task"] = "regression" if kind == "values" else "classification"
+        names = ["kta", "cka", "cka_debiased", "hsic", *(["csm", "fsm"] * (kind == "classes"))]
+        exact = gs.evaluate(kernels, X, y, measures=names, folds=0, task=options["task"])
+        narrow = 0.003 * (1024 / rows) ** 0.5
+        asked = {
+            "as asked": ({"rbf": kernels["rbf"]}, ["cka"], {}),
+            "narrower": ({"rbf": kernels["rbf"]}, ["cka"], {"tolerance": narrow}),
+            "16 draws": (kernels, names, {"max_draws": 16}),
+        }
+        for what, (chosen, measures, more) in asked.items():
+            held: dict[Any, list[bool]] = {(k, m): [] for k in chosen for m in measures}
+            for seed in range(repeats):
+                table = gs.estimate(chosen, X, y, measures, random_state=seed, **options, **more)
+                for key, found in held.items():
+                    low, high = table[key].interval()
+                    found.append(low <= exact[key].value <= high)
+            for key, found in held.items():
+                shares[kind, what, *key] = float(np.mean(found))
+                print(rows, kind, what, *key, f"{np.mean(found):.3f} of {repeats}", flush=True)
+    return shares
+
+
+def ridge(n: int = 100_000, landmarks: int = 1000, solver: str = "cg") -> None:
+    """Print iterations, rank, residual, time and memory of kernel ridge regression."""
+    X, y = task(n, kind="values")
+    machine = gs.KernelRidgeRegressor(
+        gs.Gaussian(np.sqrt(WIDTH)),
+        alpha=1e-4 * n,
+        solver=solver,
+        n_landmarks=landmarks,
+        random_state=0,
+        verbose=True,
+    )
+    shown = ("solver_", "n_iter_", "n_landmarks_", "residual_")
+
+    def work() -> dict[str, Any]:
+        machine.fit(X, y)
+        return {name: vars(machine).get(name) for name in shown}
+
+    timed(work, X)
+
+
+def main() -> None:
+    """Run the part that is named, with its numbers."""
+    print(processor())
+    name, *numbers = sys.argv[1:]
+    parts = {"million": million, "coverage": coverage, "ridge": ridge}
+    parts[name](*(int(text) if text.isdigit() else text for text in numbers))
+
+
+if __name__ == "__main__":
+    main()
