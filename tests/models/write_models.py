@@ -2,7 +2,8 @@
 
 Run once per release, and once per format of the file, with the code of that time:
 ``python tests/models/write_models.py 0.1``. The files are then never written again: every later
-version must load them and answer the same.
+version must load them and answer the same. In a folder that is there, only models that are new
+are written.
 """
 
 import json
@@ -12,11 +13,24 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+import scipy.sparse as sp
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    Exponentiation,
+    ExpSineSquared,
+    Matern,
+    PairwiseKernel,
+    RationalQuadratic,
+    WhiteKernel,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import gramsmith as gs
+from gramsmith.kernels.adapt import FromSklearn
+from gramsmith.selection import TableEncoder
 
 HERE = Path(__file__).parent
 METHODS = ("predict", "decision_function", "predict_proba", "transform")
@@ -120,6 +134,42 @@ def pipelines(data):
     yield "KernelSelector-views", views.fit((X, X[:, :2]), two), "views"
 
 
+def unusual(data):
+    """Yield (name, fitted model, kind of input): rows, samples and labels that are rare."""
+    X, two, values = data["vectors"], data["two"], data["values"]
+    yield "KernelSVC-sparse", gs.KernelSVC(gs.Gaussian(1.5)).fit(sp.csr_array(X), two), "sparse"
+    single = gs.KernelRidgeClassifier(gs.Linear() + 1.0).fit(X.astype(np.float32), two == "no")
+    yield "KernelRidgeClassifier-float32", single, "vectors"
+    yield (
+        "KernelRidgeClassifier-sets",
+        gs.KernelRidgeClassifier(gs.AllSubsets()).fit(SETS, two),
+        "sets",
+    )
+    yield "KernelSVC-trees", gs.KernelSVC(gs.Subtree(0.5)).fit(TREES, two), "trees"
+    clipped = make_pipeline(
+        MinMaxScaler((-1, 1), clip=True), StandardScaler(with_mean=False), gs.KernelSVR()
+    )
+    yield "Pipeline-clipped", clipped.fit(X, values), "vectors"
+    table = make_pipeline(TableEncoder(indicators=True), gs.KernelRidgeClassifier(gs.Gaussian(2.0)))
+    yield "Pipeline-table", table.fit(pd.DataFrame(make_table(data)), two), "table"
+    for number, kernel in enumerate(
+        (
+            RBF([1.0, 2.0, 0.5]) * ConstantKernel(2.0) + DotProduct(0.5),
+            Matern(1.5, nu=0.7) + ExpSineSquared(1.2, 12.0),
+            Exponentiation(RationalQuadratic(1.2, 0.8), 2),
+            PairwiseKernel(metric="laplacian", gamma=0.4),
+        )
+    ):
+        found = gs.KernelSVC(FromSklearn(kernel)).fit(X, two)
+        yield f"KernelSVC-sklearn-{number}", found, "vectors"
+    yield "kernel-Negated", gs.Gaussian() + gs.Negated(0.5 * gs.Linear()), "vectors"
+    yield "kernel-Subtree", gs.Subtree(0.7, kind="fragment"), "trees"
+
+
+SETS = [{i % 5, i % 3, "x"} if i % 2 else frozenset({i % 4}) for i in range(24)]
+TREES = [("S", ("N", f"a{i % 3}"), ("V", f"b{i % 2}", "c")) if i % 4 else "leaf" for i in range(24)]
+
+
 def kernels():
     """Yield (name, kernel, kind of input)."""
     S = np.array([[1.0, 0.3], [-0.4, 0.8], [0.2, -0.6]])
@@ -165,6 +215,10 @@ def new_samples(kind, inputs, table):
     """Return samples to answer for: rows in another order, so that nothing rests on identity."""
     rows = np.arange(24)[::-3]
     X = inputs["vectors"]
+    if kind in ("sets", "trees"):
+        return [{"sets": SETS, "trees": TREES}[kind][row] for row in rows]
+    if kind == "sparse":
+        return sp.csr_array(X[rows] + 0.1)
     if kind == "strings":
         return inputs["strings"][rows].tolist()
     if kind == "matrix":
@@ -194,19 +248,24 @@ def answers(model, kind, inputs, table):
 
 
 def main(version):
-    """Write everything for one version."""
+    """Write everything for one version that is not there yet."""
     folder = HERE / version
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     inputs = make_inputs()
     table = make_table(inputs)
-    np.savez_compressed(folder / "inputs.npz", **inputs)
-    (folder / "table.json").write_text(json.dumps(table))
     kinds = {}
+    if (folder / "kinds.json").exists():
+        kinds = json.loads((folder / "kinds.json").read_text())
+    else:
+        np.savez_compressed(folder / "inputs.npz", **inputs)
+        (folder / "table.json").write_text(json.dumps(table))
     warnings.simplefilter("ignore")
-    for name, model, kind in (*machines(inputs), *learners(inputs), *pipelines(inputs), *kernels()):
-        gs.save_model(model, folder / f"{name}.safetensors")
-        np.savez_compressed(folder / f"{name}.npz", **answers(model, kind, inputs, table))
-        kinds[name] = kind
+    fitted = (*machines(inputs), *learners(inputs), *pipelines(inputs), *unusual(inputs))
+    for name, model, kind in (*fitted, *kernels()):
+        if name not in kinds:
+            gs.save_model(model, folder / f"{name}.safetensors")
+            np.savez_compressed(folder / f"{name}.npz", **answers(model, kind, inputs, table))
+            kinds[name] = kind
     (folder / "kinds.json").write_text(json.dumps(kinds, indent=1))
 
 

@@ -357,6 +357,7 @@ class PolynomialOf(FunctionOf):
     """
 
     positive: ClassVar[tuple[str, ...]] = ("coefficients",)
+    several: ClassVar[tuple[str, ...]] = ("coefficients",)
 
     def __init__(self, kernel: Kernel, coefficients: Sequence[float] | Array) -> None:
         self.kernel = kernel

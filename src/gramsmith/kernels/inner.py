@@ -77,9 +77,9 @@ class Polynomial(InnerProductKernel):
     def check_parameters(self) -> None:
         if int(self.degree) != self.degree or self.degree < 1:
             raise ValueError(f"Expected a whole degree >= 1, got {self.degree!r}. Use 2 or 3.")
-        if not is_positive(self.gamma):
+        if not is_positive(self.gamma) or np.ndim(self.gamma):
             raise ValueError(f"Polynomial: expected gamma > 0, got {self.gamma!r}. Use 1.0.")
-        if not (is_positive(self.coef0) or self.coef0 == 0):
+        if np.ndim(self.coef0) or not (is_positive(self.coef0) or self.coef0 == 0):
             raise ValueError(
                 f"Polynomial: expected coef0 >= 0, got {self.coef0!r}; a negative constant is not "
                 "a kernel. Use 0 or a positive number."
@@ -213,6 +213,7 @@ class Bilinear(Kernel):
     """
 
     free: ClassVar[tuple[str, ...]] = ("B",)
+    several: ClassVar[tuple[str, ...]] = ("B",)
 
     def __init__(self, B: Any) -> None:
         self.B = B

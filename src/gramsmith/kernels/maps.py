@@ -113,6 +113,10 @@ class ByFeatureCount(SampleMap):
         self.power = power
 
     def _factor(self, X: Any) -> float:
+        if not 0 <= self.power <= 2:
+            raise ValueError(
+                f"ByFeatureCount: expected a power from 0 to 2, got {self.power!r}. Use 0.5."
+            )
         return float(X.shape[1] ** -float(self.power))
 
     def __call__(self, X: Any) -> Any:

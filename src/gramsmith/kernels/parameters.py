@@ -14,6 +14,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 Array = npt.NDArray[Any]
 
 BOUNDS = (1e-5, 1e5)
+SMALLEST = 1e-150
 
 
 class Parametrised(BaseEstimator):
@@ -25,6 +26,7 @@ class Parametrised(BaseEstimator):
 
     positive: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
+    several: ClassVar[tuple[str, ...]] = ()  # of these, those that may be arrays
     ranges: ClassVar[dict[str, tuple[float, float]]] = {}  # of positive parameters, if not BOUNDS
 
     @classmethod
@@ -46,13 +48,23 @@ class Parametrised(BaseEstimator):
         """Raise a ValueError if a parameter is out of its range."""
         for name in self.positive:
             value = getattr(self, name)
-            if not is_positive(value):
+            if not is_positive(value) or not self._has_shape(name):
                 raise ValueError(
                     f"{type(self).__name__}: expected {name} > 0, got {value!r}. "
                     f"Give a positive number, such as {name}=1.0."
                 )
+        for name in self.free:
+            value = getattr(self, name)
+            if not is_finite(value) or not self._has_shape(name):
+                raise ValueError(
+                    f"{type(self).__name__}: expected a finite {name}, got {value!r}. "
+                    f"Give {'numbers' if name in self.several else 'a number'}."
+                )
         for child in self.children().values():
             child.check_parameters()
+
+    def _has_shape(self, name: str) -> bool:
+        return name in self.several or not np.ndim(getattr(self, name))
 
     def parameter_names(self, *, kinds: tuple[str, ...] = ("positive", "free")) -> Iterator[str]:
         """Yield the nested names of the parameters that gradients may change."""
@@ -132,10 +144,18 @@ class Parametrised(BaseEstimator):
         return value
 
 
-def is_positive(value: Any) -> bool:
-    """Return whether a parameter is a positive finite number, or an array of them."""
+def is_finite(value: Any) -> bool:
+    """Return whether a parameter is a finite number, or an array of them."""
     try:
         numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         return False
-    return not isinstance(value, str) and bool(np.all(np.isfinite(numbers)) and np.all(numbers > 0))
+    return not isinstance(value, str) and bool(np.isfinite(numbers).all())
+
+
+def is_positive(value: Any) -> bool:
+    """Return whether a parameter is a positive number whose square and inverse are numbers too."""
+    if not is_finite(value):
+        return False
+    numbers = np.asarray(value, dtype=float)
+    return bool(np.all(numbers >= SMALLEST) and np.all(numbers <= 1.0 / SMALLEST))

@@ -25,6 +25,7 @@ class Radial(PairKernel):
     """A function of the distance |x - z|, each feature divided by its length scale."""
 
     positive: ClassVar[tuple[str, ...]] = ("length_scale",)
+    several: ClassVar[tuple[str, ...]] = ("length_scale",)
     geometry: ClassVar[Geometry] = SquaredEuclidean()
     scales_inputs: ClassVar[bool] = True
 
@@ -284,6 +285,7 @@ class Periodic(Radial):
     """
 
     positive: ClassVar[tuple[str, ...]] = ("length_scale", "period")
+    several: ClassVar[tuple[str, ...]] = ()
     scales_inputs: ClassVar[bool] = False
 
     def __init__(self, length_scale: float = 1.0, period: float = 1.0) -> None:
@@ -293,11 +295,6 @@ class Periodic(Radial):
     @property
     def positive_definite(self) -> bool:
         return False  # not for every data set, see above
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        if np.ndim(self.length_scale):
-            raise ValueError("Periodic: expected one length_scale, got several. Give a number.")
 
     def value(self, s: Array) -> Array:
         return np.asarray(

@@ -414,7 +414,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         return np.asarray(X @ S)
 
     def _check_stored(self) -> None:
-        self.transform(np.zeros((1, self.n_features_in_)))
+        if not np.isfinite(self.transform(np.ones((1, self.n_features_in_)))).all():
+            raise ValueError("Expected a map of finite numbers.")
 
     # ---- how ----------------------------------------------------------------------------------
 

@@ -462,6 +462,8 @@ class KernelMachine(BaseEstimator):
         samples, outputs = self.support_samples_, self.coefficients_.shape[1]
         if (samples is None) != self._is_pairwise() or (samples is None and self.support_ is None):
             raise ValueError("Expected samples unless the kernel is precomputed.")
+        if self._takes_vectors() != self.kernel_.requires_vector_input:
+            raise ValueError(f"Expected samples of one kind, got {self.kernel} and {self.kernel_}.")
         if outputs != self._n_outputs:
             raise ValueError(f"Expected {self._n_outputs} outputs, got {outputs}.")
         if samples is not None and samples.shape[0]:

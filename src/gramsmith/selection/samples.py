@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from gramsmith.gram.views import Views, take_rows
 from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
@@ -270,6 +270,7 @@ class TakeView(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> Any:
         """Return the view."""
+        check_is_fitted(self)
         if not isinstance(X, tuple) or len(X) != self.n_views_:
             raise ValueError(
                 f"Expected a tuple of {self.n_views_} views, got {type(X).__name__}. "

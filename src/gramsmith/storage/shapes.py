@@ -169,8 +169,10 @@ def finite(value: Any) -> bool:
 
 
 def _samples(value: Any, axes: list[str], sizes: Sizes) -> bool:
-    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
+    if isinstance(value, list | tuple):
         return _fits((len(value),), axes[:1], sizes)
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return _fits(value.shape, axes[:1], sizes) and finite(value)
     if not sp.issparse(value) and not (
         isinstance(value, np.ndarray) and value.dtype.kind in "fiubOU"
     ):

@@ -61,7 +61,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     _stored: ClassVar[dict[str, str]] = {
         "numeric_": "array p",
         "mean_": "array m",
-        "scale_": "array m",
+        "scale_": "positive m",
         "level_values_": "array v",
         "level_counts_": "array m",
         "category_names_": "labels c",
@@ -301,6 +301,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.feature_names_out_
+
+    def _check_stored(self) -> None:
+        texts = int((~self.numeric_).sum()) if self.numeric_.dtype == bool else -1
+        sound = (
+            len(self.mean_) == len(self.numeric_) - texts and len(self.category_counts_) == texts
+        )
+        for counts, values in (
+            (self.level_counts_, self.level_values_),
+            (self.category_counts_, self.category_names_),
+        ):
+            whole = counts.dtype.kind == "i" and not (counts < 0).any()
+            sound = sound and whole and int(counts.sum()) == len(values)
+        if not sound or len(self._output_names()) != len(self.feature_names_out_):
+            raise ValueError("Expected levels and categories for the columns of the table.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
