@@ -30,7 +30,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import gramsmith as gs
 from gramsmith.kernels.adapt import FromSklearn
-from gramsmith.selection import TableEncoder
+from gramsmith.tables import TableEncoder
 
 HERE = Path(__file__).parent
 METHODS = ("predict", "decision_function", "predict_proba", "transform")

@@ -1,4 +1,4 @@
-"""Files of every kind, damaged and forged: one exception on loading, finite numbers or a refusal."""
+"""Files of every kind, damaged and forged, are refused, or they give finite numbers."""
 
 from collections import Counter
 
