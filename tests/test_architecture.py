@@ -51,7 +51,9 @@ HOMES = {
     "safetensors": {"storage"},
     "onnx": {"export"},
     "numba": {"kernels"},
+    "llvmlite": {"kernels"},
     "dask": {"gram"},
+    "cloudpickle": {"gram"},
     "distributed": {"gram"},
     "matplotlib": {"report"},
     "jinja2": {"report"},
@@ -63,7 +65,7 @@ HOMES = {
 }
 OPTIONAL = {
     *("numba", "dask", "distributed", "matplotlib", "jinja2", "pandas", "polars", "pyarrow"),
-    *("click", "rich", "onnx"),
+    *("click", "rich", "onnx", "llvmlite", "cloudpickle"),
 }
 
 

@@ -25,6 +25,7 @@ from gramsmith.gram import Engine as Engine
 from gramsmith.gram import Gram as Gram
 from gramsmith.gram import Serial as Serial
 from gramsmith.gram import Threads as Threads
+from gramsmith.gram.dask import Dask as Dask
 from gramsmith.kernels import AllSubsets as AllSubsets
 from gramsmith.kernels import AllSubstrings as AllSubstrings
 from gramsmith.kernels import Bilinear as Bilinear

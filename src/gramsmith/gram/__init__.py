@@ -5,8 +5,10 @@
 `threads`, `explicit` does without tiles where it can, and `gram` is the object people hold.
 """
 
+from gramsmith.gram.engine import ENGINES as ENGINES
 from gramsmith.gram.engine import Engine as Engine
 from gramsmith.gram.engine import Serial as Serial
+from gramsmith.gram.engine import SharesEngine as SharesEngine
 from gramsmith.gram.engine import Threads as Threads
 from gramsmith.gram.engine import as_engine as as_engine
 from gramsmith.gram.gram import Gradient as Gradient

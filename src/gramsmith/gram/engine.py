@@ -10,9 +10,15 @@ workers gives the same bits on one kind of CPU, BLAS and Numba.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Protocol
+
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from gramsmith.gram.plan import MIB, Plan, budget_bytes
 from gramsmith.gram.threads import count_workers, ordered_map
@@ -86,6 +92,14 @@ class Engine:
     def run(self, task: Task) -> Iterator[Any]:
         """Yield ``task.band(i)`` for every band, in their order."""
         raise NotImplementedError(f"{type(self).__name__} defines no run.")
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """Yield function(item) in the order of items, which are taken as they are needed.
+
+        This is for work that is not in bands, such as fits. An engine that leaves the process
+        pickles both.
+        """
+        return ordered_map(function, items, self.workers)
 
 
 @dataclass(frozen=True)
@@ -161,7 +175,8 @@ def as_engine(engine: Any = None, n_jobs: int | None = None, memory: float | Non
 
     Parameters
     ----------
-    engine : Engine, optional
+    engine : Engine, distributed.Client or "dask", optional
+        A client is short for ``Dask(client)``, "dask" for the client that is active.
     n_jobs, memory
         See `Threads`; not together with an engine.
 
@@ -172,10 +187,14 @@ def as_engine(engine: Any = None, n_jobs: int | None = None, memory: float | Non
     """
     if engine is None:
         return Threads(n_jobs, memory)
+    if _is_client(engine) or (isinstance(engine, str) and engine == "dask"):
+        # which imports Dask, and this module
+        cluster = import_module("gramsmith.gram.dask")
+        engine = cluster.Dask(None if isinstance(engine, str) else engine)
     if not isinstance(engine, Engine):
         raise TypeError(
             f"Expected an engine, got {type(engine).__name__}. Pass Threads(n_jobs, memory), "
-            "Serial() or an object of a class derived from gramsmith.Engine."
+            "Serial(), a distributed.Client or an object of a class derived from gramsmith.Engine."
         )
     if n_jobs is not None or memory is not None:
         raise ValueError(
@@ -183,6 +202,32 @@ def as_engine(engine: Any = None, n_jobs: int | None = None, memory: float | Non
             "example engine=Threads(n_jobs, memory)."
         )
     return engine
+
+
+# what estimators take as `engine`: the same, in scikit-learn's terms
+ENGINES: list[Any] = [Engine, HasMethods(["submit", "scatter"]), StrOptions({"dask"}), None]
+
+
+class SharesEngine:
+    """An estimator with a parameter `engine`: its clones have the same one.
+
+    scikit-learn copies what is no estimator, and a connection to a cluster cannot be copied.
+    """
+
+    engine: Any
+
+    def __sklearn_clone__(self) -> Any:
+        without = copy(self)
+        without.engine = None
+        clone = BaseEstimator.__sklearn_clone__(without)
+        clone.engine = self.engine
+        return clone
+
+
+def _is_client(value: Any) -> bool:
+    """Return whether a value is a client of Dask, which is not imported for that."""
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and isinstance(value, distributed.Client)
 
 
 def sum_up(engine: Engine, task: Task, progress: Progress | None = None) -> Any:

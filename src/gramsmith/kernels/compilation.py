@@ -34,6 +34,20 @@ def available() -> bool:
     return wanted and works
 
 
+def machine_code() -> str:
+    """Return in words what the bits of compiled loops depend on."""
+    return _compiler() if available() else "not used"
+
+
+@cache
+def _compiler() -> str:
+    from importlib.metadata import version
+
+    from llvmlite.binding import get_host_cpu_name  # which comes with numba, and is light
+
+    return f"{version('numba')} for {get_host_cpu_name()}"
+
+
 def worthwhile(n: int) -> bool:
     """Return whether a sweep over the pairs of n samples is to be compiled."""
     return n >= SAMPLES and available()

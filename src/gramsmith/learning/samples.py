@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from gramsmith.gram import Engine, as_engine
+from gramsmith.gram import ENGINES, Engine, SharesEngine, as_engine
 from gramsmith.targets import TARGETS, Target, check_weights, normalised_weights
 
 Array = npt.NDArray[Any]
@@ -28,7 +28,7 @@ MONITOR_CONSTRAINTS: dict[str, Any] = {"callback": [callable, None], "verbose": 
 SWEEP_CONSTRAINTS: dict[str, Any] = {
     "memory": [Interval(Real, 0, None, closed="neither"), None],
     "n_jobs": [Integral, None],
-    "engine": [Engine, None],
+    "engine": ENGINES,
     "dtype": [StrOptions({"float64", "float32"}), type, np.dtype, None],
 }
 HOLD_OUT_CONSTRAINTS: dict[str, Any] = {
@@ -37,7 +37,7 @@ HOLD_OUT_CONSTRAINTS: dict[str, Any] = {
 }
 
 
-class Learner(BaseEstimator):
+class Learner(SharesEngine, BaseEstimator):
     """A learner of kernels, whose samples may be sparse and whose targets may have many columns."""
 
     memory: float | None

@@ -33,7 +33,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from gramsmith.gram import Engine, Gram, as_engine
+from gramsmith.gram import ENGINES, Gram, SharesEngine, as_engine
 from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import (
     Gaussian,
@@ -96,7 +96,7 @@ class Training:
         return self if self.w is None else replace(self, w=normalised_weights(self.w))
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(SharesEngine, BaseEstimator):
     """Base class of all machines.
 
     Subclasses take `kernel` as their first parameter and give `solve`, or override `fit`.
@@ -115,7 +115,7 @@ class KernelMachine(BaseEstimator):
         "fit_intercept": ["boolean"],
         "max_iter": [AT_LEAST_ONE],
         "n_jobs": [Integral, None],
-        "engine": [Engine, None],
+        "engine": ENGINES,
         "random_state": ["random_state"],
         "tol": [POSITIVE],
         "verbose": ["verbose"],

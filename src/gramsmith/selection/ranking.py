@@ -24,7 +24,7 @@ from sklearn.utils._param_validation import (
 
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
-from gramsmith.gram import Engine
+from gramsmith.gram import ENGINES
 from gramsmith.measures import Measure, get_measure
 from gramsmith.report.contents import number, records_frame, with_error
 from gramsmith.report.displays import KernelRankingDisplay
@@ -51,7 +51,7 @@ CONSTRAINTS: dict[str, Any] = {
     "time_budget": [Interval(Real, 0, None, closed="left"), None],
     "n_jobs": [Integral, None],
     "memory": [Interval(Real, 0, None, closed="neither"), None],
-    "engine": [Engine, None],
+    "engine": ENGINES,
     "max_samples": [Interval(Integral, 2, None, closed="left"), None],
 }
 

@@ -12,6 +12,7 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from gramsmith.gram import SharesEngine
 from gramsmith.selection.ranking import CONSTRAINTS, WORK_OPTIONS, rank
 from gramsmith.selection.samples import all_precomputed, is_table
 from gramsmith.selection.steps import Work
@@ -33,7 +34,7 @@ def _has_probabilities(selector: Any) -> bool:
     return _classifies(selector) and (fitted is None or hasattr(fitted, "predict_proba"))
 
 
-class KernelSelector(ClassifierMixin, BaseEstimator):
+class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     """Choose a kernel, verify it and fit the machine, as one estimator.
 
     The same as `rank_kernels`, inside `fit`: a test fold of `cross_val_score` has no part in the

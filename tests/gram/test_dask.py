@@ -1,0 +1,334 @@
+"""The Dask engine: real worker processes, the bits of threads, whatever dies."""
+
+import math
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from importlib import import_module
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import gramsmith as gs
+from gramsmith.gram import Gram, Serial, Threads, as_engine
+from gramsmith.gram import dask as module
+from gramsmith.gram.band import Forward
+from gramsmith.gram.dask import Dask, LostWorkers, connect, pack, unpack
+from gramsmith.gram.plan import make_plan
+from gramsmith.targets import make_target
+from tests.gram.test_engine import everything, samples
+
+distributed = pytest.importorskip("distributed")
+
+QUIET = {"dashboard_address": ":0", "silence_logs": 50}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, **QUIET
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+def pids(client):
+    return list(client.run(os.getpid).values())
+
+
+def kta(engine, n=1500, kernel=None, progress=None):
+    X, y = samples(n, np.float64)
+    return gs.kta(Gram(kernel or gs.Gaussian(2.0), X, engine=engine, progress=progress), y).hex()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_same_bits_on_workers(client, tmp_path, dtype):
+    expected = everything(Serial(), 1100, dtype)
+    assert everything(client, 1100, dtype) == expected
+    assert everything(Dask(client, shared=tmp_path, in_flight=5), 1100, dtype) == expected
+    assert list(tmp_path.glob("gramsmith-*.npy")) or dtype == np.float32  # smaller than a file
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_learners_and_machines_take_a_client(client):
+    X, y = samples(150, np.float64)
+    for make in (
+        lambda engine: gs.KernelLearner(
+            gs.Gaussian(2.0), max_iter=3, random_state=0, engine=engine
+        ),
+        lambda engine: gs.KernelCombination(["rbf", "poly"], engine=engine),
+    ):
+        here, there = (clone(make(engine)).fit(X, y) for engine in (None, client))
+        assert there.engine is client
+        assert here.kernel_.formula() == there.kernel_.formula()
+    machine = clone(gs.ParzenClassifier(engine=client))
+    assert machine.engine is client
+    assert (machine.fit(X, y).predict(X) == gs.ParzenClassifier().fit(X, y).predict(X)).all()
+    one, two = (gs.evaluate(["rbf"], X, y, engine=engine).frame() for engine in (None, client))
+    assert one.equals(two)
+    one, two = (gs.bandwidth_path(X, y, engine=engine).frame() for engine in (None, client))
+    assert one.equals(two)
+
+
+def test_killed_workers_and_a_late_one(tmp_path):
+    expected = kta(Threads(2), 3000)
+    with (
+        distributed.LocalCluster(
+            n_workers=4, threads_per_worker=1, processes=True, **QUIET
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        events = []
+
+        def progress(done, total):
+            if not events and done > total // 5:
+                events.append("killed")
+                for pid in pids(client)[:2]:
+                    os.kill(pid, signal.SIGKILL)
+            if len(events) == 1 and done > total // 2:
+                events.append("joined")
+                cluster.scale(5)
+            time.sleep(0.01)  # so that there is a middle
+
+        assert kta(client, 3000, progress=progress) == expected
+        assert events == ["killed", "joined"]
+        client.wait_for_workers(5, timeout=30)
+        assert kta(client, 3000) == expected
+
+
+def test_rows_are_sent_again_when_all_workers_die(cluster):
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, **QUIET) as one,
+        distributed.Client(one, set_as_default=False) as client,
+    ):
+        killed = []
+
+        def progress(done, total):
+            if not killed:
+                killed.extend(pids(client))
+                os.kill(killed[0], signal.SIGKILL)
+
+        assert kta(client, 2000, progress=progress) == kta(Serial(), 2000)
+        assert killed
+
+
+def failing(error, where, times=10**6):
+    """A kernel whose tiles fail the first few times, counted in a file."""
+    path = str(where)
+
+    class Failing(gs.Gaussian):
+        def tile_into(self, a, b, out):
+            with open(path, "a") as stream:
+                stream.write("x")
+            if os.path.getsize(path) <= times:
+                raise error("no luck")
+            return super().tile_into(a, b, out)
+
+    return Failing(2.0)
+
+
+def task_of(kernel, n=600):
+    """A sweep over a kernel that nobody has evaluated before."""
+    X, y = samples(n, np.float64)
+    G = Gram(gs.Gaussian(2.0), X)
+    members = tuple(replace(m, kernel=kernel) for m in G._travelling(G._members))
+    probe = make_target(y).wV
+    return Forward(members, make_plan(n, np.float64), np.float64, probe, np.ones(n), np.zeros(1))
+
+
+def test_a_band_that_always_fails_is_named(client, tmp_path):
+    with pytest.raises(ValueError, match=r"Bands? \d+.*rows 0 to .* of .*Failing.* no luck"):
+        list(Dask(client).run(task_of(failing(ValueError, tmp_path / "a"))))
+    with pytest.raises(RuntimeError, match=r"of .*Failing.* failed 2 times: OSError: no luck"):
+        list(Dask(client, retries=1).run(task_of(failing(OSError, tmp_path / "b"))))
+
+
+def test_a_band_that_fails_at_first_is_tried_again(client, tmp_path):
+    calm = list(Serial().run(task_of(gs.Gaussian(2.0))))
+    parts = list(Dask(client).run(task_of(failing(OSError, tmp_path / "count", times=3))))
+    assert (tmp_path / "count").stat().st_size > 3
+    for one, two in zip(calm, parts, strict=True):
+        assert (one.right == two.right).all()
+        assert (one.squares == two.squares).all()
+
+
+@pytest.mark.slow
+def test_a_band_that_ends_workers_is_named(client):
+    class Deadly(gs.Gaussian):
+        def tile_into(self, a, b, out):
+            os._exit(1)
+
+    with pytest.raises(RuntimeError, match=r"rows 0 to .* ended every worker that tried it"):
+        list(Dask(client).run(task_of(Deadly(2.0))))
+
+
+def test_other_hosts_are_refused_by_name(client, monkeypatch):
+    address = next(iter(client.nthreads()))
+    mine = module.host()
+    odd = {**mine, "numpy": "1.0", "CPU": "abacus"}
+    monkeypatch.setattr(module, "host", lambda: odd)
+    with pytest.raises(RuntimeError, match=rf"{address}: numpy .* instead of 1.0, CPU .* abacus"):
+        kta(client)
+    assert kta(Dask(client, same_bits=False)) == kta(Serial())
+    # one that joins later is found by the band that it is given
+    monkeypatch.setattr(module._Session, "admit", lambda self, engine: self.facts)
+    with pytest.raises(RuntimeError, match=r"but tcp.* has numpy .* It joined meanwhile"):
+        kta(client)
+
+
+def test_workers_without_gramsmith_are_named(client):
+    def hide():
+        sys.modules["gramsmith.gram.host"] = None
+
+    def show():
+        del sys.modules["gramsmith.gram.host"]
+
+    client.run(hide)
+    try:
+        with pytest.raises(ImportError, match=r"Expected gramsmith on every worker, got none on"):
+            kta(client)
+    finally:
+        client.run(show)
+        module._sessions.clear()
+
+
+def test_memory_is_checked_and_bounded(client):
+    task = task_of(gs.Gaussian(2.0), 1500)
+    engine = Dask(client)
+    bound = engine.memory_bound(task)
+    assert bound > 2 * task.probe.nbytes + task.worker_bytes
+    assert engine.memory_bound(task, 2) > bound
+    session = module._session(client)
+    session.admit(engine)
+    assert all(fact["memory_limit"] > 2**28 for fact in session.facts.values())
+    for fact in session.facts.values():
+        fact["memory_limit"] = 2**20
+    with pytest.raises(MemoryError, match=r"got tcp://.* 1 MiB \(needs \d+\).*--memory-limit"):
+        kta(client)
+
+
+def test_an_interrupt_takes_back_what_is_out(client, cluster):
+    def progress(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kta(client, 3000, progress=progress)
+    deadline = time.monotonic() + 10
+    while any("parcel" in str(key) for key in cluster.scheduler.tasks):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert kta(client) == kta(Serial())
+
+
+def test_a_client_closed_in_the_middle(cluster):
+    client = distributed.Client(cluster, set_as_default=False)
+
+    def progress(done, total):
+        client.close()
+
+    with pytest.raises(LostWorkers, match=r"client was closed after \d+ of \d+ bands.*resume="):
+        kta(client, 3000, progress=progress)
+    with pytest.raises(LostWorkers, match="The Dask client was closed"):
+        kta(client)
+
+
+def test_shared_files_are_checked(client, tmp_path):
+    with pytest.raises(OSError, match=r"shared folder that can be written to, got .*absent"):
+        kta(Dask(client, shared=tmp_path / "absent"), 3000)
+    assert kta(Dask(client, shared=tmp_path), 3000) == kta(Serial(), 3000)
+    for path in tmp_path.glob("*.npy"):
+        np.save(path, np.zeros(3))
+    client.run(lambda: import_module("gramsmith.gram.dask")._unpacked.clear())
+    with pytest.raises(RuntimeError, match=r"Expected the rows with hash .* got others on tcp"):
+        kta(Dask(client, shared=tmp_path), 3000)
+    for path in tmp_path.glob("*.npy"):
+        path.unlink()
+    original, written = module._write, tmp_path / "elsewhere.npy"
+    try:
+        module._write = lambda folder, name, array: str(written)
+        with pytest.raises(RuntimeError, match=r"elsewhere.npy to be visible to all workers"):
+            kta(Dask(client, shared=tmp_path), 3000)
+    finally:
+        module._write = original
+
+
+def test_schedulers_that_do_not_answer(tmp_path):
+    with pytest.raises(ConnectionError, match=r"at tcp://127.0.0.1:9, got no answer within 1 sec"):
+        connect("tcp://127.0.0.1:9", timeout=1)
+    with pytest.raises(ConnectionError, match=r"tcp://127.0.0.1:9"):
+        Dask("tcp://127.0.0.1:9", patience=1)
+    with pytest.raises(FileNotFoundError, match=r"file of a running scheduler, got .*none.json"):
+        connect(scheduler_file=tmp_path / "none.json")
+    with pytest.raises(FileNotFoundError, match=r"TLS options, got nowhere.pem"):
+        connect("tls://127.0.0.1:9", tls_ca="nowhere.pem")
+    with pytest.raises(ValueError, match="got neither"):
+        connect()
+    with pytest.raises(ValueError, match="got both"):
+        connect("tcp://a", scheduler_file="b")
+
+
+def test_no_workers(tmp_path):
+    with (
+        distributed.LocalCluster(n_workers=0, processes=True, **QUIET) as empty,
+        distributed.Client(empty, set_as_default=False) as client,
+        pytest.raises(LostWorkers, match=r"Expected workers at tcp.* got none within 0.3 seconds"),
+    ):
+        kta(Dask(client, patience=0.3))
+
+
+def test_plain_connections_to_others_are_warned_of():
+    def session(address):
+        return module._Session(SimpleNamespace(scheduler=SimpleNamespace(address=address)))
+
+    far = session("tcp://192.0.2.7:8786")
+    with pytest.warns(UserWarning, match=r"tcp://192.0.2.7:8786 is on another machine.*tls://"):
+        far.warn_if_open_to_others()
+    far.warn_if_open_to_others()  # once
+    for address in ("tls://192.0.2.7:8786", "tcp://127.0.0.1:1", "tcp://[::1]:1", "inproc://a/1"):
+        session(address).warn_if_open_to_others()
+
+
+def test_what_may_be_a_client(client):
+    with pytest.raises(TypeError, match=r"Expected a distributed.Client or an address, got int"):
+        Dask(3)
+    with pytest.raises(ValueError, match="in_flight >= 1"):
+        Dask(client, in_flight=0)
+    with pytest.raises(ValueError, match="Expected an active Dask client, got none"):
+        as_engine("dask")
+    assert isinstance(as_engine(), Threads)
+    with client.as_current():
+        assert as_engine("dask").client is client
+        assert isinstance(as_engine(), Threads)  # an active client is used only if asked for
+    assert clone(gs.ParzenClassifier(engine=Dask(client))).engine.client is client
+
+
+def test_large_arrays_are_laid_aside_once():
+    X = np.asfortranarray(np.random.default_rng(0).normal(size=(5000, 3)))
+    packed = pack({"a": X, "b": X, "c": X.copy(order="F"), "d": X[::2], "e": np.arange(3)})
+    assert len(packed.arrays) == 2
+    assert len(packed.skeleton) < 2000
+    assert packed.nbytes < 2 * X.nbytes
+    value = unpack(packed)
+    assert value["a"] is value["b"]
+    assert value["a"].flags.f_contiguous
+    assert (value["d"] == X[::2]).all()
+    assert (value["e"] == np.arange(3)).all()
+
+
+def test_other_work_goes_out_too(client):
+    A = np.arange(20_000.0)
+    items = ((i, A) for i in range(7))
+    found = Dask(client).map(lambda item: item[0] * item[1].sum(), items)
+    assert list(found) == [i * A.sum() for i in range(7)]
+    with pytest.raises(ValueError, match=r"Fit [345] failed: ValueError: math"):
+        list(Dask(client).map(lambda i: math.sqrt(2.5 - i), range(6)))
