@@ -23,6 +23,8 @@ from gramsmith.evaluation import polarity as polarity
 from gramsmith.export import to_onnx as to_onnx
 from gramsmith.gram import Engine as Engine
 from gramsmith.gram import Gram as Gram
+from gramsmith.gram import Journal as Journal
+from gramsmith.gram import JournalError as JournalError
 from gramsmith.gram import Serial as Serial
 from gramsmith.gram import Threads as Threads
 from gramsmith.gram.dask import Dask as Dask

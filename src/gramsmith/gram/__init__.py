@@ -11,8 +11,11 @@ from gramsmith.gram.engine import Serial as Serial
 from gramsmith.gram.engine import SharesEngine as SharesEngine
 from gramsmith.gram.engine import Threads as Threads
 from gramsmith.gram.engine import as_engine as as_engine
+from gramsmith.gram.engine import once as once
 from gramsmith.gram.gram import Gradient as Gradient
 from gramsmith.gram.gram import Gram as Gram
 from gramsmith.gram.gram import as_gram as as_gram
+from gramsmith.gram.journal import Journal as Journal
+from gramsmith.gram.journal import JournalError as JournalError
 from gramsmith.gram.views import Views as Views
 from gramsmith.gram.views import as_views as as_views

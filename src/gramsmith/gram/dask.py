@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.gram.engine import Engine, Task
+from gramsmith.gram.engine import Engine, Task, set_journal
 from gramsmith.gram.host import differences, host
 from gramsmith.gram.plan import MIB
 
@@ -66,6 +66,8 @@ class Dask(Engine):
         How often a band is sent again that failed for want of memory, files or a connection.
     patience : float, default=30
         Seconds to wait for the scheduler, and for a worker when there is none.
+    resume : path or Journal, optional
+        A file at the client for finished bands, as for `Threads`.
 
     Notes
     -----
@@ -96,6 +98,7 @@ class Dask(Engine):
     in_flight: int = 2
     retries: int = 3
     patience: float = 30.0
+    resume: Any = None
 
     def __post_init__(self) -> None:
         client = self.client
@@ -119,6 +122,7 @@ class Dask(Engine):
                 f"{self.retries!r} and {self.patience!r}."
             )
         object.__setattr__(self, "client", client)
+        set_journal(self, self.resume)
         _session(client).warn_if_open_to_others()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Dask:

@@ -13,13 +13,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
 
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from gramsmith.gram.journal import Journal, fingerprint, open_journal, sum_bands
 from gramsmith.gram.plan import MIB, Plan, budget_bytes
 from gramsmith.gram.threads import count_workers, ordered_map
 
@@ -78,6 +79,7 @@ class Engine:
     """
 
     shares_memory = False  # whether bands run in this process, so that a sweep may keep its tiles
+    journal: Journal | None = None  # where finished work is kept, and found by the next run
 
     @property
     def workers(self) -> int:
@@ -113,6 +115,9 @@ class Threads(Engine):
     memory : float, optional
         Budget in MiB; default scikit-learn's ``working_memory``. Where it does not suffice for all
         threads, fewer are used.
+    resume : path or Journal, optional
+        A file for finished work. A run that was ended goes on from there, with the same bits; the
+        file of other work is refused.
 
     Examples
     --------
@@ -127,11 +132,13 @@ class Threads(Engine):
 
     n_jobs: int | None = None
     memory: float | None = None
+    resume: Any = field(default=None, repr=False)
     shares_memory = True
 
     def __post_init__(self) -> None:
         count_workers(self.n_jobs)
         budget_bytes(self.memory)
+        set_journal(self, self.resume)
 
     @property
     def workers(self) -> int:
@@ -158,6 +165,8 @@ class Serial(Threads):
     n_jobs : 1
     memory : float, optional
         Budget in MiB, as for `Threads`.
+    resume : path or Journal, optional
+        A file for finished work, as for `Threads`.
 
     Examples
     --------
@@ -170,7 +179,25 @@ class Serial(Threads):
     n_jobs: int | None = 1
 
 
-def as_engine(engine: Any = None, n_jobs: int | None = None, memory: float | None = None) -> Engine:
+def set_journal(engine: Engine, resume: Any) -> None:
+    """Let an engine keep finished work in a journal; tiles are then not kept between sweeps.
+
+    Parameters
+    ----------
+    engine : Engine
+    resume : path, Journal or None
+    """
+    if resume is not None:
+        object.__setattr__(engine, "journal", open_journal(resume))
+        object.__setattr__(engine, "shares_memory", False)
+
+
+def as_engine(
+    engine: Any = None,
+    n_jobs: int | None = None,
+    memory: float | None = None,
+    resume: Any = None,
+) -> Engine:
     """Return the engine that was given; `n_jobs` and `memory` are short for `Threads`.
 
     Parameters
@@ -179,6 +206,8 @@ def as_engine(engine: Any = None, n_jobs: int | None = None, memory: float | Non
         A client is short for ``Dask(client)``, "dask" for the client that is active.
     n_jobs, memory
         See `Threads`; not together with an engine.
+    resume : path or Journal, optional
+        See `Threads`.
 
     Examples
     --------
@@ -186,7 +215,7 @@ def as_engine(engine: Any = None, n_jobs: int | None = None, memory: float | Non
     Threads(n_jobs=2, memory=None)
     """
     if engine is None:
-        return Threads(n_jobs, memory)
+        return Threads(n_jobs, memory, resume)
     if _is_client(engine) or (isinstance(engine, str) and engine == "dask"):
         # which imports Dask, and this module
         cluster = import_module("gramsmith.gram.dask")
@@ -201,7 +230,11 @@ def as_engine(engine: Any = None, n_jobs: int | None = None, memory: float | Non
             "Expected engine=, or n_jobs= and memory=, got both. Give them to the engine, for "
             "example engine=Threads(n_jobs, memory)."
         )
-    return engine
+    if resume is not None:
+        engine = copy(engine)
+        set_journal(engine, resume)
+    chosen: Engine = engine
+    return chosen
 
 
 # what estimators take as `engine`: the same, in scikit-learn's terms
@@ -234,13 +267,38 @@ def sum_up(engine: Engine, task: Task, progress: Progress | None = None) -> Any:
     """Return what a task stands for: the results of its bands, added in their order."""
     bands = task.plan.bands
     tiles, done = sum(map(len, bands)), 0
-    total = task.start()
-    for number, (band, part) in enumerate(zip(bands, engine.run(task), strict=True)):
-        task.add(total, number, part)
-        done += len(band)
+
+    def told(number: int) -> None:
+        nonlocal done
+        done += len(bands[number])
         if progress is not None:
             progress(done, tiles)
+
+    if engine.journal is not None:
+        return task.finish(sum_bands(engine.journal, engine.run, task, told))
+    total = task.start()
+    for number, (_, part) in enumerate(zip(bands, engine.run(task), strict=True)):
+        task.add(total, number, part)
+        told(number)
     return task.finish(total)
+
+
+def once(engine: Engine | None, inputs: Any, compute: Callable[[], Any]) -> Any:
+    """Return what a function computes from inputs, unless the journal of an engine has it.
+
+    Parameters
+    ----------
+    engine : Engine or None
+    inputs : arrays, kernels and plain values
+        All that the result depends on.
+    compute : callable
+        Returns plain values and arrays.
+    """
+    if engine is None or engine.journal is None:
+        return compute()
+    if not engine.journal.begun:  # a sweep says what the work is
+        engine.journal.begin({"inputs": fingerprint(inputs)})
+    return engine.journal.once(fingerprint(inputs), compute)
 
 
 def affordable(task: Task, workers: int, budget: int) -> int:

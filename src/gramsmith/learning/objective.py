@@ -25,7 +25,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from sklearn.utils._param_validation import Interval
 
-from gramsmith.gram import Engine, Gram
+from gramsmith.gram import Engine, Gram, once
 from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import Kernel
 from gramsmith.kernels.definiteness import indefiniteness
@@ -409,6 +409,10 @@ class StreamedObjective:
 
     def value(self, kernel: Kernel) -> float:
         """Return the measure of a kernel."""
+        inputs = ("value", self.measure.name, kernel, self.X, self.target, self.dtype)
+        return float(once(self.engine, inputs, lambda: self._value(kernel)))
+
+    def _value(self, kernel: Kernel) -> float:
         with warnings.catch_warnings():
             # On the way a kernel may become flat; the measure is 0 there, which is all we need.
             warnings.simplefilter("ignore", ConstantKernelWarning)
@@ -419,6 +423,13 @@ class StreamedObjective:
 
     def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
         """Return the measure of a kernel and its derivatives."""
+        inputs = ("gradient", self.measure.name, kernel, self.X, self.target, self.dtype)
+        found: tuple[float, dict[str, Any]] = once(
+            self.engine, inputs, lambda: self._value_and_gradient(kernel)
+        )
+        return found
+
+    def _value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
         with dense_work(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstantKernelWarning)
             G = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype)

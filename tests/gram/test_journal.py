@@ -1,0 +1,285 @@
+"""The journal: finished work is found again, to the last bit, and nobody else's file is touched."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import gramsmith as gs
+from gramsmith.gram import Engine, Gram, Journal, JournalError, Serial, Threads
+from gramsmith.gram import journal as module
+from gramsmith.gram.engine import set_journal
+from gramsmith.gram.journal import fingerprint
+from tests.gram.test_engine import everything, samples
+
+ROOT = Path(__file__).parents[2]
+
+
+class Stop(Exception):
+    pass
+
+
+class Counted(Engine):
+    """The calling thread, which counts the bands."""
+
+    def __init__(self, path):
+        self.bands = 0
+        set_journal(self, path)
+
+    def run(self, task):
+        for number in range(len(task.plan.bands)):
+            self.bands += 1
+            yield task.band(number)
+
+
+def stop_at(part):
+    def progress(done, total):
+        if done >= part * total:
+            raise Stop
+
+    return progress
+
+
+def kta(engine, X, y, kernel=None, progress=None):
+    return gs.kta(Gram(kernel or gs.Gaussian(2.0), X, engine=engine, progress=progress), y).hex()
+
+
+def test_bands_are_computed_once(tmp_path):
+    X, y = samples(3000, np.float64)
+    expected = kta(Serial(), X, y)
+    path = tmp_path / "run.journal"
+    first = Counted(path)
+    with pytest.raises(Stop):
+        kta(first, X, y, progress=stop_at(0.4))
+    first.journal.close()
+    second = Counted(path)
+    assert kta(second, X, y) == expected
+    total = len(Gram("rbf", X).plan().bands)
+    assert 0 < first.bands < total
+    assert first.bands + second.bands == total
+    assert second.journal.bands_found == first.bands
+    assert not second.journal.bands_path.exists()  # the sum is kept, its bands are not
+    second.journal.close()
+    third = Counted(path)
+    assert kta(third, X, y) == expected
+    assert third.bands == 0
+
+
+@pytest.mark.parametrize("engine", [partial(Threads, 2), Serial], ids=["threads", "serial"])
+def test_same_bits_with_a_journal(tmp_path, engine):
+    expected = everything(Serial(), 700, np.float64)
+    for _ in range(2):
+        with_journal = engine(resume=tmp_path / "run.journal")
+        assert everything(with_journal, 700, np.float64) == expected
+        assert with_journal.journal.found >= 0
+        with_journal.journal.close()
+    assert with_journal.journal.found > 5
+
+
+def test_threads_keep_bands_as_they_finish(tmp_path):
+    X, y = samples(3000, np.float64)
+    engine = Threads(2, resume=tmp_path / "run.journal")
+    with pytest.raises(Stop):
+        kta(engine, X, y, progress=stop_at(0.3))
+    kept = len(engine.journal._places)
+    assert kept >= 0.3 * 36 * 0.5
+    assert kta(engine, X, y) == kta(Serial(), X, y)
+    assert engine.journal.bands_found == kept
+
+
+def test_large_bands_are_replaced_by_their_sum(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "ROOM", 1000)
+    X, y = samples(5000, np.float32)
+    path = tmp_path / "run.journal"
+    first = Counted(path)
+    with pytest.raises(Stop):
+        kta(first, X, y, progress=stop_at(0.8))
+    assert any(key.endswith("/sum") for key in first.journal._places)
+    total = sum(p.stat().st_size for p in tmp_path.iterdir())
+    assert total < 6 * 5000 * 8 * 3
+    first.journal.close()
+    second = Counted(path)
+    assert kta(second, X, y) == kta(Serial(), X, y)
+    assert first.bands + second.bands == len(Gram("rbf", X).plan().bands)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_learners_go_on(tmp_path):
+    X, y = samples(200, np.float64)
+
+    def learn(engine, callback=None):
+        learner = gs.TransformLearner(
+            gs.Gaussian(2.0), measure="cka", max_iter=6, random_state=0, shrinkage=0.0,
+            early_stopping=False, engine=engine, callback=callback,
+        )  # fmt: skip
+        return [value.hex() for value in np.ravel(learner.fit(X, y).components_)]
+
+    expected = learn(None)
+    seen = []
+
+    def stop(*_):
+        seen.append(1)
+        if len(seen) == 3:
+            raise Stop
+
+    path = tmp_path / "run.journal"
+    first = Counted(path)
+    with pytest.raises(Stop):
+        learn(first, stop)
+    first.journal.close()
+    second = Counted(path)
+    assert learn(second) == expected
+    alone = Counted(tmp_path / "other.journal")
+    assert learn(alone) == expected
+    assert second.bands + first.bands == alone.bands
+    assert path.stat().st_size < 50_000  # a few numbers per step, no sums over samples
+
+
+def test_other_work_is_refused_by_name(tmp_path, monkeypatch):
+    X, y = samples(300, np.float64)
+    path = tmp_path / "run.journal"
+    kta(Threads(resume=path), X, y)
+    module._open.clear()
+    before = path.read_bytes()
+
+    def refused(match, X=X, kernel=None):
+        with pytest.raises(JournalError, match=match):
+            kta(Threads(resume=path), X, y, kernel)
+        assert path.read_bytes() == before
+
+    refused(r"got other: data [0-9a-f]+ instead of", X + 1)
+    refused(r"kernels \[\"Matern.* instead of \[\"Gaussian", kernel=gs.Matern(2.0))
+    refused(r"kernel parameters", kernel=gs.Gaussian(2.0 + 1e-9))
+    other = {**module.host(), "numpy": "1.0", "CPU": "abacus"}
+    monkeypatch.setattr(module, "host", lambda: other)
+    refused(r"numpy 1.0 instead of .*; CPU abacus instead of")
+
+
+def test_foreign_files_stay_as_they_are(tmp_path):
+    path = tmp_path / "notes.txt"
+    for content in (b"my notes", b"", b"gramsmith-journal 1 broken"):
+        path.write_bytes(content)
+        with pytest.raises(JournalError, match="Expected a journal"):
+            Threads(resume=path)
+        assert path.read_bytes() == content
+    with pytest.raises(JournalError, match=r"Expected a folder for the journal, got .*absent"):
+        Journal(tmp_path / "absent" / "x")
+
+
+def test_lines_that_are_not_whole_are_left_out(tmp_path):
+    path = tmp_path / "run.journal"
+    journal = Journal(path)
+    journal["a"] = {"x": [1.5, np.arange(3)], "y": (None, np.float32(2))}
+    journal["b"] = float("inf")
+    journal.close()
+    whole = path.read_bytes()
+    for spoilt in (whole[:-5], whole + b"0123", whole[:-3] + b"x\n"):
+        path.write_bytes(spoilt)
+        again = Journal(path)
+        assert again["a"]["x"][0] == 1.5
+        assert (again["a"]["x"][1] == np.arange(3)).all()
+        assert again["a"]["y"] == (None, 2)
+        assert ("b" in again) == (spoilt[: len(whole)] == whole)
+        again["c"] = 3
+        again.close()
+        last = Journal(path)
+        assert last["c"] == 3
+        last.close()
+
+
+def test_one_writer_at_a_time(tmp_path):
+    path = tmp_path / "run.journal"
+    first = Journal(path)
+    first["a"] = 1
+    with pytest.raises(JournalError, match="which another run is at work with"):
+        Journal(path)
+    with pytest.raises(JournalError, match="which another run is at work with"):
+        Journal(path, fresh=True)
+    first.close()
+    (tmp_path / ".run.journal.abcd.tmp").touch()  # of a killed run
+    second = Journal(path, fresh=True)
+    second["b"] = 2
+    assert "a" not in second
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.journal"]
+    second.close(remove=True)
+    assert not list(tmp_path.iterdir())
+    one, two = Journal(path), Journal(path)
+    one["a"] = 1
+    with pytest.raises(JournalError, match="another one has just made"):
+        two["a"] = 1
+
+
+def test_one_journal_per_process(tmp_path):
+    one, two = (Threads(resume=tmp_path / "run.journal") for _ in range(2))
+    assert one.journal is two.journal
+    assert not one.shares_memory
+
+
+def test_fingerprints_tell_values_apart():
+    X = np.arange(6.0).reshape(2, 3)
+    different = [
+        X, X.T, X.astype(np.float32), X[:1], 1, 1.0, True, "1", None, (1, 2), [1, 2], [(1,), 2],
+        {"a": 1}, {"a": 2}, sp.csr_array(X), gs.Gaussian(1.0), gs.Gaussian(2.0), gs.Matern(1.0),
+        gs.Gaussian(1.0) + gs.Linear(), np.sin, len, slice(1), np.float64, {1, 2},
+    ]  # fmt: skip
+    hashes = [fingerprint(value) for value in different]
+    assert len(set(hashes)) == len(hashes)
+    assert hashes == [fingerprint(value) for value in different]
+    plan = Gram("rbf", X).plan()
+    assert fingerprint(plan) != fingerprint(replace(plan, compiled=not plan.compiled))
+
+
+CLIENT = """
+    import sys, time
+    import numpy as np
+    import gramsmith as gs
+
+    X = np.random.default_rng(0).normal(size=(3000, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    engine = {engine}
+    def progress(done, total):
+        time.sleep(0.05)
+        print(done, flush=True)
+    print(gs.kta(gs.Gram(gs.Gaussian(2.0), X, engine=engine, progress=progress), y).hex())
+    print(engine.journal.bands_found)
+"""
+
+
+def run_client(engine, kill_after=None):
+    """Run a client in a process of its own; return what it printed."""
+    code = textwrap.dedent(CLIENT.format(engine=engine))
+    lines = []
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as client:
+        for line in client.stdout:
+            lines.append(line.strip())
+            if kill_after is not None and len(lines) == kill_after:
+                os.kill(client.pid, signal.SIGKILL)
+    return lines
+
+
+@pytest.mark.parametrize("where", ["threads", "cluster"])
+def test_a_killed_client_is_resumed(tmp_path, where):
+    X, y = samples(3000, np.float64)
+    path = tmp_path / "run.journal"
+    if where == "threads":
+        engine = f"gs.Threads(2, resume={str(path)!r})"
+        run_client(engine, kill_after=10)
+        lines = run_client(engine)
+    else:
+        distributed = pytest.importorskip("distributed")
+        options = {"dashboard_address": ":0", "silence_logs": 50, "threads_per_worker": 1}
+        with distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster:
+            engine = f"gs.Dask({cluster.scheduler_address!r}, resume={str(path)!r})"
+            run_client(engine, kill_after=10)
+            lines = run_client(engine)
+    assert lines[-2] == kta(Serial(), X, y)
+    assert int(lines[-1]) >= 10  # bands that were not computed again
