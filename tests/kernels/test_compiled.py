@@ -8,16 +8,21 @@ import gramsmith as gs
 from gramsmith.gram.band import Weights
 from gramsmith.kernels.compilation import compiled_route
 from gramsmith.kernels.compiled import (
+    HEIGHT,
     NUMBERS,
     POWERS,
     STRIP,
+    Pull,
+    Run,
+    band_sums,
     double_exponentials,
     exp,
-    pull_exponential,
+    fours,
     single_exponentials,
     tile_sums,
     tile_weights,
 )
+from gramsmith.kernels.embedding import rows
 
 needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="needs numba")
 
@@ -199,23 +204,83 @@ def test_weights_of_a_tile(rng, shape, dtype, t):
         close(W, matrix, ROUNDING[dtype])
 
 
+BANDS = {
+    "one row": ([0, 1], True),
+    "one tile": ([0, 40], False),
+    "diagonal": ([0, HEIGHT + 3, HEIGHT + 4], True),
+    "three tiles": ([0, 2 * HEIGHT + 1, 2 * HEIGHT + 10, 2 * HEIGHT + 50], True),
+}
+
+
+def band_of(name, rng, dtype, kernel):
+    """A band: embeddings of its rows and columns, where its tiles begin, its matrix."""
+    edges, same = BANDS[name]
+    E = kernel.embed(rng.normal(size=(edges[-1], 3)), np.zeros(3), dtype)
+    b = rows(E, slice(edges[1]))
+    a = b if same else kernel.embed(rng.normal(size=(17, 3)), np.zeros(3), dtype)
+    run = Run(np.array(edges), np.arange(len(edges) - 1) % 2, same)
+    K = kernel.tile(a, E).astype(float)
+    if same:
+        np.fill_diagonal(K, 1.0)
+    return a, E, run, K
+
+
 @needs_numba
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("band", BANDS)
 @pytest.mark.parametrize("dtype", ROUNDING)
-def test_pullback_through_a_gaussian(rng, shape, dtype):
+@pytest.mark.parametrize("weighted", [True, False])
+def test_sums_of_a_band(rng, band, dtype, weighted):
+    kernel = gs.Gaussian(2.0)
+    a, E, run, K = band_of(band, rng, dtype, kernel)
+    b, c, t = *K.shape, 3
+    VI, VJ = (rng.normal(size=(n, t)).astype(dtype) for n in (b, c))
+    wi, wj = (rng.random(n) for n in (b, c)) if weighted else (None, None)
+    pivots = np.array([0.25, 0.0, 0.1])
+    right, left = np.ones((3, 2, b, t)), np.ones((3, c, t))
+    found = band_sums(kernel.log_factors(a, E), run, pivots, VI, VJ, wi, wj, right, left)
+    weights = np.outer(wi, wj) if weighted else np.ones((b, c))
+    wanted_right, wanted_left = np.ones(right.shape), np.ones(left.shape)
+    tolerance = 4 * ROUNDING[dtype] * np.sqrt(c)
+    for k, pivot in enumerate(pivots):
+        B = K ** (2**k) - pivot  # a path: every kernel is the square of the one before
+        for tile, fold in enumerate(run.folds):
+            J = slice(*run.edges[tile : tile + 2])
+            close(found[k, tile], np.array((weights * B**2)[:, J].sum()), tolerance)
+            wanted_right[k, fold] += B[:, J] @ VJ[J]
+            if not (run.same and tile == 0):
+                wanted_left[k, J] += B[:, J].T @ VI
+    close(right, wanted_right, tolerance)
+    close(left, wanted_left, tolerance)
+
+
+@needs_numba
+@pytest.mark.parametrize("band", BANDS)
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize("t", [1, 4, 6])
+def test_derivatives_of_a_band(rng, band, dtype, t):
     kernel = gs.Gaussian(np.sqrt(0.5))  # exp(-|x - z|²)
-    a, b = (kernel.embed(rng.normal(size=(n, 3)), np.zeros(3), dtype) for n in shape)
-    K = kernel.tile(a, b)
-    weights, W = some_weights(rng, K, 3, True)
-    x, z = (e[1][:, None, :3].astype(float) for e in (a, b))
-    d = -2.0 * (W * K)[:, :, None] * (x - z.transpose(1, 0, 2))
-    da, db = pull_exponential(weights, K, a[1], b[1], scales=False)
-    tolerance = 10 * ROUNDING[dtype] * np.sqrt(max(shape))
-    close(da, d.sum(axis=1), tolerance)
-    close(db, -d.sum(axis=0), tolerance)
-    # with `scales` only the products with the rows are right
-    products = (da * x[:, 0]).sum(axis=0) + (db * z[:, 0]).sum(axis=0)
-    da, db = pull_exponential(weights, K, a[1], b[1], scales=True)
-    size = np.abs(da * x[:, 0]).sum() + np.abs(db * z[:, 0]).sum()
-    got = (da * x[:, 0]).sum(axis=0) + (db * z[:, 0]).sum(axis=0)
-    np.testing.assert_allclose(got, products, atol=tolerance * size)
+    a, E, run, K = band_of(band, rng, dtype, kernel)
+    L, R = (rng.normal(size=(n, t)).astype(dtype) for n in K.shape)
+    fi, fj = (rng.random(n).astype(dtype) for n in K.shape)
+    V = (L.astype(float) @ R.T + np.outer(fi.astype(float), fj) * K) * K
+    if run.same:
+        V[:, : run.edges[1]] *= 0.5
+    pull = Pull(fours(L), fours(R), fi, fj, run)
+    x, z = (e[1][:, :3].astype(float) for e in (a, E))
+    apart = x[:, None] - z
+    d = -2.0 * V[:, :, None] * apart
+    da, db, named = kernel.band_vjp(a, E, pull, "samples")
+    tolerance = 20 * ROUNDING[dtype] * np.sqrt(max(K.shape))
+    assert not named
+    size = np.abs(V).sum(axis=1).max()
+    np.testing.assert_allclose(da, d.sum(axis=1), atol=tolerance * size)
+    np.testing.assert_allclose(db, -d.sum(axis=0), atol=tolerance * size)
+    # otherwise only the products with the rows are right
+    products = (da * x).sum(axis=0) + (db * z).sum(axis=0)
+    da, db, _ = kernel.band_vjp(a, E, pull, "scales")
+    got = (da * x).sum(axis=0) + (db * z).sum(axis=0)
+    np.testing.assert_allclose(got, products, atol=tolerance * np.abs(V).sum())
+    raw = [np.hstack([r, np.ones((len(r), 1))]).astype(dtype) for r in (x, z)]
+    scatter = kernel.scatter(a, E, pull, *raw)
+    wanted = np.einsum("ij,ijk,ijl->kl", V, apart, apart)
+    np.testing.assert_allclose(scatter, wanted, atol=tolerance * np.abs(V).sum())

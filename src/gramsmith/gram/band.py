@@ -9,13 +9,14 @@ bands are worked off (`gramsmith.gram.engine`).
 
 Tiles cover the upper triangle; each counts for itself and for its mirror image. What is done with a
 tile stands in one function for each kind: `kernel_sums` (one kernel, or a path of its squares),
-`crossed_sums` (all kernels, with the products between them) and `Kernel.weighted_vjp`. Each uses
-compiled loops where the plan says so and a tile suits them (`gramsmith.kernels.compiled`).
+`crossed_sums` (all kernels, with the products between them) and `Kernel.tile_vjp`. Each uses
+compiled loops where the plan says so and a tile suits them (`gramsmith.kernels.compiled`); for
+kernels that are exponentials of matrix products a whole band is one compiled function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -192,18 +193,53 @@ class Forward:
         squares = np.zeros((2, m, m, folds))
         I = self.side.part(rows)
         with one_blas_thread(), compiled_route(self.plan.compiled):
+            in_one_go = self._exponentials(band, right, left, squares)
+            if len(in_one_go) == len(self.members):
+                return Sums(right, left, squares)
             for j in range(band.start, band.stop):
                 f, there = blocks[j].fold - first, blocks[j].rows
                 PJ = left[:, there.start - columns.start : there.stop - columns.start]
                 same = j == band.row
                 J = I if same else self.side.part(there)
-                q = self._tile((band.row, j), Tile(I, J, right[:, f], None if same else PJ))
+                tile = Tile(I, J, right[:, f], None if same else PJ)
+                q = self._tile((band.row, j), tile, in_one_go)
                 squares[0, :, :, f] += q
                 if not same:
                     squares[1, :, :, f] += q
         return Sums(right, left, squares)
 
-    def _tile(self, number: tuple[int, int], tile: Tile) -> Array:
+    def _exponentials(self, band: Band, right: Array, left: Array, squares: Array) -> set[int]:
+        """Add the sums of the kernels that take one compiled function, and return their numbers."""
+        done: set[int] = set()
+        if not compiled.suits_type(self.dtype, self.probe.shape[1]) or self.kept is not None:
+            return done
+        if self.cross and len(self.pivot) > 1:
+            return done
+        rows, columns = self.plan.blocks[band.row].rows, self.plan.columns(band)
+        run = _run(self.plan, band)
+        k = 0
+        for i, member in enumerate(self.members):
+            own = slice(k, k + len(member.kernels))
+            k = own.stop
+            factors = _log_factors(member, rows, columns, self.dtype)
+            if factors is None:
+                continue
+            I, J = self.side.part(rows), self.side.part(columns)
+            VI, VJ = I.probe(self.dtype), J.probe(self.dtype)
+            found = compiled.band_sums(
+                factors, run, self.pivot[own], VI, VJ, I.w, J.w, right[own], left[own]
+            )
+            if not np.isfinite(found).all():
+                continue  # tile by tile there is a message
+            done.add(i)
+            for tile, f in enumerate(run.folds):
+                q = np.diag(found[:, tile])
+                squares[0, own, own, f] += q
+                if not (run.same and tile == 0):
+                    squares[1, own, own, f] += q
+        return done
+
+    def _tile(self, number: tuple[int, int], tile: Tile, done: Collection[int]) -> Array:
         """Add the products of one tile to its sums, and return <K_k, K_l>, shape (m, m)."""
         m = len(self.pivot)
         if self.cross and m > 1:
@@ -213,14 +249,15 @@ class Forward:
         k = 0
         for i, member in enumerate(self.members):
             own = slice(k, k + len(member.kernels))
+            k = own.stop
+            if i in done:
+                continue
             a, b = _pair(member, self.plan, number)
             room = None if self.kept is None else self.kept[number][i]
             K, squares = kernel_sums(member, a, b, tile.of(own), self.pivot[own], self.dtype, room)
             if self.kept is not None:
                 self.kept[number][i] = K
-            for square in squares:
-                q[k, k] = square
-                k += 1
+            q[range(*own.indices(m)), range(*own.indices(m))] = squares
         return q
 
     def start(self) -> tuple[Array, Array]:
@@ -283,10 +320,9 @@ def kernel_sums(
     squares = []
     with borrowed(shape, dtype) as work:
         out = work if room is None else room
-        factors = _log_factors(member, a, b, out, tile)
-        for k, K in enumerate(member.tiles(a, b, out) if factors is None else [out]):
+        for k, K in enumerate(member.tiles(a, b, out)):
             if compiled.suits(K, tile.PI.shape[2]):
-                squares.append(_compiled_sums(K, pivot[k], tile, k, factors))
+                squares.append(_compiled_sums(K, pivot[k], tile, k))
             else:
                 free = room is None and k + 1 == len(pivot)
                 squares.append(_numpy_sums(K, pivot[k], tile, k, free))
@@ -295,23 +331,33 @@ def kernel_sums(
     return K, squares
 
 
-def _log_factors(
-    member: Member, a: Embedding, b: Embedding, out: Array, tile: Tile
-) -> tuple[Array, Array] | None:
-    """Return the factors of the logarithm of a tile, if it can be formed with its sums in `out`."""
-    if len(member.kernels) > 1 or not compiled.suits(out, tile.PI.shape[2]):
-        return None
-    factors = member.kernel.log_factors(a, b)
-    return factors if factors is not None and factors[0].dtype == out.dtype else None
+def _log_factors(member: Member, I: slice, J: slice, dtype: Any) -> tuple[Array, Array] | None:
+    """Return the factors of the logarithm of all tiles of a band, in their type, or None."""
+    factors = member.kernel.log_factors(rows(member.E, I), rows(member.E, J))
+    return factors if factors is not None and factors[0].dtype == dtype else None
 
 
-def _compiled_sums(
-    K: Array, pivot: float, tile: Tile, k: int, factors: tuple[Array, Array] | None
-) -> float:
+def compiles(member: Member, plan: Plan, dtype: Any) -> bool:
+    """Return whether all bands of a kernel are one compiled function each."""
+    everything = slice(None)
+    return plan.compiled and _log_factors(member, everything, everything, dtype) is not None
+
+
+def _run(plan: Plan, band: Band) -> compiled.Run:
+    """Return where the tiles of a band begin, counted from its first column and fold."""
+    blocks = plan.blocks[band.start : band.stop]
+    first = blocks[0]
+    edges = [block.rows.start - first.rows.start for block in blocks]
+    edges.append(blocks[-1].rows.stop - first.rows.start)
+    folds = [block.fold - first.fold for block in blocks]
+    return compiled.Run(np.array(edges), np.array(folds), band.start == band.row)
+
+
+def _compiled_sums(K: Array, pivot: float, tile: Tile, k: int) -> float:
     """Add K V and K' V, less the pivot, to the sums of kernel k, and return Σ w_i w_j K_ij²."""
     VI, VJ = tile.I.probe(K.dtype), tile.J.probe(K.dtype)
     PJ = None if tile.PJ is None else tile.PJ[k]
-    return compiled.tile_sums(K, pivot, VI, VJ, tile.I.w, tile.J.w, tile.PI[k], PJ, factors)
+    return compiled.tile_sums(K, pivot, VI, VJ, tile.I.w, tile.J.w, tile.PI[k], PJ)
 
 
 def _numpy_sums(K: Array, pivot: float, tile: Tile, k: int, free: bool) -> float:
@@ -567,6 +613,8 @@ class Backward:
         Whether derivatives by the samples are wanted.
     kept : dict, optional
         Tiles that a forward sweep has left.
+    mapped : tuple, optional
+        What `Kernel.mapped_rows` returned for every kernel.
     """
 
     members: tuple[Member, ...]
@@ -577,6 +625,7 @@ class Backward:
     w: Array
     inputs: bool = True
     kept: Kept | None = None
+    mapped: tuple[Any, ...] | None = None
 
     @cached_property
     def needed(self) -> list[int]:
@@ -617,20 +666,64 @@ class Backward:
         by_rows: list[Embedding] = [None] * len(self.needed)
         by_columns: list[list[Embedding]] = [[] for _ in self.needed]
         by_parameter: list[dict[str, Any]] = [{} for _ in self.needed]
+        left: list[int] = []  # to be done tile by tile
         with one_blas_thread(), compiled_route(self.plan.compiled):
-            for j in range(band.start, band.stop):
-                for i, (da, db, named) in enumerate(self._tile((band.row, j))):
+            for i, k in enumerate(self.needed):
+                found = self._in_one_go(k, band)
+                if found is None:
+                    left.append(i)
+                else:
+                    by_rows[i], by_columns[i], by_parameter[i] = found
+            for j in range(band.start, band.stop) if left else ():
+                found_here = self._tile((band.row, j), [self.needed[i] for i in left])
+                for i, (da, db, named) in zip(left, found_here, strict=True):
                     by_rows[i] = add(by_rows[i], da)
                     by_columns[i].append(db)
                     add_named(by_parameter[i], named)
         return Derivatives(by_rows, by_columns, by_parameter)
 
-    def _tile(self, number: tuple[int, int]) -> list[tuple[Embedding, Embedding, dict[str, Any]]]:
-        """Return the derivatives from one tile, for every kernel that has some."""
+    @property
+    def _wanted(self) -> Wanted:
+        return "samples" if self.inputs else "parameters"
+
+    def _in_one_go(
+        self, k: int, band: Band
+    ) -> tuple[Embedding, list[Embedding], dict[str, Any]] | None:
+        """Return the derivatives of a kernel that takes one compiled function, else None."""
+        others = np.delete(self.adjoint.nu[k], k)
+        if self.kept is not None or others.any() or not compiled.suits_type(self.dtype):
+            return None
+        I, J = self.plan.blocks[band.row].rows, self.plan.columns(band)
+        if _log_factors(self.members[k], I, J, self.dtype) is None:
+            return None
+        A, V, dtype = self.adjoint.A[k], self.probe, self.dtype
+        fi = np.full(_length(I), 4.0 * self.adjoint.nu[k, k])
+        pull = compiled.Pull(
+            compiled.fours(np.hstack([A[I], V[I]]).astype(dtype)),
+            compiled.fours(np.hstack([V[J], A[J]]).astype(dtype)),
+            (fi * self.w[I]).astype(dtype),
+            self.w[J].astype(dtype),
+            _run(self.plan, band),
+        )
+        E, X = self.members[k].E, self.mapped[k] if self.mapped else None
+        found = self.members[k].kernel.band_vjp(
+            rows(E, I), rows(E, J), pull, self._wanted, rows(X, I), rows(X, J)
+        )
+        if found is None:
+            return None
+        da, db, named = found
+        edges = [slice(a, b) for a, b in pairwise(pull.run.edges)]
+        return da, [rows(db, edge) for edge in edges], named
+
+    def _tile(
+        self, number: tuple[int, int], needed: Sequence[int]
+    ) -> list[tuple[Embedding, Embedding, dict[str, Any]]]:
+        """Return the derivatives from one tile, for some kernels."""
         I, J = (self.plan.blocks[b].rows for b in number)
         same = number[0] == number[1]
-        wanted: Wanted = "samples" if self.inputs else "parameters"
-        pairs = {k: _pair(self.members[k], self.plan, number) for k in self.read}
+        nu = self.adjoint.nu
+        read = [k for k in self.read if k in needed or any(nu[l, k] for l in needed)]
+        pairs = {k: _pair(self.members[k], self.plan, number) for k in read}
         wi, wj = (self.w[I], self.w[J]) if self._weighted else (None, None)
         parts = []
         with ExitStack() as stack:
@@ -642,15 +735,17 @@ class Backward:
                 for k, (a, b) in pairs.items():
                     room = stack.enter_context(borrowed(shape, self.dtype))
                     Ks[k] = self.members[k].kernel.tile_into(a, b, room)
-            for k in self.needed:
+            for k in needed:
                 A, V, dtype = self.adjoint.A[k], self.probe, Ks[k].dtype
                 left, right = np.hstack([A[I], V[I]]), np.hstack([V[J], A[J]])
                 left *= 0.5 if same else 1.0
-                factors = (2.0 if same else 4.0) * self.adjoint.nu[k]
-                kernels = [(float(factors[l]), Ks[l]) for l in self.read if factors[l]]
+                factors = (2.0 if same else 4.0) * nu[k]
+                kernels = [(float(factors[l]), Ks[l]) for l in read if factors[l]]
                 weights = Weights(left.astype(dtype), right.astype(dtype), kernels, wi, wj)
-                kernel = self.members[k].kernel
-                parts.append(kernel.weighted_vjp(*pairs[k], weights, Ks[k], wanted))
+                with borrowed(Ks[k].shape, Ks[k].dtype) as W:
+                    weights.write(W)
+                    kernel = self.members[k].kernel
+                    parts.append(kernel.tile_vjp(*pairs[k], W, Ks[k], wants=self._wanted))
         return parts
 
     def start(self) -> Derivatives:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.gram import explicit
-from gramsmith.gram.band import Backward, Forward, Kept, check_magnitude, pivots, room_for
+from gramsmith.gram.band import Backward, Forward, Kept, check_magnitude, compiles, pivots, room_for
 from gramsmith.gram.engine import Engine, Progress, as_engine, check_budget, sum_up
 from gramsmith.gram.member import Member, make_members
 from gramsmith.gram.plan import Plan, make_plan
@@ -304,6 +304,12 @@ class Gram:
                 "Expected single kernels in a backward sweep, got a path of bandwidths. Build a "
                 "Gram for one of them."
             )
+        mapped = None
+        if self.plan().compiled and not inputs:
+            mapped = tuple(
+                member.kernel.mapped_rows(member.X, member.reference, self.dtype)
+                for member in self._members
+            )
         task = Backward(
             self._travelling(self._members),
             self.plan(),
@@ -313,6 +319,7 @@ class Gram:
             target.w,
             inputs,
             self._kept,
+            mapped,
         )
         gradients = []
         with one_blas_thread():
@@ -338,6 +345,8 @@ class Gram:
     ) -> Moments:
         plan = self.plan(fold)
         kept: Kept | None = None
+        # what is compiled is formed again as quickly as it is fetched from memory
+        keep = keep and not all(compiles(member, plan, self.dtype) for member in members)
         if keep and self.engine.shares_memory and members is self._members and not fold.any():
             size = plan.entries * np.dtype(self.dtype).itemsize * len(self.kernels)
             if size <= self.engine.budget // 2 and len(members) == len(self.kernels):

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
-from gramsmith.kernels.embedding import Embedding, borrowed
+from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import as_rows, check_values
 from gramsmith.kernels.parameters import Parametrised
 
@@ -85,21 +85,29 @@ class OptionalHooks(Parametrised):
     def log_factors(self, a: Embedding, b: Embedding) -> tuple[Array, Array] | None:
         """Return L and R with tile(a, b) = exp(L R') where that is so, up to rounding, else None.
 
-        The compiled route then forms a tile and its sums in one go. A sample with itself is 1.
+        The compiled route then forms tiles and their sums in one go. A sample with itself is 1.
         """
         return None
 
-    def weighted_vjp(
-        self, a: Embedding, b: Embedding, weights: Any, K: Array, wants: Wanted
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        """Return what `tile_vjp` returns for weights that have yet to be written.
+    def band_vjp(
+        self, a: Embedding, b: Embedding, pull: Any, wants: Wanted, Xa: Any = None, Xb: Any = None
+    ) -> tuple[Embedding, Embedding, Gradient] | None:
+        """Return what `tile_vjp` returns for all tiles of a band in one go, None where it cannot.
 
-        `weights.write(W)` writes them into an array; a kernel may use what they are made of.
+        Parameters
+        ----------
+        a, b : embeddings
+        pull : kernels.compiled.Pull
+            The derivatives by the tiles.
+        wants : as for `tile_vjp`
+        Xa, Xb : optional
+            Rows of what `mapped_rows` returned.
         """
-        with borrowed(K.shape, K.dtype) as W:
-            weights.write(W)
-            found: tuple[Embedding, Embedding, Gradient] = self.tile_vjp(a, b, W, K, wants=wants)
-            return found
+        return None
+
+    def mapped_rows(self, X: Any, reference: Any, dtype: Any) -> Any:
+        """Return rows that `band_vjp` wants beside the embedding where they save work, or None."""
+        return None
 
     def features(self, X: Any, reference: Any = None) -> Any:
         """Return U with kernel(X) = U U' where that is cheaper than tiles, else None."""

@@ -12,10 +12,13 @@ without a branch, so that the compiler works on as many numbers as fit a registe
 within 1.1 units in the last place for every x, also where it is subnormal.
 
 **Sums.** A tile is read once for its products with the probe on both sides and for its squares.
+Where a kernel is the exponential of a matrix product, a whole band of tiles is one compiled
+function: the product, the exponentials, and what is done with them, for some rows at a time.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -58,6 +61,7 @@ POWERS = {
 }
 
 STRIP = 32  # rows whose products are added up in the type of the tile
+HEIGHT = 128  # rows of a tile that are formed and used at a time, while they are in the cache
 COLUMNS = 8  # of the probe: more are quicker by a matrix product
 NONE = np.empty(0)
 
@@ -142,8 +146,21 @@ def single_exponentials(x: Any, numbers: Any, powers: Any) -> None:
 
 def suits(K: Array, columns: int = 0) -> bool:
     """Return whether the loops below are to be used for a tile."""
-    plain = K.dtype in NUMBERS and K.flags.c_contiguous and K.flags.writeable
-    return on_compiled_route() and plain and columns <= COLUMNS
+    plain = K.flags.c_contiguous and K.flags.writeable
+    return plain and suits_type(K.dtype, columns)
+
+
+def suits_type(dtype: Any, columns: int = 0) -> bool:
+    """Return whether the loops below are to be used for tiles of a type."""
+    return on_compiled_route() and np.dtype(dtype) in NUMBERS and columns <= COLUMNS
+
+
+def columns_first(V: Array) -> Array:
+    """Return V' with an even number of rows: an odd column has one of zeros beside it."""
+    n, t = V.shape
+    rows = np.zeros((t + t % 2, n), V.dtype)
+    rows[:t] = V.T
+    return rows
 
 
 def tile_sums(
@@ -155,7 +172,6 @@ def tile_sums(
     wj: Array | None,
     PI: Array,
     PJ: Array | None,
-    factors: tuple[Array, Array] | None = None,
 ) -> float:
     """Add K V to PI and K' V to PJ, K less its pivot, and return Σ w_i w_j K_ij².
 
@@ -169,99 +185,240 @@ def tile_sums(
         Weights, None where all are 1.
     PI, PJ : arrays of shape (m, t) and (n, t), float64
         PJ is None for a tile on the diagonal, which is its own mirror image.
-    factors : (L, R), arrays of shape (m, p) and (n, p), optional
-        K is exp(L R'), with ones on the diagonal of a tile there, and has yet to be written.
     """
-    mirrored = PJ is not None
-    pivot = K.dtype.type(pivot)
+    UI, UJ = columns_first(VI), columns_first(VJ)
+    left, part = np.zeros(UJ.shape), np.zeros(UJ.shape, K.dtype)
     weights = (NONE if wi is None else wi, NONE if wj is None else wj)
-    sums = (VI, VJ, *weights, PI, PJ if mirrored else PI, mirrored)
-    add = compile_loop(add_tile, "contract", "reassoc")
-    if factors is None:
-        return float(add(K, pivot, *sums))
-    numbers, powers = NUMBERS[K.dtype], POWERS[K.dtype]
-    exps = _compiled_exponentials(K.dtype)
-    loop = compile_loop(add_exponential_tile, exponentials=exps, add_tile=add)
-    return float(loop(*factors, K, numbers, powers, pivot, *sums))
+    add = compile_loop(add_rows, "contract", "reassoc")
+    square = add(K, K.dtype.type(pivot), UI, UJ, *weights, 0, 0, PI, left, part, PJ is not None)
+    if PJ is not None:
+        PJ += left[: VJ.shape[1]].T
+    return float(square)
 
 
-def add_exponential_tile(
+@dataclass(frozen=True)
+class Run:
+    """Where the tiles of a band begin and end.
+
+    Parameters
+    ----------
+    edges : array of shape (tiles + 1,)
+        The first column of every tile, and the end of the last one.
+    folds : array of shape (tiles,)
+        The fold of the columns of every tile.
+    same : bool
+        Whether the first tile is on the diagonal.
+    """
+
+    edges: Array
+    folds: Array
+    same: bool
+
+    @property
+    def widest(self) -> int:
+        """The columns of the widest tile."""
+        return int(np.diff(self.edges).max())
+
+
+def band_sums(
+    factors: tuple[Array, Array],
+    run: Run,
+    pivots: Array,
+    VI: Array,
+    VJ: Array,
+    wi: Array | None,
+    wj: Array | None,
+    right: Array,
+    left: Array,
+) -> Array:
+    """Add K V and K' V of the tiles of a band and return Σ w_i w_j K_ij² of every tile.
+
+    Parameters
+    ----------
+    factors : (L, R), arrays of shape (b, p) and (c, p)
+        K is exp(L R'), and 1 on the diagonal.
+    run : Run
+    pivots : array of shape (m,)
+        Every further kernel is the square of the one before.
+    VI, VJ : arrays of shape (b, t) and (c, t)
+        The probe of the rows and of the columns, in the type of the factors.
+    wi, wj : arrays of shape (b,) and (c,), or None
+    right : array of shape (m, folds, b, t), float64
+    left : array of shape (m, c, t), float64
+
+    Returns
+    -------
+    array of shape (m, tiles)
+    """
+    L, R = factors
+    numbers, powers = NUMBERS[L.dtype], POWERS[L.dtype]
+    add = compile_loop(add_rows, "contract", "reassoc")
+    exps = _compiled_exponentials(L.dtype)
+    loop = compile_loop(add_band, exponentials=exps, add_rows=add)
+    UI, UJ = columns_first(VI), columns_first(VJ)
+    mirrored = np.zeros((len(pivots), *UJ.shape))
+    squares = np.zeros((len(pivots), len(run.folds)))
+    weights = (NONE if wi is None else wi, NONE if wj is None else wj)
+    with borrowed((HEIGHT * run.widest,), L.dtype) as room:
+        loop(
+            *(L, R, room, numbers, powers, pivots.astype(L.dtype), UI, UJ, *weights),
+            *(run.edges, run.folds, run.same, right, mirrored, squares),
+        )
+    left += mirrored[:, : VJ.shape[1]].transpose(0, 2, 1)
+    return squares
+
+
+def add_band(
     L: Any,
     R: Any,
-    K: Any,
+    room: Any,
     numbers: Any,
     powers: Any,
-    pivot: Any,
-    VI: Any,
-    VJ: Any,
+    pivots: Any,
+    UI: Any,
+    UJ: Any,
     wi: Any,
     wj: Any,
+    edges: Any,
+    folds: Any,
+    same: bool,
+    right: Any,
+    left: Any,
+    squares: Any,
+) -> None:
+    """Do what `band_sums` does, with room for HEIGHT rows."""
+    b = len(L)
+    part = np.zeros((len(UJ), len(room) // HEIGHT), room.dtype)
+    for tile in range(len(folds)):
+        start, stop = edges[tile], edges[tile + 1]
+        n = stop - start
+        diagonal = same and tile == 0
+        columns = R[start:stop].T
+        for i in range(0, b, HEIGHT):
+            end = min(i + HEIGHT, b)
+            flat = room[: (end - i) * n]
+            K = flat.reshape((end - i, n))
+            np.dot(L[i:end], columns, K)
+            if diagonal:
+                for k in range(i, end):
+                    K[k - i, k] = 0.0
+            exponentials(flat, numbers, powers)
+            for k in range(len(pivots)):
+                if k > 0:
+                    for j in range(len(flat)):
+                        flat[j] *= flat[j]
+                PI = right[k, folds[tile], i:end]
+                squares[k, tile] += add_rows(
+                    K, pivots[k], UI, UJ, wi, wj, i, start, PI, left[k], part, not diagonal
+                )
+
+
+def add_rows(
+    K: Any,
+    pivot: Any,
+    UI: Any,
+    UJ: Any,
+    wi: Any,
+    wj: Any,
+    first: int,
+    start: int,
     PI: Any,
     PJ: Any,
+    part: Any,
     mirrored: bool,
 ) -> float:
-    """Do what `tile_sums` does for a tile that is given by its factors."""
-    np.dot(L, R.T, K)
-    if not mirrored:
-        for i in range(len(K)):
-            K[i, i] = 0.0
-    exponentials(K.reshape(-1), numbers, powers)
-    return add_tile(K, pivot, VI, VJ, wi, wj, PI, PJ, mirrored)
-
-
-def add_tile(
-    K: Any, pivot: Any, VI: Any, VJ: Any, wi: Any, wj: Any, PI: Any, PJ: Any, mirrored: bool
-) -> float:
-    """Do what `tile_sums` does, four rows at a time; without weights `wi` and `wj` are empty.
+    """Add the products of some rows of a tile, four at a time; without weights those are empty.
 
     Sums over the columns of a row and over STRIP rows are in the type of K, all others in float64.
+
+    Parameters
+    ----------
+    K : array of shape (m, n)
+    pivot : number, which is taken off K
+    UI, UJ : arrays of shape (2u, .)
+        Rows of the probe's transpose: of K's rows from `first` on, of its columns from `start` on.
+    wi, wj : the same for the weights
+    first, start : int
+    PI : array of shape (m, t)
+    PJ : array of shape (2u, .), from `start` on
+    part : array of shape (2u, n) of zeros, to work with
+    mirrored : bool
+        Whether PJ is wanted.
     """
     m, n = K.shape
-    t = VJ.shape[1]
+    t = PI.shape[1]
     zero = pivot - pivot
     total = 0.0
-    right = np.empty((t, n), K.dtype)
-    left = np.zeros((t, n), K.dtype)  # of the rows since the last strip ended
-    for c in range(t):
-        for j in range(n):
-            right[c, j] = VJ[j, c]
+    weighted = len(wj) > 0
     for i in range(0, m, 4):
         # rows past the end are the last one again, without weight
         i1, i2, i3 = min(i + 1, m - 1), min(i + 2, m - 1), min(i + 3, m - 1)
         g1, g2, g3 = i + 1 < m, i + 2 < m, i + 3 < m
         K0, K1, K2, K3 = K[i], K[i1], K[i2], K[i3]
-        if len(wj):
+        if weighted:
+            w = wj[start : start + n]
             f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
             for j in range(n):
                 b0, b1, b2, b3 = K0[j] - pivot, K1[j] - pivot, K2[j] - pivot, K3[j] - pivot
-                f0 += b0 * b0 * wj[j]
-                f1 += b1 * b1 * wj[j]
-                f2 += b2 * b2 * wj[j]
-                f3 += b3 * b3 * wj[j]
-            total += wi[i] * f0 + g1 * wi[i1] * f1 + g2 * wi[i2] * f2 + g3 * wi[i3] * f3
-        else:
-            s0, s1, s2, s3 = zero, zero, zero, zero
+                f0 += b0 * b0 * w[j]
+                f1 += b1 * b1 * w[j]
+                f2 += b2 * b2 * w[j]
+                f3 += b3 * b3 * w[j]
+            total += wi[first + i] * f0 + g1 * wi[first + i1] * f1
+            total += g2 * wi[first + i2] * f2 + g3 * wi[first + i3] * f3
+        elif t == 0:
+            f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
             for j in range(n):
                 b0, b1, b2, b3 = K0[j] - pivot, K1[j] - pivot, K2[j] - pivot, K3[j] - pivot
-                s0 += b0 * b0
-                s1 += b1 * b1
-                s2 += b2 * b2
-                s3 += b3 * b3
-            total += s0 + g1 * 1.0 * s1 + g2 * 1.0 * s2 + g3 * 1.0 * s3
-        for c in range(t):
-            V, P = right[c], left[c]
-            u0 = VI[i, c]
-            u1 = VI[i1, c] if g1 else zero
-            u2 = VI[i2, c] if g2 else zero
-            u3 = VI[i3, c] if g3 else zero
+                f0 += b0 * b0
+                f1 += b1 * b1
+                f2 += b2 * b2
+                f3 += b3 * b3
+            total += f0 + g1 * f1 + g2 * f2 + g3 * f3
+        for c in range(0, len(UJ), 2):
+            V, P = UJ[c, start : start + n], part[c]
+            W, Q = UJ[c + 1, start : start + n], part[c + 1]
+            u0, v0 = UI[c, first + i], UI[c + 1, first + i]
+            u1 = UI[c, first + i1] if g1 else zero
+            u2 = UI[c, first + i2] if g2 else zero
+            u3 = UI[c, first + i3] if g3 else zero
+            v1 = UI[c + 1, first + i1] if g1 else zero
+            v2 = UI[c + 1, first + i2] if g2 else zero
+            v3 = UI[c + 1, first + i3] if g3 else zero
             s0, s1, s2, s3 = zero, zero, zero, zero
-            for j in range(n):
-                b0, b1, b2, b3 = K0[j] - pivot, K1[j] - pivot, K2[j] - pivot, K3[j] - pivot
-                s0 += b0 * V[j]
-                s1 += b1 * V[j]
-                s2 += b2 * V[j]
-                s3 += b3 * V[j]
-                P[j] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
+            r0, r1, r2, r3 = zero, zero, zero, zero
+            if c == 0 and not weighted:
+                q0, q1, q2, q3 = zero, zero, zero, zero
+                for j in range(n):
+                    b0, b1, b2, b3 = K0[j] - pivot, K1[j] - pivot, K2[j] - pivot, K3[j] - pivot
+                    s0 += b0 * V[j]
+                    s1 += b1 * V[j]
+                    s2 += b2 * V[j]
+                    s3 += b3 * V[j]
+                    r0 += b0 * W[j]
+                    r1 += b1 * W[j]
+                    r2 += b2 * W[j]
+                    r3 += b3 * W[j]
+                    q0 += b0 * b0
+                    q1 += b1 * b1
+                    q2 += b2 * b2
+                    q3 += b3 * b3
+                    P[j] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
+                    Q[j] += b0 * v0 + b1 * v1 + b2 * v2 + b3 * v3
+                total += q0 + g1 * 1.0 * q1 + g2 * 1.0 * q2 + g3 * 1.0 * q3
+            else:
+                for j in range(n):
+                    b0, b1, b2, b3 = K0[j] - pivot, K1[j] - pivot, K2[j] - pivot, K3[j] - pivot
+                    s0 += b0 * V[j]
+                    s1 += b1 * V[j]
+                    s2 += b2 * V[j]
+                    s3 += b3 * V[j]
+                    r0 += b0 * W[j]
+                    r1 += b1 * W[j]
+                    r2 += b2 * W[j]
+                    r3 += b3 * W[j]
+                    P[j] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
+                    Q[j] += b0 * v0 + b1 * v1 + b2 * v2 + b3 * v3
             PI[i, c] += s0
             if g1:
                 PI[i1, c] += s1
@@ -269,114 +426,213 @@ def add_tile(
                 PI[i2, c] += s2
             if g3:
                 PI[i3, c] += s3
-        if mirrored and (i % STRIP + 4 >= STRIP or i + 4 >= m):
-            for c in range(t):
-                P = left[c]
+            if c + 1 < t:
+                PI[i, c + 1] += r0
+                if g1:
+                    PI[i1, c + 1] += r1
+                if g2:
+                    PI[i2, c + 1] += r2
+                if g3:
+                    PI[i3, c + 1] += r3
+        if i % STRIP + 4 >= STRIP or i + 4 >= m:
+            for c in range(len(UJ)):
+                P, S = part[c], PJ[c, start : start + n]
+                if mirrored:
+                    for j in range(n):
+                        S[j] += P[j]
                 for j in range(n):
-                    PJ[j, c] += P[j]
                     P[j] = zero
     return total
 
 
 def tile_weights(weights: Any, out: Array) -> None:
     """Write L R' + f (w w') K into `out`, for weights with one kernel (`gram.band.Weights`)."""
-    compile_loop(weigh_tile, "contract", "reassoc")(*_weights(weights), out, False)
+    ((factor, K),) = weights.kernels
+    dtype = K.dtype
+    L, R = fours(weights.left.astype(dtype)), fours(weights.right.astype(dtype))
+    fi = np.full(len(K), factor, dtype)
+    fj = np.ones(K.shape[1], dtype)
+    if weights.wi is not None:
+        fi *= weights.wi.astype(dtype)
+        fj[:] = weights.wj
+    np.copyto(out, K)
+    weigh = compile_loop(weigh_rows, "contract", "reassoc")
+    with borrowed((K.shape[1],), dtype) as row:
+        weigh(out, L, R, fi, fj, 0, 0, dtype.type(1.0), False, row, np.zeros(len(K)))
 
 
-def pull_exponential(
-    weights: Any, K: Array, Ra: Array, Rb: Array, scales: bool
-) -> tuple[Array, Array]:
-    """Return the derivatives of the weighted sum of exp(-|x - z|²) by the rows of both blocks.
+def fours(V: Array) -> Array:
+    """Return V' with a multiple of four rows, the last ones 0."""
+    n, t = V.shape
+    rows = np.zeros((max(4, t + -t % 4), n), V.dtype)
+    rows[:t] = V.T
+    return rows
+
+
+@dataclass(frozen=True)
+class Pull:
+    """The derivatives by the tiles of a band, L_i'R_j + f_i f_j K_ij, half of that on the diagonal.
 
     Parameters
     ----------
-    weights : Weights with one kernel, K
-    K : array of shape (m, n)
-        The tile.
-    Ra, Rb : arrays of shape (m, p + 2) and (n, p + 2)
-        The rows x, and two columns more: 1 and |x|².
-    scales : bool
-        Whether only the products of the derivatives with the rows need be right, see
-        `geometry.Geometry.pair_vjp`.
+    left : array of shape (4u, b)
+    right : array of shape (4u, c)
+    fi, fj : arrays of shape (b,) and (c,)
+    run : Run
+    """
+
+    left: Array
+    right: Array
+    fi: Array
+    fj: Array
+    run: Run
+
+
+def band_products(
+    factors: tuple[Array, Array], pull: Pull, Xa: Array, Xb: Array | None
+) -> tuple[Array, Array, Array]:
+    """Return the products of V = K * (derivatives by K) with rows, for K = exp(L R').
+
+    Parameters
+    ----------
+    factors : (L, R), arrays of shape (b, p) and (c, p)
+    pull : Pull
+    Xa : array of shape (b, q)
+    Xb : array of shape (c, r), or None where products with it are not wanted
 
     Returns
     -------
-    da, db : arrays of shape (m, p) and (n, p)
+    by_columns : array of shape (q, c)
+        Xa' V.
+    by_rows : array of shape (b, r)
+        V Xb.
+    sums : array of shape (b,)
+        V 1.
     """
-    p = Ra.shape[1] - 2
-    da, db = np.empty((len(Ra), p)), np.empty((len(Rb), p))
-    weigh = compile_loop(weigh_tile, "contract", "reassoc")
-    loop = compile_loop(pull_exponential_tile, weigh_tile=weigh)
-    with borrowed(K.shape, K.dtype) as V:
-        loop(*_weights(weights), V, Ra, Rb, scales, da, db)
-    return da, db
+    L, R = factors
+    numbers, powers = NUMBERS[L.dtype], POWERS[L.dtype]
+    weigh = compile_loop(weigh_rows, "contract", "reassoc")
+    loop = compile_loop(pull_band, exponentials=_compiled_exponentials(L.dtype), weigh_rows=weigh)
+    Xb = np.empty((len(R), 0), L.dtype) if Xb is None else Xb
+    by_columns = np.zeros((Xa.shape[1], len(R)))
+    by_rows, sums = np.zeros((len(L), Xb.shape[1])), np.zeros(len(L))
+    run = pull.run
+    with borrowed((HEIGHT * run.widest,), L.dtype) as room:
+        loop(
+            *(L, R, room, numbers, powers, pull.left, pull.right, pull.fi, pull.fj),
+            *(run.edges, run.same, Xa, Xb, by_columns, by_rows, sums),
+        )
+    return by_columns, by_rows, sums
 
 
-def _weights(weights: Any) -> tuple[Array, ...]:
-    """Return the arguments of `weigh_tile`: four columns at a time, rows of R contiguous."""
-    ((factor, K),) = weights.kernels
-    (m, n), t = K.shape, weights.left.shape[1]
-    L, R = np.zeros((m, t + -t % 4), K.dtype), np.zeros((t + -t % 4, n), K.dtype)
-    L[:, :t], R[:t] = weights.left, weights.right.T
-    fi, fj = np.full(m, factor, K.dtype), np.ones(n, K.dtype)
-    if weights.wi is not None:
-        fi *= weights.wi.astype(K.dtype)
-        fj[:] = weights.wj
-    return L, R, fi, fj, K
-
-
-def weigh_tile(L: Any, R: Any, fi: Any, fj: Any, K: Any, out: Any, times_tile: bool) -> None:
-    """Write L R + f_i f_j K, or that times K, into `out`; the columns of L are a multiple of 4."""
-    m, n = K.shape
-    for i in range(m):
-        row, W, f = K[i], out[i], fi[i]
-        for c in range(0, L.shape[1], 4):
-            l0, l1, l2, l3 = L[i, c], L[i, c + 1], L[i, c + 2], L[i, c + 3]
-            R0, R1, R2, R3 = R[c], R[c + 1], R[c + 2], R[c + 3]
-            if c == 0:
-                for j in range(n):
-                    W[j] = (
-                        (l0 * R0[j] + l1 * R1[j]) + (l2 * R2[j] + l3 * R3[j]) + f * fj[j] * row[j]
-                    )
-            else:
-                for j in range(n):
-                    W[j] += (l0 * R0[j] + l1 * R1[j]) + (l2 * R2[j] + l3 * R3[j])
-        if times_tile:
-            for j in range(n):
-                W[j] *= row[j]
-
-
-def pull_exponential_tile(
+def pull_band(
     L: Any,
     R: Any,
+    room: Any,
+    numbers: Any,
+    powers: Any,
+    left: Any,
+    right: Any,
     fi: Any,
     fj: Any,
-    K: Any,
-    V: Any,
-    Ra: Any,
-    Rb: Any,
-    scales: bool,
-    da: Any,
-    db: Any,
+    edges: Any,
+    same: bool,
+    Xa: Any,
+    Xb: Any,
+    by_columns: Any,
+    by_rows: Any,
+    sums: Any,
 ) -> None:
-    """Do what `pull_exponential` does, with V for the weights times the tile."""
-    weigh_tile(L, R, fi, fj, K, V, True)
-    m, n = K.shape
-    p = da.shape[1]
-    # d exp(-|x - z|²) = -2 K (x - z)'(dx - dz); the column of ones in R gives the sums of V
-    T = np.dot(V, Rb)
-    share = 4.0 if scales else 2.0
+    """Do what `band_products` does, with room for HEIGHT rows."""
+    b, q, r = len(L), Xa.shape[1], Xb.shape[1]
+    widest = len(room) // HEIGHT
+    one = numbers[-1]
+    row = np.empty(widest, room.dtype)
+    flat_product = np.empty(q * widest, room.dtype)
+    for tile in range(len(edges) - 1):
+        start, stop = edges[tile], edges[tile + 1]
+        n = stop - start
+        diagonal = same and tile == 0
+        share = one / (one + one) if diagonal else one
+        columns = R[start:stop].T
+        product = flat_product[: q * n].reshape((q, n))
+        for i in range(0, b, HEIGHT):
+            end = min(i + HEIGHT, b)
+            flat = room[: (end - i) * n]
+            V = flat.reshape((end - i, n))
+            np.dot(L[i:end], columns, V)
+            if diagonal:
+                for k in range(i, end):
+                    V[k - i, k] = 0.0
+            exponentials(flat, numbers, powers)
+            weigh_rows(V, left, right, fi, fj, i, start, share, True, row, sums)
+            np.dot(Xa[i:end].T, V, product)
+            for k in range(q):
+                P, S = product[k], by_columns[k, start:stop]
+                for j in range(n):
+                    S[j] += P[j]
+            if r > 0:
+                by_rows[i:end] += np.dot(V, Xb[start:stop])
+
+
+def weigh_rows(
+    V: Any,
+    left: Any,
+    right: Any,
+    fi: Any,
+    fj: Any,
+    first: int,
+    start: int,
+    share: Any,
+    times_tile: bool,
+    row: Any,
+    sums: Any,
+) -> None:
+    """Write L'R + f_i f_j K, a share of it, or that times K, over K, and add the sums of the rows.
+
+    Parameters
+    ----------
+    V : array of shape (m, n)
+        K, and then the result.
+    left, right : arrays of shape (4u, .)
+        Of K's rows from `first` on, and of its columns from `start` on.
+    fi, fj : the same for the weights
+    first, start : int
+    share : number
+    times_tile : bool
+    row : array of at least n numbers, to work with
+    sums : array, from `first` on
+    """
+    m, n = V.shape
+    g = fj[start : start + n]
     for i in range(m):
-        for k in range(p):
-            da[i, k] = share * T[i, k] - 2.0 * Ra[i, k] * T[i, p]
-    if scales:
-        # Σ_i x_i (V z)_i = Σ_j z_j (V'x)_j: one of the two products does for both
-        sums = np.dot(np.ones(m, V.dtype), V)
-        for j in range(n):
-            for k in range(p):
-                db[j, k] = -2.0 * Rb[j, k] * sums[j]
-    else:
-        T = np.dot(V.T, Ra)
-        for j in range(n):
-            for k in range(p):
-                db[j, k] = 2.0 * T[j, k] - 2.0 * Rb[j, k] * T[j, p]
+        K, f = V[i], share * fi[first + i]
+        total = share - share
+        for c in range(0, len(left), 4):
+            last = c + 4 >= len(left)
+            l0, l1 = share * left[c, first + i], share * left[c + 1, first + i]
+            l2, l3 = share * left[c + 2, first + i], share * left[c + 3, first + i]
+            R0, R1 = right[c, start : start + n], right[c + 1, start : start + n]
+            R2, R3 = right[c + 2, start : start + n], right[c + 3, start : start + n]
+            if c == 0 and last and times_tile:
+                for j in range(n):
+                    w = (l0 * R0[j] + l1 * R1[j]) + (l2 * R2[j] + l3 * R3[j])
+                    v = (w + f * g[j] * K[j]) * K[j]
+                    K[j] = v
+                    total += v
+            elif c == 0:
+                for j in range(n):
+                    w = (l0 * R0[j] + l1 * R1[j]) + (l2 * R2[j] + l3 * R3[j])
+                    row[j] = w + f * g[j] * K[j]
+            else:
+                for j in range(n):
+                    row[j] += (l0 * R0[j] + l1 * R1[j]) + (l2 * R2[j] + l3 * R3[j])
+            if last and times_tile and c > 0:
+                for j in range(n):
+                    v = row[j] * K[j]
+                    K[j] = v
+                    total += v
+            elif last and not times_tile:
+                for j in range(n):
+                    K[j] = row[j]
+        sums[first + i] += total

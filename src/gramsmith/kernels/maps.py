@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from gramsmith.kernels.base import Array, Gradient, Kernel, NotDifferentiable, Wanted, bracketed
 from gramsmith.kernels.embedding import Embedding, prefixed
 from gramsmith.kernels.geometry import column_centre
+from gramsmith.kernels.radial import Gaussian
 
 
 class SampleMap(BaseEstimator):
@@ -262,12 +263,38 @@ class Composed(Kernel):
         da, db, grad = self.kernel.tile_vjp(a, b, W, K, wants=self._wanted_before_map(wants))
         return da, db, prefixed("kernel", grad)
 
-    def weighted_vjp(
-        self, a: Embedding, b: Embedding, weights: Any, K: Array, wants: Wanted
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        wanted = self._wanted_before_map(wants)
-        da, db, grad = self.kernel.weighted_vjp(a, b, weights, K, wanted)
-        return da, db, prefixed("kernel", grad)
+    def band_vjp(
+        self, a: Embedding, b: Embedding, pull: Any, wants: Wanted, Xa: Any = None, Xb: Any = None
+    ) -> tuple[Embedding, Embedding, Gradient] | None:
+        if wants != "samples" and Xa is not None:
+            kernel: Any = self.kernel
+            C = kernel.scatter(a, b, pull, Xa, Xb)
+            return None if C is None else (None, None, self._by_scatter(C))
+        found = self.kernel.band_vjp(a, b, pull, self._wanted_before_map(wants))
+        return None if found is None else (*found[:2], prefixed("kernel", found[2]))
+
+    def mapped_rows(self, X: Any, reference: Any, dtype: Any) -> Any:
+        S: Any = getattr(self.map, "S", 0.0)
+        if not isinstance(self.kernel, Gaussian) or np.ndim(S) != 2 or sp.issparse(X):
+            return None
+        p, q = np.shape(S)
+        if p > 2 * q:  # one product with p columns instead of two with q
+            return None
+        rows = np.ones((len(X), p + 1), dtype)
+        rows[:, :p] = X - reference[0]
+        return rows
+
+    def _by_scatter(self, C: Array) -> Gradient:
+        """Return the derivatives of -tr(T'C T), T = S / scale, by S and by the length scales."""
+        kernel: Any = self.kernel
+        T = np.asarray(self.map.S, dtype=np.float64) / kernel.scale
+        dT = -2.0 * C @ T
+        by_length = -(T * dT).sum(axis=0) / kernel.length_scale
+        several = np.ndim(kernel.length_scale)
+        return {
+            "kernel__length_scale": by_length if several else float(by_length.sum()),
+            "map__S": dT / kernel.scale,
+        }
 
     def _wanted_before_map(self, wants: Wanted) -> Wanted:
         if wants == "parameters" and not self.map.free:

@@ -104,13 +104,48 @@ class Gaussian(Radial):
             da, db = self.geometry.pair_vjp(a, b, V, scales=wants != "samples")
         return np.negative(da, out=da), np.negative(db, out=db), {}
 
-    def weighted_vjp(
-        self, a: Embedding, b: Embedding, weights: Any, K: Array, wants: Wanted
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        alone = len(weights.kernels) == 1 and weights.kernels[0][1] is K
-        if not alone or not compiled.suits(K) or self.log_factors(a, b) is None:
-            return super().weighted_vjp(a, b, weights, K, wants)
-        return *compiled.pull_exponential(weights, K, a[1], b[1], wants != "samples"), {}
+    def band_vjp(
+        self, a: Embedding, b: Embedding, pull: Any, wants: Wanted, Xa: Any = None, Xb: Any = None
+    ) -> tuple[Embedding, Embedding, Gradient] | None:
+        factors = self.log_factors(a, b)
+        if factors is None:
+            return None
+        # d exp(-|x - z|²) = -2 K (x - z)'(dx - dz), with V = K * (derivatives by K)
+        x, z = self.geometry.points(a), self.geometry.points(b)
+        ones = np.ascontiguousarray(a[1][:, :-1])  # [x, 1]: one product gives V'x and V'1
+        wanted = None if wants != "samples" else np.ascontiguousarray(z)
+        by_columns, by_rows, sums = compiled.band_products(factors, pull, ones, wanted)
+        # Σ_i x_i (V z)_i = Σ_j z_j (V'x)_j: one of the two products does for both scales
+        db = (2.0 if wants == "samples" else 4.0) * by_columns[:-1].T
+        db -= 2.0 * z * by_columns[-1][:, None]
+        da = -2.0 * x * sums[:, None]
+        if wants == "samples":
+            da += 2.0 * by_rows
+        return da, db, {}
+
+    def scatter(self, a: Embedding, b: Embedding, pull: Any, Xa: Array, Xb: Array) -> Array | None:
+        """Return Σ_ij V_ij (x_i - x_j)(x_i - x_j)', V = K * (derivatives by K), of a band.
+
+        Parameters
+        ----------
+        a, b : embeddings
+        pull : kernels.compiled.Pull
+        Xa, Xb : arrays of shape (n_a, p + 1) and (n_b, p + 1)
+            The rows x, and a column of ones.
+
+        Returns
+        -------
+        array of shape (p, p), or None where the tiles are no exponentials of products
+        """
+        factors = self.log_factors(a, b)
+        if factors is None:
+            return None
+        by_columns, _, sums = compiled.band_products(factors, pull, Xa, None)
+        x, z = Xa[:, :-1].astype(np.float64), Xb[:, :-1].astype(np.float64)
+        # what belongs to pairs, x'V z + z'V'x, is twice the symmetric part of z'(V'x)
+        part = (x * sums[:, None]).T @ x + z.T @ (z * by_columns[-1][:, None])
+        crossed = z.T @ by_columns[:-1].T
+        return np.asarray(part - crossed - crossed.T)
 
     def chained(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None
