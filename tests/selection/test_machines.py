@@ -76,7 +76,7 @@ def test_threads_change_nothing(task):
 
 def test_no_time_no_results(task):
     X, _, task = task
-    assert enter(task, [X @ X.T], [machines.COARSE_C], in_time=lambda: False) == [None]
+    assert enter(task, [X @ X.T], [machines.COARSE_C], attempt=lambda piece: None) == [None]
 
 
 def test_ridge_solution(rng):

@@ -5,11 +5,12 @@ import pytest
 from sklearn.model_selection import ShuffleSplit
 
 import gramsmith as gs
-from gramsmith.selection import sizes, steps
+from gramsmith.selection import first_check, machines, sizes, steps
 from gramsmith.selection.candidates import default_candidates
 from gramsmith.selection.samples import Samples
-from gramsmith.selection.steps import Work, measure, run_steps
+from gramsmith.selection.steps import measure, run_steps
 from gramsmith.selection.task import Task
+from gramsmith.selection.work import Work
 from gramsmith.solvers import RidgePath
 
 
@@ -194,3 +195,61 @@ def test_errors_of_a_regression_are_those_of_the_rest_on_its_own(rng):
         rows = [int(np.argmin(np.abs(y - y.mean() - v))) for v in measured.target.V[index, 1]]
         direct = gs.cka(gs.Gram(candidates[0].kernel, X[rows]), y[rows], task="regression")
         assert value == pytest.approx(direct, rel=1e-8)
+
+
+class Clock:
+    """A clock that stands still but for the work that is said to take time."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    def takes(self, function, seconds):
+        def slow(*args, **options):
+            self.now += seconds
+            return function(*args, **options)
+
+        return slow
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression", "landmarks"])
+@pytest.mark.parametrize("budget", [3.0, 8.0, 20.0, 35.0, 1e6])
+def test_every_step_looks_at_the_clock(rng, monkeypatch, kind, budget):
+    """Whatever takes its time, the steps end within the budget, less what the fit needs."""
+    clock = Clock()
+    monkeypatch.setattr(sizes, "FEW_ROWS", 40)
+    monkeypatch.setattr(sizes, "HALVING_ROWS", 100)
+    monkeypatch.setattr(sizes, "LANDMARKS", 30)
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 100 if kind == "landmarks" else 6000)
+    monkeypatch.setattr(sizes, "check_seconds", lambda n, kernels: 1e6)  # a pace of one
+    monkeypatch.setattr(sizes, "landmark_seconds", lambda rows: 1.0)
+    checked = []
+
+    def check(K, chosen, task, rows, *rest):
+        checked.append(len(rows))
+        clock.now += 0.0 if len(rows) <= 40 else 0.25 if len(rows) <= 60 else 1.0
+        return one(K, chosen, task, rows, *rest)
+
+    one = first_check._check
+    monkeypatch.setattr(first_check, "_check", check)
+    learn = clock.takes(steps.learn_weights, 2.0)
+    monkeypatch.setattr(steps, "learn_weights", learn)
+    for name in ("svc_path", "ridge_path", "svr_path"):
+        make = getattr(machines, name)
+        monkeypatch.setattr(machines, name, lambda task, make=make: clock.takes(make(task), 0.5))
+    X = rng.normal(size=(240, 3))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=240)
+    task = Task("regression", y)
+    if kind != "regression":
+        task = Task("classification", (y > 0).astype(int), np.array([0, 1]))
+    work = Work(time_budget=budget, reserve=1.0, clock=clock, n_jobs=1)
+    found = run_steps(default_candidates(X), Samples((X,)), task, work)
+    assert found.late == (budget if budget < 1e6 else None)
+    # the first fold of the cross-validation may be the last, of unknown length
+    assert budget == 1e6 or clock.now <= budget - 1.0 + 0.5
+    # kernels are checked on as many rows as there is time for, and then cross-validated
+    assert max(checked) == (60 if budget <= 8.0 else 240)
+    assert bool(found.results) == (budget >= 35.0)
+    assert len(found.order) >= 28

@@ -8,7 +8,7 @@ Where samples come in groups, or the user has a splitter, folds take the place o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.held_out import HeldOut, Splits, score
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.task import Task
+from gramsmith.selection.work import Attempt, Work, always
 from gramsmith.solvers.landmarks import LandmarkPath, landmark_path
 
 Array = npt.NDArray[Any]
@@ -65,7 +66,7 @@ def check_candidates(
     """
     rows = task.counting if rows is None else rows
     found = left_out(candidates, samples, task, rows=rows, fresh=fresh, workers=workers)
-    return [replace(check, rows=len(rows)) for check, _ in found]
+    return [check for check, _ in filter(None, found)]
 
 
 def left_out(
@@ -77,8 +78,12 @@ def left_out(
     landmarks: int | None = None,
     fresh: Array | None = None,
     workers: int = 1,
-) -> list[tuple[Check, HeldOut]]:
-    """Return the check of every candidate, and the record behind it at the best regulariser."""
+    attempt: Attempt = always,
+) -> list[tuple[Check, HeldOut] | None]:
+    """Return the check of every candidate, and the record behind it at the best regulariser.
+
+    None for candidates for which there was no time.
+    """
     m = sizes.count_landmarks(len(rows)) if landmarks is None else min(landmarks, len(rows))
     rng = np.random.default_rng([task.seed, 1])
     chosen = np.sort(rng.permutation(len(rows))[:m])
@@ -87,9 +92,9 @@ def left_out(
     splits = task.splits(rows, 5)
     fresh = np.ones(len(rows), dtype=bool) if fresh is None else fresh
 
-    def check(item: tuple[int, Callable[[], Array]]) -> tuple[int, tuple[Check, HeldOut]]:
+    def check(item: tuple[int, Callable[[], Array]]) -> tuple[int, Any]:
         i, block = item
-        return i, _check(block(), chosen, task, rows, splits, fresh)
+        return i, attempt(lambda: _check(block(), chosen, task, rows, splits, fresh))
 
     found = dict(ordered_map(check, blocks, workers if len(rows) * m > sizes.SERIAL_VALUES else 1))
     return [found[i] for i in range(len(candidates))]
@@ -101,22 +106,46 @@ def check_by_halving(
     task: Task,
     *,
     rows: Array,
-    workers: int = 1,
+    work: Work | None = None,
 ) -> list[Check]:
     """Return checks of all candidates: all on a quarter of the rows, the better half on all.
 
     The best bandwidth becomes narrower with more samples, so the narrower neighbours of the leaders
     belong to the better half. `Check.rows` tells which kind each is; parameters as above.
+
+    If the time is limited, a few rows say first which candidates are worth more of them.
     """
-    if len(rows) < sizes.HALVING_ROWS or len(candidates) < 8:
-        return check_candidates(candidates, samples, task, rows=rows, workers=workers)
-    few = task.sample(len(rows) // 4, salt=6)
-    rough = check_candidates(candidates, samples, task, rows=few, workers=workers)
-    left = promising(candidates, rough)
-    half = [candidates[i] for i in left]
-    fine = check_candidates(half, samples, task, rows=rows, workers=workers)
-    found = dict(zip(left, fine, strict=True))
-    return [found.get(i, check) for i, check in enumerate(rough)]
+    work = Work() if work is None else work
+    few = task.sample(sizes.FEW_ROWS, salt=6)
+    limited = work.time_budget is not None and len(few) < len(rows)
+    found: dict[int, Check] = {}
+    longest = 0.0  # seconds per unit of cost
+
+    def run(left: Sequence[int], part: Array, must: bool) -> None:
+        nonlocal longest
+        cost = float(len(part)) * sizes.count_landmarks(len(part)) ** 2
+        attempts = work.attempts(longest * cost, must=must)
+        done = left_out(
+            [candidates[i] for i in left],
+            samples,
+            task,
+            rows=part,
+            workers=work.workers,
+            attempt=attempts,
+        )
+        longest = attempts.longest / cost
+        found.update((i, item[0]) for i, item in zip(left, done, strict=True) if item is not None)
+
+    left: Sequence[int] = range(len(candidates))
+    if limited:
+        run(left, few, must=True)
+        left = sorted(left, key=lambda i: found[i].squared)
+    if len(rows) >= sizes.HALVING_ROWS and len(candidates) >= 8:
+        run(left, task.sample(len(rows) // 4, salt=6), must=not limited)
+        left = promising(candidates, [found[i] for i in range(len(candidates))])
+        left = sorted(left, key=lambda i: (-found[i].rows, found[i].squared)) if limited else left
+    run(left, rows, must=not limited)
+    return [found[i] for i in range(len(candidates))]
 
 
 def promising(candidates: Sequence[Candidate], checks: Sequence[Check]) -> list[int]:

@@ -31,6 +31,7 @@ from gramsmith.selection.held_out import HeldOut, Scored, Splits, score
 from gramsmith.selection.samples import Samples, as_array
 from gramsmith.selection.task import Answers, Task
 from gramsmith.selection.ties import beaten
+from gramsmith.selection.work import Attempt, always
 
 Array = npt.NDArray[Any]
 # a Gram matrix of all rows, or, where the kernel differs between folds, the blocks of each fold
@@ -219,7 +220,7 @@ def cross_validate(
     splits: Splits,
     *,
     workers: int = 1,
-    in_time: Callable[[], bool] = lambda: True,
+    attempt: Attempt = always,
 ) -> list[Scored | None]:
     """Cross-validate one machine on several kernels.
 
@@ -228,14 +229,15 @@ def cross_validate(
     machine, path
         Its name, and how it is run: see `svc_path`.
     Ks : list of arrays of shape (m, m), or of pairs of blocks per fold
-        Gram matrices of the rows, divided by their spread; or (training, test) blocks.
+        Gram matrices of the rows, divided by their spread; or (training, test) blocks; or nothing,
+        and then nothing is done.
     starts : list of arrays
         Coarse regularisers of each.
     task, rows, splits
         The folds are positions within the m rows.
     workers : int
-    in_time : callable
-        False once the time is up: what has not begun is left out, and its result is None.
+    attempt : callable
+        Does a fold if there is time; a kernel of which a fold was left out has the result None.
     """
     tested = rows[np.concatenate([test for _, test in splits])]
     fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
@@ -244,13 +246,15 @@ def cross_validate(
 
     def run(item: tuple[int, int, Array]) -> Array | None:
         i, j, values = item
-        if not in_time():
-            return None
         K, (train, test) = Ks[i], splits[j]
+        if not len(K):
+            return None
         if isinstance(K, np.ndarray):
-            return path(K[np.ix_(train, train)], rows[train], K[np.ix_(test, train)], values)
-        block, cross = K[j]
-        return path(block, rows[train], cross, values)
+            block, cross = K[np.ix_(train, train)], K[np.ix_(test, train)]
+        else:
+            block, cross = K[j]
+        found: Array | None = attempt(lambda: path(block, rows[train], cross, values))
+        return found
 
     def run_all(wanted: list[tuple[int, Array]]) -> list[Scored | None]:
         items = [(i, j, values) for i, values in wanted for j in range(len(splits))]
@@ -285,7 +289,7 @@ def cross_validate(
         return found
     order = sorted(known, key=lambda i: known[i].loss)
     left = [i for i in order if not beaten(known[i], known[order[0]], task)][:FINALISTS]
-    items = [(i, _finer(known[i].setting, starts[i])) for i in left if in_time()]
+    items = [(i, _finer(known[i].setting, starts[i])) for i in left]
     for (i, _), finer in zip(items, run_all(items), strict=True):
         found[i] = finer if finer is not None else found[i]
     return found

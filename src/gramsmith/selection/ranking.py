@@ -35,8 +35,9 @@ from gramsmith.selection.estimate import Estimate, bootstrap, nested, without_ch
 from gramsmith.selection.explanation import PageSample
 from gramsmith.selection.machines import answers_of, check_machine, fit_winner
 from gramsmith.selection.samples import Samples, read_samples
-from gramsmith.selection.steps import Findings, Work, run_steps
+from gramsmith.selection.steps import Findings, run_steps
 from gramsmith.selection.task import Answers, Task, read_task
+from gramsmith.selection.work import Work
 
 Array = npt.NDArray[Any]
 
@@ -239,7 +240,7 @@ def estimate_choice(
         return without_choice(check.loss, check.error, check.rows, task)
     folds = sizes.outer_folds(len(task.counting))
     of_user = task.cv is not None and not isinstance(task.cv, int)
-    if folds and work.nested and not of_user and work.time_for(folds * work.spent()):
+    if folds and work.nested and not of_user and work.in_time(folds * work.spent()):
         quiet = replace(work, progress=None, checkpoint=None, nested=False)
         done = 0
 
@@ -249,6 +250,8 @@ def estimate_choice(
                 raise TimeoutError
             part, goal = samples.of_rows(candidates, train), task.of_rows(train)
             outcome = run_steps(candidates, part, goal, quiet, **how)
+            if quiet.late:  # not the choice that is to be judged
+                raise TimeoutError
             model = fit_best(outcome, part, how["machine"])
             done += 1
             work.report("estimate", done, folds, "choice made anew")

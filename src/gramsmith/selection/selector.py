@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from gramsmith.gram import SharesEngine
 from gramsmith.selection.ranking import CONSTRAINTS, WORK_OPTIONS, rank
 from gramsmith.selection.samples import all_precomputed, is_table
-from gramsmith.selection.steps import Work
+from gramsmith.selection.work import Work
 
 Array = npt.NDArray[Any]
 

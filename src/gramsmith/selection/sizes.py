@@ -10,6 +10,7 @@ import numpy as np
 from gramsmith.kernels import Precomputed
 
 MEASURE_ROWS = 800  # rows of the measures, which settle early
+FEW_ROWS = 200  # rows that are always looked at, however short the time
 CHECK_ROWS = 5000  # rows of the first check of all candidates
 HALVING_ROWS = 1000  # rows from which only the better half is checked on all of them
 CROSS_VALIDATION_ROWS = 1200  # rows on which machines are cross-validated
@@ -35,9 +36,19 @@ def outer_folds(n: int) -> int:
     return 5 if n <= NESTED_ROWS else 0
 
 
+def check_seconds(n: int, kernels: int) -> float:
+    """Return about how long the first check takes."""
+    return (0.2 + 4e-4 * min(n, CHECK_ROWS)) * max(kernels, 8) / 30.0
+
+
+def landmark_seconds(rows: int) -> float:
+    """Return about how long one kernel takes in the comparison on landmarks."""
+    return 0.2 + 1e-4 * rows
+
+
 def fit_seconds(n: int, classes: bool) -> float:
     """Return about how long the winner's machine takes to fit all samples."""
-    return 6.0 + 5e-5 * n if n > EXACT_ROWS else (1e-7 if classes else 4e-8) * n**2
+    return 3.0 + 5e-5 * n if n > EXACT_ROWS else (1e-7 if classes else 8e-8) * n**2
 
 
 def ranking_seconds(n: int, kernels: int, classes: bool, exact: bool) -> float:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.cached import cached_property
 from gramsmith.evaluation.advice import about_kernel, about_target
 from gramsmith.evaluation.errors import (
     SCREENING_FOLDS,
@@ -20,7 +18,7 @@ from gramsmith.evaluation.errors import (
     values_of,
 )
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
-from gramsmith.gram import Engine, Gram, as_engine
+from gramsmith.gram import Gram
 from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import Gaussian
 from gramsmith.measures import Measure, get_measure
@@ -39,71 +37,12 @@ from gramsmith.selection.held_out import HeldOut, Scored, Splits, score
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.task import Task
 from gramsmith.selection.ties import order_candidates
+from gramsmith.selection.work import Work
 from gramsmith.targets import Target, make_target
 
 Array = npt.NDArray[Any]
-Progress = Callable[[str, int, int, str], Any]
 
 DEFAULT_MEASURES = ("cka", "cka_debiased", "kta", "fsm_loo", "csm", "fsm")
-
-
-@dataclass
-class Work:
-    """What the steps may spend, whom they tell, and what earlier runs have left."""
-
-    n_jobs: int | None = None
-    memory: float | None = None  # MiB for tiles, see `Gram`
-    engine: Engine | None = None  # instead of both
-    max_samples: int | None = None  # most rows in any one step
-    time_budget: float | None = None  # seconds after which no further work is begun
-    progress: Progress | None = None  # called with (stage, done, total, label)
-    checkpoint: MutableMapping[str, Any] | None = None  # plain values of finished steps
-    reserve: float = 0.0  # seconds that are kept for the fit of the winner
-    nested: bool = True  # whether the estimate may make the choice anew
-    start: float = field(default_factory=time.monotonic)
-    late: bool = False  # whether work was left out because the time was up
-
-    @cached_property
-    def sweeps(self) -> Engine:
-        """Who evaluates tiles."""
-        return as_engine(self.engine, self.n_jobs, self.memory)
-
-    @property
-    def workers(self) -> int:
-        """The number of threads."""
-        return self.sweeps.workers
-
-    def in_time(self) -> bool:
-        """Return whether another piece of work may begin."""
-        self.late = self.late or not self.time_for(0.0)
-        return self.time_for(0.0)
-
-    def spent(self) -> float:
-        """Return the seconds since the start."""
-        return time.monotonic() - self.start
-
-    def time_for(self, seconds: float) -> bool:
-        """Return whether work of that length would be done in time."""
-        end = self.spent() + self.reserve + seconds
-        return self.time_budget is None or end < self.time_budget
-
-    def rows(self, task: Task, size: int, salt: int = 0) -> Array:
-        """Return the rows of a step that uses at most `size` of them."""
-        return task.sample(min(size, self.max_samples or task.n), salt)
-
-    def report(self, stage: str, done: int, total: int, label: str) -> None:
-        """Tell the listener, if there is one."""
-        if self.progress is not None:
-            self.progress(stage, done, total, label)
-
-    def recall(self, key: str) -> Any:
-        """Return what an earlier run has left, or None."""
-        return None if self.checkpoint is None else self.checkpoint.get(key)
-
-    def keep(self, key: str, value: Any) -> None:
-        """Leave something for a later run."""
-        if self.checkpoint is not None:
-            self.checkpoint[key] = value
 
 
 @dataclass(frozen=True)
@@ -147,11 +86,15 @@ def run_steps(
     is cross-validated instead of those that `rank_kernels` chooses from.
     """
     with dense_work():  # all heavy steps have threads of their own
+        begun = work.spent()
         checks = check(candidates, samples, task, work)
-        learned = None
-        # learning takes about as long as the check
-        if learn and work.in_time() and work.time_for(work.spent()):
+        learned, checking = None, work.spent() - begun
+        work.pace = max(work.pace, checking / sizes.check_seconds(task.n, len(candidates)))
+        lesson = 1.5 * checking  # learning takes about as long
+        if learn and work.in_time(lesson):
+            begun = work.spent()
             learned = learn_candidate(candidates, checks, samples, task, work)
+            lesson = work.spent() - begun
         if learned is not None:
             candidates, checks = [*candidates, learned.candidate], [*checks, learned.check]
         measured = measure(candidates, samples, task, work, measures)
@@ -165,7 +108,7 @@ def run_steps(
             results = compare_landmarks(short, candidates, samples, task, work, learned)
         else:
             results = cross_validate(
-                short, candidates, checks, samples, task, work, machine, learned
+                short, candidates, checks, samples, task, work, machine, learned, lesson
             )
         order, tied = order_candidates(checks, results, task)
         return Findings(
@@ -218,7 +161,7 @@ def check(candidates: Sequence[Candidate], samples: Samples, task: Task, work: W
         checks = [Check(**item) for item in kept]
     else:
         rows = work.rows(task, sizes.CHECK_ROWS)
-        checks = check_by_halving(candidates, samples, task, rows=rows, workers=work.workers)
+        checks = check_by_halving(candidates, samples, task, rows=rows, work=work)
         work.keep("check", [item.to_plain() for item in checks])
     work.report("check", 1, 1, f"{len(candidates)} kernels")
     return checks
@@ -357,7 +300,7 @@ def measure(
 
     Measures that are not defined for the task are left out.
     """
-    rows = work.rows(task, sizes.MEASURE_ROWS, salt=2)
+    rows = work.rows(task, sizes.MEASURE_ROWS if work.in_time() else sizes.FEW_ROWS, salt=2)
     fold = np.empty(len(rows), dtype=int)
     plain = replace(task, cv=None)
     for number, (_, test) in enumerate(plain.splits(rows, SCREENING_FOLDS)):
@@ -418,10 +361,8 @@ def compare_landmarks(
     learned kernel, and their groups, are not tested, whatever the kernel.
     """
     group = [candidates[i] for i in short]
-    kept = _recalled(group, work)
+    kept: Sequence[HeldOut | None] | None = _recalled(group, work)
     if kept is None:
-        if not work.in_time():
-            return {}
         rows = work.rows(task, sizes.LANDMARK_ROWS, salt=3)
         fresh = None
         if learned is not None and learned.candidate in group:
@@ -435,11 +376,12 @@ def compare_landmarks(
             landmarks=sizes.LANDMARKS,
             fresh=fresh,
             workers=work.workers,
+            attempt=work.attempts(work.pace * sizes.landmark_seconds(len(rows))),
         )
-        kept = [record for _, record in found]
-    results = [score(record, task) for record in kept]
+        kept = [None if item is None else item[1] for item in found]
+    results = [None if record is None else score(record, task) for record in kept]
     _keep(group, results, work)
-    return dict(zip(short, results, strict=True))
+    return {i: r for i, r in zip(short, results, strict=True) if r is not None}
 
 
 def cross_validate(
@@ -451,10 +393,12 @@ def cross_validate(
     work: Work,
     machine: Any = None,
     learned: Learned | None = None,
+    lesson: float = 0.0,
 ) -> dict[int, Scored]:
     """Return the cross-validation of the short list, as far as there is time.
 
-    A learned kernel is learned anew in every fold, from the training rows of the fold.
+    A learned kernel is learned anew in every fold, from the training rows of the fold, which takes
+    about `lesson` seconds.
     """
     group = [candidates[i] for i in short]
     rows = work.rows(task, sizes.CROSS_VALIDATION_ROWS, salt=3)
@@ -466,9 +410,10 @@ def cross_validate(
     for place, k in enumerate(given):
         unit = checks[short[k]].spread if machine is None else 1.0
         Ks[k] = 0.5 * (blocks[place] + blocks[place].T) / unit
-    for k in range(len(group)):
-        if learned is not None and k not in given:
-            Ks[k] = _learned_blocks(learned, samples, task, rows, splits, work, machine is None)
+    # as much time as to learn in all folds is left for the folds themselves
+    if learned is not None and len(given) < len(group) and work.in_time(2 * len(splits) * lesson):
+        [k] = set(range(len(group))) - set(given)
+        Ks[k] = _learned_blocks(learned, samples, task, rows, splits, work, machine is None)
     if kept is not None:
         results: list[Scored | None] = [score(record, task) for record in kept]
     else:
@@ -483,7 +428,7 @@ def cross_validate(
             rows,
             splits,
             workers=work.workers,
-            in_time=work.in_time,
+            attempt=work.attempts(),
         )
     _keep(group, results, work)
     if task.kind == "regression" and machine is None:
@@ -535,7 +480,7 @@ def _try_svr(
 ) -> list[Scored | None]:
     """Let support vector regression, which outliers disturb less, try the best kernel."""
     known = {k: result for k, result in enumerate(results) if result is not None}
-    if not known or not work.in_time():
+    if not known:
         return results
     best = min(known, key=lambda k: known[k].loss)
     [other] = machines.cross_validate(
@@ -547,7 +492,7 @@ def _try_svr(
         rows,
         splits,
         workers=work.workers,
-        in_time=work.in_time,
+        attempt=work.attempts(),
     )
     better = other is not None and other.loss < known[best].loss
     return [other if better and k == best else result for k, result in enumerate(results)]
