@@ -119,12 +119,12 @@ def check_by_halving(
     few = task.sample(sizes.FEW_ROWS, salt=6)
     limited = work.time_budget is not None and len(few) < len(rows)
     found: dict[int, Check] = {}
-    longest = 0.0  # seconds per unit of cost
+    pace = 0.0  # seconds per kernel value, typically
 
     def run(left: Sequence[int], part: Array, must: bool) -> None:
-        nonlocal longest
-        cost = float(len(part)) * sizes.count_landmarks(len(part)) ** 2
-        attempts = work.attempts(longest * cost, must=must)
+        nonlocal pace
+        values = len(part) * sizes.count_landmarks(len(part))
+        attempts = work.attempts(pace * values, must=must)
         done = left_out(
             [candidates[i] for i in left],
             samples,
@@ -133,7 +133,7 @@ def check_by_halving(
             workers=work.workers,
             attempt=attempts,
         )
-        longest = attempts.longest / cost
+        pace = float(np.median(attempts.lengths)) / values if attempts.lengths else pace
         found.update((i, item[0]) for i, item in zip(left, done, strict=True) if item is not None)
 
     left: Sequence[int] = range(len(candidates))

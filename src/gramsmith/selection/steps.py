@@ -410,8 +410,7 @@ def cross_validate(
     for place, k in enumerate(given):
         unit = checks[short[k]].spread if machine is None else 1.0
         Ks[k] = 0.5 * (blocks[place] + blocks[place].T) / unit
-    # as much time as to learn in all folds is left for the folds themselves
-    if learned is not None and len(given) < len(group) and work.in_time(2 * len(splits) * lesson):
+    if learned is not None and len(given) < len(group) and work.in_time(len(splits) * lesson):
         [k] = set(range(len(group))) - set(given)
         Ks[k] = _learned_blocks(learned, samples, task, rows, splits, work, machine is None)
     if kept is not None:

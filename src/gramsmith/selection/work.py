@@ -103,11 +103,13 @@ class Attempts:
         self.work = work
         self.longest = guess
         self.must = must
+        self.lengths: list[float] = []
 
     def __call__(self, piece: Callable[[], Any]) -> Any:
         if not (self.must or self.work.in_time(self.longest)):
             return None
         begun = self.work.clock()
         result = piece()
-        self.longest = max(self.longest, self.work.clock() - begun)
+        self.lengths.append(self.work.clock() - begun)
+        self.longest = max(self.longest, self.lengths[-1])
         return result
