@@ -83,6 +83,40 @@ KERNELS: dict[str, tuple[Kernel, object]] = {
     ),
 }
 
+L = np.array([[0.0, 0.5, -1.0], [1.0, -0.5, 0.2], [-0.8, 0.3, 0.9], [0.4, 1.2, 0.1]])
+
+
+def nystroem(k):
+    """Return the textbook form of a kernel that is known by landmarks."""
+    return lambda X, Z: k(X, L) @ np.linalg.solve(k(L, L), k(L, Z))
+
+
+def waves(X, Z, length_scale, count, seed):
+    """Return the mean cosine of random frequencies times the difference of two samples."""
+    omega = np.random.default_rng(seed).standard_normal((X.shape[1], count)) / length_scale
+    return np.cos((X[:, None, :] - Z[None, :, :]) @ omega).mean(axis=2)
+
+
+KERNELS |= {
+    "nystroem": (
+        gs.Nystroem(gs.Gaussian(1.3), landmarks=L),
+        nystroem(lambda X, Z: tb.gaussian(X, Z, 1.3)),
+    ),
+    "nystroem ard": (
+        gs.Nystroem(gs.Matern([1.0, 2.0, 0.7], 2.5) + gs.Linear(), landmarks=L),
+        nystroem(
+            lambda X, Z: (
+                tb.matern(X / [1.0, 2.0, 0.7], Z / [1.0, 2.0, 0.7], 1.0, 2.5) + tb.linear(X, Z)
+            )
+        ),
+    ),
+    "random fourier": (
+        gs.RandomFourier(gs.Gaussian(1.3), n_features=40, random_state=3),
+        lambda X, Z: waves(X, Z, 1.3, 20, 3),
+    ),
+}
+WITHOUT_THETA_GRADIENT = ["nystroem", "nystroem ard", "random fourier"]
+
 POSITIVE_DEFINITE = [name for name in KERNELS if name not in ("sigmoid", "periodic", "negated")]
 DIFFERENTIABLE = [name for name in KERNELS if name != "rank one"]
 

@@ -46,10 +46,12 @@ from gramsmith.kernels import Matern as Matern
 from gramsmith.kernels import Mismatch as Mismatch
 from gramsmith.kernels import Negated as Negated
 from gramsmith.kernels import Normalized as Normalized
+from gramsmith.kernels import Nystroem as Nystroem
 from gramsmith.kernels import Periodic as Periodic
 from gramsmith.kernels import Polynomial as Polynomial
 from gramsmith.kernels import PolynomialOf as PolynomialOf
 from gramsmith.kernels import Precomputed as Precomputed
+from gramsmith.kernels import RandomFourier as RandomFourier
 from gramsmith.kernels import RankOne as RankOne
 from gramsmith.kernels import RationalQuadratic as RationalQuadratic
 from gramsmith.kernels import Sigmoid as Sigmoid

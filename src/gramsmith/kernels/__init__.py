@@ -1,8 +1,9 @@
 """Kernels: how two samples compare. The one place with derivatives of kernels.
 
 `base` says what a kernel is. A kernel of vectors is two formulas on top of a geometry (`geometry`,
-`radial`, `inner`); `algebra`, `maps` and `normalized` build kernels from kernels; `precomputed` and
-`adapt` take kernels from elsewhere; `sets` and `strings` compare samples that are not vectors.
+`radial`, `inner`); `algebra`, `maps`, `normalized` and `explicit` build kernels from kernels;
+`precomputed` and `adapt` take kernels from elsewhere; `sets` and `strings` compare samples that are
+not vectors.
 """
 
 from gramsmith.kernels.adapt import as_kernel as as_kernel
@@ -18,6 +19,8 @@ from gramsmith.kernels.algebra import Scaled as Scaled
 from gramsmith.kernels.algebra import Sum as Sum
 from gramsmith.kernels.base import Kernel as Kernel
 from gramsmith.kernels.base import NotDifferentiable as NotDifferentiable
+from gramsmith.kernels.explicit import Nystroem as Nystroem
+from gramsmith.kernels.explicit import RandomFourier as RandomFourier
 from gramsmith.kernels.inner import Bilinear as Bilinear
 from gramsmith.kernels.inner import Constant as Constant
 from gramsmith.kernels.inner import Linear as Linear

@@ -177,13 +177,16 @@ def _by_leverage(block: Block, among: Array, size: int, rng: Any) -> Array:
 def inverse_root(K: Array) -> Array:
     """Return R with R R' = K^-1, on the range of K where it is singular.
 
-    The Cholesky factor is many times cheaper than the eigenvectors; a jitter far below any useful
-    regulariser keeps it alive, and eigenvectors serve where it is not enough.
+    The Cholesky factor is many times cheaper than the eigenvectors. Where K is nearly singular a
+    jitter far below any useful regulariser keeps it alive, and eigenvectors serve where that is not
+    enough.
     """
     m = len(K)
     top = float(np.diagonal(K).max(initial=0.0))
     try:
-        L = np.linalg.cholesky(K + 1e-10 * max(top, np.finfo(float).tiny) * np.eye(m))
+        L = _plain_factor(K)
+        if L is None or np.diagonal(L).min(initial=np.inf) ** 2 < 1e-6 * top:
+            L = np.linalg.cholesky(K + 1e-10 * max(top, np.finfo(float).tiny) * np.eye(m))
         return np.ascontiguousarray(
             solve_triangular(L, np.eye(m), lower=True, check_finite=False).T
         )
@@ -193,3 +196,10 @@ def inverse_root(K: Array) -> Array:
         kept[-1] = True
         root = vectors[:, kept] / np.sqrt(np.maximum(values[kept], np.finfo(float).tiny))
         return np.ascontiguousarray(root)
+
+
+def _plain_factor(K: Array) -> Array | None:
+    try:
+        return np.asarray(np.linalg.cholesky(K))
+    except np.linalg.LinAlgError:
+        return None

@@ -217,8 +217,6 @@ class Composed(Kernel):
         return centre, self.kernel.reference(*(self._phi(X, centre) for X in Xs))
 
     def fixed_to(self, X: Any) -> Any:
-        if self.kernel.requires_vector_input:  # no such kernel looks at the other samples
-            return self
         inner = self.kernel.fixed_to(self.map(X))
         return self if inner is self.kernel else Composed(inner, self.map)
 

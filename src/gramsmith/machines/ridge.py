@@ -309,7 +309,8 @@ def _row_blocks(G: Gram, columns: Array) -> Blocks:
     They are held if there is memory for it, and computed again in every pass if not.
     """
     n, budget = G.shape[0], float(get_config()["working_memory"]) * 2**20
-    step = int(max(1, min(n, BLOCK_ROWS, budget // (64 * len(columns)))))
+    # a block, its features and the weighted ones stand side by side
+    step = int(max(1, min(n, BLOCK_ROWS, budget // (256 * len(columns)))))
 
     def blocks() -> Iterator[tuple[slice, Array]]:
         for start in range(0, n, step):
