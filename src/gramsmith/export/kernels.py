@@ -23,7 +23,9 @@ from gramsmith.kernels import (
     Kernel,
     LinearMap,
     Normalized,
+    Nystroem,
     Product,
+    RandomFourier,
     Sum,
     Tanimoto,
 )
@@ -188,6 +190,22 @@ def _constant(kernel: Constant, X: Tensor, Z: Array) -> Tensor:
     return X.graph.column(float(kernel.value)) + np.zeros((1, len(Z)))
 
 
+def _landmark_features(kernel: Nystroem, X: Tensor) -> Tensor:
+    if kernel.landmarks is None:
+        raise refusal(kernel)
+    landmarks = dense(kernel.landmarks, kernel)
+    _, _, _, root = kernel.reference(landmarks)
+    return matrix(kernel.kernel, X, landmarks) @ root
+
+
+def _waves(kernel: RandomFourier, X: Tensor, Z: Array) -> Tensor:
+    omega = kernel.reference(Z)
+    half = omega.shape[1]
+    U, phase = kernel.features(Z), X @ omega
+    scale = half**-0.5
+    return phase.cos() @ (scale * U[:, :half].T) + phase.sin() @ (scale * U[:, half:].T)
+
+
 MATRICES: dict[type, Callable[[Any, Tensor, Array], Tensor]] = {
     PairKernel: _pair_kernel,
     Sum: lambda k, X, Z: matrix(k.k1, X, Z) + matrix(k.k2, X, Z),
@@ -199,6 +217,8 @@ MATRICES: dict[type, Callable[[Any, Tensor, Array], Tensor]] = {
     Tanimoto: _tanimoto,
     Bilinear: lambda k, X, Z: X @ (np.asarray(k.B, dtype=np.float64) @ Z.T),
     Constant: _constant,
+    Nystroem: lambda k, X, Z: _landmark_features(k, X) @ k.features(Z).T,
+    RandomFourier: _waves,
 }
 
 # ---- a row with itself -----------------------------------------------------------------------
@@ -212,6 +232,10 @@ def _pair_diagonal(kernel: PairKernel, X: Tensor, width: int) -> Tensor:
 def _composed_diagonal(kernel: Composed, X: Tensor, width: int) -> Tensor:
     narrow = kernel.map(np.zeros((1, width))).shape[1]
     return diagonal(kernel.kernel, mapped(kernel.map, X, width), narrow)
+
+
+def _square(U: Tensor) -> Tensor:
+    return (U * U).total()
 
 
 def _is_positive(d: Tensor) -> Tensor:
@@ -229,4 +253,6 @@ DIAGONALS: dict[type, Callable[[Any, Tensor, int], Tensor]] = {
     Tanimoto: lambda k, X, p: _is_positive((X * X).total()),
     Bilinear: lambda k, X, p: ((X @ np.asarray(k.B, dtype=np.float64)) * X).total(),
     Constant: lambda k, X, p: X.graph.column(float(k.value)),
+    Nystroem: lambda k, X, p: _square(_landmark_features(k, X)),
+    RandomFourier: lambda k, X, p: X.graph.column(1.0),
 }
