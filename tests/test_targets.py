@@ -135,7 +135,7 @@ def test_weights_of_zero_remove_a_class():
         ([1j, 2, 3], {}, "complex"),
         (None, {}, "got None"),
         ([0.1, 0.2, 0.3], {"task": "classification"}, "class labels, got real numbers"),
-        (["a", "b", "c"], {"task": "regression"}, "labels such as 'a'"),
+        (["a", "b", "c"], {"task": "regression"}, "got 'a' in row 0"),
         ([2.5, 2.5, 2.5], {"task": "regression"}, "constant y"),
         ([0, 1, 0], {"target": "odd"}, "target to be one of"),
         ([0, 1, 0], {"task": "odd"}, "task"),

@@ -22,6 +22,7 @@ from gramsmith.cached import cached_property
 
 Array = npt.NDArray[Any]
 
+LARGEST = 1e70  # of values: sums of their fourth powers are finite
 TARGETS = ("auto", "simplex", "one_hot", "balanced", "uneven")
 
 
@@ -196,9 +197,7 @@ def make_target(
     w = normalised_weights(check_weights(sample_weight, y.shape[0]))
     if task == "regression":
         return value_target(y, w)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # scikit-learn's hint about many classes
-        kind = type_of_target(y)
+    kind = kind_of(y)
     if kind.startswith("continuous"):
         if task == "classification":
             raise ValueError(
@@ -214,6 +213,14 @@ def make_target(
             'Use task="regression" for several numeric outputs.'
         )
     return class_target(np.ravel(y), w, target)
+
+
+def kind_of(y: Any) -> str:
+    """Return scikit-learn's word for what labels or values are."""
+    # without its hint about many classes, and its attempt to make a whole number of 1e300
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
+        warnings.simplefilter("ignore", UserWarning)
+        return str(type_of_target(y))
 
 
 def class_target(y: Array, w: Array, target: str = "auto") -> Target:
@@ -253,19 +260,7 @@ def class_contrast(scheme: str, sizes: Array) -> Array:
 
 def value_target(y: Array, w: Array) -> Target:
     """Return the target of real values, shape (n,) or (n, q), centred."""
-    try:
-        Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"Expected numbers for regression, got labels such as {np.ravel(y).tolist()[0]!r}. "
-            'Use task="classification".'
-        ) from None
-    if not np.isfinite(Y).all():
-        row = int(np.argwhere(~np.isfinite(Y))[0, 0])
-        raise ValueError(
-            f"Expected finite targets, got {Y[row].tolist()} in row {row}. Input y contains NaN or "
-            "infinity; drop these samples."
-        )
+    Y = finite_values(y).reshape(len(y), -1)
     used = Y[w > 0]
     low, high = used.min(axis=0, initial=np.inf), used.max(axis=0, initial=-np.inf)
     # relative to the size of y: y times 1e-15 is the same task
@@ -280,6 +275,39 @@ def value_target(y: Array, w: Array) -> Target:
     return Target(V, M, np.eye(len(M))[0], w, "values")
 
 
+def finite_values(y: Any) -> Array:
+    """Return values for regression as floats whose squares are finite, or raise."""
+    try:
+        Y = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        for row, value in enumerate(y):
+            try:
+                np.asarray(value, dtype=np.float64)
+            except (TypeError, ValueError, OverflowError):
+                text = repr(str(value) if isinstance(value, str) else value)
+                text = text if len(text) < 60 else f"{text[:30]} ..."
+                raise ValueError(
+                    f"Expected numbers for regression, got {text} in row {row}. Drop such "
+                    'samples, or use task="classification" for labels.'
+                ) from None
+        raise ValueError(
+            f"Expected numbers for regression, got {type(y).__name__}. Pass one row per sample."
+        ) from None
+    bad = ~(np.abs(Y) < LARGEST)
+    if bad.any():
+        row = int(np.argwhere(bad)[0, 0])
+        if np.isfinite(Y).all():
+            raise ValueError(
+                f"Expected targets below {LARGEST:g} in size, got {Y[row].tolist()} in row {row}. "
+                "Sums of their powers would be infinite: divide y by a number."
+            )
+        raise ValueError(
+            f"Expected finite targets, got {Y[row].tolist()} in row {row}. Input y contains NaN or "
+            "infinity; drop these samples."
+        )
+    return Y
+
+
 def label_target(y: Array, w: Array) -> Target:
     """Return the target of a 0/1 label matrix: the sum over labels of the ±1 targets."""
     Y = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=np.float64)
@@ -292,7 +320,13 @@ def check_weights(sample_weight: Any, n: int) -> Array:
     """Return the weights as a float array of n non-negative numbers, not all zero."""
     if sample_weight is None:
         return np.ones(n)
-    w = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        w = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"Expected one number per sample ({n}) as sample_weight, got something else. "
+            "Pass an array of floats."
+        ) from None
     if w.shape != (n,) and w.ndim != 0:
         raise ValueError(f"Expected one sample_weight per sample ({n}), got shape {w.shape}.")
     w = np.broadcast_to(w, (n,)).copy()

@@ -261,7 +261,7 @@ def test_whole_numbers_are_classes_unless_said_otherwise():
 
 
 def test_labels_for_regression_are_refused():
-    with pytest.raises(ValueError, match="labels such as 'a'"):
+    with pytest.raises(ValueError, match="got 'a' in row 0"):
         read_task(["a", "b"], task="regression")
 
 

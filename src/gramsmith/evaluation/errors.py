@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 from sklearn.model_selection import KFold
 
 from gramsmith.gram import Gram
+from gramsmith.kernels.parameters import abridged, is_whole
 from gramsmith.measures import Measure, Sums, Undefined
 from gramsmith.moments import Moments
 from gramsmith.targets import Target
@@ -165,9 +166,10 @@ def interval(value: float, values: Array, confidence: float = 0.95) -> tuple[flo
 
 def check_permutations(count: Any) -> int:
     """Return the number of permutations as an int, or raise."""
-    if isinstance(count, bool) or int(count) != count or count < 0:
+    if isinstance(count, bool) or not (is_whole(count, 1) or count == 0):
         raise ValueError(
-            f"Expected permutations to be a whole number >= 0, got {count!r}. Use 0 for none."
+            "Expected permutations to be a whole number >= 0 below 2^31, got "
+            f"{abridged(count)}. Use 0 for none."
         )
     return int(count)
 

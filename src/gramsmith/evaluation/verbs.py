@@ -198,6 +198,7 @@ def fsm(
     check_ddof(ddof)
     name = "fsm_loo" if leave_one_out else "fsm"
     sums = sums_of(K, y, MEASURES[name], task=task, sample_weight=sample_weight)
+    _check_diagonal(sums)
     if sums.target.kind == "values" or aggregate == "mean":
         return fsm_formula(sums, ddof, leave_one_out).value
     F = fsm_matrix(sums, ddof, leave_one_out)
@@ -249,6 +250,7 @@ def csm(
     check_ddof(ddof)
     measure = MEASURES["csm_scatter" if form == "scatter" else "csm"]
     sums = sums_of(K, y, measure, task=task, sample_weight=sample_weight)
+    _check_diagonal(sums)
     value = csm_formula(sums, form, ddof).value
     if not normalized:
         return value
@@ -407,6 +409,16 @@ def one_gram(K: Any) -> Gram:
             "for several, or build a Gram for one of them."
         )
     return G
+
+
+def _check_diagonal(sums: Sums) -> None:
+    """Raise where a variance would be that of no features: a diagonal that is negative."""
+    least = float(sums.moments.d.min())
+    if least < 0:
+        raise ValueError(
+            f"Expected a kernel matrix, whose diagonal is not negative, got {least:.6g}. "
+            "Use nearest_psd to repair it."
+        )
 
 
 def _check_lengths(G: Gram, goal: Target) -> None:

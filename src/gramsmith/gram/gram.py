@@ -90,6 +90,10 @@ class Gram:
         self.views = as_views(kernel, X)
         self.dtype = _tile_dtype(dtype, self.views.samples)
         self.engine = as_engine(engine, n_jobs, memory)
+        if progress is not None and not callable(progress):
+            raise TypeError(
+                f"Expected progress to be a function (tiles done, tiles in all), got {progress!r}."
+            )
         self.progress = progress
         with one_blas_thread():  # the threads of a larger product would spin on during the sweep
             self._members = make_members(self.views, self.dtype)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn import get_config
 
 from gramsmith.kernels.compilation import worthwhile
+from gramsmith.kernels.parameters import abridged, is_positive
 
 Array = npt.NDArray[Any]
 
@@ -125,8 +126,8 @@ def make_plan(n: int, dtype: Any, folds: Array | None = None) -> Plan:
 def budget_bytes(memory: float | None) -> int:
     """Return the memory budget in bytes; `memory` is in MiB, default scikit-learn's."""
     limit = get_config()["working_memory"] if memory is None else memory
-    if not limit > 0:
+    if not is_positive(limit) or np.ndim(limit):
         raise ValueError(
-            f"Expected memory > 0 (MiB), got {memory!r}. Give, for example, memory=512."
+            f"Expected memory > 0 (MiB), got {abridged(limit)}. Give, for example, memory=512."
         )
     return int(limit * MIB)

@@ -11,10 +11,13 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any, Generic, TypeVar
 
 import joblib
 from threadpoolctl import OpenBLASController, ThreadpoolController
+
+from gramsmith.kernels.parameters import abridged, is_whole
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -238,9 +241,12 @@ def count_workers(n_jobs: int | None) -> int:
     like, and those who start processes by the dozen (joblib and loky, Dask) limit it. The workers
     of `multiprocessing.Pool` have a thread each.
     """
-    if n_jobs == 0 or (n_jobs is not None and int(n_jobs) != n_jobs):
+    if n_jobs is not None and not (
+        is_whole(n_jobs, 1) or (isinstance(n_jobs, Real) and is_whole(-n_jobs, 1))
+    ):
         raise ValueError(
-            f"Expected n_jobs to be None, -1 or a positive whole number, got {n_jobs!r}."
+            "Expected n_jobs to be None, -1 or a positive whole number below 2^31, got "
+            f"{abridged(n_jobs)}."
         )
     if n_jobs is None:
         if multiprocessing.current_process().daemon:

@@ -252,6 +252,7 @@ def _labelled(kernels: Any) -> tuple[list[str], list[Any]]:
 
 def _label(kernel: Any, i: int) -> str:
     if isinstance(kernel, Kernel):
+        kernel.check_parts()
         return kernel.formula()
     return kernel if isinstance(kernel, str) else f"kernel {i}"
 

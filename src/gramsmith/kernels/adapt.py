@@ -18,7 +18,7 @@ from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.inner import Constant, Linear, Polynomial, Sigmoid
 from gramsmith.kernels.maps import ByFeatureCount, Composed, FunctionMap, SampleMap
 from gramsmith.kernels.normalized import Normalized
-from gramsmith.kernels.parameters import is_positive
+from gramsmith.kernels.parameters import abridged, is_positive
 from gramsmith.kernels.precomputed import Precomputed
 from gramsmith.kernels.radial import (
     AdditiveChi2,
@@ -419,11 +419,20 @@ def _add(left: Any, right: Any) -> Kernel:
     return Sum(_as_term(left), _as_term(right))
 
 
+def _factor(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise ValueError(
+            f"Expected a factor that is a float, got {abridged(number)}. Rescale the kernel."
+        ) from None
+
+
 def _multiply(left: Any, right: Any) -> Kernel:
     if isinstance(left, Real):
-        return Scaled(right, float(left))
+        return Scaled(right, _factor(left))
     if isinstance(right, Real):
-        return Scaled(left, float(right))
+        return Scaled(left, _factor(right))
     return Product(_as_term(left), _as_term(right))
 
 

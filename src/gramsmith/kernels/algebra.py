@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +10,13 @@ import scipy.sparse as sp
 
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, bracketed
 from gramsmith.kernels.embedding import Embedding, add, add_named, prefixed
+from gramsmith.kernels.parameters import abridged, is_whole
 
 
 class Pair(Kernel):
     """Two kernels evaluated on the same samples."""
+
+    parts: ClassVar[tuple[str, ...]] = ("k1", "k2")
 
     _stored_parameters: ClassVar[dict[str, str]] = {"k1": "kernel", "k2": "kernel"}
 
@@ -158,6 +160,8 @@ class Product(Pair):
 
 class FunctionOf(Kernel):
     """A scalar function of another kernel, entry by entry: `value`, `slope`, `partials`."""
+
+    parts: ClassVar[tuple[str, ...]] = ("kernel",)
 
     _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel"}
 
@@ -324,10 +328,10 @@ class Power(FunctionOf):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if not isinstance(self.exponent, Integral) or self.exponent < 1:
+        if not is_whole(self.exponent, 1):
             raise ValueError(
-                f"Expected a whole exponent >= 1, got {self.exponent!r}; other powers of a kernel "
-                "need not be kernels. Use 2 or 3."
+                f"Expected a whole exponent >= 1, got {abridged(self.exponent)}; other powers of "
+                "a kernel need not be kernels. Use 2 or 3."
             )
 
     def value(self, t: Array) -> Array:
@@ -364,11 +368,15 @@ class PolynomialOf(FunctionOf):
         self.coefficients = coefficients
 
     def check_parameters(self) -> None:
-        c = np.asarray(self.coefficients, dtype=float)
+        self.check_parts()
+        try:
+            c = np.asarray(self.coefficients, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            c = np.empty(0)
         if c.ndim != 1 or not len(c) or not np.all(np.isfinite(c)) or c.min() < 0 or c.max() == 0:
             raise ValueError(
-                f"Expected coefficients >= 0, not all zero, got {self.coefficients!r}; a negative "
-                "coefficient need not give a kernel. Leave powers out with 0."
+                f"Expected coefficients >= 0, not all zero, got {abridged(self.coefficients)}; a "
+                "negative coefficient need not give a kernel. Leave powers out with 0."
             )
         self.kernel.check_parameters()
 

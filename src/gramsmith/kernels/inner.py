@@ -12,7 +12,7 @@ from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import Geometry, InnerProduct, PairKernel
-from gramsmith.kernels.parameters import is_positive
+from gramsmith.kernels.parameters import abridged, is_positive, is_whole
 
 
 class InnerProductKernel(PairKernel):
@@ -75,8 +75,10 @@ class Polynomial(InnerProductKernel):
         self.coef0 = coef0
 
     def check_parameters(self) -> None:
-        if int(self.degree) != self.degree or self.degree < 1:
-            raise ValueError(f"Expected a whole degree >= 1, got {self.degree!r}. Use 2 or 3.")
+        if not is_whole(self.degree, 1):
+            raise ValueError(
+                f"Expected a whole degree >= 1, got {abridged(self.degree)}. Use 2 or 3."
+            )
         if not is_positive(self.gamma) or np.ndim(self.gamma):
             raise ValueError(f"Polynomial: expected gamma > 0, got {self.gamma!r}. Use 1.0.")
         if np.ndim(self.coef0) or not (is_positive(self.coef0) or self.coef0 == 0):
@@ -342,6 +344,13 @@ class Constant(Kernel):
 
     def is_stationary(self) -> bool:
         return True
+
+    def check_input(self, X: Any) -> Any:
+        if not (getattr(X, "shape", ()) or hasattr(X, "__len__")) or np.ndim(X) == 0:
+            raise TypeError(
+                f"Expected samples, got {abridged(X)}. Pass a table or a list, one sample a row."
+            )
+        return X
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         n = X.shape[0] if hasattr(X, "shape") else len(X)

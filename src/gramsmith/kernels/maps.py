@@ -177,6 +177,7 @@ class Composed(Kernel):
 
     _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel", "map": "map"}
 
+    parts: ClassVar[tuple[str, ...]] = ("kernel",)
     precedence: ClassVar[int] = 2
 
     def __init__(self, kernel: Kernel, map: SampleMap) -> None:

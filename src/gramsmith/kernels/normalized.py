@@ -23,6 +23,8 @@ class DiagonalKernel(Kernel):
 
     _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel"}
 
+    parts: ClassVar[tuple[str, ...]] = ("kernel",)
+
     kernel: Kernel
 
     def from_diagonal(self, d: Array) -> Array:

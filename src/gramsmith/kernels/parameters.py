@@ -28,6 +28,7 @@ class Parametrised(BaseEstimator):
     free: ClassVar[tuple[str, ...]] = ()
     several: ClassVar[tuple[str, ...]] = ()  # of these, those that may be arrays
     ranges: ClassVar[dict[str, tuple[float, float]]] = {}  # of positive parameters, if not BOUNDS
+    parts: ClassVar[tuple[str, ...]] = ()  # the arguments that are kernels
 
     @classmethod
     @cache
@@ -45,12 +46,13 @@ class Parametrised(BaseEstimator):
         return found
 
     def check_parameters(self) -> None:
-        """Raise a ValueError if a parameter is out of its range."""
+        """Raise a ValueError if a parameter is out of its range, a TypeError if a part is none."""
+        self.check_parts()
         for name in self.positive:
             value = getattr(self, name)
             if not is_positive(value) or not self._has_shape(name):
                 raise ValueError(
-                    f"{type(self).__name__}: expected {name} > 0, got {value!r}. "
+                    f"{type(self).__name__}: expected {name} > 0, got {abridged(value)}. "
                     f"Give a positive number, such as {name}=1.0."
                 )
         for name in self.free:
@@ -65,6 +67,17 @@ class Parametrised(BaseEstimator):
 
     def _has_shape(self, name: str) -> bool:
         return name in self.several or not np.ndim(getattr(self, name))
+
+    def check_parts(self) -> None:
+        """Raise a TypeError if a part that should be a kernel is none."""
+        for name in self.parts:
+            value = getattr(self, name)
+            if not isinstance(value, Parametrised):
+                raise TypeError(
+                    f"{type(self).__name__}: expected a kernel as {name}, got "
+                    f"{abridged(value)}. Use gramsmith.as_kernel for names and functions."
+                )
+            value.check_parts()
 
     def parameter_names(self, *, kinds: tuple[str, ...] = ("positive", "free")) -> Iterator[str]:
         """Yield the nested names of the parameters that gradients may change."""
@@ -148,7 +161,7 @@ def is_finite(value: Any) -> bool:
     """Return whether a parameter is a finite number, or an array of them."""
     try:
         numbers = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return not isinstance(value, str) and bool(np.isfinite(numbers).all())
 
@@ -159,3 +172,20 @@ def is_positive(value: Any) -> bool:
         return False
     numbers = np.asarray(value, dtype=float)
     return bool(np.all(numbers >= SMALLEST) and np.all(numbers <= 1.0 / SMALLEST))
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Return whether a parameter is a whole number from `least` to 2^31."""
+    # numbers past all floats, of which `is_positive` is false, have no int
+    return bool(
+        is_positive(value)
+        and np.ndim(value) == 0
+        and least <= value < 2**31
+        and int(value) == value
+    )
+
+
+def abridged(value: Any, most: int = 60) -> str:
+    """Return what came, for a message: its text, the middle left out where it is long."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 4 :]}"

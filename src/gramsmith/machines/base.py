@@ -44,7 +44,7 @@ from gramsmith.kernels import (
     default_kernel,
 )
 from gramsmith.kernels.precomputed import rests_on_matrix
-from gramsmith.targets import check_weights, normalised_weights
+from gramsmith.targets import check_weights, finite_values, normalised_weights
 
 Array = npt.NDArray[Any]
 
@@ -301,6 +301,8 @@ class KernelMachine(SharesEngine, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "Pass one target per sample."
             )
+        if numeric and (isinstance(y, list) or getattr(y, "dtype", None) == object):
+            y = finite_values(y)
         if self._takes_vectors(X):
             X, y = validate_data(
                 self,
@@ -323,7 +325,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
                 )
         if not classes_shape(y, many):
             y = column_or_1d(y, warn=True)
-        return X, np.asarray(y, dtype=np.float64) if numeric else np.asarray(y)
+        return X, finite_values(y) if numeric else np.asarray(y)
 
     # ---- Gram matrices ----------------------------------------------------------------------
 

@@ -183,8 +183,10 @@ def rank(
     """Return the ranking of `rank_kernels`; `work` says what may be spent on it."""
     given = {name: getattr(work, name) for name in WORK_OPTIONS}
     checked = {**options, **given, "measures": measures, "machine": machine}
+    constraints = {**CONSTRAINTS, "progress": [callable, None]}
+    checked["progress"] = work.progress
     validate_parameter_constraints(
-        CONSTRAINTS, {name: checked[name] for name in CONSTRAINTS}, "rank_kernels"
+        constraints, {name: checked[name] for name in constraints}, "rank_kernels"
     )
     goal = read_task(y, seed=as_seed(random_state), **options)
     if machine is not None:

@@ -19,13 +19,18 @@ from sklearn.model_selection import (
     check_cv,
 )
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.errors import jackknife
 from gramsmith.machines.calibration import fit_calibration, probabilities
-from gramsmith.targets import _as_labels, check_weights, normalised_weights
+from gramsmith.targets import (
+    _as_labels,
+    check_weights,
+    finite_values,
+    kind_of,
+    normalised_weights,
+)
 
 Array = npt.NDArray[Any]
 
@@ -634,7 +639,7 @@ def read_task(
         )
     if not len(y):
         raise ValueError("Expected at least one sample, got none.")
-    kind = type_of_target(y)
+    kind = kind_of(y)
     if task == "auto":
         task = "regression" if kind == "continuous" else "classification"
     w = None if sample_weight is None else normalised_weights(check_weights(sample_weight, len(y)))
@@ -644,13 +649,7 @@ def read_task(
     cv = int(cv) if isinstance(cv, np.integer) else cv
     options = {"scoring": scoring, "cv": cv, "groups": groups, "seed": seed}
     if task == "regression":
-        try:
-            values = np.asarray(y, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"Expected numbers for regression, got labels such as {str(y[0])!r}. "
-                'Use task="classification".'
-            ) from None
+        values = finite_values(y)
         if np.ptp(values) <= 1e-14 * max(float(np.abs(values).max()), 1e-300):
             raise ValueError(
                 "Expected targets that vary, got a constant y. Nothing can be learned."

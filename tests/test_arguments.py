@@ -1,0 +1,119 @@
+"""Arguments that mean nothing are refused in words of gramsmith, before any work."""
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+from gramsmith.kernels import Composed, Fixed, Negated, Power, Product, Scaled, Sum
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(30, 3))
+y = np.where(X[:, 0] > 0, 1, -1)
+K = gs.Gaussian()(X)
+HUGE = 10**400  # no float is as large
+
+VALUES = {
+    "missing": [None, *X[1:, 0]],
+    "huge": np.r_[1e308, X[1:, 0]],
+    "huge, both signs": np.r_[1e308, -1e308, X[2:, 0]],
+    "no float": [HUGE, *X[1:, 0]],
+}
+USES = {
+    "cka": lambda v: gs.cka(K, v, task="regression"),
+    "kta": lambda v: gs.kta(K, v, task="regression"),
+    "hsic": lambda v: gs.hsic(K, v, task="regression"),
+    "polarity": lambda v: gs.polarity(K, v, task="regression"),
+    "evaluate": lambda v: gs.evaluate("rbf", X, v, task="regression"),
+    "ridge": lambda v: gs.KernelRidgeRegressor().fit(X, v),
+    "ridge of texts": lambda v: gs.KernelRidgeRegressor(gs.Spectrum(2)).fit(["ab"] * 30, v),
+    "relevance": lambda v: gs.RelevanceVectorRegressor().fit(X, v),
+    "svr": lambda v: gs.KernelSVR().fit(X, v),
+    "rank": lambda v: gs.rank_kernels(X, v, {"a": gs.Gaussian()}, task="regression"),
+    "selector": lambda v: gs.KernelSelector([gs.Gaussian()], task="regression").fit(X, v),
+    "transform": lambda v: gs.TransformLearner(task="regression").fit(X, v),
+    "combination": lambda v: gs.KernelCombination(task="regression").fit(X, v),
+}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_values_that_cannot_be_computed_with(use, values):
+    with pytest.raises(ValueError, match=r"(?i)expected .*row 0"):
+        use(values)
+
+
+def test_values_as_large_as_may_be():
+    assert gs.cka(K, 1e60 * X[:, 0]) == pytest.approx(gs.cka(K, X[:, 0]))
+
+
+PARTS = {
+    "Exp": lambda part: gs.Exp(part),
+    "Normalized": lambda part: gs.Normalized(part),
+    "GaussianOf": lambda part: gs.GaussianOf(part, 1.0),
+    "PolynomialOf": lambda part: gs.PolynomialOf(part, [0.0, 1.0]),
+    "Power": lambda part: Power(part, 2),
+    "Scaled": lambda part: Scaled(part, 2.0),
+    "Negated": lambda part: Negated(part),
+    "Fixed": lambda part: Fixed(part),
+    "Sum": lambda part: Sum(gs.Linear(), part),
+    "Product": lambda part: Product(part, gs.Linear()),
+    "Composed": lambda part: Composed(part, gs.LinearMap(np.eye(3))),
+}
+
+
+@pytest.mark.parametrize("make", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize("part", [set(), -1, None, "rbf"], ids=repr)
+def test_parts_of_a_kernel_are_kernels(make, part):
+    with pytest.raises(TypeError, match="expected a kernel"):
+        make(part)(X)
+    with pytest.raises(TypeError, match="expected a kernel"):
+        gs.Gram(make(part), X)
+
+
+NUMBERS = {
+    "degree": lambda v: gs.Polynomial(v)(X),
+    "exponent": lambda v: (gs.Gaussian() ** v)(X),
+    "length_scale": lambda v: gs.Gaussian(v)(X),
+    "scale": lambda v: (v * gs.Gaussian())(X),
+    "coefficients": lambda v: gs.PolynomialOf(gs.Linear(), [v])(X),
+    "permutations": lambda v: gs.evaluate("rbf", X, y, permutations=v),
+    "memory": lambda v: gs.Gram("rbf", X, memory=v),
+    "memory of an evaluation": lambda v: gs.evaluate("rbf", X, y, memory=v),
+    "memory of threads": lambda v: gs.Threads(memory=v),
+    "threads": lambda v: gs.Threads(v),
+    "weights": lambda v: gs.kta(K, y, sample_weight=[v] * 30),
+}
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, HUGE, "x"], ids=["inf", "nan", "huge", "text"])
+@pytest.mark.parametrize("use", NUMBERS.values(), ids=NUMBERS)
+def test_numbers_out_of_every_range(use, value):
+    with pytest.raises((ValueError, TypeError), match=r"[Ee]xpected") as refused:
+        use(value)
+    assert len(str(refused.value)) < 400
+
+
+@pytest.mark.parametrize("sample", [np.array(1.0), 3, None], ids=repr)
+def test_a_constant_kernel_wants_samples_too(sample):
+    with pytest.raises(TypeError, match="Expected samples"):
+        gs.Constant()(sample)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: gs.Gram("rbf", X, progress=True),
+        lambda: gs.rank_kernels(X, y, {"a": gs.Gaussian()}, progress=True),
+    ],
+    ids=["gram", "rank"],
+)
+def test_progress_is_called(use):
+    with pytest.raises((TypeError, ValueError), match="progress"):
+        use()
+
+
+def test_separability_of_what_is_no_kernel_matrix():
+    for measure in (gs.fsm, gs.csm):
+        with pytest.raises(ValueError, match=r"diagonal .* nearest_psd"):
+            measure(-K, y)
+        assert np.isfinite(measure(K, y))
