@@ -234,7 +234,7 @@ def _cores() -> int:
     return int(joblib.cpu_count())
 
 
-def count_workers(n_jobs: int | None) -> int:
+def count_workers(n_jobs: Any) -> int:
     """Return the number of threads: for None what is left, or joblib's meaning.
 
     What is left is what BLAS may use: `threadpool_limits`, the variables OMP_NUM_THREADS and the

@@ -48,9 +48,9 @@ from gramsmith.targets import check_weights, finite_values, normalised_weights
 
 Array = npt.NDArray[Any]
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
-NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+POSITIVE: Any = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE: Any = Interval(Real, 0, None, closed="left")
+AT_LEAST_ONE: Any = Interval(Integral, 1, None, closed="left")
 
 
 @dataclass(frozen=True)
@@ -301,7 +301,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "Pass one target per sample."
             )
-        if numeric and (isinstance(y, list) or getattr(y, "dtype", None) == object):
+        if numeric and (isinstance(y, list) or np.dtype(object) == getattr(y, "dtype", None)):
             y = finite_values(y)
         if self._takes_vectors(X):
             X, y = validate_data(

@@ -28,12 +28,12 @@ from gramsmith.storage.container import (
     read_container,
     read_header,
     replacing,
-    short,
     write_container,
 )
 from gramsmith.storage.decode import Decoder
 from gramsmith.storage.encode import Encoder
 from gramsmith.storage.registry import REGISTRY
+from gramsmith.tables.streams import short
 
 NOTE = (
     "Kernel models keep the training samples they compare new samples with. This file may contain "
