@@ -62,6 +62,7 @@ POWERS = {
 
 STRIP = 32  # rows whose products are added up in the type of the tile
 HEIGHT = 128  # rows of a tile that are formed and used at a time, while they are in the cache
+PULLED = 64  # the same in a backward sweep, where they are used by another product
 COLUMNS = 8  # of the probe: more are quicker by a matrix product
 NONE = np.empty(0)
 
@@ -517,7 +518,7 @@ def band_products(
     by_columns = np.zeros((Xa.shape[1], len(R)))
     by_rows, sums = np.zeros((len(L), Xb.shape[1])), np.zeros(len(L))
     run = pull.run
-    with borrowed((HEIGHT * run.widest,), L.dtype) as room:
+    with borrowed((PULLED * run.widest,), L.dtype) as room:
         loop(
             *(L, R, room, numbers, powers, pull.left, pull.right, pull.fi, pull.fj),
             *(run.edges, run.same, Xa, Xb, by_columns, by_rows, sums),
@@ -543,9 +544,9 @@ def pull_band(
     by_rows: Any,
     sums: Any,
 ) -> None:
-    """Do what `band_products` does, with room for HEIGHT rows."""
+    """Do what `band_products` does, with room for PULLED rows."""
     b, q, r = len(L), Xa.shape[1], Xb.shape[1]
-    widest = len(room) // HEIGHT
+    widest = len(room) // PULLED
     one = numbers[-1]
     row = np.empty(widest, room.dtype)
     flat_product = np.empty(q * widest, room.dtype)
@@ -556,8 +557,8 @@ def pull_band(
         share = one / (one + one) if diagonal else one
         columns = R[start:stop].T
         product = flat_product[: q * n].reshape((q, n))
-        for i in range(0, b, HEIGHT):
-            end = min(i + HEIGHT, b)
+        for i in range(0, b, PULLED):
+            end = min(i + PULLED, b)
             flat = room[: (end - i) * n]
             V = flat.reshape((end - i, n))
             np.dot(L[i:end], columns, V)

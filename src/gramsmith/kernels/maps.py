@@ -267,28 +267,32 @@ class Composed(Kernel):
     ) -> tuple[Embedding, Embedding, Gradient] | None:
         if wants != "samples" and Xa is not None:
             kernel: Any = self.kernel
-            C = kernel.scatter(a, b, pull, Xa, Xb)
+            diagonal = np.ndim(self.map.get_params()["S"]) == 1
+            C = kernel.scatter(a, b, pull, Xa, Xb, diagonal)
             return None if C is None else (None, None, self._by_scatter(C))
         found = self.kernel.band_vjp(a, b, pull, self._wanted_before_map(wants))
         return None if found is None else (*found[:2], prefixed("kernel", found[2]))
 
     def mapped_rows(self, X: Any, reference: Any, dtype: Any) -> Any:
-        S: Any = getattr(self.map, "S", 0.0)
-        if not isinstance(self.kernel, Gaussian) or np.ndim(S) != 2 or sp.issparse(X):
+        S: Any = getattr(self.map, "S", None)
+        if not isinstance(self.kernel, Gaussian) or S is None or sp.issparse(X):
             return None
-        p, q = np.shape(S)
-        if p > 2 * q:  # one product with p columns instead of two with q
-            return None
+        p = len(S)
+        if np.ndim(S) == 2 and p > 2 * np.shape(S)[1]:
+            return None  # two products with q columns are less work than one with p
         rows = np.ones((len(X), p + 1), dtype)
         rows[:, :p] = X - reference[0]
         return rows
 
     def _by_scatter(self, C: Array) -> Gradient:
-        """Return the derivatives of -tr(T'C T), T = S / scale, by S and by the length scales."""
+        """Return the derivatives of -tr(T'C T), T = S / scale, by S and by the length scales.
+
+        C is the scatter matrix, or its diagonal for a diagonal T.
+        """
         kernel: Any = self.kernel
         T = np.asarray(self.map.S, dtype=np.float64) / kernel.scale
-        dT = -2.0 * C @ T
-        by_length = -(T * dT).sum(axis=0) / kernel.length_scale
+        dT = -2.0 * (C * T if C.ndim == 1 else C @ T)
+        by_length = -np.atleast_2d(T * dT).sum(axis=0) / kernel.length_scale
         several = np.ndim(kernel.length_scale)
         return {
             "kernel__length_scale": by_length if several else float(by_length.sum()),

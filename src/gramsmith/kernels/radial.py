@@ -110,9 +110,15 @@ class Gaussian(Radial):
         factors = self.log_factors(a, b)
         if factors is None:
             return None
+        ones = np.ascontiguousarray(a[1][:, :-1])  # [x, 1]: one product gives V'x and V'1
+        if wants == "parameters":
+            # (x_k - z_k)² is proportional to 1 / l_k²
+            spread = self.scatter(a, b, pull, ones, b[1][:, :-1], diagonal=True)
+            by_length = 2.0 * spread / self.length_scale
+            several = np.ndim(self.length_scale)
+            return None, None, {"length_scale": by_length if several else float(by_length.sum())}
         # d exp(-|x - z|²) = -2 K (x - z)'(dx - dz), with V = K * (derivatives by K)
         x, z = self.geometry.points(a), self.geometry.points(b)
-        ones = np.ascontiguousarray(a[1][:, :-1])  # [x, 1]: one product gives V'x and V'1
         wanted = None if wants != "samples" else np.ascontiguousarray(z)
         by_columns, by_rows, sums = compiled.band_products(factors, pull, ones, wanted)
         # Σ_i x_i (V z)_i = Σ_j z_j (V'x)_j: one of the two products does for both scales
@@ -123,7 +129,15 @@ class Gaussian(Radial):
             da += 2.0 * by_rows
         return da, db, {}
 
-    def scatter(self, a: Embedding, b: Embedding, pull: Any, Xa: Array, Xb: Array) -> Array | None:
+    def scatter(
+        self,
+        a: Embedding,
+        b: Embedding,
+        pull: Any,
+        Xa: Array,
+        Xb: Array,
+        diagonal: bool = False,
+    ) -> Any:
         """Return Σ_ij V_ij (x_i - x_j)(x_i - x_j)', V = K * (derivatives by K), of a band.
 
         Parameters
@@ -132,16 +146,21 @@ class Gaussian(Radial):
         pull : kernels.compiled.Pull
         Xa, Xb : arrays of shape (n_a, p + 1) and (n_b, p + 1)
             The rows x, and a column of ones.
+        diagonal : bool
+            Whether the diagonal is all that is wanted.
 
         Returns
         -------
-        array of shape (p, p), or None where the tiles are no exponentials of products
+        array of shape (p, p) or (p,), or None where the tiles are no exponentials of products
         """
         factors = self.log_factors(a, b)
         if factors is None:
             return None
         by_columns, _, sums = compiled.band_products(factors, pull, Xa, None)
         x, z = Xa[:, :-1].astype(np.float64), Xb[:, :-1].astype(np.float64)
+        if diagonal:
+            own = sums @ np.square(x) + by_columns[-1] @ np.square(z)
+            return own - 2.0 * np.vecdot(by_columns[:-1], z.T)
         # what belongs to pairs, x'V z + z'V'x, is twice the symmetric part of z'(V'x)
         part = (x * sums[:, None]).T @ x + z.T @ (z * by_columns[-1][:, None])
         crossed = z.T @ by_columns[:-1].T
