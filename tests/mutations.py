@@ -21,7 +21,7 @@ import numpy as np
 
 import forgery
 import gramsmith as gs
-from gramsmith.storage import inspect_model
+from gramsmith.storage import inspect_model, model_card
 from models.write_models import METHODS, new_samples
 
 MODELS = Path(__file__).parent / "models"
@@ -299,12 +299,13 @@ def outcome(data, original, path):
 
 
 def _outcome(path, original, size):
-    try:
-        inspect_model(path)
-    except gs.ModelFormatError:
-        pass
-    except Exception as error:
-        return f"! inspect: {type(error).__name__}: {error}"
+    for look in (inspect_model, model_card):
+        try:
+            look(path)
+        except gs.ModelFormatError:
+            pass
+        except Exception as error:
+            return f"! {look.__name__}: {type(error).__name__}: {error}"
     try:
         model = gs.load_model(path)
     except gs.ModelFormatError as error:

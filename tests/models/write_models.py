@@ -162,6 +162,8 @@ def unusual(data):
     ):
         found = gs.KernelSVC(FromSklearn(kernel)).fit(X, two)
         yield f"KernelSVC-sklearn-{number}", found, "vectors"
+    few = gs.KernelSelector([gs.Gaussian(2.0), gs.Linear()], random_state=0)
+    yield "KernelSelector-summary", few.fit(pd.DataFrame(make_table(data)), two), "table"
     yield "kernel-Negated", gs.Gaussian() + gs.Negated(0.5 * gs.Linear()), "vectors"
     yield "kernel-Subtree", gs.Subtree(0.7, kind="fragment"), "trees"
 

@@ -4,34 +4,50 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import click
 
 from gramsmith.cli.console import printable, show_json
 
+WIDTH, LABEL = 80, 12
+
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
+@click.option("--tree", is_flag=True, help="Print every parameter and attribute.")
+@click.option("--card", is_flag=True, help="Print a model card in Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def inspect(model: Path, as_json: bool) -> None:
+def inspect(model: Path, tree: bool, card: bool, as_json: bool) -> None:
     """Show what a MODEL file holds, without making the model."""
-    from gramsmith.storage import inspect_model
+    from gramsmith.storage import inspect_model, model_card, overview
 
+    if tree + card + as_json > 1:
+        raise click.UsageError("--tree, --card and --json are three answers: ask for one.")
+    if card:
+        click.echo(model_card(model), nl=False)
+        return
     summary = inspect_model(model)
     if as_json:
         show_json({"file": str(model), **asdict(summary)})
         return
     size = model.stat().st_size
-    lines = [
-        f"{model} ({size:,} bytes, format {summary.format_version}, "
-        f"written by gramsmith {summary.gramsmith_version})",
-        "",
-        *outline(summary.model, "", ""),
-    ]
-    if summary.about:
-        lines += ["", *(f"{name}: {brief(value)}" for name, value in summary.about.items())]
-    lines += ["", summary.note]
+    lines = [f"{model} ({size:,} bytes)", ""]
+    if tree:
+        lines += outline(summary.model, "", "")
+        if summary.about:
+            lines += ["", *(f"{name}: {brief(value)}" for name, value in summary.about.items())]
+    else:
+        for label, text in overview(summary).items():
+            lines += wrap(
+                printable(text),
+                WIDTH,
+                initial_indent=f"{label:{LABEL}}",
+                subsequent_indent=" " * LABEL,
+                break_on_hyphens=False,
+            )
+    lines += ["", *wrap(summary.note, WIDTH)]
     click.echo("\n".join(printable(line) for line in lines))
 
 

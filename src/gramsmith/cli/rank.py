@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from gramsmith.cli.console import (
     Refused,
     about_the_data,
     collected_warnings,
+    plain,
     printable,
     say,
     show_json,
@@ -85,9 +85,10 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
         try:
             ranking, remarks = work(table, goal, arguments, journal, quiet)
             if output is not None:
-                about |= {"verdict": ranking.verdict, "gramsmith": "rank"}
+                about |= {"summary": plain(ranking.summary)}
                 spent = {"command": {"file": file, **command}, "seconds": time.time() - started}
-                write_outputs(output, ranking, about, {**spent, **versions(), **about})
+                spent["versions"] = about["summary"]["versions"]
+                write_outputs(output, ranking, about, {**spent, **about})
                 journal.close()
         except KeyboardInterrupt:
             say("Interrupted." if output is None else interruption(output, journal))
@@ -278,16 +279,6 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
         raise Refused(f"Could not write to {folder}: {error}.") from error
     finally:
         page.unlink(missing_ok=True)
-
-
-def versions() -> dict[str, Any]:
-    """Return what the numbers depend on besides the data."""
-    import numpy
-    import scipy
-    import sklearn
-
-    modules = {m.__name__: m.__version__ for m in (numpy, scipy, sklearn)}
-    return {"versions": {"gramsmith": __version__, "python": platform.python_version(), **modules}}
 
 
 def show_ranking(

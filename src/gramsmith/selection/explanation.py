@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import platform
 import warnings as python_warnings
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy
+import sklearn
+from sklearn.pipeline import Pipeline
 
+import gramsmith
 from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian, LinearMap
 from gramsmith.measures import get_measure
@@ -125,6 +131,43 @@ def warnings(found: Findings, estimate: Estimate, converged: bool) -> list[str]:
             "less accuracy with a smaller C."
         )
     return said
+
+
+def summary(found: Findings, model: Any, estimate: Estimate, converged: bool) -> dict[str, Any]:
+    """Return what should go with a model, as plain values; no training sample is among them."""
+    task, best = found.task, found.best
+    machine = model[-1] if isinstance(model, Pipeline) else model
+    facts: dict[str, Any] = {
+        "task": task.kind,
+        "rows": task.n,
+        "columns": _columns(model),
+        "groups": None if task.groups is None else len(np.unique(task.groups)),
+        "kernel": f"{best.name}: {best.kernel}",
+        "machine": type(machine).__name__,
+        "score": task.score_name,
+        "estimate": estimate.to_plain(),
+        "limits": warnings(found, estimate, converged),
+        "date": date.today().isoformat(),
+        "versions": {
+            **{"gramsmith": gramsmith.__version__, "python": platform.python_version()},
+            **{m.__name__: m.__version__ for m in (np, scipy, sklearn)},
+        },
+    }
+    if task.classes is None:
+        return facts | {"values": [float(task.y.min()), float(task.y.max())]}
+    counts = np.bincount(task.y, minlength=len(task.classes)).tolist()
+    return facts | {"classes": [[str(c), n] for c, n in zip(task.classes, counts, strict=True)]}
+
+
+def _columns(model: Any) -> list[list[str]] | None:
+    """Return names and roles of the columns that a model takes; None if they have no names."""
+    encoder = getattr(model, "named_steps", {}).get("encode")
+    names = getattr(encoder, "column_names_", getattr(encoder, "feature_names_in_", None))
+    if encoder is None or names is None:
+        return None
+    sizes = iter(encoder.category_counts_)
+    roles = ["number" if n else f"{next(sizes)} categories" for n in encoder.numeric_]
+    return [[str(name), role] for name, role in zip(names, roles, strict=True)]
 
 
 def _at_the_end(found: Findings) -> str | None:

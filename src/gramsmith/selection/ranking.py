@@ -477,6 +477,18 @@ class KernelRanking:
         return explanation.warnings(self._findings, self.estimate, self.converged)
 
     @cached_property
+    def summary(self) -> dict[str, Any]:
+        """What should go with the model, as plain values: model files and cards show it.
+
+        Keys: task, rows, columns (name and role), groups, classes (label and rows) or values (the
+        range), kernel, machine, score, estimate, verdict, limits, date, versions.
+        """
+        facts = explanation.summary(
+            self._findings, self.best_estimator, self.estimate, self.converged
+        )
+        return facts | {"verdict": self.verdict}
+
+    @cached_property
     def records(self) -> list[dict[str, Any]]:
         """One flat dictionary per kernel, from best to worst.
 

@@ -34,6 +34,11 @@ def _has_probabilities(selector: Any) -> bool:
     return _classifies(selector) and (fitted is None or hasattr(fitted, "predict_proba"))
 
 
+def _without_summary(state: dict[str, Any]) -> dict[str, Any]:
+    # the first files had no summary; it is absent from what they give
+    return {**state, "version": 2}
+
+
 class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     """Choose a kernel, verify it and fit the machine, as one estimator.
 
@@ -79,6 +84,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         The fitted winner.
     best_kernel_ : Kernel
         Its kernel.
+    summary_ : dict
+        What goes with the model into a file: rows, columns, the score to expect, limits, versions.
     classes_ : array of shape (n_classes,)
         The labels, for classification.
     n_features_in_ : int
@@ -99,6 +106,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         "best_estimator_": "model",
         "best_kernel_": "kernel",
         "classes_": "labels c?",
+        "summary_": "value?",
         "ranking_": "dropped",
     }
     # A file holds what predictions need: of the rest only what is small and can be kept.
@@ -110,6 +118,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         "cv": "whole | none | dropped",
         "random_state": "whole | none | dropped",
     }
+    _stored_upgrades: ClassVar[dict[int, Any]] = {1: _without_summary}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernels": "no_validation",
         "random_state": ["random_state"],
@@ -180,6 +189,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         self.ranking_ = rank(X, y, groups=groups, sample_weight=sample_weight, work=work, **options)
         self.best_estimator_ = self.ranking_.best_estimator
         self.best_kernel_ = self.ranking_.best_kernel
+        self.summary_ = self.ranking_.summary
         encoder = getattr(self.best_estimator_, "named_steps", {}).get("encode")
         if encoder is not None:
             self.n_features_in_ = encoder.n_features_in_

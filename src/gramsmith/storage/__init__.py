@@ -1,5 +1,6 @@
 """Keeping things: models in safetensors files."""
 
+from gramsmith.storage.card import model_card, overview
 from gramsmith.storage.container import ModelFormatError
 from gramsmith.storage.encode import NotStorable
 from gramsmith.storage.models import (
@@ -20,6 +21,8 @@ __all__ = [
     "check_storable",
     "inspect_model",
     "load_model",
+    "model_card",
+    "overview",
     "save_model",
     "upgrade_model",
 ]

@@ -74,6 +74,17 @@ class ModelSummary:
         """What the file holds of the training samples, one phrase per part of the model."""
         return list(dict.fromkeys(_rows_in(self.model)))
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was known when the model was chosen, see `KernelRanking.summary`; may be empty."""
+        found = self.about.get("summary")
+        if found is None:
+            fitted = self.model.get("fitted")
+            node = fitted.get("summary_") if isinstance(fitted, dict) else None
+            manifest = {"format_version": 2, "gramsmith_version": self.gramsmith_version}
+            found = {} if node is None else Decoder({}, manifest).decode(node, "summary_")
+        return found if isinstance(found, dict) else {}
+
 
 def _rows_in(node: Any) -> Iterator[str]:
     items = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
@@ -88,7 +99,9 @@ def _rows_in(node: Any) -> Iterator[str]:
                 # without `support_` the points of an expansion are no training samples
                 known = isinstance(value, dict) and values.get("support_", 0) is not None
                 if specification.startswith("samples") and known:
-                    shape = value.get("shape") or [len(value.get("items") or ())]
+                    shape, listed = value.get("shape"), value.get("items")
+                    if not isinstance(shape, list) or not shape:
+                        shape = [len(listed) if isinstance(listed, list) else "?"]
                     size = " x ".join(map(str, shape))
                     yield f"{key} of {name}: {size}{' numbers' if len(shape) == 2 else ' objects'}"
     for item in items:

@@ -1,0 +1,323 @@
+"""What a model file says of itself, for people: a few lines, or a model card in Markdown.
+
+Nothing is made of what the file says, and nothing in it need be true: whatever has another type
+than expected is left out, and texts cannot be taken for Markdown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from gramsmith.kernels.base import Kernel
+from gramsmith.storage.models import ModelSummary, inspect_model
+from gramsmith.storage.registry import REGISTRY
+
+Lines = Iterator[str]
+
+SHOWN = 12  # classes or columns in one line
+LISTED = 60  # columns in a table
+
+
+def overview(summary: ModelSummary) -> dict[str, str]:
+    """Return the most important facts of a model file, label -> text.
+
+    Parameters
+    ----------
+    summary : ModelSummary
+        What `inspect_model` returned.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    parts = list(_parts(summary.model))
+    last, facts = parts[-1], summary.facts
+    found = {
+        "model": ", then ".join(_name(part) for part in parts),
+        "kernel": _kernel(last),
+        "task": _task(last, facts),
+        "expects": _expects(parts[0], facts),
+        "score": _score(facts),
+        "trained on": _trained(summary),
+        "keeps": "; ".join(summary.training_rows) or "no training rows",
+        "written": f"by gramsmith {summary.gramsmith_version}, format {summary.format_version}",
+    }
+    return {label: text for label, text in found.items() if text}
+
+
+def model_card(path: str | PathLike[str]) -> str:
+    """Return the model card of a file, in Markdown: data, roles, score, limits.
+
+    A card says what a model was made of and what it can be expected to do. What the file does not
+    hold is not invented: a single machine knows its classes and columns, a `KernelSelector` and
+    what ``gramsmith rank`` writes know the data and the score as well.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import gramsmith as gs
+    >>> from gramsmith.storage import model_card
+    >>> path = Path(tempfile.mkdtemp()) / "model.safetensors"
+    >>> gs.save_model(gs.KernelSVR().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0]), path)
+    >>> print(model_card(path).splitlines()[0])
+    # Model card: model.safetensors
+    """
+    summary = inspect_model(path)
+    chapters = {"": _model(summary), "Data": _data(summary), "Score": _scores(summary.facts)}
+    chapters["Limits"] = _limits(summary)
+    lines = [f"# Model card: {plain(Path(path).name)}"]
+    for title, chapter in chapters.items():
+        text = list(chapter)
+        if text:
+            lines += ["", f"## {title}", "", *text] if title else ["", *text]
+    return "\n".join(lines) + "\n"
+
+
+# ---- chapters of the card --------------------------------------------------------------------
+
+
+def _model(summary: ModelSummary) -> Lines:
+    yield "| | |"
+    yield "|---|---|"
+    for label, text in overview(summary).items():
+        if label in ("model", "kernel", "task", "written"):
+            yield f"| {label} | {plain(text)} |"
+    facts = summary.facts
+    for label, text in (("date", _text(facts, "date")), ("versions", _versions(facts))):
+        if text:
+            yield f"| {label} | {plain(text)} |"
+
+
+def _data(summary: ModelSummary) -> Lines:
+    facts, about = summary.facts, summary.about
+    trained = _trained(summary)
+    if trained:
+        yield f"{plain(trained)}."
+    target, digest = about.get("target"), about.get("data_sha256")
+    if isinstance(target, str):
+        yield f"Target: {plain(target)}."
+    if isinstance(digest, str):
+        yield f"SHA-256 of the file: {plain(digest)}."
+    classes = _pairs(facts.get("classes"), int)
+    if classes:
+        yield from ("", "| class | rows |", "|---|---:|")
+        yield from (f"| {plain(label)} | {count:,} |" for label, count in classes[:LISTED])
+    values = _list(facts.get("values"), int | float)
+    if len(values) == 2:
+        yield f"Values from {values[0]:.6g} to {values[1]:.6g}."
+    columns = _pairs(facts.get("columns"), str)
+    if columns:
+        given = about.get("fill")
+        fill = given if isinstance(given, dict) else {}
+        yield from ("", "| column | role | missing cells |", "|---|---|---|")
+        for name, role in columns[:LISTED]:
+            filled = plain(f"filled with {fill[name]}") if name in fill else "refused"
+            yield f"| {plain(name)} | {plain(role)} | {filled} |"
+        if len(columns) > LISTED:
+            yield f"| ... and {len(columns) - LISTED} more | | |"
+
+
+def _scores(facts: dict[str, Any]) -> Lines:
+    estimate = facts.get("estimate")
+    if not isinstance(estimate, dict):
+        yield "Not known: the file holds a model without the record of how it was chosen."
+        return
+    yield f"To be expected on new data: {plain(_score(facts))}."
+    base = estimate.get("baseline")
+    if isinstance(base, int | float):
+        better = "better" if estimate.get("beats_baseline") is True else "not clearly better"
+        yield f"That is {better} than {base:.4g}, the score of answers that look at no features."
+    verdict = _text(facts, "verdict")
+    if verdict:
+        yield from ("", plain(verdict))
+
+
+def _limits(summary: ModelSummary) -> Lines:
+    facts = summary.facts
+    yield from (f"- {plain(text)}" for text in _list(facts.get("limits"), str))
+    if facts.get("estimate") is not None:
+        yield (
+            "- The score holds for rows drawn like the training rows. It says nothing of other "
+            "places, times or groups, nor of single rows."
+        )
+    if isinstance(facts.get("values"), list):
+        yield "- Predictions far outside the range of the training values are extrapolations."
+    if any("categories" in role for _, role in _pairs(facts.get("columns"), str)):
+        yield "- A category that was not among the training rows counts as none of the known ones."
+    held = summary.training_rows
+    yield (
+        f"- The file holds training rows ({plain('; '.join(held))}): share it only with those who "
+        "may see the data."
+        if held
+        else "- The file holds no training rows; labels and names of columns may be in it."
+    )
+
+
+# ---- parts of the tree -----------------------------------------------------------------------
+
+
+def _in(node: Any, *path: str) -> Any:
+    for key in path:
+        node = node.get(key) if isinstance(node, dict) else None
+    return node
+
+
+def _name(node: Any) -> str:
+    name = _in(node, "class")
+    return name if isinstance(name, str) else "?"
+
+
+def _parts(node: Any) -> Iterator[Any]:
+    """Yield the transformers and the machine of a model, in order."""
+    inside = _in(node, "fitted", "best_estimator_")
+    steps = _in(node, "params", "steps", "items")
+    if isinstance(inside, dict):
+        yield from _parts(inside)
+    elif isinstance(steps, list) and steps:
+        for step in steps:
+            items = _in(step, "items")
+            yield from _parts(items[1] if isinstance(items, list) and len(items) == 2 else step)
+    else:
+        yield node
+
+
+def formula(node: Any) -> str:
+    """Return an object or a value as its constructor would be written, arrays by their shape."""
+    tag = _in(node, "$")
+    if tag == "object":
+        params = _in(node, "params")
+        given = params.items() if isinstance(params, dict) else ()
+        inside = [
+            formula(value) if _in(value, "$") == "object" else f"{key}={formula(value)}"
+            for key, value in given
+            if value is not None
+        ]
+        return f"{_name(node)}({', '.join(inside)})"
+    if tag in ("array", "objects", "sparse"):
+        shape = _in(node, "shape")
+        return f"array of {' x '.join(map(str, shape)) if isinstance(shape, list) else '?'}"
+    if tag in ("list", "tuple"):
+        items = _in(node, "items")
+        few = [formula(item) for item in items[:4]] if isinstance(items, list) else ["?"]
+        return f"[{', '.join(few)}{', ...' if isinstance(items, list) and len(items) > 4 else ''}]"
+    if tag is not None:
+        return str(node.get("value", tag))
+    return f"{node:.6g}" if isinstance(node, float) else "" if node is None else str(node)
+
+
+def _kernel(last: Any) -> str:
+    entry = REGISTRY.get(_name(last))
+    if entry is not None and issubclass(entry.cls, Kernel):
+        return formula(last)
+    return formula(_in(last, "fitted", "kernel_") or _in(last, "params", "kernel"))
+
+
+def _task(last: Any, facts: dict[str, Any]) -> str:
+    classes = _in(last, "fitted", "classes_")
+    if classes is None:
+        return "regression" if _in(last, "fitted", "coefficients_") is not None else ""
+    known = [label for label, _ in _pairs(facts.get("classes"), int)]
+    items = known or _in(classes, "items")
+    shape = _in(classes, "shape")
+    count = shape[0] if isinstance(shape, list) and shape else "?"
+    shown = f": {_few([str(item) for item in items])}" if isinstance(items, list) else ""
+    return f"classification, {count} classes{shown}"
+
+
+def _expects(first: Any, facts: dict[str, Any]) -> str:
+    names = [name for name, _ in _pairs(facts.get("columns"), str)]
+    items = names or _in(first, "fitted", "feature_names_in_", "items")
+    if isinstance(items, list):
+        return f"{len(items)} columns: {_few([str(item) for item in items])}"
+    count = _in(first, "fitted", "n_features_in_")
+    if isinstance(count, int):
+        return f"{count} columns of numbers"
+    samples = _in(first, "fitted", "support_samples_")
+    return "strings, sets or other objects" if _in(samples, "$") == "objects" else ""
+
+
+def _trained(summary: ModelSummary) -> str:
+    facts, source = summary.facts, summary.about.get("source")
+    rows, groups = facts.get("rows"), facts.get("groups")
+    if not isinstance(rows, int):
+        return ""
+    text = f"{rows:,} rows"
+    text += f" in {groups:,} groups" if isinstance(groups, int) else ""
+    text += f" of {source}" if isinstance(source, str) else ""
+    return text + (f", {facts['date']}" if isinstance(facts.get("date"), str) else "")
+
+
+def _score(facts: dict[str, Any]) -> str:
+    estimate = facts.get("estimate")
+    if not isinstance(estimate, dict):
+        return ""
+    numbers = [estimate.get(name) for name in ("value", "low", "high")]
+    if not all(isinstance(number, int | float) for number in numbers):
+        return ""
+    value, low, high = numbers
+    how = f"{estimate.get('kind')}, {estimate.get('rows')} rows"
+    name = _text(facts, "score") or "score"
+    return f"{name} {value:.4g} (95 % interval {low:.4g} to {high:.4g}; {how})"
+
+
+def _versions(facts: dict[str, Any]) -> str:
+    found = facts.get("versions")
+    return ", ".join(f"{k} {v}" for k, v in found.items()) if isinstance(found, dict) else ""
+
+
+def _text(facts: dict[str, Any], key: str) -> str:
+    return facts[key] if isinstance(facts.get(key), str) else ""
+
+
+def _list(values: Any, kind: Any) -> list[Any]:
+    """Return a list whose items are of one kind, or nothing if it is something else."""
+    sound = isinstance(values, list) and all(isinstance(value, kind) for value in values)
+    return values if sound else []
+
+
+def _pairs(values: Any, kind: Any) -> list[Any]:
+    """Return the pairs of a text and something of a kind that are in a list."""
+    pairs = [pair for pair in _list(values, list) if len(pair) == 2]
+    return [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, kind)]
+
+
+def _few(items: list[str]) -> str:
+    short = [item if len(item) <= 40 else f"{item[:37]}..." for item in items[:SHOWN]]
+    return ", ".join(short) + (f" and {len(items) - SHOWN} more" if len(items) > SHOWN else "")
+
+
+def plain(text: str) -> str:
+    r"""Return a text that Markdown shows as it is, in one line and of bounded length.
+
+    Parameters
+    ----------
+    text : str
+        Anything, such as a column name from a file.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from gramsmith.storage.card import plain
+    >>> print(plain("<b>|*x*\n"))
+    \<b\>\|\*x\*\n
+    """
+    text = text if len(text) <= 600 else f"{text[:597]}..."
+    shown = "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text
+    )
+    return "".join(f"\\{c}" if c in "<>|*`[]#" else c for c in shown)
