@@ -149,3 +149,20 @@ def test_a_selector_keeps_what_predictions_need(tmp_path):
     again = gs.load_model(tmp_path / "m")
     assert again.predict(K[:5]).tolist() == selector.predict(K[:5]).tolist()
     assert json.dumps(inspect_model(tmp_path / "m").model).count('"support_samples_"') == 1
+
+
+def test_a_selector_keeps_no_record_of_training_rows(tmp_path):
+    selector = gs.KernelSelector(gs.Gaussian(2.0), random_state=0).fit(X, X[:, 0])
+    assert len(selector.best_estimator_[-1].loo_residuals_) == 40
+    gs.save_model(make_pipeline("passthrough", selector), tmp_path / "m")
+    assert "loo_residuals_" not in json.dumps(inspect_model(tmp_path / "m").model)
+    again = gs.load_model(tmp_path / "m")
+    assert again.predict(X).tolist() == selector.predict(X).tolist()
+    assert hasattr(selector.best_estimator_[-1], "loo_residuals_")  # the model itself keeps it
+    assert upgrade_model(tmp_path / "m") == 40
+    machine = gs.KernelRidgeRegressor(gs.Linear()).fit(X, X[:, 0])
+    gs.save_model(machine, tmp_path / "m")
+    assert gs.load_model(tmp_path / "m").loo_residuals_.tolist() == machine.loo_residuals_.tolist()
+    for less in ({"rows": False}, {"records": False}):
+        gs.save_model(machine, tmp_path / "m", **less)
+        assert not hasattr(gs.load_model(tmp_path / "m"), "loo_residuals_")

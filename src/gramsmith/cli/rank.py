@@ -263,7 +263,8 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
     page = folder / f".report.{secrets.token_hex(6)}.tmp"
     try:
         ranking.write_html(page, source=about["source"])
-        save_model(ranking.best_estimator, folder / "model.safetensors", about=about)
+        path = folder / "model.safetensors"
+        save_model(ranking.best_estimator, path, about=about, records=False)
         write_text(folder / "ranking.csv", lambda stream: write_csv(stream, names, rows))
         write_json(
             folder / "ranking.json",

@@ -53,11 +53,11 @@ class KernelRidge(KernelMachine):
         "alpha_": "number",
         "alphas_": "array a",
         "loo_errors_": "loose *?",
-        "loo_residuals_": "loose * | loose * *?",
+        "loo_residuals_": "record * | record * *?",
         "landmark_loo_errors_": "loose *?",
         "residual_": "number?",
         "n_landmarks_": "whole?",
-        "estimated_loo_residuals_": "loose * | loose * *?",
+        "estimated_loo_residuals_": "record * | record * *?",
         "estimated_loo_error_": "number?",
     }
 

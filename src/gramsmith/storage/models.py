@@ -8,7 +8,7 @@ Loading runs no code of the file's choosing: no pickle, no evaluation, no import
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from os import PathLike
@@ -114,6 +114,7 @@ def save_model(
     *,
     about: dict[str, Any] | None = None,
     rows: bool = True,
+    records: bool = True,
 ) -> None:
     """Write a kernel, learner, machine or pipeline to one safetensors file.
 
@@ -133,6 +134,9 @@ def save_model(
         Whether training samples may be in the file. If not, machines whose kernel has explicit
         features (`Linear` and what is made of it) keep unit vectors in their place and predict the
         same up to rounding; others are refused with a ValueError.
+    records : bool, default=True
+        Whether numbers of single training rows that predictions do without, such as
+        `loo_residuals_`, are kept. A `KernelSelector` is always written without.
 
     Examples
     --------
@@ -145,7 +149,7 @@ def save_model(
     Gaussian(length_scale=2) + Linear()
     """
     encoder = Encoder()
-    tree = encoder.encode(model if rows else _without_rows(model), type(model).__name__)
+    tree = encoder.encode(_lean(model, rows, records), type(model).__name__)
     if not isinstance(tree, dict) or tree["$"] != "object":
         raise TypeError(
             f"Expected a kernel, an estimator or a pipeline, got {type(model).__name__}. "
@@ -158,20 +162,53 @@ def save_model(
     write_container(Path(path), encoder.tensors, manifest)
 
 
+def _lean(model: Any, rows: bool = True, records: bool = True) -> Any:
+    """Return a model as a file keeps it: a selector without records of its training rows."""
+    if not rows:
+        return _without_rows(model)
+    return _in_parts(model, (lambda part: part) if records else _recordless, _without_records)
+
+
 def _without_rows(model: Any) -> Any:
     """Return a copy of a model whose machines hold no training samples, or raise."""
+    return _in_parts(model, _rowless, _without_rows)
+
+
+def _without_records(model: Any) -> Any:
+    """Return a copy of a model whose machines keep only what predictions need."""
+    return _in_parts(model, _recordless, _without_records)
+
+
+def _in_parts(model: Any, change: Callable[[Any], Any], inside: Callable[[Any], Any]) -> Any:
+    """Return a copy of a model with its parts changed, and those of a selector by `inside`."""
     other = copy(model)
-    if isinstance(model, KernelMachine):
-        return model.without_rows()
     if isinstance(model, Pipeline):
-        other.steps = [(name, _without_rows(step)) for name, step in model.steps]
+        other.steps = [(name, _in_parts(step, change, inside)) for name, step in model.steps]
     elif isinstance(model, KernelSelector):
-        other.best_estimator_ = _without_rows(model.best_estimator_)
-    if not isinstance(model, Pipeline | KernelSelector) and not isinstance(model, str | None):
-        found = list(_rows_in(Encoder().encode(model, "")))
-        if found:
-            raise ValueError(f"Expected a model without training samples, got {found[0]}.")
+        if hasattr(model, "best_estimator_"):
+            other.best_estimator_ = inside(model.best_estimator_)
+    elif not isinstance(model, str | None):
+        other = change(model)
     return other
+
+
+def _recordless(model: Any) -> Any:
+    entry = REGISTRY.get(type(model).__name__)
+    fitted = entry.fitted if entry is not None else {}
+    other = copy(model)
+    for name, specification in fitted.items():
+        if specification.startswith("record"):
+            vars(other).pop(name, None)
+    return other
+
+
+def _rowless(model: Any) -> Any:
+    if isinstance(model, KernelMachine):
+        return _recordless(model.without_rows())
+    found = list(_rows_in(Encoder().encode(model, "")))
+    if found:
+        raise ValueError(f"Expected a model without training samples, got {found[0]}.")
+    return model
 
 
 def upgrade_model(
@@ -217,7 +254,7 @@ def upgrade_model(
         save_model(model, temporary, about=about, rows=rows)
         again = load_model(temporary)
         kept, new = Encoder(), Encoder()
-        same = kept.encode(model, "") == new.encode(again, "")
+        same = kept.encode(_lean(model), "") == new.encode(again, "")
         if rows and not (same and all(map(np.array_equal, *map(_tensors, (kept, new))))):
             raise ModelFormatError("Expected the new file to hold the same model, got another.")
         return compare_predictions(model, again, 0.0 if rows else 1e-9)

@@ -7,6 +7,8 @@ the object, or ``*`` for any size.
 =====================  =========================================================================
 ``array n p``          numbers of this shape, finite (``loose n p``: NaN and infinities allowed)
 ``positive n``         the same, all above zero
+``record n``           numbers of training rows (like ``loose``) that predictions do without: the
+                       file of a selector, and one without training rows, leaves them out
 ``index n s``          s whole numbers from 0 to n - 1
 ``labels k``           k labels: numbers, flags or texts
 ``names k``            k texts
@@ -92,10 +94,11 @@ def describe(value: Any) -> str:
 
 
 def _meets(value: Any, kind: str, axes: list[str], sizes: Sizes) -> bool:
-    if kind in ("array", "loose", "positive"):
+    if kind in ("array", "loose", "record", "positive"):
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiub":
             return False
-        sound = kind == "loose" or (finite(value) and (kind == "array" or bool((value > 0).all())))
+        loose = kind in ("loose", "record")
+        sound = loose or (finite(value) and (kind == "array" or bool((value > 0).all())))
         return sound and _fits(value.shape, axes, sizes)
     if kind == "index":
         whole = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1
