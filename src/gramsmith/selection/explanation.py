@@ -15,7 +15,7 @@ import scipy
 import sklearn
 from sklearn.pipeline import Pipeline
 
-import gramsmith
+from gramsmith import __version__
 from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian, LinearMap
 from gramsmith.measures import get_measure
@@ -149,7 +149,7 @@ def summary(found: Findings, model: Any, estimate: Estimate, converged: bool) ->
         "limits": warnings(found, estimate, converged),
         "date": date.today().isoformat(),
         "versions": {
-            **{"gramsmith": gramsmith.__version__, "python": platform.python_version()},
+            **{"gramsmith": __version__, "python": platform.python_version()},
             **{m.__name__: m.__version__ for m in (np, scipy, sklearn)},
         },
     }
