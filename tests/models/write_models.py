@@ -164,6 +164,17 @@ def unusual(data):
         yield f"KernelSVC-sklearn-{number}", found, "vectors"
     few = gs.KernelSelector([gs.Gaussian(2.0), gs.Linear()], random_state=0)
     yield "KernelSelector-summary", few.fit(pd.DataFrame(make_table(data)), two), "table"
+    landmarks = gs.Nystroem(gs.Gaussian(1.5), n_landmarks=8)
+    waves = gs.RandomFourier(gs.Gaussian([1.0, 2.0, 1.5]), n_features=40)
+    yield "KernelSVC-Nystroem", gs.KernelSVC(landmarks).fit(X, two), "vectors"
+    yield (
+        "KernelRidgeRegressor-RandomFourier",
+        gs.KernelRidgeRegressor(waves).fit(X, values),
+        "vectors",
+    )
+    yield "kernel-Nystroem", landmarks.fixed_to(X), "vectors"
+    yield "kernel-RandomFourier", waves, "vectors"
+    yield "kernel-FunctionMap", gs.Gaussian() @ StandardScaler().fit(X), "vectors"
     yield "kernel-Negated", gs.Gaussian() + gs.Negated(0.5 * gs.Linear()), "vectors"
     yield "kernel-Subtree", gs.Subtree(0.7, kind="fragment"), "trees"
 

@@ -30,6 +30,8 @@ def kernel_of(rng, depth=0):
         lambda: gs.Polynomial(int(rng.integers(1, 4)), gamma=0.3, coef0=1.0),
         lambda: gs.as_kernel("rbf"),
         lambda: gs.Normalized(gs.Polynomial(2)),
+        lambda: gs.Nystroem(gs.Gaussian(2.0 * length), n_landmarks=15),
+        lambda: gs.RandomFourier(gs.Matern(2.0 * length), n_features=60),
     ]
     made = [
         lambda: kernel_of(rng, depth + 1) + kernel_of(rng, depth + 1),

@@ -19,6 +19,7 @@ from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.kernels.radial import Gaussian, Laplacian, Matern
 
 BLOCK = 4096  # rows whose kernel with the landmarks is held at once
+MOST_FEATURES = 1_000_000  # of random waves: past that the kernel itself is cheaper
 
 
 class ExplicitKernel(Kernel):
@@ -94,6 +95,8 @@ class Nystroem(ExplicitKernel):
 
     _stored_parameters: ClassVar[dict[str, str]] = {
         "kernel": "kernel",
+        "n_landmarks": "whole",
+        "random_state": "whole",
         "landmarks": "samples * * | none",
     }
 
@@ -246,10 +249,11 @@ class RandomFourier(ExplicitKernel):
                 "RandomFourier: expected a Gaussian, Laplacian or Matern kernel, got "
                 f"{type(self.kernel).__name__}, whose frequencies are not known. Use Nystroem."
             )
-        if int(self.n_features) != self.n_features or self.n_features < 2 or self.n_features % 2:
+        whole = int(self.n_features) == self.n_features and not self.n_features % 2
+        if not whole or not 2 <= self.n_features <= MOST_FEATURES:
             raise ValueError(
-                f"RandomFourier: expected an even n_features >= 2, got {self.n_features!r}. "
-                "Use 1000."
+                f"RandomFourier: expected an even n_features from 2 to {MOST_FEATURES:,}, got "
+                f"{self.n_features!r}. Use 1000."
             )
 
     @property
