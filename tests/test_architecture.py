@@ -37,7 +37,7 @@ BELOW = {
     },
     "storage": {"kernels", "learning", "machines", "selection", "tables"},
     "export": {"kernels", "learning", "machines", "selection", "storage", "tables"},
-    "cli": {"evaluation", "export", "measures", "selection", "storage", "tables"},
+    "cli": {"evaluation", "export", "gram", "measures", "selection", "storage", "tables"},
     "__main__": set(),
 }
 

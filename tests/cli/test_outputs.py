@@ -7,7 +7,7 @@ import pytest
 
 from gramsmith.cli.console import Refused
 from gramsmith.cli.outputs import (
-    Journal,
+    begin_journal,
     check_free,
     output_folder,
     prepare_folder,
@@ -111,35 +111,38 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 HEADER = {"data": "abc", "seed": 0}
 
 
-def test_journal_keeps_pieces_over_a_crash(tmp_path):
-    path = tmp_path / "progress.jsonl"
-    first = Journal(path, HEADER)
-    first["screen"] = {"values": [1.5, float("inf")]}
-    first["verify/a"] = 0.1
-    with open(path, "a") as stream:
-        stream.write('{"key": "verify/b", "val')
-    again = Journal(path, HEADER, resume=True)
-    assert dict(again) == {"screen": {"values": [1.5, float("inf")]}, "verify/a": 0.1}
-    again["verify/b"] = 2
-    assert dict(Journal(path, HEADER, resume=True))["verify/b"] == 2
-    del again["screen"]
-    assert len(again) == 2
+def test_the_journal_of_a_run(tmp_path):
+    for name in (".report.1f.tmp", ".model.safetensors.ab.tmp", ".ranking.csv.00.tmp"):
+        (tmp_path / name).touch()  # of a killed run
+    first = begin_journal(tmp_path, HEADER, resume=False, force=False)
+    first["check"] = {"values": [1.5, float("inf")]}
+    assert [path.name for path in tmp_path.iterdir()] == ["progress.jsonl"]
+    for how in ({"resume": True, "force": False}, {"resume": False, "force": True}):
+        with pytest.raises(Refused, match="another run is at work with"):
+            begin_journal(tmp_path, HEADER, **how)
+    first.close()
+    with pytest.raises(Refused, match=r"--resume: .*seed 1 instead of 0.*--force"):
+        begin_journal(tmp_path, {**HEADER, "seed": 1}, resume=True, force=False)
+    again = begin_journal(tmp_path, HEADER, resume=True, force=False)
+    assert again["check"] == {"values": [1.5, float("inf")]}
     again.close()
-    assert not path.exists()
+    anew = begin_journal(tmp_path, HEADER, resume=False, force=True)
+    assert not len(anew)
+    anew.close()
 
 
-def test_journal_of_another_run_is_refused(tmp_path):
+def test_a_foreign_file_is_not_touched_unasked(tmp_path):
     path = tmp_path / "progress.jsonl"
-    Journal(path, HEADER)
-    with pytest.raises(Refused, match="differs in seed"):
-        Journal(path, {**HEADER, "seed": 1}, resume=True)
-    path.write_text("nonsense\n")
-    with pytest.raises(Refused, match="unreadable"):
-        Journal(path, HEADER, resume=True)
+    path.write_text("my notes")
+    with pytest.raises(Refused, match="another kind of file and stays as it is"):
+        begin_journal(tmp_path, HEADER, resume=True, force=False)
+    assert path.read_text() == "my notes"
+    begin_journal(tmp_path, HEADER, resume=False, force=True).close()
+    assert path.read_text() != "my notes"
 
 
-def test_journal_without_a_file():
-    journal = Journal(None, HEADER)
-    journal["a"] = 1
-    assert journal["a"] == 1
-    journal.close()
+def test_a_run_that_has_ended_meanwhile_is_not_replaced(tmp_path):
+    (tmp_path / "model.safetensors").write_text("precious")
+    with pytest.raises(Refused, match=r"already holds|holds a finished run"):
+        begin_journal(tmp_path, HEADER, resume=False, force=False)
+    assert (tmp_path / "model.safetensors").read_text() == "precious"

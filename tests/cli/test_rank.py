@@ -186,7 +186,7 @@ def test_interrupted_and_resumed(command, table, tmp_path, monkeypatch):
     assert command("rank", table, "-t", "y", "-o", folder).status == 2
     done = command("rank", table, "-t", "y", "-o", folder, "--resume", "--seed", 5)
     assert done.status == 2
-    assert "differs in seed" in done.err
+    assert "seed 5 instead of 0" in done.err
     done = command("rank", table, "-t", "y", "-o", folder, "--resume")
     assert done.status == 0, done.err
     assert "finished pieces of work" in done.err

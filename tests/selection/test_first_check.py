@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gramsmith as gs
+from gramsmith.gram import Threads
 from gramsmith.selection import first_check, sizes
 from gramsmith.selection.candidates import Candidate, default_candidates
 from gramsmith.selection.first_check import check_candidates, left_out
@@ -47,7 +48,8 @@ def test_workers_change_nothing(checkerboard):
     X, y = checkerboard
     task = Task("classification", y, np.array([0, 1]))
     one, two = (
-        check_candidates(default_candidates(X)[:6], Samples((X,)), task, workers=w) for w in (1, 2)
+        check_candidates(default_candidates(X)[:6], Samples((X,)), task, engine=e)
+        for e in (None, Threads(2))
     )
     assert [c.to_plain() for c in one] == [c.to_plain() for c in two]
 
@@ -67,7 +69,7 @@ def test_only_fresh_rows_are_scored(checkerboard):
     X, y = checkerboard
     task = Task("classification", y, np.array([0, 1]))
     fresh = np.arange(300) >= 200
-    [(check, record)] = left_out(
+    [(_, check, record)] = left_out(
         default_candidates(X)[8:9], Samples((X,)), task, rows=np.arange(300), fresh=fresh
     )
     assert sorted(record.rows) == list(range(200, 300))

@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC, NuSVC
 
 import gramsmith as gs
+from gramsmith.gram import Threads
 from gramsmith.machines.base import KernelClassifier
 from gramsmith.selection import machines, sizes
 from gramsmith.selection.candidates import Candidate
@@ -68,7 +69,7 @@ def test_beaten_candidates_are_not_refined(task):
 def test_threads_change_nothing(task):
     X, _, task = task
     Ks = [rbf_kernel(X, gamma=g) for g in (0.3, 3.0)]
-    one, two = (enter(task, Ks, [machines.COARSE_C] * 2, workers=w) for w in (1, 2))
+    one, two = (enter(task, Ks, [machines.COARSE_C] * 2, engine=e) for e in (None, Threads(2)))
     for a, b in zip(one, two, strict=True):
         assert (a.record.values == b.record.values).all()
         assert a.setting == b.setting

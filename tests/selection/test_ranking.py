@@ -155,11 +155,11 @@ def test_checkpoint_is_plain_and_used_again(circle, monkeypatch):
 
     X, y = circle
     memory = {}
-    one = gs.rank_kernels(X, y, ["rbf", "linear"], checkpoint=memory)
+    one = gs.rank_kernels(X, y, ["rbf", "linear"], resume=memory)
     memory = json.loads(json.dumps(memory))
     assert {"check", "held-out/rbf", "held-out/linear"} <= set(memory)
     monkeypatch.setattr(steps, "check_by_halving", None)  # would fail if it were called
-    two = gs.rank_kernels(X, y, ["rbf", "linear"], checkpoint=memory)
+    two = gs.rank_kernels(X, y, ["rbf", "linear"], resume=memory)
     assert one.records == two.records
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -89,84 +89,43 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, lambda stream: stream.write(f"{text}\n"))
 
 
-class Journal(MutableMapping[str, Any]):
-    """Finished pieces of work, appended to a file as they come.
+def begin_journal(folder: Path, header: dict[str, Any], *, resume: bool, force: bool) -> Any:
+    """Return the journal of a run in its folder, which no other run uses from now on.
 
-    The first line says what the work belongs to (data, options, versions); a journal of other
-    work is refused. A line that was cut off by a crash is ignored.
+    What killed runs have left of half-written files is cleared.
 
     Parameters
     ----------
-    path : Path or None
-        The file; None keeps nothing.
+    folder : Path
     header : dict
-        What must agree for the pieces to be used again.
+        What must agree for finished work to be used again.
     resume : bool
-        Whether to take up what the file holds.
+        Whether to take up what is there.
+    force : bool
+        Whether the user said that files may be replaced.
     """
+    from gramsmith.gram import Journal, JournalError
 
-    def __init__(self, path: Path | None, header: dict[str, Any], *, resume: bool = False) -> None:
-        self.path = path
-        self.pieces: dict[str, Any] = {}
-        if path is None:
-            return
-        header = plain(header)
-        if resume and path.exists():
-            self._take_up(path, header)
-        else:
-            write_text(path, lambda stream: stream.write(json.dumps({"run": header}) + "\n"))
-
-    def _take_up(self, path: Path, header: dict[str, Any]) -> None:
-        text = path.read_text(encoding="utf-8", errors="replace")
-        if not text.endswith("\n"):  # cut off by a crash: the next piece needs a line of its own
-            with open(path, "a", encoding="utf-8") as stream:
-                stream.write("\n")
-        lines = text.splitlines()
-        found = [piece for piece in map(_parsed, lines) if piece is not None]
-        before = found[0].get("run") if found else None
-        if before != header:
-            differing = "its first line is unreadable"
-            if isinstance(before, dict):
-                names = [k for k in header.keys() | before.keys() if header.get(k) != before.get(k)]
-                differing = f"it differs in {', '.join(sorted(names))}"
-            raise Refused(
-                f"--resume: {path} belongs to another run ({differing}). Use the same command and "
-                "data, or start afresh with --force."
-            )
-        for piece in found[1:]:
-            if "key" in piece and "value" in piece:
-                self.pieces[str(piece["key"])] = piece["value"]
-
-    def __getitem__(self, key: str) -> Any:
-        return self.pieces[key]
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        value = plain(value, finite=False)  # ours alone to read: infinities stay what they are
-        self.pieces[key] = value
-        if self.path is not None:
-            with open(self.path, "a", encoding="utf-8") as stream:
-                stream.write(json.dumps({"key": key, "value": value}) + "\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-
-    def __delitem__(self, key: str) -> None:
-        del self.pieces[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.pieces)
-
-    def __len__(self) -> int:
-        return len(self.pieces)
-
-    def close(self) -> None:
-        """Remove the file: the work is done."""
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
-
-
-def _parsed(line: str) -> dict[str, Any] | None:
+    path = folder / PROGRESS
     try:
-        piece = json.loads(line)
-    except ValueError:
-        return None
-    return piece if isinstance(piece, dict) else None
+        try:
+            journal = Journal(path, fresh=not resume)
+        except JournalError:
+            if not force or Journal.is_one(path):
+                raise
+            path.unlink()  # some other file, which the user said may be replaced
+            journal = Journal(path)
+        journal.begin(plain(header))
+    except JournalError as error:
+        begin = "--resume: " if resume else ""
+        raise Refused(f"{begin}{error} Or start afresh with --force.") from error
+    ended = [name for name in FILES if os.path.lexists(folder / name)]
+    if ended and not (resume or force):  # another run has ended since the folder was looked at
+        journal.close(remove=True)
+        raise Refused(
+            f"{folder} already holds {', '.join(ended)}, of another run. Use another one."
+        )
+    for name in (*FILES, "report"):
+        for left in folder.glob(f".{name}.*.tmp"):
+            left.unlink(missing_ok=True)
+    return journal

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ from gramsmith.cli.console import (
     show_table,
 )
 from gramsmith.cli.options import Reading, learning, reading, take_reading
-from gramsmith.cli.outputs import PROGRESS, Journal, output_folder, write_json, write_text
+from gramsmith.cli.outputs import PROGRESS, begin_journal, output_folder, write_json, write_text
 
 if TYPE_CHECKING:
     from gramsmith.tables.cleaning import Target
@@ -54,6 +56,19 @@ SHOWN = 15
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop.")
 @click.option("--force", is_flag=True, help="Replace the files of an earlier run.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
+@click.option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to work on.")
+@click.option("--scheduler-file", metavar="FILE", help="Its file, instead of the address.")
+@click.option("--tls-ca", metavar="FILE", help="Certificate of the authority, for tls://.")
+@click.option("--tls-cert", metavar="FILE", help="Own certificate.")
+@click.option("--tls-key", metavar="FILE", help="Own key.")
+@click.option(
+    "--dask-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the scheduler.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the ranking as JSON.")
 @click.option("--quiet", is_flag=True, help="No plan and no progress.")
 @reading
@@ -67,6 +82,7 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
     dry_run, force, resume = (options.pop(name) for name in ("dry_run", "force", "resume"))
     if resume and (output is None or force):
         raise click.UsageError("--resume goes on in the folder of -o, and not with --force.")
+    cluster = take_cluster(options)
     check_scoring(options["scoring"])
     with output_folder(None if dry_run else output, force=force, resume=resume):
         started = time.time()
@@ -79,26 +95,67 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
             return 0
         command = {**options, **vars(how)}
         header = {"version": __version__, "data": about["data_sha256"], **command}
-        journal = Journal(None if output is None else output / PROGRESS, header, resume=resume)
+        journal: Any = None
+        if output is not None:
+            journal = begin_journal(output, header, resume=resume, force=force)
         if resume:
             say(resumption(journal))
         try:
-            ranking, remarks = work(table, goal, arguments, journal, quiet)
+            with on_cluster(cluster, arguments):
+                ranking, remarks = work(table, goal, arguments, journal, quiet)
             if output is not None:
                 about |= {"summary": plain(ranking.summary)}
                 spent = {"command": {"file": file, **command}, "seconds": time.time() - started}
                 spent["versions"] = about["summary"]["versions"]
                 write_outputs(output, ranking, about, {**spent, **about})
-                journal.close()
+                journal.close(remove=True)
         except KeyboardInterrupt:
             say("Interrupted." if output is None else interruption(output, journal))
             return INTERRUPTED
         except Exception:
-            if not journal:  # a journal of nothing would only stand in the way of the next try
-                journal.close()
+            if journal is not None and not len(journal):
+                journal.close(remove=True)  # one of nothing would only be in the way next time
             raise
+        finally:
+            if journal is not None:
+                journal.close()
     show_ranking(ranking, remarks, output, as_json, quiet)
     return 0 if ranking.converged else NOT_CONVERGED
+
+
+CLUSTER = ("dask", "scheduler_file", "tls_ca", "tls_cert", "tls_key", "dask_timeout")
+
+
+def take_cluster(options: dict[str, Any]) -> dict[str, Any] | None:
+    """Take the options of a cluster from the others; None if none was named."""
+    found = {name: options.pop(name) for name in CLUSTER}
+    address, file = found.pop("dask"), found["scheduler_file"]
+    if address is None and file is None:
+        if any(found[name] for name in ("tls_ca", "tls_cert", "tls_key")):
+            raise click.UsageError("The TLS options are for a cluster: name it with --dask.")
+        return None
+    if address is not None and file is not None:
+        raise click.UsageError("Give --dask ADDRESS or --scheduler-file FILE, not both.")
+    if options.get("jobs") is not None or options.get("memory") is not None:
+        raise click.UsageError("--jobs and --memory are for threads, not together with --dask.")
+    return {"address": address, "timeout": found.pop("dask_timeout"), **found}
+
+
+@contextmanager
+def on_cluster(cluster: dict[str, Any] | None, arguments: dict[str, Any]) -> Iterator[None]:
+    """Connect to a cluster, if one was named, and let the ranking be done there."""
+    if cluster is None:
+        yield
+        return
+    from gramsmith.gram.dask import Dask, connect
+
+    try:
+        client = connect(**cluster)
+    except (OSError, ValueError) as error:
+        raise Refused(str(error)) from error
+    with client:
+        arguments["engine"] = Dask(client)
+        yield
 
 
 def check_scoring(name: str | None) -> None:
@@ -113,14 +170,14 @@ def check_scoring(name: str | None) -> None:
         raise click.UsageError(f"scikit-learn has no score {name!r}. Among others it has {near}.")
 
 
-def resumption(journal: Journal) -> str:
+def resumption(journal: Any) -> str:
     """Return what to say when work is taken up again."""
-    if not journal:
+    if not len(journal):
         return "There is no finished work to go on with: beginning at the start."
     return f"Going on with {len(journal)} finished pieces of work."
 
 
-def interruption(folder: Path, journal: Journal) -> str:
+def interruption(folder: Path, journal: Any) -> str:
     """Return what to say when the user has pressed Ctrl-C."""
     return (
         f"Interrupted: {len(journal)} finished pieces of work are kept in {folder / PROGRESS}. "
@@ -237,14 +294,14 @@ def duration(seconds: float) -> str:
 
 
 def work(
-    table: Table, goal: Target, arguments: dict[str, Any], journal: Journal, quiet: bool
+    table: Table, goal: Target, arguments: dict[str, Any], journal: Any, quiet: bool
 ) -> tuple[Any, list[str]]:
     """Rank the kernels; warnings are collected and told afterwards, each once."""
     from gramsmith.selection import rank_kernels
 
     with collected_warnings() as caught, Progress(quiet) as progress, about_the_data(table.name):
         ranking = rank_kernels(
-            table.inputs(), goal.y, progress=progress, checkpoint=journal, **arguments
+            table.inputs(), goal.y, progress=progress, resume=journal, **arguments
         )
     return ranking, list(dict.fromkeys([*map(str, ranking.warnings), *caught]))
 

@@ -250,6 +250,8 @@ class SharesEngine:
     engine: Any
 
     def __sklearn_clone__(self) -> Any:
+        if getattr(self, "engine", None) is None:  # machines of one's own may have none
+            return BaseEstimator.__sklearn_clone__(self)
         without = copy(self)
         without.engine = None
         clone = BaseEstimator.__sklearn_clone__(without)

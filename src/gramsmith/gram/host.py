@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import platform
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 import scipy
 from threadpoolctl import threadpool_info
 
-from gramsmith import __version__
 from gramsmith.kernels.compilation import machine_code
 
 
@@ -54,7 +54,7 @@ def _constant() -> dict[str, str]:
         }
     )
     return {
-        "gramsmith": __version__,
+        "gramsmith": str(import_module("gramsmith").__version__),  # which imports this folder
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "numpy": np.__version__,
         "scipy": scipy.__version__,

@@ -75,7 +75,6 @@ class Journal(MutableMapping[str, Any]):
         self.found = 0  # pieces that were not computed again
         self.bands_found = 0  # and bands
         self.begun = False  # whether the work was said, and is that of the file
-        self._fresh = fresh
         self._header: dict[str, Any] | None = None
         self._pieces: dict[str, Any] = {}
         self._stream: BinaryIO | None = None
@@ -88,6 +87,7 @@ class Journal(MutableMapping[str, Any]):
             raise JournalError(
                 f"Expected a folder for the journal, got {self.path.parent}. Make it first."
             )
+        self._fresh = fresh and self.path.exists()
         if self.path.exists():
             self._take_up()
 
@@ -98,6 +98,17 @@ class Journal(MutableMapping[str, Any]):
     def __deepcopy__(self, memo: dict[int, Any]) -> Journal:
         """Return itself: there is one writer of a file."""
         return self
+
+    @staticmethod
+    def is_one(path: str | os.PathLike[str]) -> bool:
+        """Return whether a file begins as journals do.
+
+        Parameters
+        ----------
+        path : path
+        """
+        with open(path, "rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
 
     # ---- the header ------------------------------------------------------------------------
 
@@ -156,12 +167,11 @@ class Journal(MutableMapping[str, Any]):
 
     def _take_up(self) -> None:
         """Read what the file holds; it is written to only once it is known to be ours."""
-        with open(self.path, "rb") as beginning:
-            if beginning.read(len(MAGIC)) != MAGIC:
-                raise JournalError(
-                    f"Expected a journal of gramsmith, got {self.path}, which is another kind of "
-                    "file and stays as it is. Name another file."
-                )
+        if not self.is_one(self.path):
+            raise JournalError(
+                f"Expected a journal of gramsmith, got {self.path}, which is another kind of "
+                "file and stays as it is. Name another file."
+            )
         stream = open(self.path, "r+b")
         try:
             _lock_file(stream, self.path)

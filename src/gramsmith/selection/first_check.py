@@ -7,20 +7,20 @@ Where samples come in groups, or the user has a splitter, folds take the place o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.gram.threads import ordered_map
+from gramsmith.gram import Engine
 from gramsmith.selection import sizes
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.held_out import HeldOut, Splits, score
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.task import Task
-from gramsmith.selection.work import Attempt, Work, always
+from gramsmith.selection.work import Attempt, Work, always, work_off
 from gramsmith.solvers.landmarks import LandmarkPath, landmark_path
 
 Array = npt.NDArray[Any]
@@ -58,14 +58,14 @@ def check_candidates(
     *,
     rows: Array | None = None,
     fresh: Array | None = None,
-    workers: int = 1,
+    engine: Engine | None = None,
 ) -> list[Check]:
     """Return the held-out losses of ridge regression for every candidate.
 
     Default are all rows that count; `fresh` says which of them the losses are computed from.
     """
     rows = task.counting if rows is None else rows
-    found = left_out(candidates, samples, task, rows=rows, fresh=fresh, workers=workers)
+    found = left_out(candidates, samples, task, rows=rows, fresh=fresh, engine=engine)
     return [check for check, _ in filter(None, found)]
 
 
@@ -77,12 +77,15 @@ def left_out(
     rows: Array,
     landmarks: int | None = None,
     fresh: Array | None = None,
-    workers: int = 1,
+    engine: Engine | None = None,
     attempt: Attempt = always,
+    known: Collection[int] = (),
+    told: Callable[[int, HeldOut], None] = lambda i, record: None,
 ) -> list[tuple[Check, HeldOut] | None]:
     """Return the check of every candidate, and the record behind it at the best regulariser.
 
-    None for candidates for which there was no time.
+    None for candidates for which there was no time, and for those that are known already. `told` is
+    called with every record as it comes.
     """
     m = sizes.count_landmarks(len(rows)) if landmarks is None else min(landmarks, len(rows))
     rng = np.random.default_rng([task.seed, 1])
@@ -92,12 +95,24 @@ def left_out(
     splits = task.splits(rows, 5)
     fresh = np.ones(len(rows), dtype=bool) if fresh is None else fresh
 
-    def check(item: tuple[int, Callable[[], Array]]) -> tuple[int, Any]:
-        i, block = item
-        return i, attempt(lambda: _check(block(), chosen, task, rows, splits, fresh))
+    def check(item: tuple[int, Callable[[], Array]]) -> tuple[Check, HeldOut]:
+        return _check(item[1](), chosen, task, rows, splits, fresh)
 
-    found = dict(ordered_map(check, blocks, workers if len(rows) * m > sizes.SERIAL_VALUES else 1))
-    return [found[i] for i in range(len(candidates))]
+    order: list[int] = []
+
+    def left() -> Iterator[tuple[int, Callable[[], Array]]]:
+        for i, block in blocks:
+            if i not in known:
+                order.append(i)
+                yield i, block
+
+    few = len(rows) * m <= sizes.SERIAL_VALUES
+    found: dict[int, tuple[Check, HeldOut] | None] = {}
+    for place, result in enumerate(work_off(check, left(), None if few else engine, attempt)):
+        found[order[place]] = result
+        if result is not None:
+            told(order[place], result[1])
+    return [found.get(i) for i in range(len(candidates))]
 
 
 def check_by_halving(
@@ -130,7 +145,7 @@ def check_by_halving(
             samples,
             task,
             rows=part,
-            workers=work.workers,
+            engine=work.sweeps,
             attempt=attempts,
         )
         pace = float(np.median(attempts.lengths)) / values if attempts.lengths else pace

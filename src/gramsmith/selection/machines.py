@@ -8,7 +8,7 @@ that are clearly beaten by then take no further part.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import has_fit_parameter
 
-from gramsmith.gram.threads import ordered_map
+from gramsmith.gram import Engine
 from gramsmith.kernels import Precomputed
 from gramsmith.machines import KernelRidgeClassifier, KernelRidgeRegressor
 from gramsmith.machines.svm import KernelSVC, KernelSVR
@@ -31,7 +31,7 @@ from gramsmith.selection.held_out import HeldOut, Scored, Splits, score
 from gramsmith.selection.samples import Samples, as_array
 from gramsmith.selection.task import Answers, Task
 from gramsmith.selection.ties import beaten
-from gramsmith.selection.work import Attempt, always
+from gramsmith.selection.work import Attempt, always, work_off
 
 Array = npt.NDArray[Any]
 # a Gram matrix of all rows, or, where the kernel differs between folds, the blocks of each fold
@@ -219,8 +219,9 @@ def cross_validate(
     rows: Array,
     splits: Splits,
     *,
-    workers: int = 1,
+    engine: Engine | None = None,
     attempt: Attempt = always,
+    notes: MutableMapping[str, Any] | None = None,
 ) -> list[Scored | None]:
     """Cross-validate one machine on several kernels.
 
@@ -235,33 +236,45 @@ def cross_validate(
         Coarse regularisers of each.
     task, rows, splits
         The folds are positions within the m rows.
-    workers : int
+    engine : Engine, optional
+        Who fits the machines; default the calling thread.
     attempt : callable
         Does a fold if there is time; a kernel of which a fold was left out has the result None.
+    notes : mutable mapping, optional
+        Where predictions of finished fits are kept, and found again.
     """
     tested = rows[np.concatenate([test for _, test in splits])]
     fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
     training = tuple(rows[train] for train, _ in splits)
-    workers = workers if len(rows) > sizes.SERIAL_ROWS else 1
+    notes = {} if notes is None else notes
 
-    def run(item: tuple[int, int, Array]) -> Array | None:
+    def run(item: tuple[int, int, Array]) -> Array:
         i, j, values = item
         K, (train, test) = Ks[i], splits[j]
-        if not len(K):
-            return None
         if isinstance(K, np.ndarray):
             block, cross = K[np.ix_(train, train)], K[np.ix_(test, train)]
         else:
             block, cross = K[j]
-        found: Array | None = attempt(lambda: path(block, rows[train], cross, values))
-        return found
+        return path(block, rows[train], cross, values)
+
+    def fit_all(items: list[tuple[int, int, Array]]) -> list[Array | None]:
+        """Return the predictions of fits that there is time for, or that were done before."""
+        names = [f"fit/{machine}/{i}/{j}/{values.tolist()}" for i, j, values in items]
+        pairs = zip(names, items, strict=True)
+        left = [(name, item) for name, item in pairs if name not in notes and len(Ks[item[0]])]
+        place = engine if len(rows) > sizes.SERIAL_ROWS else None
+        found = work_off(run, [item for _, item in left], place, attempt)
+        for (name, _), values in zip(left, found, strict=True):
+            if values is not None:
+                notes[name] = values.tolist()
+        return [np.array(notes[name]) if name in notes else None for name in names]
 
     def run_all(wanted: list[tuple[int, Array]]) -> list[Scored | None]:
         items = [(i, j, values) for i, values in wanted for j in range(len(splits))]
         # filters of warnings belong to the whole process: they are set here, never in a thread
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found = list(ordered_map(run, items, workers))
+            found = fit_all(items)
         scored: list[Scored | None] = []
         for k, (i, values) in enumerate(wanted):
             parts = [F for F in found[k * len(splits) : (k + 1) * len(splits)] if F is not None]

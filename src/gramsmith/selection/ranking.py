@@ -24,7 +24,8 @@ from sklearn.utils._param_validation import (
 
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
-from gramsmith.gram import ENGINES
+from gramsmith.gram import ENGINES, Journal
+from gramsmith.gram.journal import fingerprint, open_journal
 from gramsmith.measures import Measure, get_measure
 from gramsmith.report.contents import number, records_frame, with_error
 from gramsmith.report.displays import KernelRankingDisplay
@@ -80,7 +81,7 @@ def rank_kernels(
     engine: Any = None,
     max_samples: int | None = None,
     progress: Callable[[str, int, int, str], Any] | None = None,
-    checkpoint: MutableMapping[str, Any] | None = None,
+    resume: Any = None,
 ) -> KernelRanking:
     """Rank kernels for a task, verify the best with the machine to be used, and fit the winner.
 
@@ -129,14 +130,16 @@ def rank_kernels(
         Threads; default all cores.
     memory : float, optional
         Budget in MiB for tiles, see `Gram`.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
+    engine : Engine, distributed.Client or "dask", optional
+        Who evaluates the tiles and fits the machines; instead of `n_jobs` and `memory`.
     max_samples : int, optional
         Most rows used in any one step before the final fit.
     progress : callable, optional
         Called with (stage, done, total, label).
-    checkpoint : mutable mapping, optional
-        Where results of finished steps are kept as plain values, and found again.
+    resume : path, Journal or mutable mapping, optional
+        A file for finished work: bands of sweeps, fits, steps. A run that was ended goes on from
+        there; the file of another run is refused. A mapping is filled with plain values and
+        arrays.
 
     Returns
     -------
@@ -165,7 +168,7 @@ def rank_kernels(
         measures=measures,
         machine=machine,
         random_state=random_state,
-        work=Work(n_jobs, memory, engine, max_samples, time_budget, progress, checkpoint),
+        work=Work(n_jobs, memory, engine, max_samples, time_budget, progress, as_notes(resume)),
     )
 
 
@@ -194,6 +197,18 @@ def rank(
     measures = None if measures is None else [get_measure(m) for m in measures]
     candidates, samples = _read_kernels(kernels, X, goal)
     work.reserve = sizes.fit_seconds(goal.n, goal.classes is not None)
+    if isinstance(work.checkpoint, Journal):
+        chosen = {**options, "measures": measures, "machine": machine, "seed": goal.seed}
+        work.checkpoint.begin(
+            {
+                "data": fingerprint(samples.views, goal.y, goal.w, goal.groups),
+                "kernels": [c.name for c in candidates],
+                "kernel parameters": fingerprint([c.kernel for c in candidates]),
+                "max_samples": work.max_samples,
+                **{name: chosen[name] for name in ("task", "scoring", "class_weight", "seed")},
+                **{name: fingerprint(chosen[name]) for name in ("cv", "measures", "machine")},
+            }
+        )
     how = {
         "learn": isinstance(kernels, str) and kernels == "auto",
         "measures": measures,
@@ -334,7 +349,7 @@ def plan_ranking(
     ('classification', 10, 'support vector classifier')
     """
     known = ("task", "scoring", "cv", "groups", "class_weight", "sample_weight")
-    later = ("measures", "time_budget", "n_jobs", "memory", "engine", "progress", "checkpoint")
+    later = ("measures", "time_budget", "n_jobs", "memory", "engine", "progress", "resume")
     odd = sorted(set(options) - {*known, *later})
     if odd:
         raise TypeError(
@@ -366,6 +381,13 @@ def plan_ranking(
         memory_mib=8.0 * max(held, 10 * sizes.CROSS_VALIDATION_ROWS**2) / 2**20 + 200.0,
         seconds=sizes.ranking_seconds(n, len(candidates), classes, exact),
     )
+
+
+def as_notes(resume: Any) -> MutableMapping[str, Any] | None:
+    """Return where finished work is kept: the journal of a path, or a mapping as it is."""
+    if isinstance(resume, MutableMapping):
+        return resume
+    return open_journal(resume)
 
 
 def as_seed(random_state: Any) -> int:

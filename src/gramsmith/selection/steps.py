@@ -20,7 +20,7 @@ from gramsmith.evaluation.errors import (
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
 from gramsmith.gram import Gram
 from gramsmith.gram.threads import dense_work
-from gramsmith.kernels import Gaussian
+from gramsmith.kernels import Gaussian, LinearMap
 from gramsmith.measures import Measure, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.moments import Moments
@@ -177,6 +177,22 @@ class Learned:
     source: Candidate  # the Gaussian from which the weights were learned
     middle: Candidate  # another, near the median distance: wide kernels hide interactions
 
+    def to_plain(self) -> dict[str, Any]:
+        """Return name, weights, check and teachers as plain values."""
+        return {
+            "name": self.candidate.name,
+            "weights": self.candidate.kernel.map.S.tolist(),
+            "check": self.check.to_plain(),
+            "taught": self.taught.tolist(),
+        }
+
+    @classmethod
+    def from_plain(cls, kept: dict[str, Any], source: Candidate, middle: Candidate) -> Learned:
+        """Return what `to_plain` was made from."""
+        kernel = Gaussian.from_gamma(1.0) @ LinearMap(np.array(kept["weights"]))
+        candidate = Candidate(kept["name"], kernel, "learned", None, source.view)
+        return cls(candidate, Check(**kept["check"]), np.array(kept["taught"]), source, middle)
+
 
 def learn_candidate(
     candidates: Sequence[Candidate],
@@ -199,17 +215,36 @@ def learn_candidate(
         return None  # too many rows to learn in each of the user's folds
     path = [candidates[i] for i in gaussians if candidates[i].view == source.view]
     middle = min(path, key=lambda c: abs((c.step or 0.0) - 1.0))
-    return learn_from(source, middle, samples, task, work.rows(task, sizes.CHECK_ROWS), work)
+    rows = work.rows(task, sizes.CHECK_ROWS)
+    return learn_from(source, middle, samples, task, rows, work, "learned")
 
 
 def learn_from(
-    source: Candidate, middle: Candidate, samples: Samples, task: Task, rows: Array, work: Work
+    source: Candidate,
+    middle: Candidate,
+    samples: Samples,
+    task: Task,
+    rows: Array,
+    work: Work,
+    key: str,
 ) -> Learned | None:
     """Return a Gaussian of feature weights learned from some rows and from no others.
 
     A part of the rows, whole groups, teaches the weights; the others choose shape and width, and
-    say whether anything was gained. None if nothing was, or if rows are too few to tell.
+    say whether anything was gained. None if nothing was, or if rows are too few to tell. An earlier
+    run may have left it under a key.
     """
+    kept = work.recall(key)
+    if kept is None:
+        learned = _learn_from(source, middle, samples, task, rows, work)
+        work.keep(key, {} if learned is None else learned.to_plain())
+        return learned
+    return Learned.from_plain(kept, source, middle) if kept else None
+
+
+def _learn_from(
+    source: Candidate, middle: Candidate, samples: Samples, task: Task, rows: Array, work: Work
+) -> Learned | None:
     size = 1000 if task.n <= sizes.LEARN_LONGER_ROWS else 2000
     plain = replace(task, cv=None).of_rows(rows)
     taught = rows[plain.sample(min(max(len(rows) * 3 // 5, 30), size), salt=4)]
@@ -222,7 +257,7 @@ def learn_from(
         return None
 
     def check_learned(group: list[Candidate]) -> list[Check]:
-        return check_candidates(group, samples, task, rows=rows, fresh=fresh, workers=work.workers)
+        return check_candidates(group, samples, task, rows=rows, fresh=fresh, engine=work.sweeps)
 
     try:
         before, *first = check_learned([source, *shapes])
@@ -361,27 +396,34 @@ def compare_landmarks(
     learned kernel, and their groups, are not tested, whatever the kernel.
     """
     group = [candidates[i] for i in short]
-    kept: Sequence[HeldOut | None] | None = _recalled(group, work)
-    if kept is None:
+    found = {k: work.recall(f"held-out/{c.name}") for k, c in enumerate(group)}
+    records = {k: HeldOut.from_plain(item) for k, item in found.items() if item is not None}
+    if len(records) < len(group):
         rows = work.rows(task, sizes.LANDMARK_ROWS, salt=3)
         fresh = None
         if learned is not None and learned.candidate in group:
             names = np.arange(task.n) if task.groups is None else task.groups
             fresh = ~np.isin(names[rows], names[learned.taught])
-        found = left_out(
+
+        def told(k: int, record: HeldOut) -> None:
+            records[k] = record
+            work.keep(f"held-out/{group[k].name}", record.to_plain())
+
+        left_out(
             group,
             samples,
             task,
             rows=rows,
             landmarks=sizes.LANDMARKS,
             fresh=fresh,
-            workers=work.workers,
+            engine=work.sweeps,
             attempt=work.attempts(work.pace * sizes.landmark_seconds(len(rows))),
+            known=tuple(records),
+            told=told,
         )
-        kept = [None if item is None else item[1] for item in found]
-    results = [None if record is None else score(record, task) for record in kept]
-    _keep(group, results, work)
-    return {i: r for i, r in zip(short, results, strict=True) if r is not None}
+    for k, candidate in enumerate(group):
+        work.report("cross-validation", k + 1, len(group), candidate.name)
+    return {i: score(records[k], task) for k, i in enumerate(short) if k in records}
 
 
 def cross_validate(
@@ -426,8 +468,9 @@ def cross_validate(
             task,
             rows,
             splits,
-            workers=work.workers,
+            engine=work.sweeps,
             attempt=work.attempts(),
+            notes=work.checkpoint,
         )
     _keep(group, results, work)
     if task.kind == "regression" and machine is None:
@@ -446,8 +489,10 @@ def _learned_blocks(
 ) -> list[tuple[Array, Array]]:
     """Return (training, test) blocks of the kernel that each fold learns; or of its source."""
     blocks = []
-    for train, test in splits:
-        found = learn_from(learned.source, learned.middle, samples, task, rows[train], work)
+    for fold, (train, test) in enumerate(splits):
+        found = learn_from(
+            learned.source, learned.middle, samples, task, rows[train], work, f"learned/{fold}"
+        )
         kernel = learned.source if found is None else found.candidate
         [(_, K)] = samples.blocks([kernel], rows[np.concatenate([train, test])], rows[train])
         block = 0.5 * (K[: len(train)] + K[: len(train)].T)
@@ -490,8 +535,9 @@ def _try_svr(
         task,
         rows,
         splits,
-        workers=work.workers,
+        engine=work.sweeps,
         attempt=work.attempts(),
+        notes=work.checkpoint,
     )
     better = other is not None and other.loss < known[best].loss
     return [other if better and k == best else result for k, result in enumerate(results)]

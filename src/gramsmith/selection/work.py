@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gramsmith.cached import cached_property
-from gramsmith.gram import Engine, as_engine
+from gramsmith.gram import Engine, Journal, Serial, Threads, as_engine
 from gramsmith.selection.task import Task
 
 Array = npt.NDArray[Any]
@@ -25,6 +26,44 @@ def always(piece: Callable[[], Any]) -> Any:
     return piece()
 
 
+def work_off(
+    function: Callable[[Any], Any],
+    items: Iterable[Any],
+    engine: Engine | None = None,
+    attempt: Attempt = always,
+) -> Iterator[Any]:
+    """Yield function(item) for every item in order, or None where there was no time.
+
+    Parameters
+    ----------
+    function : callable
+    items : iterable
+    engine : Engine, optional
+        Where the work is done; default in the calling thread.
+    attempt : callable
+        See `Work.attempts`.
+    """
+    engine = Serial() if engine is None else engine
+    if isinstance(engine, Threads):
+        yield from engine.map(lambda item: attempt(partial(function, item)), items)
+        return
+    # The clock is here, and is looked at when a piece is handed out.
+    begin = getattr(attempt, "may_begin", lambda: True)
+    tell = getattr(attempt, "tell", lambda seconds: None)
+    handed_out = ((item,) if begin() else None for item in items)
+    for result, seconds in engine.map(partial(_timed, function), handed_out):
+        if seconds is not None:
+            tell(seconds)
+        yield result
+
+
+def _timed(function: Callable[[Any], Any], item: tuple[Any] | None) -> tuple[Any, float | None]:
+    if item is None:
+        return None, None
+    begun = time.monotonic()
+    return function(*item), time.monotonic() - begun
+
+
 @dataclass
 class Work:
     """What the steps may spend, whom they tell, and what earlier runs have left."""
@@ -35,7 +74,7 @@ class Work:
     max_samples: int | None = None  # most rows in any one step
     time_budget: float | None = None  # seconds after which no further work is begun
     progress: Progress | None = None  # called with (stage, done, total, label)
-    checkpoint: MutableMapping[str, Any] | None = None  # plain values of finished steps
+    checkpoint: MutableMapping[str, Any] | None = None  # finished steps, see `Journal`
     reserve: float = 0.0  # seconds that are kept for the fit of the winner, on a quiet machine
     pace: float = 1.0  # how many times longer things take here, by the first check
     nested: bool = True  # whether the estimate may make the choice anew
@@ -49,12 +88,8 @@ class Work:
     @cached_property
     def sweeps(self) -> Engine:
         """Who evaluates tiles."""
-        return as_engine(self.engine, self.n_jobs, self.memory)
-
-    @property
-    def workers(self) -> int:
-        """The number of threads."""
-        return self.sweeps.workers
+        journal = self.checkpoint if isinstance(self.checkpoint, Journal) else None
+        return as_engine(self.engine, self.n_jobs, self.memory, journal)
 
     def in_time(self, seconds: float = 0.0) -> bool:
         """Return whether another piece of work, of about that length, may begin."""
@@ -106,10 +141,18 @@ class Attempts:
         self.lengths: list[float] = []
 
     def __call__(self, piece: Callable[[], Any]) -> Any:
-        if not (self.must or self.work.in_time(self.longest)):
+        if not self.may_begin():
             return None
         begun = self.work.clock()
         result = piece()
-        self.lengths.append(self.work.clock() - begun)
-        self.longest = max(self.longest, self.lengths[-1])
+        self.tell(self.work.clock() - begun)
         return result
+
+    def may_begin(self) -> bool:
+        """Return whether the next piece may begin now."""
+        return self.must or self.work.in_time(self.longest)
+
+    def tell(self, seconds: float) -> None:
+        """Take note of how long a piece has taken."""
+        self.lengths.append(seconds)
+        self.longest = max(self.longest, seconds)
