@@ -351,3 +351,31 @@ def test_a_large_table_stays_small_in_memory(tmp_path):
         table = json.loads(done.stdout)["ranking"]
         verdicts.append({r["family"] for r in table if r["rank"] == 1 or r["tied"]})
     assert all("linear" in families for families in verdicts)
+
+
+def test_on_a_cluster(command, table, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    options = {"dashboard_address": ":0", "silence_logs": 50, "threads_per_worker": 1}
+    with distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster:
+        address = cluster.scheduler_address
+        done = command("rank", table, "-t", "y", "-o", tmp_path / "there", "--dask", address)
+        assert done.status == 0, done.err
+    assert command("rank", table, "-t", "y", "-o", tmp_path / "here").status == 0
+    here, there = ((tmp_path / name / "ranking.json").read_text() for name in ("here", "there"))
+    assert here == there
+
+
+def test_clusters_that_cannot_be_used(command, table, tmp_path):
+    def refused(*options):
+        done = command("rank", table, "-t", "y", *options)
+        assert done.status == 2
+        return done.err
+
+    nowhere = "tcp://127.0.0.1:9"
+    assert f"{nowhere}, got no answer within 1 seconds" in refused(
+        "--dask", nowhere, "--dask-timeout", 1
+    )
+    assert "not both" in refused("--dask", nowhere, "--scheduler-file", "x")
+    assert "for a cluster" in refused("--tls-ca", "x")
+    assert "--jobs and --memory are for threads" in refused("--dask", nowhere, "--jobs", 2)
+    assert "file of a running scheduler" in refused("--scheduler-file", tmp_path / "x")

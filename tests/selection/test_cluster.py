@@ -1,0 +1,119 @@
+"""Rankings on a cluster, and rankings that go on from a journal."""
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+from gramsmith.gram import Threads
+from gramsmith.selection import machines, sizes, steps
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed")
+    options = {"dashboard_address": ":0", "silence_logs": 50, "threads_per_worker": 1}
+    with (
+        distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def table(n=520):
+    X = np.random.default_rng(0).normal(size=(n, 4))
+    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0, "in", "out")
+
+
+def same(one, two):
+    assert one.records == two.records
+    assert one.verdict == two.verdict
+    X, _ = table(50)
+    one, two = one.best_estimator.decision_function(X), two.best_estimator.decision_function(X)
+    assert (one == two).all()
+
+
+KERNELS = {"rbf": gs.Gaussian(1.0), "wide": gs.Gaussian(4.0), "matern": gs.Matern(1.0)}
+
+
+def test_same_ranking_on_workers(client, monkeypatch):
+    X, y = table()
+    here = gs.rank_kernels(X, y, KERNELS, engine=Threads(2))
+    calls = []
+    original = type(gs.Dask(client)).map
+
+    def counted(self, function, items):
+        calls.append(function)
+        return original(self, function, items)
+
+    monkeypatch.setattr(gs.Dask, "map", counted)
+    same(here, gs.rank_kernels(X, y, KERNELS, engine=client))
+    assert len(calls) >= 3  # the check, coarse and fine regularisers
+
+
+def test_same_ranking_on_landmarks(client, monkeypatch):
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 300)
+    monkeypatch.setattr(sizes, "LANDMARKS", 120)
+    X, y = table()
+    same(gs.rank_kernels(X, y, KERNELS), gs.rank_kernels(X, y, KERNELS, engine=client))
+
+
+def test_no_time_on_workers(client):
+    X, y = table()
+    found = gs.rank_kernels(X, y, KERNELS, engine=client, time_budget=0.0)
+    assert len(found.records) == 3
+
+
+class Stop(Exception):
+    pass
+
+
+def test_fits_are_not_repeated(tmp_path, monkeypatch):
+    X, y = table()
+    expected = gs.rank_kernels(X, y, KERNELS)
+    original = machines._quietly
+    fits = []
+
+    def stopped(*args):
+        fits.append(1)
+        if len(fits) == 20:
+            raise Stop
+        return original(*args)
+
+    path = tmp_path / "run.journal"
+    monkeypatch.setattr(machines, "_quietly", stopped)
+    with pytest.raises(Stop):
+        gs.rank_kernels(X, y, KERNELS, engine=gs.Serial(), resume=path)
+    same(expected, gs.rank_kernels(X, y, KERNELS, engine=gs.Serial(), resume=path))
+    before = len(fits)
+    gs.rank_kernels(X, y, KERNELS, engine=gs.Serial())
+    alone = len(fits) - before
+    assert before - 1 <= alone + 2  # a fold has three fits, of which the last was stopped
+
+
+def test_a_landmark_contest_is_not_repeated(tmp_path, monkeypatch):
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 300)
+    monkeypatch.setattr(sizes, "LANDMARKS", 120)
+    X, y = table()
+    path = tmp_path / "run.journal"
+    first = gs.rank_kernels(X, y, resume=path)
+
+    def never(*args, **options):
+        raise AssertionError
+
+    for name in ("left_out", "check_by_halving", "learn_weights"):
+        monkeypatch.setattr(steps, name, never)
+    same(first, gs.rank_kernels(X, y, resume=path))
+
+
+def test_another_table_is_refused(tmp_path):
+    X, y = table(60)
+    path = tmp_path / "run.journal"
+    gs.rank_kernels(X, y, KERNELS, resume=path)
+    for match, change in {
+        "data": {"X": X + 1},
+        'kernels .*"linear".* instead of': {"kernels": {"linear": "linear"}},
+        "seed 3 instead of 0": {"random_state": 3},
+    }.items():
+        arguments = {"X": X, "y": y, "kernels": KERNELS, **change}
+        with pytest.raises(gs.JournalError, match=match):
+            gs.rank_kernels(**arguments, resume=path)
