@@ -69,7 +69,7 @@ def test_only_fresh_rows_are_scored(checkerboard):
     X, y = checkerboard
     task = Task("classification", y, np.array([0, 1]))
     fresh = np.arange(300) >= 200
-    [(_, check, record)] = left_out(
+    [(check, record)] = left_out(
         default_candidates(X)[8:9], Samples((X,)), task, rows=np.arange(300), fresh=fresh
     )
     assert sorted(record.rows) == list(range(200, 300))
