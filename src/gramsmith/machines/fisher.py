@@ -145,7 +145,8 @@ class KernelFisherDiscriminant(
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         train = self._begin(X, y, sample_weight)
-        K, kept = clip_negative(self._dense(train, "Fit on a sample of the rows.", copies=4))
+        remedy = "Use KernelRidgeClassifier, or a sample of the rows."
+        K, kept = clip_negative(self._dense(train, remedy, copies=4))
         w, Y = train.weight, np.eye(len(self.classes_))[train.y]
         axes = solve_fisher(K, Y, w, float(self.alpha))
         Z = K @ axes.A

@@ -126,7 +126,7 @@ class L2SVC(KernelClassifier):
                 f"{prices.min():.3g} to {prices.max():.3g}. Rescale the weights, and leave out "
                 "rows that do not count."
             )
-        remedy = "Use sklearn.svm.SVC, or a sample of the rows."
+        remedy = "Use KernelLossClassifier(loss='squared_hinge'), which takes landmarks."
         K, kept = clip_negative(self._dense(train, remedy, copies=3))
         classes = len(self.classes_)
         pairs = list(combinations(range(classes), 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,13 +10,27 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from gramsmith.machines.base import POSITIVE, KernelClassifier, Training, check_alphas
+from gramsmith.kernels.landmarks import choose_landmarks, inverse_root
+from gramsmith.machines.base import (
+    AT_LEAST_ONE,
+    BLOCK_ROWS,
+    POSITIVE,
+    KernelClassifier,
+    Training,
+    check_alphas,
+    landmark_generator,
+    row_blocks,
+)
 from gramsmith.solvers import fit_expansion, warn_unless_converged
-from gramsmith.solvers.definite import clip_negative
+from gramsmith.solvers.definite import clip_negative, warn_negative
 from gramsmith.solvers.left_out import features_of, left_out_losses, usual_alphas
 from gramsmith.solvers.losses import LOSSES, Multinomial, code_targets
+from gramsmith.solvers.newton import fit_features
 
 Array = npt.NDArray[Any]
+
+# Past this many samples a Newton step on all of them takes minutes: "auto" then takes landmarks.
+NEWTON_LIMIT = 12_000
 
 
 def _has_probabilities(machine: Any) -> bool:
@@ -109,6 +124,13 @@ class KernelLossClassifier(LossProbabilities):
         total.
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalised.
+    solver : {"auto", "newton", "nystroem"}, default="auto"
+        "newton" holds the kernel matrix; "nystroem" fits functions of `n_landmarks` samples, time
+        and memory in proportion to n. "auto" takes the former up to 12 000 samples.
+    n_landmarks : int, default=500
+        Landmarks of "nystroem", drawn by what those before them leave unexplained.
+    random_state : int, RandomState or None
+        For the choice of the landmarks.
     tol : float, default=1e-8
         Stop when a Newton step promises to lower the objective by less than this share.
     max_iter : int, default=100
@@ -137,6 +159,10 @@ class KernelLossClassifier(LossProbabilities):
         Newton steps.
     jitter_ : float
         What was added to a diagonal that was singular to working precision; 0 if nothing.
+    solver_ : str
+        The solver in use.
+    n_landmarks_ : int
+        Landmarks in use. With "nystroem" only.
     kernel_ : Kernel
         The kernel in use.
     support_ : int array of shape (n_support,)
@@ -164,12 +190,16 @@ class KernelLossClassifier(LossProbabilities):
         "alpha_": "number?",
         "alphas_": "loose *?",
         "loo_losses_": "loose *?",
+        "solver_": "text?",
+        "n_landmarks_": "whole?",
     }
     _stored_parameters: ClassVar[dict[str, str]] = {"loss": f"choice {' '.join(LOSSES)}"}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelClassifier._parameter_constraints,
         "alpha": [POSITIVE, StrOptions({"loo"})],
         "alphas": ["array-like", None],
+        "solver": [StrOptions({"auto", "newton", "nystroem"})],
+        "n_landmarks": [AT_LEAST_ONE],
         "loss": [StrOptions(set(LOSSES)), HasMethods(["value", "slope", "curvature"])],
     }
 
@@ -182,6 +212,9 @@ class KernelLossClassifier(LossProbabilities):
         alphas: Any = None,
         class_weight: Any = None,
         fit_intercept: bool = True,
+        solver: str = "auto",
+        n_landmarks: int = 500,
+        random_state: Any = None,
         tol: float = 1e-8,
         max_iter: int = 100,
         verbose: bool = False,
@@ -194,6 +227,9 @@ class KernelLossClassifier(LossProbabilities):
         self.alphas = alphas
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
@@ -204,43 +240,111 @@ class KernelLossClassifier(LossProbabilities):
         check_alphas(self, "> 0")
         train = self._begin(X, y, sample_weight)
         scale, train = train.scale, train.of_mean_one()
-        remedy = "Use ImportVectorClassifier with max_candidates, or a sample of the rows."
-        K, kept = clip_negative(self._dense(train, remedy, copies=4))
-        C, who = len(self.classes_), type(self).__name__
-        loss = self._loss(C > 2)
-        if C == 2 or isinstance(loss, Multinomial):
-            targets = [code_targets(train.y, C)]
-        else:
-            targets = [code_targets((train.y == c).astype(int), 2) for c in range(C)]
+        self.solver_ = self.solver
+        if self.solver == "auto":
+            self.solver_ = "newton" if train.n <= NEWTON_LIMIT else "nystroem"
+        self.__dict__.pop("n_landmarks_", None)
+        loss = self._loss(len(self.classes_) > 2)
         # Weights and regulariser times a number change nothing: from here they have mean one.
-        alpha, starts = self._choose(K, targets, loss, train, scale)
-        A, b, self.objective_, self.n_iter_, self.jitter_ = [], [], 0.0, 0, 0.0
-        for target, start in zip(targets, starts, strict=True):
-            found = fit_expansion(
-                K,
-                target,
-                loss,
-                alpha,
-                fit_intercept=self.fit_intercept,
-                sample_weight=train.w,
-                start=start,
-                max_iter=int(self.max_iter),
-                tol=float(self.tol),
-            )
-            if self.verbose:
-                for k, value in enumerate(found.history):
-                    print(f"[{who}] step {k}: objective {scale * value:.8g}")
-            warn_unless_converged(found, who)
-            A.append(found.a.reshape(train.n, -1))
-            b.append(np.atleast_1d(found.b))
-            self.objective_ += scale * found.objective
-            self.n_iter_ = max(self.n_iter_, found.n_iter)
-            self.jitter_ = max(self.jitter_, scale * found.jitter)
-        self._keep(train, kept(np.hstack(A)), np.concatenate(b))
+        (self._fit_dense if self.solver_ == "newton" else self._fit_landmarks)(train, loss, scale)
         return self
 
+    def _targets(self, train: Training, loss: Any) -> list[Array]:
+        """Return the targets of one machine, or of one for every class."""
+        C = len(self.classes_)
+        if C == 2 or isinstance(loss, Multinomial):
+            return [code_targets(train.y, C)]
+        return [code_targets((train.y == c).astype(int), 2) for c in range(C)]
+
+    def _fit_dense(self, train: Training, loss: Any, scale: float) -> None:
+        remedy = "Use solver='nystroem', or a sample of the rows."
+        K, kept = clip_negative(self._dense(train, remedy, copies=4))
+        targets = self._targets(train, loss)
+
+        def spread() -> float:
+            share = train.weight / train.n
+            return float(share @ K.diagonal() - share @ K @ share)
+
+        alpha, starts = self._choose(lambda: features_of(K), spread, targets, loss, train, scale)
+        found = [
+            fit_expansion(K, target, loss, alpha, start=start, **self._options(train))
+            for target, start in zip(targets, starts, strict=True)
+        ]
+        a, b = self._take_down(found, scale)
+        self._keep(train, kept(a), b)
+
+    def _fit_landmarks(self, train: Training, loss: Any, scale: float) -> None:
+        size = min(int(self.n_landmarks), train.n)
+        self._check_memory(train.n, "Lower n_landmarks, or use a sample of the rows.", 3, size)
+        G = self._gram(train.X)
+        rng = landmark_generator(self.random_state)
+        landmarks = choose_landmarks(G.block, G.diagonal(), size, "pivoted", rng)
+        self.n_landmarks_ = len(landmarks)
+        K = G.block(landmarks, landmarks)
+        warn_negative(np.linalg.eigvalsh(K))
+        root = inverse_root(0.5 * (K + K.T))
+        Phi = np.empty((train.n, root.shape[1]))
+        for rows, block in row_blocks(G, landmarks)():
+            np.matmul(block, root, out=Phi[rows])
+        # orthogonal columns: Newton's steps are then few
+        turn = np.linalg.eigh(Phi.T @ Phi)[1]
+        for start in range(0, train.n, BLOCK_ROWS):
+            Phi[start : start + BLOCK_ROWS] = Phi[start : start + BLOCK_ROWS] @ turn
+
+        def spread() -> float:
+            share = train.weight / train.n
+            return float(share @ np.einsum("ij,ij->i", Phi, Phi) - np.sum((share @ Phi) ** 2))
+
+        targets = self._targets(train, loss)
+        alpha, starts = self._choose(lambda: Phi, spread, targets, loss, train, scale)
+        lengths = np.maximum(np.einsum("ij,ij->j", Phi, Phi), np.finfo(float).tiny)
+
+        def coefficients(start: Any) -> Array | None:
+            if start is None:
+                return None
+            theta = ((start[0] - start[1]).T @ Phi / lengths).T  # the columns are orthogonal
+            return np.concatenate([theta, [start[1]]])
+
+        found = [
+            fit_features(
+                Phi, target, loss, alpha, start=coefficients(start), **self._options(train)
+            )
+            for target, start in zip(targets, starts, strict=True)
+        ]
+        a, b = self._take_down(found, scale)
+        self._keep(train, root @ (turn @ a), b, landmarks)
+
+    def _options(self, train: Training) -> dict[str, Any]:
+        return {
+            "fit_intercept": self.fit_intercept,
+            "sample_weight": train.w,
+            "max_iter": int(self.max_iter),
+            "tol": float(self.tol),
+        }
+
+    def _take_down(self, found: list[Any], scale: float) -> tuple[Array, Array]:
+        """Set what the solvers say of themselves; return all coefficients and intercepts."""
+        who = type(self).__name__
+        self.objective_, self.n_iter_, self.jitter_ = 0.0, 0, 0.0
+        for one in found:
+            if self.verbose:
+                for k, value in enumerate(one.history):
+                    print(f"[{who}] step {k}: objective {scale * value:.8g}")
+            warn_unless_converged(one, who)
+            self.objective_ += scale * one.objective
+            self.n_iter_ = max(self.n_iter_, one.n_iter)
+            self.jitter_ = max(self.jitter_, scale * one.jitter)
+        coefficients = np.hstack([one.a.reshape(len(one.a), -1) for one in found])
+        return coefficients, np.concatenate([np.atleast_1d(one.b) for one in found])
+
     def _choose(
-        self, K: Array, targets: list[Array], loss: Any, train: Training, scale: float
+        self,
+        features: Callable[[], Array],
+        spread: Callable[[], float],
+        targets: list[Array],
+        loss: Any,
+        train: Training,
+        scale: float,
     ) -> tuple[float, list[Any]]:
         """Set `alpha_`, `alphas_` and `loo_losses_`.
 
@@ -251,11 +355,10 @@ class KernelLossClassifier(LossProbabilities):
             self.alpha_, self.alphas_ = float(self.alpha), np.array([float(self.alpha)])
             return self.alpha_ / scale, [None] * len(targets)
         if self.alphas is None:
-            share = train.weight / train.n
-            alphas = usual_alphas(train.n, float(share @ K.diagonal() - share @ K @ share))
+            alphas = usual_alphas(train.n, spread())
         else:
             alphas = np.sort(np.asarray(self.alphas, dtype=float))[::-1]
-        Phi, few = features_of(K), 3 if self.alphas is None and len(targets) == 1 else None
+        Phi, few = features(), 3 if self.alphas is None and len(targets) == 1 else None
         found = [
             left_out_losses(
                 Phi,
@@ -309,6 +412,13 @@ class KernelLogisticRegression(KernelLossClassifier):
         total.
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalised.
+    solver : {"auto", "newton", "nystroem"}, default="auto"
+        "newton" holds the kernel matrix; "nystroem" fits functions of `n_landmarks` samples, time
+        and memory in proportion to n. "auto" takes the former up to 12 000 samples.
+    n_landmarks : int, default=500
+        Landmarks of "nystroem", drawn by what those before them leave unexplained.
+    random_state : int, RandomState or None
+        For the choice of the landmarks.
     tol : float, default=1e-8
         Stop when a Newton step promises to lower the objective by less than this share.
     max_iter : int, default=100
@@ -337,6 +447,10 @@ class KernelLogisticRegression(KernelLossClassifier):
         Newton steps.
     jitter_ : float
         What was added to a diagonal that was singular to working precision; 0 if nothing.
+    solver_ : str
+        The solver in use.
+    n_landmarks_ : int
+        Landmarks in use. With "nystroem" only.
     kernel_ : Kernel
         The kernel in use.
     support_ : int array of shape (n_support,)
@@ -369,6 +483,9 @@ class KernelLogisticRegression(KernelLossClassifier):
         alphas: Any = None,
         class_weight: Any = None,
         fit_intercept: bool = True,
+        solver: str = "auto",
+        n_landmarks: int = 500,
+        random_state: Any = None,
         tol: float = 1e-8,
         max_iter: int = 100,
         verbose: bool = False,
@@ -380,6 +497,9 @@ class KernelLogisticRegression(KernelLossClassifier):
         self.alphas = alphas
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose

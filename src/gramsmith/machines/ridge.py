@@ -7,9 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn import get_config
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from gramsmith.gram import Gram
@@ -21,6 +19,8 @@ from gramsmith.machines.base import (
     KernelMachine,
     Training,
     check_alphas,
+    landmark_generator,
+    row_blocks,
 )
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.solvers import RidgePath, conjugate_gradients, warn_unless_converged
@@ -37,8 +37,6 @@ EIGEN_LIMIT = 12_000
 CG_LIMIT = 30_000
 CG_PRODUCTS = 40
 ROUGH_ROWS = 8_000  # samples from which float32 products serve for corrections
-BLOCK_ROWS = 8192  # most rows in work at once when there are landmarks
-HELD = 0.25  # share of scikit-learn's working memory that the kernel of all rows may take
 # Regularisers per sample on landmarks, in units of the variance of the features.
 LANDMARK_ALPHAS = 10.0 ** np.arange(-9.0, 2.5, 0.5)
 
@@ -115,7 +113,7 @@ class KernelRidge(KernelMachine):
         self.n_landmarks_ = len(landmarks)
         K_mm = G.block(landmarks, landmarks)
         warn_negative(np.linalg.eigvalsh(K_mm))
-        blocks = _row_blocks(G, landmarks)
+        blocks = row_blocks(G, landmarks)
         path = landmark_path(0.5 * (K_mm + K_mm.T), blocks, Y, train.w, self.fit_intercept)
 
         def residuals(alphas: Array) -> Iterator[tuple[slice, Array]]:
@@ -228,10 +226,7 @@ class KernelRidge(KernelMachine):
         Uniform ones are of every class in proportion, and none is lost.
         """
         size = min(int(self.n_landmarks), train.n)
-        seed = self.random_state
-        if not isinstance(seed, int | np.integer):
-            seed = check_random_state(seed).randint(2**31)
-        rng = np.random.default_rng([seed, 7])
+        rng = landmark_generator(self.random_state)
         if pivoted:
             return choose_landmarks(G.block, G.diagonal(), size, "pivoted", rng)
         order = rng.permutation(train.n)
@@ -301,26 +296,6 @@ class KernelRidge(KernelMachine):
         if not only or self.alpha_ != self.alphas_[0]:
             only = [R[0] for _, R in residuals(np.array([self.alpha_]))]
         self.loo_residuals_ = np.concatenate(only)
-
-
-def _row_blocks(G: Gram, columns: Array) -> Blocks:
-    """Return a function that yields the rows of some columns of K, block by block.
-
-    They are held if there is memory for it, and computed again in every pass if not.
-    """
-    n, budget = G.shape[0], float(get_config()["working_memory"]) * 2**20
-    # a block, its features and the weighted ones stand side by side
-    step = int(max(1, min(n, BLOCK_ROWS, budget // (256 * len(columns)))))
-
-    def blocks() -> Iterator[tuple[slice, Array]]:
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
-            yield rows, G.block(np.arange(rows.start, rows.stop), columns)
-
-    if 8 * n * len(columns) > HELD * budget:
-        return blocks
-    held = list(blocks())
-    return lambda: held
 
 
 class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):

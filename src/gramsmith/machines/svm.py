@@ -44,7 +44,10 @@ class SupportVectorMachine(KernelMachine):
 
     def _train(self, machine: Any, train: Training) -> Any:
         """Fit scikit-learn's machine on the Gram matrix."""
-        remedy = "Use a sample of the rows, or KernelRidgeClassifier with landmarks."
+        other = "KernelRidgeRegressor"
+        if isinstance(self, KernelClassifier):
+            other = "KernelLossClassifier(loss='squared_hinge')"
+        remedy = f"Use {other}, which takes landmarks, or a sample of the rows."
         K = self._dense(train, remedy)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

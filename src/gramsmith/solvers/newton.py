@@ -314,6 +314,8 @@ def fit_features(
     def step(theta: Array, f: Array) -> tuple[State, float]:
         nonlocal first, near, solve
         p = loss.curvature(y, f)
+        if y.ndim == 1:  # a loss may be straight where all samples are: the intercept has no bound
+            p = np.maximum(p, 1e-9)
 
         def times(v: Array) -> Array:
             t = B @ v
