@@ -60,6 +60,7 @@ HOMES = {
     "markupsafe": {"report"},
     "pandas": {"report", "tables"},
     "pyarrow": {"gram", "tables"},
+    "python_calamine": {"tables"},
     "click": {"cli"},
     "rich": {"cli"},
 }

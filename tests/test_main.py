@@ -16,7 +16,7 @@ def missing(package):
 
 @pytest.mark.parametrize(
     ("package", "extra"),
-    [("click", "cli"), ("rich.table", "cli"), ("pyarrow", "parquet"), ("distributed", "dask")],
+    [("click", "cli"), ("rich.table", "cli"), ("pyarrow", "cli"), ("distributed", "dask")],
 )
 def test_missing_extra_is_named(monkeypatch, capsys, package, extra):
     monkeypatch.setattr(front, "import_module", missing(package))

@@ -7,7 +7,8 @@ from gramsmith.cli.options import Reading, take_reading
 
 OPTIONS = {
     **{"format": None, "delimiter": None, "no_header": False, "drop": (), "categorical": ()},
-    **{"strings": None, "labels": None, "missing": "error"},
+    **{"decimal": None, "thousands": None, "encoding": None, "na": (), "roles": ()},
+    **{"strings": None, "labels": None, "missing": "impute"},
     **{"max_rows": None, "max_cols": None, "max_bytes": None},
 }
 
@@ -34,3 +35,20 @@ def test_caps_reach_the_reader(tmp_path):
     (tmp_path / "t.csv").write_text("a\n1\n2\n")
     with pytest.raises(ValueError, match="--max-rows"):
         Reading(**{**OPTIONS, "max_rows": 1}).read(str(tmp_path / "t.csv"))
+
+
+def test_roles_are_pairs():
+    how = Reading(**{**OPTIONS, "roles": ("a=b=category",), "drop": ("c",), "categorical": ("d",)})
+    assert how.set_roles() == {"d": "category", "c": "drop", "a=b": "category"}
+    for pair in ("a", "a=colour"):
+        with pytest.raises(click.UsageError, match="COL=ROLE"):
+            Reading(**{**OPTIONS, "roles": (pair,)}).set_roles()
+
+
+def test_one_column_per_role():
+    how = Reading(**{**OPTIONS, "roles": ("a=group", "b=number")})
+    assert how.column_of("group") == "a"
+    assert how.column_of("group", "a") == "a"
+    assert how.column_of("weight") is None
+    with pytest.raises(click.UsageError, match="one column as group"):
+        how.column_of("group", "c")

@@ -8,11 +8,11 @@ import gramsmith as gs
 from gramsmith.selection import sizes
 from gramsmith.selection.candidates import (
     default_candidates,
-    indicator_candidates,
     learn_weights,
     median_distances,
     named_candidates,
     narrower,
+    variant_candidates,
 )
 from gramsmith.selection.task import Task
 
@@ -91,7 +91,7 @@ def test_empty_list_is_refused(X):
 
 
 def test_indicator_candidates_are_marked(X):
-    assert all(c.name.endswith(", categories") for c in indicator_candidates(X, 1))
+    assert all(c.name.endswith(", categories") for c in variant_candidates(X, 1, "categories"))
 
 
 def test_user_kernel_is_not_shared(X):

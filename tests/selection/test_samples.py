@@ -74,8 +74,8 @@ def test_is_table(X, table):
 
 def test_indicator_view_where_it_matters(rng):
     few = rng.integers(0, 4, size=(100, 5)).astype(float)
-    assert len(read_samples(few, 100, "auto").views) == 2
-    assert len(read_samples(rng.normal(size=(100, 5)), 100, "auto").views) == 1
+    assert len(read_samples(few, np.arange(100), "auto").views) == 2
+    assert len(read_samples(rng.normal(size=(100, 5)), np.arange(100), "auto").views) == 1
 
 
 def test_expressions_of_matrices_are_refused(rng):

@@ -270,9 +270,15 @@ def test_values_for_classification_are_refused():
         read_task([0.5, 1.5], task="classification")
 
 
-def test_many_whole_numbers_suggest_regression():
+def test_many_whole_numbers_are_values():
+    assert read_task(np.arange(50)).kind == "regression"
     with pytest.raises(ValueError, match='task="regression"'):
-        read_task(np.arange(50))
+        read_task(np.arange(50), task="classification")
+
+
+def test_classes_that_differ_by_case_are_pointed_out():
+    with pytest.warns(UserWarning, match="case or blanks only: 'No' and 'no'"):
+        read_task(["no", "No", "yes"] * 4)
 
 
 def test_weight_zero_hides_a_class():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramsmith.tables.cleaning import fill_gaps, read_target
+from gramsmith.tables.cleaning import handle_gaps, read_target
 from gramsmith.tables.read import Table
 from gramsmith.tables.streams import DataError
 
@@ -20,50 +20,37 @@ def table(labels=("p", "q", "p", "q"), **columns):
 GAPPY = table(a=[1.0, np.nan, 3.0, 8.0], b=["x", None, "x", "y"])
 
 
+def test_gaps_are_left_to_the_model():
+    assert handle_gaps(GAPPY) == (GAPPY, [])
+
+
 def test_gaps_are_refused_with_an_offer():
-    with pytest.raises(
-        DataError, match=r"row 2, column 'a'.*1 of 4 rows and in 1 more.*--missing drop"
-    ):
-        fill_gaps(GAPPY)
+    with pytest.raises(DataError, match=r"row 2, column 'a'.*1 of 4 rows.*--missing drop"):
+        handle_gaps(GAPPY, "error")
 
 
 def test_gaps_dropped():
-    found, fill, told = fill_gaps(GAPPY, "drop")
+    found, told = handle_gaps(GAPPY, "drop")
     assert found.columns["a"].tolist() == [1.0, 3.0, 8.0]
     assert found.labels.tolist() == ["p", "p", "q"]
-    assert fill == {}
     assert "1 of 4 rows" in told[0]
 
 
-def test_gaps_imputed_and_new_data_filled_alike():
-    found, fill, told = fill_gaps(GAPPY, "impute")
-    assert found.columns["a"].tolist() == [1.0, 3.0, 3.0, 8.0]
-    assert found.columns["b"].tolist() == ["x", "x", "x", "y"]
-    assert fill == {"a": 3.0, "b": "x"}
-    assert told[0].startswith("2 missing cells")
-    new = Table("new.csv", {"a": np.array([np.nan]), "b": np.array(["z"], dtype=object)})
-    assert fill_gaps(new, "impute", fill)[0].columns["a"].tolist() == [3.0]
-
-
-def test_whole_tables_pass_untouched():
-    whole = table(a=[1.0, 2.0, 3.0, 4.0])
-    assert fill_gaps(whole)[0] is whole
-    assert fill_gaps(whole, "impute")[2] == []
-
-
-def test_missing_labels_are_never_made_up():
+def test_missing_labels_and_groups_are_never_made_up():
     gappy = table(labels=["p", None, "q", "q"], a=[1.0, 2.0, 3.0, 4.0])
     for policy in ("error", "impute"):
-        with pytest.raises(DataError, match=r"row 2, column .y.*--missing drop.*--categorical"):
-            fill_gaps(gappy, policy)
-    assert fill_gaps(gappy, "drop")[0].n_rows == 3
+        with pytest.raises(DataError, match=r"row 2, column .y.*--missing drop.*=category"):
+            handle_gaps(gappy, policy)
+    assert handle_gaps(gappy, "drop")[0].n_rows == 3
+    with pytest.raises(DataError, match=r"row 2, column 'b'.*--missing drop"):
+        handle_gaps(GAPPY, "impute", ("b",))
 
 
 def test_strings_without_text():
     strings = Table("s.csv", samples=["AC", None, "GT"], labels=np.array(["p", "q", "p"], object))
     with pytest.raises(DataError, match="row 2"):
-        fill_gaps(strings, "impute")
-    assert fill_gaps(strings, "drop")[0].samples == ["AC", "GT"]
+        handle_gaps(strings, "impute")
+    assert handle_gaps(strings, "drop")[0].samples == ["AC", "GT"]
 
 
 MATRIX = np.array([[1.0, 0.0], [np.nan, 0.0], [3.0, np.nan], [8.0, 2.0]])
@@ -72,49 +59,16 @@ MATRIX = np.array([[1.0, 0.0], [np.nan, 0.0], [3.0, np.nan], [8.0, 2.0]])
 @pytest.mark.parametrize("make", [np.array, sp.csr_array])
 def test_gaps_of_matrices(make):
     gappy = Table("m.npz", samples=make(MATRIX), labels=np.array([0.0, 1.0, 0.0, 1.0]))
-    with pytest.raises(DataError, match=r"row 2, column 1.*2 in all.*--missing drop"):
-        fill_gaps(gappy)
-    found, fill, told = fill_gaps(gappy, "drop")
+    with pytest.raises(DataError, match=r"row 2, column.*--missing drop"):
+        handle_gaps(gappy, "error")
+    found, told = handle_gaps(gappy, "drop")
     assert sp.coo_array(found.samples).toarray().tolist() == [[1.0, 0.0], [8.0, 2.0]]
-    assert found.labels.tolist() == [0.0, 1.0]
-    assert fill == {}
     assert "2 of 4 rows" in told[0]
-    found, fill, told = fill_gaps(gappy, "impute")
-    filled = [[1.0, 0.0], [3.0, 0.0], [3.0, 0.0], [8.0, 2.0]]
-    assert sp.coo_array(found.samples).toarray().tolist() == filled
-    assert fill == {"1": 3.0, "2": 0.0}
-    assert told[0].startswith("2 missing cells")
-    new = Table("new.npz", samples=make([[np.nan, 7.0]]))
-    found, _, _ = fill_gaps(new, "impute", {"1": 4.0, "2": 0.5})
-    assert sp.coo_array(found.samples).toarray().tolist() == [[4.0, 7.0]]
-    assert np.isnan(gappy.samples.sum())  # the table that was passed is as it was
-
-
-def test_whole_matrices_pass_untouched():
-    whole = Table("m.npz", samples=np.eye(2), labels=np.array([0.0, 1.0]))
-    assert fill_gaps(whole)[0] is whole
-    assert fill_gaps(whole, "drop")[0] is whole
-    assert fill_gaps(whole, "impute")[1:] == ({"1": 0.5, "2": 0.5}, [])
-
-
-def test_matrices_without_labels_are_dropped_only():
-    gappy = Table("m.npz", samples=np.eye(3), labels=np.array([0.0, np.nan, 1.0]))
-    for policy in ("error", "impute"):
-        with pytest.raises(DataError, match=r"row 2.*--missing drop"):
-            fill_gaps(gappy, policy)
-    assert fill_gaps(gappy, "drop")[0].n_rows == 2
-
-
-def test_medians_of_sparse_columns_count_their_zeros():
-    X = np.zeros((5, 3))
-    X[:3, 0], X[:2, 1], X[:, 2] = 4.0, 4.0, [np.nan, 1.0, 2.0, 3.0, 0.0]
-    _, fill, _ = fill_gaps(Table("m.svm", samples=sp.csr_array(X)), "impute")
-    assert fill == {"1": 4.0, "2": 0.0, "3": 1.5}
 
 
 def test_nothing_left():
     with pytest.raises(DataError, match="--missing impute"):
-        fill_gaps(table(a=[np.nan] * 4), "drop")
+        handle_gaps(table(a=[np.nan] * 4), "drop")
 
 
 @pytest.mark.parametrize(
@@ -126,6 +80,7 @@ def test_nothing_left():
         (["0.5", "1"] * 5, "regression", "auto", "f"),
         ([str(i) for i in range(50)], "regression", "auto", "f"),
         ([i % 30 for i in range(90)], "regression", "auto", "f"),
+        ([i % 30 for i in range(300)], "classification", "auto", "i"),
         (["1", "2"] * 5, "regression", "regression", "f"),
         (["1.5", "2"] * 5, "classification", "classification", "U"),
         (["1", "two"] * 5, "classification", "auto", "U"),

@@ -48,15 +48,39 @@ class TestFrames:
         with pytest.warns(UserWarning, match=r"'city'.*'z'"):
             assert encoder.transform(other)[0, 2:].tolist() == [0, 0]
 
-    @pytest.mark.parametrize("column", [[1.0, None, 2.0], ["x", None, "y"]])
-    def test_missing_value_names_column_and_row(self, module, column):
-        with pytest.raises(ValueError, match=r"NaN in column 'b', row 1.*impute"):
-            TableEncoder().fit(module.DataFrame({"a": [1.0, 2.0, 3.0], "b": column}))
+    def test_gaps_have_an_indicator(self, module):
+        frame = module.DataFrame({"a": [1.0, None, 2.0, 6.0], "b": ["x", None, "y", "x"]})
+        encoder = TableEncoder().fit(frame)
+        names = ["a", "a missing", "b=x", "b=y", "b=missing"]
+        assert encoder.get_feature_names_out().tolist() == names
+        assert encoder.fill_.tolist() == [2.0]
+        Z = encoder.transform(frame)
+        assert Z[:, 1].tolist() == [0, 1, 0, 0]
+        assert Z[1, 0] == Z[2, 0]  # the median
+        assert Z[:, 2:].tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]
 
-    def test_identifiers_are_refused(self, module):
-        names = module.DataFrame({"id": [f"row {i}" for i in range(200)]})
-        with pytest.raises(ValueError, match=r"'id'.*200 different texts"):
-            TableEncoder().fit(names)
+    def test_identifiers_are_left_out(self, module):
+        n = 40
+        frame = module.DataFrame(
+            {
+                "id": [f"row{i}" for i in range(n)],
+                "nr": list(range(n)),
+                "a": [i % 7 for i in range(n)],
+            }
+        )
+        encoder = TableEncoder().fit(frame)
+        assert encoder.kinds_.tolist() == ["left out", "left out", "number"]
+        assert encoder.transform(module.DataFrame({"a": [3]})).shape == (1, 1)
+
+    def test_texts_are_near_that_are_alike(self, module):
+        words = [f"{a} {b} street" for a in ("north", "south", "east") for b in range(60)]
+        encoder = TableEncoder().fit(module.DataFrame({"where": words}))
+        assert encoder.kinds_.tolist() == ["text"]
+        new = ["north 7 street", "north 77 street", "south 7 avenue"]
+        a, b, c = encoder.transform(module.DataFrame({"where": new}))
+        assert np.linalg.norm(a - b) < np.linalg.norm(a - c)
+        Z = encoder.transform(module.DataFrame({"where": words}))
+        assert Z.var(axis=0).sum() == pytest.approx(1.0)
 
 
 def test_numbers_that_became_text_are_refused():
@@ -70,9 +94,20 @@ def test_category_dtype_of_numbers_is_categorical():
     assert TableEncoder().fit(frame).get_feature_names_out().tolist() == ["a=1", "a=2"]
 
 
-def test_dates_are_refused():
-    with pytest.raises(ValueError, match="'when' of type datetime"):
-        TableEncoder().fit(pd.DataFrame({"when": pd.to_datetime(["2020-01-01"])}))
+def test_dates_have_trend_and_cycles():
+    when = pd.date_range("2020-01-01", periods=800, freq="D")
+    frame = pd.DataFrame({"when": when})
+    encoder = TableEncoder().fit(frame)
+    names = encoder.get_feature_names_out().tolist()
+    assert names[0] == "when"
+    assert [n.split(" the ")[1] for n in names[1:]] == ["year", "year", "week", "week"]
+    Z = encoder.transform(frame)
+    assert Z[:, 0].mean() == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(Z[0, 3:], Z[7, 3:], atol=1e-9)  # a week later
+    texts = pd.DataFrame({"when": when.strftime("%Y-%m-%d")})
+    np.testing.assert_allclose(TableEncoder().fit_transform(texts), Z)
+    german = pd.DataFrame({"when": when.strftime("%d.%m.%Y")})
+    np.testing.assert_allclose(TableEncoder().fit_transform(german), Z)
 
 
 def test_duplicate_names_are_refused():
@@ -90,7 +125,8 @@ def test_sparse_stays_sparse():
     X = sp.random_array((30, 4), density=0.4, rng=0, format="csr")
     Z = TableEncoder().fit_transform(X)
     assert sp.issparse(Z)
-    np.testing.assert_allclose((Z.toarray() ** 2).mean(axis=0), 1.0)
+    assert (Z.toarray() ** 2).mean() == pytest.approx(1.0)
+    np.testing.assert_allclose(Z.toarray() / Z.max(), X.toarray() / X.max())  # one common factor
 
 
 def test_few_values_as_indicators():

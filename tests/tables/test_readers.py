@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramsmith.tables.cleaning import fill_gaps, read_target
+from gramsmith.tables.cleaning import handle_gaps, read_target
 from gramsmith.tables.read import read_table
 from gramsmith.tables.streams import DataError, Limits
 
@@ -19,7 +19,7 @@ def outcome(path, data, **options):
     path.write_bytes(data)
     try:
         table = read_table(path, limits=LIMITS, **options)
-        table, _, _ = fill_gaps(table, "drop")
+        table, _ = handle_gaps(table, "drop")
         if table.labels is not None:
             read_target(table)
     except DataError as error:

@@ -20,6 +20,8 @@ def test_other_values_stay(value):
 
 def test_hostile_names_return_as_text():
     stream = io.StringIO()
-    write_csv(stream, ["=a", "b"], [['x"y,z', "line\nbreak"], ["<script>", 0.1]])
+    write_csv(
+        stream, ["=a", "b"], rows=[['x"y,z', "line\nbreak"], ["<script>", 0.1]], shown=safe_cell
+    )
     rows = list(csv.reader(io.StringIO(stream.getvalue())))
     assert rows == [["'=a", "b"], ['x"y,z', "line\nbreak"], ["<script>", "0.1"]]

@@ -106,8 +106,10 @@ def cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def show_table(names: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
-    """Write a table to the standard output, with colours and lines only on a terminal."""
+def show_table(
+    names: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", err: bool = False
+) -> None:
+    """Write a table to the standard output or error, with colours and lines only on a terminal."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -122,8 +124,9 @@ def show_table(names: Sequence[str], rows: Sequence[Sequence[Any]], title: str =
     for row in rows:
         table.add_row(*(Text(printable(cell(value))) for value in row))
     # a pipe has no width: whoever reads it wants whole lines
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 10_000)
-    console.print(table, no_wrap=not sys.stdout.isatty(), crop=False)
+    stream = sys.stderr if err else sys.stdout
+    console = Console(file=stream, width=None if stream.isatty() else 10_000)
+    console.print(table, no_wrap=not stream.isatty(), crop=False)
 
 
 class Progress:

@@ -36,7 +36,8 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
     unknown = [name for name in wanted or () if name not in MEASURES]
     if unknown:
         raise click.UsageError(f"No measure {unknown[0]!r}. There are {', '.join(MEASURES)}.")
-    table, goal, _, _ = load(file, how, options, quiet=as_json)
+    data = load(file, how, options, quiet=as_json)
+    table, goal = data.table, data.goal
     most = options["sample"] or DEFAULT_ROWS
     y = goal.y
     if table.n_rows > most:
@@ -46,7 +47,11 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
         say(f"Measured on {most:,} rows drawn at random; --sample changes that.")
     with collected_warnings() as remarks, about_the_data(table.name):
         X = table.inputs()
-        X = X if table.kind == "strings" else TableEncoder().fit_transform(X)
+        X = (
+            X
+            if table.kind == "strings"
+            else TableEncoder(roles=data.roles or None).fit_transform(X)
+        )
         kernels = {c.name: c.kernel for c in default_candidates(X, random_state=options["seed"])}
         found = measure(
             kernels,

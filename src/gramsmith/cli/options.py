@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from gramsmith.tables import Limits
     from gramsmith.tables.read import Table
 
-FORMATS = ("csv", "tsv", "parquet", "svmlight", "npz", "npy", "fasta")
+FORMATS = ("csv", "tsv", "parquet", "feather", "xlsx", "svmlight", "npz", "npy", "fasta")
 
 Command = Callable[..., Any]
 
@@ -27,25 +28,39 @@ def _all(*options: Callable[[Command], Command]) -> Callable[[Command], Command]
 
 reading = _all(
     click.option("--format", type=click.Choice(FORMATS), help="What FILE is; default by its name."),
-    click.option("--delimiter", help="What parts the columns of a text table."),
+    click.option("--delimiter", help="What parts the columns of a text table; default: found."),
+    click.option("--decimal", metavar="CHAR", help="The decimal mark, such as a comma."),
+    click.option("--thousands", metavar="CHAR", help="What groups the digits of large numbers."),
+    click.option("--encoding", metavar="NAME", help="Of a text table; default UTF-8 or UTF-16."),
+    click.option(
+        "--na", multiple=True, metavar="WORD", help="A word for a missing cell; repeatable."
+    ),
     click.option(
         "--no-header", is_flag=True, help="The first line is data; columns are x1, x2, ..."
     ),
     click.option("--drop", multiple=True, metavar="COL", help="Leave a column out; repeatable."),
     click.option(
+        "--role",
+        "roles",
+        multiple=True,
+        metavar="COL=ROLE",
+        help="What a column is: number, boolean, category, ordered, date, date-dmy, date-mdy, "
+        "text, sequence, group, weight or drop; repeatable.",
+    ),
+    click.option(
         "--categorical",
         multiple=True,
         metavar="COL",
-        help="Read numbers as categories; repeatable.",
+        help="Short for --role COL=category; repeatable.",
     ),
     click.option("--strings", metavar="COL", help="The text column whose strings are the samples."),
     click.option("--labels", metavar="FILE", help="Labels of a FASTA or npy file (csv or tsv)."),
     click.option(
         "--missing",
-        type=click.Choice(["error", "drop", "impute"]),
-        default="error",
+        type=click.Choice(["impute", "drop", "error"]),
+        default="impute",
         show_default=True,
-        help="What to do with missing cells.",
+        help="Missing cells: learn what stands in for them, leave their rows out, or refuse.",
     ),
     click.option(
         "--max-rows", type=click.IntRange(1), metavar="N", help="Most rows to accept (5 million)."
@@ -65,7 +80,7 @@ learning = _all(
         type=click.Choice(["auto", "classification", "regression"]),
         default="auto",
         show_default=True,
-        help="Classes or numbers; whole numbers are classes if they are few.",
+        help="Classes or numbers; whole numbers are classes if they are few (at most 20).",
     ),
     click.option(
         "--seed",
@@ -93,8 +108,13 @@ class Reading:
 
     format: str | None
     delimiter: str | None
+    decimal: str | None
+    thousands: str | None
+    encoding: str | None
+    na: tuple[str, ...]
     no_header: bool
     drop: tuple[str, ...]
+    roles: tuple[str, ...]
     categorical: tuple[str, ...]
     strings: str | None
     labels: str | None
@@ -103,36 +123,79 @@ class Reading:
     max_cols: int | None
     max_bytes: int | None
 
+    @property
+    def limits(self) -> Limits:
+        """The caps on rows, columns and bytes."""
+        from gramsmith.tables import Limits
+
+        caps = {"rows": self.max_rows, "columns": self.max_cols, "bytes": self.max_bytes}
+        return Limits(**{name: cap for name, cap in caps.items() if cap is not None})
+
+    def set_roles(self) -> dict[str, str]:
+        """Return the role of every column that was given one."""
+        from gramsmith.tables.roles import ROLES
+
+        found = dict.fromkeys(self.categorical, "category") | dict.fromkeys(self.drop, "drop")
+        for pair in self.roles:
+            name, equals, role = pair.rpartition("=")
+            if not equals or role not in ROLES:
+                raise click.UsageError(
+                    f"Expected --role COL=ROLE with a role among {', '.join(ROLES)}, got {pair!r}."
+                )
+            found[name] = role
+        return found
+
+    def column_of(self, role: str, given: str | None = None) -> str | None:
+        """Return the one column with a role, or the one that another option names."""
+        named = [name for name, found in self.set_roles().items() if found == role]
+        named = [given, *named] if given is not None else named
+        if len(set(named)) > 1:
+            raise click.UsageError(f"Expected one column as {role}, got {', '.join(named)}.")
+        return named[0] if named else None
+
     def read(
         self,
         path: str,
         target: str | None = None,
-        kinds: Mapping[str, str] | None = None,
+        texts: Sequence[str] = (),
+        numbers: Sequence[str] = (),
         strings: str | None = None,
     ) -> Table:
-        """Return the table, missing cells and all."""
-        from gramsmith.tables.read import read_table
-        from gramsmith.tables.streams import Limits
+        """Return the table, missing cells, dropped columns and all."""
+        from gramsmith.tables import Writing, read_table
+        from gramsmith.tables.names import nearest
+        from gramsmith.tables.streams import DataError
 
-        caps = {"rows": self.max_rows, "columns": self.max_cols, "bytes": self.max_bytes}
         delimiter = self.delimiter
         if delimiter is not None:
             delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
-            if len(delimiter) != 1:
-                raise click.UsageError(f"Expected one character as --delimiter, got {delimiter!r}.")
-        return read_table(
+        for option, mark in (("delimiter", delimiter), ("decimal", self.decimal)):
+            if mark is not None and len(mark) != 1:
+                raise click.UsageError(f"Expected one character as --{option}, got {mark!r}.")
+        roles = self.set_roles()
+        plain = ("number", "boolean", "drop", "target")
+        table = read_table(
             path,
             format=self.format,
             target=target,
             labels=self.labels,
-            delimiter=delimiter,
-            header=not self.no_header,
-            drop=self.drop,
-            categorical=self.categorical,
+            writing=Writing(
+                delimiter, not self.no_header, self.decimal, self.thousands, self.encoding, self.na
+            ),
+            texts=[*texts, *(name for name, role in roles.items() if role not in plain)],
+            numbers=numbers,
+            nominal=target is not None and roles.get(target) == "category",
             strings=strings or self.strings,
-            kinds=kinds,
-            limits=Limits(**{name: cap for name, cap in caps.items() if cap is not None}),
+            limits=self.limits,
         )
+        if table.kind == "table":
+            for name in roles:
+                if name not in table.columns and name != table.target:
+                    raise DataError(
+                        f"{table.name}: expected a column {name!r}, got none. "
+                        f"{nearest(name, list(table.columns))}"
+                    )
+        return table
 
 
 def take_reading(options: dict[str, Any]) -> Reading:

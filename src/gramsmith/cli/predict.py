@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gramsmith.cli.console import Refused, about_the_data, collected_warnings, say, show_json
+from gramsmith.cli.console import (
+    Refused,
+    about_the_data,
+    collected_warnings,
+    printable,
+    say,
+    show_json,
+)
 from gramsmith.cli.options import Reading, reading, take_reading
 from gramsmith.cli.outputs import check_free, write_text
 
@@ -26,6 +33,11 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Replace an existing output file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the predictions as JSON.")
 @click.option("--proba", is_flag=True, help="Add the probability of every class.")
+@click.option(
+    "--spreadsheet",
+    is_flag=True,
+    help="Put ' before texts that a spreadsheet would run as formulas.",
+)
 @reading
 def predict(
     model: Path,
@@ -34,17 +46,23 @@ def predict(
     force: bool,
     as_json: bool,
     proba: bool,
+    spreadsheet: bool,
     **options: Any,
 ) -> None:
-    """Predict the rows of FILE with a stored MODEL.
+    r"""Predict the rows of FILE with a stored MODEL.
 
-    Columns are found by name, in any order. Rows are numbered as in FILE; sequences also have
-    their identifiers.
+    FILE is a table as the model was trained on: raw, gaps and all. Columns are found by name, in
+    any order. Rows are numbered as in FILE; sequences also have their identifiers.
+
+    \b
+    Examples:
+      gramsmith predict run/model.safetensors new.csv -o predictions.csv
+      zcat new.csv.gz | gramsmith predict run/model.safetensors - --proba
     """
     import sys
 
     from gramsmith.storage import inspect_model, load_model
-    from gramsmith.tables.spreadsheet import write_csv
+    from gramsmith.tables.spreadsheet import safe_cell, write_csv
 
     how = take_reading(options)
     if output is not None:
@@ -69,24 +87,33 @@ def predict(
     for remark in remarks:
         say(f"Note: {remark}")
     names, lines = list(columns), list(zip(*columns.values(), strict=True))
+    shown = safe_cell if spreadsheet else None
     if as_json:
         show_json([dict(zip(names, line, strict=True)) for line in lines])
     elif output is None:
-        write_csv(sys.stdout, names, lines)
+        if sys.stdout.isatty():  # no escape sequence of a file reaches a terminal
+            shown = for_terminal
+        write_csv(sys.stdout, names, lines, shown)
     else:
-        write_text(output, lambda stream: write_csv(stream, names, lines))
+        write_text(output, lambda stream: write_csv(stream, names, lines, shown))
         say(f"{len(lines):,} predictions in {output}.")
 
 
+def for_terminal(value: Any) -> Any:
+    """Return a cell without characters that could move the cursor."""
+    return printable(value) if isinstance(value, str) else value
+
+
 def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
-    """Return new rows with exactly the columns of the training data, in their order."""
+    """Return new rows; the model finds its columns by name."""
     from gramsmith.tables.streams import DataError
 
     known = known_columns(about)
     strings = about.get("strings")
     table = how.read(
         file,
-        kinds={c["name"]: c["kind"] for c in known},
+        texts=[column["name"] for column in known if column["kind"] == "text"],
+        numbers=[column["name"] for column in known if column["kind"] == "number"],
         strings=strings if isinstance(strings, str) else None,
     )
     kind = about.get("kind", table.kind)
@@ -99,26 +126,11 @@ def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
         return replace(table, samples=match_matrix(table.samples, about, table.name))
     if table.kind != "table" or not known:
         return table
-    wanted = [c["name"] for c in known]
-    absent = [name for name in wanted if name not in table.columns]
-    ignored = {about.get("target"), *about.get("ignored", ())}
-    extra = [name for name in table.columns if name not in wanted and name not in ignored]
-    if absent or extra:
-        parts = [f"lacks {named(absent)}"] if absent else []
-        parts += [f"has {named(extra)} besides"] if extra else []
-        hint = " Leave extra columns out with --drop." if extra else ""
-        raise DataError(
-            f"{table.name}: expected the columns of the training data, but the file "
-            f"{' and '.join(parts)}.{hint}"
-        )
-    for column in known:
-        texts = table.columns[column["name"]].dtype == object
-        if texts != (column["kind"] == "text"):
-            raise DataError(
-                f"{table.name}, column {column['name']!r}: expected {column['kind']}s as in the "
-                f"training data, got {'texts' if texts else 'numbers'}."
-            )
-    return replace(table, columns={name: table.columns[name] for name in wanted})
+    # what was aside in training is aside here: the target, groups, weights
+    aside = {about.get("target"), *about.get("ignored", ()), *how.drop}
+    wanted = {column["name"] for column in known}
+    kept = {k: c for k, c in table.columns.items() if k in wanted or k not in aside}
+    return replace(table, columns=kept)
 
 
 def match_matrix(X: Any, about: Mapping[str, Any], where: str) -> Any:
@@ -182,29 +194,35 @@ def known_fill(about: Mapping[str, Any], table: Table) -> dict[str, Any]:
     return dict(fill)
 
 
-def named(names: list[str], most: int = 8) -> str:
-    """Return names in a sentence."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
 def fill_new(table: Table, how: Reading, about: Mapping[str, Any]) -> tuple[Table, list[int]]:
-    """Return the rows without missing cells, and their numbers in the file."""
+    """Return the rows that are predicted, and their numbers in the file."""
     import numpy as np
 
-    from gramsmith.tables.cleaning import fill_gaps
+    from gramsmith.tables.cleaning import handle_gaps
 
+    fill = known_fill(about, table)
+    if fill:  # a model of an earlier version, whose gaps were filled before the encoder
+        table = filled(table, fill)
     # the row numbers travel as labels, so that they are dropped together with their rows
     numbered = replace(table, labels=np.arange(1.0, table.n_rows + 1), target="row")
-    fill = known_fill(about, table) or None
-    policy = "impute" if fill and how.missing == "error" else how.missing
-    if policy == "impute" and not fill and table.kind != "strings":
-        raise Refused(
-            "--missing impute: the model was trained without imputation and has no values to put "
-            "in. Use --missing drop, or train with --missing impute."
-        )
-    whole, _, told = fill_gaps(numbered, policy, fill)
+    whole, told = handle_gaps(numbered, how.missing)
     for message in told:
         say(message)
     rows = [int(number) for number in whole.labels] if whole.labels is not None else []
     return replace(whole, labels=None, target=None), rows
+
+
+def filled(table: Table, fill: dict[str, Any]) -> Table:
+    """Return the table with the values that stand in for missing cells."""
+    import numpy as np
+
+    from gramsmith.tables.frames import missing_cells
+
+    if table.kind == "matrix" and not hasattr(table.samples, "nnz"):
+        values = np.array([fill[str(j + 1)] for j in range(table.n_columns)])
+        return replace(table, samples=np.where(np.isnan(table.samples), values, table.samples))
+    columns = {
+        name: np.where(missing_cells(column), fill[name], column) if name in fill else column
+        for name, column in table.columns.items()
+    }
+    return replace(table, columns=columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,15 @@ if TYPE_CHECKING:
 
 NOT_CONVERGED, INTERRUPTED = 4, 130
 SHOWN = 15
+OPTIONS = {
+    'class_weight="balanced"': "--class-weight balanced",
+    'scoring="balanced_accuracy"': "--scoring balanced_accuracy",
+    'task="regression"': "--task regression",
+    'task="classification"': "--task classification",
+    "max_samples": "--sample",
+    "time_budget": "--time-budget",
+}
+MOST_COLUMNS, WIDE = 30, 24  # columns of a table that are shown, and the width of a cell
 
 
 @click.command()
@@ -73,9 +83,18 @@ SHOWN = 15
 @click.option("--quiet", is_flag=True, help="No plan and no progress.")
 @reading
 def rank(file: str, output: Path | None, **options: Any) -> int:
-    """Rank kernels on the data in FILE, verify the best and fit a model.
+    r"""Rank kernels on the data in FILE, verify the best and fit a model.
 
-    FILE is a csv, tsv, parquet, svmlight, npz, npy or FASTA file, plain or gzipped.
+    FILE is a csv, tsv, parquet, feather, xlsx, svmlight, npz, npy or FASTA file; text files may be
+    gzipped or zstandard, and - is the standard input. What each column is is found out and shown;
+    --role sets it.
+
+    \b
+    Examples:
+      gramsmith rank train.csv -t label --dry-run
+      gramsmith rank train.csv -t label -o run/
+      gramsmith rank survey.csv -t age --task regression --role zip=category --groups school
+      gramsmith rank preise.csv -t preis --delimiter ';' --decimal ,
     """
     how = take_reading(options)
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
@@ -86,9 +105,10 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
     check_scoring(options["scoring"])
     with output_folder(None if dry_run else output, force=force, resume=resume):
         started = time.time()
-        table, goal, groups, about = load(file, how, options, quiet)
-        arguments = ranking_arguments(options, goal, groups)
-        plan = show_plan(table, goal, arguments, quiet or as_json)
+        data = load(file, how, options, quiet)
+        table, goal, about = data.table, data.goal, data.about
+        arguments = ranking_arguments(options, data)
+        plan = show_plan(table, goal, arguments, quiet or as_json, whole=dry_run)
         if dry_run:
             if as_json:
                 show_json(plan)
@@ -185,15 +205,29 @@ def interruption(folder: Path, journal: Any) -> str:
     )
 
 
-def load(
-    file: str, how: Reading, options: dict[str, Any], quiet: bool
-) -> tuple[Table, Target, Any, dict[str, Any]]:
-    """Return the table without gaps, its target, the groups, and what a model must remember."""
-    from gramsmith.tables.cleaning import fill_gaps, read_target
-    from gramsmith.tables.read import guess_format
-    from gramsmith.tables.streams import DataError, digest
+@dataclass(frozen=True)
+class Loaded:
+    """What was read: inputs, target, groups and weights, and what a model remembers."""
 
-    table = how.read(file, target=options["target"])
+    table: Table
+    goal: Target
+    roles: dict[str, str]
+    groups: Any
+    weights: Any
+    about: dict[str, Any]
+
+
+def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loaded:
+    """Return the table, its target, the groups, and what a model must remember."""
+    from gramsmith.tables.cleaning import handle_gaps, read_target
+    from gramsmith.tables.names import nearest
+    from gramsmith.tables.read import guess_format
+    from gramsmith.tables.streams import DataError, as_file, digest
+
+    target = how.column_of("target", options["target"])
+    with as_file(file, how.limits) as path:
+        table = how.read(str(path), target=target)
+        sha256 = digest(path)
     if table.labels is None:
         raise click.UsageError(
             f"Expected labels for {file}, got none. Name the column with --target"
@@ -203,51 +237,64 @@ def load(
                 else ", or use --labels."
             )
         )
-    groups = None
-    if options.get("groups"):
-        if options["groups"] not in table.columns:
-            from gramsmith.tables.read import nearest
-
-            hint = nearest(options["groups"], list(table.columns))
-            raise DataError(f"{table.name}: no column {options['groups']!r} for --groups. {hint}")
-    table, fill, told = fill_gaps(table, how.missing)
-    if options.get("groups"):
-        from dataclasses import replace
-
-        groups = table.columns[options["groups"]]
-        rest = {name: c for name, c in table.columns.items() if name != options["groups"]}
-        table = replace(table, columns=rest)
+    aside = {
+        "group": how.column_of("group", options.get("groups")),
+        "weight": how.column_of("weight"),
+    }
+    for role, name in aside.items():
+        if name is not None and name not in table.columns:
+            hint = nearest(name, list(table.columns))
+            raise DataError(f"{table.name}: no column {name!r} for the {role}. {hint}")
+    named = [name for name in aside.values() if name is not None]
+    table, told = handle_gaps(table, how.missing, tuple(named))
+    groups, weights = (None if n is None else table.columns[n] for n in aside.values())
+    if weights is not None:
+        weights = weights_of(weights, table.name, str(aside["weight"]))
+    table = replace(table, columns={k: c for k, c in table.columns.items() if k not in named})
     for message in told if not quiet else ():
         say(message)
     goal = read_target(table, options["task"])
+    roles = {name: role for name, role in how.set_roles().items() if name in table.columns}
     about = {
         "source": table.name,
-        "format": how.format or guess_format(Path(file)),
-        "data_sha256": digest(Path(file)),
+        "format": how.format or ("csv" if file == "-" else guess_format(Path(file))),
+        "data_sha256": sha256,
         "kind": table.kind,
         "width": table.n_columns,
         "sparse": bool(getattr(table.samples, "nnz", None) is not None),
         "task": goal.task,
         "target": table.target,
         "columns": [
-            {"name": name, "kind": "text" if column.dtype == object else "number"}
+            {"name": name, "kind": "number" if column.dtype == float else "text"}
             for name, column in table.columns.items()
         ],
         "strings": table.strings,
-        "ignored": [*how.drop, *([options["groups"]] if options.get("groups") else [])],
-        "fill": fill,
+        "ignored": named,
         "rows": table.n_rows,
     }
-    return table, goal, groups, about
+    return Loaded(table, goal, roles, groups, weights, about)
 
 
-def ranking_arguments(options: dict[str, Any], goal: Target, groups: Any) -> dict[str, Any]:
+def weights_of(column: Any, where: str, name: str) -> Any:
+    """Return a column of weights as numbers."""
+    from gramsmith.tables.roles import as_numbers
+    from gramsmith.tables.streams import DataError
+
+    try:
+        return as_numbers(name, column)
+    except ValueError as error:
+        raise DataError(f"{where}: expected weights, got: {error}") from error
+
+
+def ranking_arguments(options: dict[str, Any], data: Loaded) -> dict[str, Any]:
     """Return the arguments of `rank_kernels` that the options stand for."""
     return {
-        "task": goal.task,
+        "task": data.goal.task,
         "scoring": options["scoring"],
         "cv": options["cv"],
-        "groups": groups,
+        "roles": data.roles or None,
+        "groups": data.groups,
+        "sample_weight": data.weights,
         "class_weight": options["class_weight"],
         "time_budget": options["time_budget"],
         "random_state": options["seed"],
@@ -257,7 +304,9 @@ def ranking_arguments(options: dict[str, Any], goal: Target, groups: Any) -> dic
     }
 
 
-def show_plan(table: Table, goal: Target, arguments: dict[str, Any], quiet: bool) -> dict[str, Any]:
+def show_plan(
+    table: Table, goal: Target, arguments: dict[str, Any], quiet: bool, whole: bool = False
+) -> dict[str, Any]:
     """Say what is going to be done, and refuse what cannot fit the memory allowed."""
     from gramsmith.selection import plan_ranking
 
@@ -267,6 +316,7 @@ def show_plan(table: Table, goal: Target, arguments: dict[str, Any], quiet: bool
         "file": table.name,
         "rows": plan.n_samples,
         "columns": table.n_columns,
+        "roles": plan.columns.to_plain(),
         "task": goal.task,
         "reason": goal.reason,
         "kernels": list(plan.kernels),
@@ -276,14 +326,25 @@ def show_plan(table: Table, goal: Target, arguments: dict[str, Any], quiet: bool
         "seconds": plan.seconds,
     }
     if not quiet:
+        show_columns(plan.columns, whole)
         say(
-            f"{table.name}: {plan.n_samples:,} rows, {table.n_columns} columns, {goal.task} "
-            f"({goal.reason}).\n"
+            f"{table.name}: {plan.n_samples:,} rows, {table.n_columns} columns"
+            f"{f', {table.note}' if table.note else ''}, {goal.task} ({goal.reason}).\n"
             f"Plan: check {len(plan.kernels)} kernels, measure them on {plan.n_measured:,} rows, "
             f"cross-validate the best with {plan.machine}; about {plan.memory_mib:,.0f} MiB and "
             f"{duration(plan.seconds)}."
         )
     return found
+
+
+def show_columns(columns: Any, whole: bool) -> None:
+    """Say what each column is: all of them if asked for, else of a wide table the first."""
+    most = len(columns) if whole else MOST_COLUMNS
+    if columns and not all(c.kind == "number" and not c.note and not c.missing for c in columns):
+        rows = [[str(cell)[:WIDE] for cell in row[:-1]] for row in columns.rows()[:most]]
+        show_table(columns.HEAD[:-1], rows, err=True)
+        if len(columns) > most:
+            say(f"... and {len(columns) - most} more columns; --dry-run shows all.")
 
 
 def duration(seconds: float) -> str:
@@ -339,6 +400,28 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
         page.unlink(missing_ok=True)
 
 
+def as_options(remark: str) -> str:
+    """Return a remark with the options of the command in place of Python's arguments."""
+    for argument, option in OPTIONS.items():
+        remark = remark.replace(argument, option)
+    return remark
+
+
+def show_records(ranking: Any) -> None:
+    """Print the ranking in two tables that fit a line: the scores, then the measures."""
+    from gramsmith.measures import get_measure
+
+    records = ranking.records[:SHOWN]
+    head = ["rank", f"{ranking.scoring} ↑", "±", "first check", "tie", "kernel"]
+    names = ["rank", "score", "score_error", "first_check", "tied", "kernel"]
+    show_table(head, [[record.get(name) for name in names] for record in records])
+    measures = [name for name in records[0] if f"{name}_error" in records[0]]
+    measures = [name for name in measures if name not in ("score", "first_check")]
+    arrows = {name: get_measure(name).arrow for name in measures}
+    head = ["rank", *(f"{name} {arrows[name]}" for name in measures)]
+    show_table(head, [[r["rank"], *(r.get(name) for name in measures)] for r in records])
+
+
 def show_ranking(
     ranking: Any, remarks: list[str], folder: Path | None, as_json: bool, quiet: bool
 ) -> None:
@@ -354,18 +437,12 @@ def show_ranking(
             }
         )
     else:
-        measures = [name.removesuffix("_error") for name in records[0] if name.endswith("_error")]
-        measures = [name for name in measures if name not in ("score", "first_check")]
-        names = ["rank", "kernel", "tied", "score", "score_error", "first_check", *measures]
-        titles = {"score": ranking.scoring, "score_error": "±", "tied": "tie"}
-        titles["first_check"] = "first check"
-        rows = [[record.get(name) for name in names] for record in records[:SHOWN]]
-        show_table([titles.get(name, name) for name in names], rows)
+        show_records(ranking)
         if len(records) > SHOWN:
-            click.echo(f"... and {len(records) - SHOWN} more.")
+            click.echo(f"... and {len(records) - SHOWN} more kernels.")
         click.echo(printable(ranking.verdict))
     for remark in remarks:
-        say(f"Note: {remark}")
+        say(f"Note: {as_options(remark)}")
     if ranking.sampled and ranking.sampled not in remarks and not quiet:
         say(ranking.sampled)
     if not ranking.converged:

@@ -42,6 +42,7 @@ from gramsmith.selection import KernelSelector
 from gramsmith.storage import NOTE
 from gramsmith.storage.container import replacing
 from gramsmith.tables import TableEncoder
+from gramsmith.tables.encoding import GAP
 
 LIMIT = 2**31 - 2**20  # of a message of protobuf
 
@@ -94,6 +95,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
         )
     check_is_fitted(machine)
     first = steps[0] if steps else machine
+    _check_tables(steps)
     X = _encoded_table(graph, first) if _has_texts(first) else None
     if X is None:
         X = graph.input("X", np.float64, ["n", _width(first)])
@@ -150,6 +152,16 @@ def _width(step: Any) -> int:
 # ---- tables ----------------------------------------------------------------------------------
 
 
+def _check_tables(steps: list[Any]) -> None:
+    for step in steps:
+        odd = step.beyond_formulas if isinstance(step, TableEncoder) else []
+        if odd:
+            raise NotExportable(
+                f"Expected a table of whole numbers and categories, got {', '.join(odd)}. Encode "
+                "the table with the first step of the pipeline, and export what follows."
+            )
+
+
 def _has_texts(step: Any) -> bool:
     return isinstance(step, TableEncoder) and not step.numeric_.all()
 
@@ -171,6 +183,7 @@ def _encoded_table(graph: Graph, encoder: TableEncoder) -> Tensor:
     stops = np.cumsum(encoder.category_counts_)
     for column, stop, size in zip(texts, stops, encoder.category_counts_, strict=True):
         known = encoder.category_names_[None, stop - size : stop]
+        known = np.where(known == GAP, "", known)  # an empty text is a missing one
         parts.append(column.call("Equal", known).as_numbers())
     return graph.call("Concat", *parts, axis=1)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,17 +87,28 @@ def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[
     return found
 
 
-def indicator_candidates(X: Any, view: int, random_state: Any = 0) -> list[Candidate]:
-    """Return the kernels for a table whose few-valued columns are indicators: equal or not."""
+def variant_candidates(X: Any, view: int, word: str, random_state: Any = 0) -> list[Candidate]:
+    """Return the kernels for another encoding of a table.
+
+    In "categories" few-valued columns are indicators, equal or not; in "unskewed" skewed columns
+    have gone through a power.
+    """
     found = default_candidates(X, view=view, random_state=random_state)
-    kept = [
-        c
-        for c in found
-        if c.family in ("linear", "polynomial") or (c.family == "gaussian" and (c.step or 0) <= 2)
-    ]
-    return [
-        replace(c, name=f"{c.name}, categories", family=f"{c.family}, categories") for c in kept
-    ]
+    if word == "categories":
+        kept = [
+            c
+            for c in found
+            if c.family in ("linear", "polynomial")
+            or (c.family == "gaussian" and (c.step or 0) <= 2)
+        ]
+    else:
+        kept = [
+            c
+            for c in found
+            if c.family == "linear"
+            or (c.family in ("gaussian", "matern") and -4 <= (c.step or 0) <= 2)
+        ]
+    return [replace(c, name=f"{c.name}, {word}", family=f"{c.family}, {word}") for c in kept]
 
 
 def _radial(family: str, kernel: Kernel, step: float, view: int) -> Candidate:
@@ -133,7 +144,7 @@ def string_candidates(X: list[Any], *, view: int = 0) -> list[Candidate]:
 
 
 def named_candidates(
-    kernels: Any, views: tuple[Any, ...], random_state: Any = 0, *, has_indicators: bool = False
+    kernels: Any, views: tuple[Any, ...], random_state: Any = 0, *, variants: Sequence[str] = ()
 ) -> tuple[list[Candidate], tuple[Any, ...]]:
     """Return the candidates a user asked for, and the views they need.
 
@@ -146,8 +157,8 @@ def named_candidates(
     views : tuple
         The samples, one entry per view.
     random_state : int or RandomState
-    has_indicators : bool
-        Whether the second view holds the columns of the first, few-valued ones as indicators.
+    variants : sequence of str
+        How each view differs from the first, if they are encodings of one table.
 
     Returns
     -------
@@ -156,9 +167,11 @@ def named_candidates(
         With the matrices among the kernels appended.
     """
     if isinstance(kernels, str) and kernels == "auto":
-        if has_indicators:
+        if any(variants):
             found = default_candidates(views[0], random_state=random_state)
-            return found + indicator_candidates(views[1], 1, random_state), views
+            for v, word in enumerate(variants):
+                found += variant_candidates(views[v], v, word, random_state) if word else []
+            return found, views
         found = [
             c for v, X in enumerate(views) for c in _defaults_of_view(X, v, views, random_state)
         ]

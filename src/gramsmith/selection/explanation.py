@@ -260,7 +260,7 @@ class PageSample:
             np.searchsorted(rows, gram),
             np.searchsorted(rows, some),
             task.y[rows],
-            None if encoder is None else encoder.feature_names_out_,
+            getattr(encoder, "feature_names_out_", None),
         )
 
     def block(self, best: Candidate, rows: Array) -> Array:

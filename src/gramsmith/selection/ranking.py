@@ -39,6 +39,7 @@ from gramsmith.selection.samples import Samples, read_samples
 from gramsmith.selection.steps import Findings, run_steps
 from gramsmith.selection.task import Answers, Task, read_task
 from gramsmith.selection.work import Work
+from gramsmith.tables.roles import NO_COLUMNS, ColumnTable
 
 Array = npt.NDArray[Any]
 
@@ -48,6 +49,7 @@ CONSTRAINTS: dict[str, Any] = {
     "scoring": [str, callable, None],
     "cv": ["cv_object"],
     "class_weight": [StrOptions({"balanced"}), dict, None],
+    "roles": [dict, None],
     "measures": [list, tuple, None],
     "machine": [HasMethods(["fit", "predict", "get_params"]), None],
     "time_budget": [Interval(Real, 0, None, closed="left"), None],
@@ -75,6 +77,7 @@ def rank_kernels(
     measures: Sequence[str | Measure] | None = None,
     machine: Any = None,
     time_budget: float | None = None,
+    roles: dict[Any, str] | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     memory: float | None = None,
@@ -93,7 +96,8 @@ def rank_kernels(
     Parameters
     ----------
     X : data frame, array or sparse matrix of shape (n, p), strings, tuple of views, or None
-        Numeric columns are standardised, categories become indicators. A Gram matrix for
+        Columns of a data frame are encoded after their kind, gaps included, see `roles` and
+        :class:`~gramsmith.tables.TableEncoder`. A Gram matrix for
         kernels="precomputed"; None if all kernels are matrices.
     y : array of shape (n,)
         Labels or values.
@@ -102,7 +106,9 @@ def rank_kernels(
         values}). "auto": linear, polynomial, Gaussian, Laplacian, Matérn, learned feature weights;
         for strings the string kernels.
     task : {"auto", "classification", "regression"}
-        Whole numbers are classes unless this says otherwise.
+        "auto": texts are classes, numbers with a fraction values; whole numbers are classes if
+        they are at most 20 different ones, or count from 0 or 1 without a gap and have 10 rows
+        each.
     scoring : str or callable, optional
         A score of scikit-learn; default accuracy, or the squared error for values. Scores that ask
         for it (such as "balanced_accuracy" and "f1") have the decision threshold chosen for them.
@@ -124,6 +130,9 @@ def rank_kernels(
         the winner is fitted with it.
     time_budget : float, optional
         Seconds after which no further work is begun; what there is by then is ranked.
+    roles : dict of name -> role, optional
+        What columns of a data frame are, where that should not be found out: number, category,
+        ordered, date, text, sequence, boolean, drop. What was found is in `KernelRanking.columns`.
     random_state : int, RandomState or None
         Decides samples and folds; the default makes runs repeatable.
     n_jobs : int, optional
@@ -167,6 +176,7 @@ def rank_kernels(
         sample_weight=sample_weight,
         measures=measures,
         machine=machine,
+        roles=roles,
         random_state=random_state,
         work=Work(n_jobs, memory, engine, max_samples, time_budget, progress, as_notes(resume)),
     )
@@ -181,11 +191,12 @@ def rank(
     machine: Any,
     random_state: Any,
     work: Work,
+    roles: Any = None,
     **options: Any,
 ) -> KernelRanking:
     """Return the ranking of `rank_kernels`; `work` says what may be spent on it."""
     given = {name: getattr(work, name) for name in WORK_OPTIONS}
-    checked = {**options, **given, "measures": measures, "machine": machine}
+    checked = {**options, **given, "measures": measures, "machine": machine, "roles": roles}
     constraints = {**CONSTRAINTS, "progress": [callable, None]}
     checked["progress"] = work.progress
     validate_parameter_constraints(
@@ -195,7 +206,7 @@ def rank(
     if machine is not None:
         check_machine(machine, goal)
     measures = None if measures is None else [get_measure(m) for m in measures]
-    candidates, samples = _read_kernels(kernels, X, goal)
+    candidates, samples = _read_kernels(kernels, X, goal, roles)
     work.reserve = sizes.fit_seconds(goal.n, goal.classes is not None)
     if isinstance(work.checkpoint, Journal):
         chosen = {**options, "measures": measures, "machine": machine, "seed": goal.seed}
@@ -229,6 +240,7 @@ def rank(
         PageSample.of(found.best, samples, goal),
         estimate,
         converged=not any(issubclass(item.category, ConvergenceWarning) for item in caught),
+        columns=samples.columns,
     )
 
 
@@ -304,6 +316,8 @@ class RankingPlan:
         Rough peak.
     seconds : float
         Rough time on two cores.
+    columns : ColumnTable
+        What the columns of a table are.
     """
 
     n_samples: int
@@ -314,6 +328,7 @@ class RankingPlan:
     machine: str
     memory_mib: float
     seconds: float
+    columns: ColumnTable = NO_COLUMNS
 
 
 def plan_ranking(
@@ -324,13 +339,14 @@ def plan_ranking(
     random_state: Any = 0,
     max_samples: int | None = None,
     machine: Any = None,
+    roles: dict[Any, str] | None = None,
     **options: Any,
 ) -> RankingPlan:
     """Return what `rank_kernels` would do with the same arguments.
 
     Parameters
     ----------
-    X, y, kernels, random_state, max_samples, machine
+    X, y, kernels, random_state, max_samples, machine, roles
         As in `rank_kernels`.
     **options
         Its other arguments; those that only matter later are not looked at, unknown ones are
@@ -358,7 +374,7 @@ def plan_ranking(
         )
     chosen = {k: v for k, v in options.items() if k in known}
     goal = read_task(y, seed=as_seed(random_state), **chosen)
-    candidates, samples = _read_kernels(kernels, X, goal)
+    candidates, samples = _read_kernels(kernels, X, goal, roles)
     n, p = goal.n, samples.n_features or 0
     exact = machine is not None or not sizes.use_landmarks(n, [c.kernel for c in candidates])
     classes = goal.kind == "classification"
@@ -380,6 +396,7 @@ def plan_ranking(
         machine=name,
         memory_mib=8.0 * max(held, 10 * sizes.CROSS_VALIDATION_ROWS**2) / 2**20 + 200.0,
         seconds=sizes.ranking_seconds(n, len(candidates), classes, exact),
+        columns=samples.columns,
     )
 
 
@@ -399,10 +416,12 @@ def as_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _read_kernels(kernels: Any, X: Any, task: Task) -> tuple[list[Candidate], Samples]:
-    samples = read_samples(X, task.n, kernels)
+def _read_kernels(
+    kernels: Any, X: Any, task: Task, roles: Any = None
+) -> tuple[list[Candidate], Samples]:
+    samples = read_samples(X, task.labels, kernels, roles)
     candidates, views = named_candidates(
-        kernels, samples.views, task.seed, has_indicators=samples.has_indicators
+        kernels, samples.views, task.seed, variants=samples.variants
     )
     return candidates, replace(samples, views=views)
 
@@ -422,6 +441,8 @@ class KernelRanking:
         What to expect on new data.
     converged : bool
         Whether the winner's solver came to its end.
+    columns : ColumnTable
+        What the columns of a table are.
 
     Attributes
     ----------
@@ -431,6 +452,9 @@ class KernelRanking:
         The score to expect on new data, with an interval; how it was found is its `kind`.
     converged : bool
         Whether the winner's solver came to its end.
+    columns : ColumnTable
+        What each column of a table is (role, kind, gaps, different values, an example), as it was
+        decided before any work; prints as a table.
 
     Examples
     --------
@@ -451,12 +475,14 @@ class KernelRanking:
         sample: PageSample,
         estimate: Estimate,
         converged: bool = True,
+        columns: ColumnTable = NO_COLUMNS,
     ) -> None:
         self._findings = findings
         self._sample = sample
         self.estimate = estimate
         self.best_estimator = model
         self.converged = converged
+        self.columns = columns
 
     @property
     def best_kernel(self) -> Any:
@@ -496,7 +522,8 @@ class KernelRanking:
     @cached_property
     def warnings(self) -> list[str]:
         """What should be known before the result is used, in plain words."""
-        return explanation.warnings(self._findings, self.estimate, self.converged)
+        said = explanation.warnings(self._findings, self.estimate, self.converged)
+        return [*self.columns.remarks, *said]
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
 from gramsmith.kernels.geometry import PairKernel
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.selection.candidates import Candidate, is_matrix
-from gramsmith.tables.encoding import TableEncoder
+from gramsmith.tables.encoding import TEXTS, TableEncoder, TakeColumn
+from gramsmith.tables.roles import NO_COLUMNS, ColumnTable
 
 Array = npt.NDArray[Any]
 
@@ -32,14 +33,16 @@ class Samples:
     """
 
     views: tuple[Any, ...]
-    encoders: tuple[TableEncoder | None, ...] = ()  # matrices among the kernels have none
+    encoders: tuple[Any, ...] = ()  # matrices among the kernels have none
     sources: tuple[int, ...] = ()  # for each encoder, which of the user's views it encodes
     several: bool = False  # whether the user passed a tuple of views
+    variants: tuple[str, ...] = ()  # how each view differs from the plain encoding
+    columns: ColumnTable = NO_COLUMNS  # what the columns of a table are
 
     @property
     def has_indicators(self) -> bool:
         """Whether the second view is the first with few-valued columns as indicators."""
-        return self.sources == (0, 0)
+        return "categories" in self.variants
 
     @property
     def n_features(self) -> int | None:
@@ -47,7 +50,7 @@ class Samples:
         first = self.views[0]
         return int(first.shape[1]) if getattr(first, "ndim", 1) == 2 else None
 
-    def encoder(self, candidate: Candidate) -> TableEncoder | None:
+    def encoder(self, candidate: Candidate) -> Any:
         """Return what encodes the view of a candidate, if anything does."""
         return self.encoders[candidate.view] if candidate.view < len(self.encoders) else None
 
@@ -57,6 +60,8 @@ class Samples:
         if self.several and candidate.view < len(self.sources):
             steps.append(("view", TakeView(self.sources[candidate.view]).fit(X)))
         encoder = self.encoder(candidate)
+        if isinstance(encoder, TakeColumn):
+            return [*steps, ("column", encoder)]
         return [*steps, ("encode", encoder)] if encoder is not None else steps
 
     def of_rows(self, candidates: Sequence[Candidate], rows: Array) -> Samples:
@@ -152,31 +157,53 @@ def as_array(X: Any) -> Any:
     return out
 
 
-def read_samples(X: Any, n: int, kernels: Any) -> Samples:
-    """Return the samples of n targets as kernels take them, or raise before any work."""
+def read_samples(X: Any, y: Array, kernels: Any, roles: Any = None) -> Samples:
+    """Return the samples of targets y as kernels take them, or raise before any work."""
+    n = len(y)
     several = isinstance(X, tuple)
     auto = isinstance(kernels, str) and kernels == "auto"
-    found: list[tuple[Any, TableEncoder | None, int]] = []
+    found: list[tuple[Any, Any, int, str]] = []
+    columns = NO_COLUMNS
     for source, view in enumerate(X if several else (X,)):
         if view is None and _all_matrices(kernels):
             # all kernels are matrices: the row numbers stand for the samples
             view = np.arange(n, dtype=float)[:, None]
         check_consistent_length(view, np.empty(n))
         if all_precomputed(kernels):
-            found.append((check_kernel_matrix(view, psd="ignore"), None, source))
+            found.append((check_kernel_matrix(view, psd="ignore"), None, source, ""))
         elif is_table(view) and not (isinstance(view, list) and _compare_objects(kernels)):
-            encoder = TableEncoder().fit(view)
-            found.append((encoder.transform(view), encoder, source))
+            encoder = TableEncoder(roles=roles).fit(view, y)
+            columns = encoder.columns_
+            inputs = [column for column in columns if column.role == "input"]
+            if auto and len(inputs) == 1 and inputs[0].kind in TEXTS and not inputs[0].missing:
+                # nothing but texts: these are the samples, and string kernels compare them
+                taken = TakeColumn(inputs[0].name).fit(view)
+                found.append((taken.transform(view), taken, source, ""))
+                continue
+            found.append((encoder.transform(view), encoder, source, ""))
             if auto and not several and not sp.issparse(found[-1][0]):
-                coded = TableEncoder(indicators=True).fit(view)
-                # worth a view of its own where such columns are more than a few
-                if 3 * np.count_nonzero(coded.level_counts_) >= len(coded.level_counts_):
-                    found.append((coded.transform(view), coded, source))
+                found += [
+                    (coded.transform(view), coded, 0, word)
+                    for word, coded in _variants(view, roles)
+                ]
         else:
             # a column of a data frame is read by place, whatever its index says
-            found.append((view if isinstance(view, np.ndarray) else list(view), None, source))
-    views, encoders, sources = zip(*found, strict=True)
-    return Samples(views, encoders, sources, several)
+            found.append((view if isinstance(view, np.ndarray) else list(view), None, source, ""))
+    views, encoders, sources, variants = zip(*found, strict=True)
+    return Samples(views, encoders, sources, several, variants, columns)
+
+
+def _variants(X: Any, roles: Any) -> Iterator[tuple[str, TableEncoder]]:
+    """Yield other encodings of a table that are worth a view of their own."""
+    coded = TableEncoder(indicators=True, roles=roles).fit(X)
+    # where such columns are more than a few
+    if coded.level_counts_.any() and 3 * np.count_nonzero(coded.level_counts_) >= len(
+        coded.level_counts_
+    ):
+        yield "categories", coded
+    powered = TableEncoder(power=True, roles=roles).fit(X)
+    if (powered.powers_ != 1.0).any():
+        yield "unskewed", powered
 
 
 def _all_matrices(kernels: Any) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import RegressorTags
@@ -50,7 +51,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     kernels : "auto", kernel, list, or dict of name -> kernel
         See `rank_kernels`.
     task : {"auto", "classification", "regression"}, default="auto"
-        "auto" takes real numbers as values to be predicted, everything else as classes; with
+        "auto" decides as `rank_kernels` does; with
         "regression", whole numbers are values too and scikit-learn's tools see a regressor.
     scoring : str or callable, optional
         A score of scikit-learn.
@@ -73,6 +74,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
     max_samples : int, optional
         Most rows used in any one step before the final fit.
+    roles : dict of name -> role, optional
+        What columns of a data frame are, see `rank_kernels`.
     random_state : int, RandomState or None, default=None
         Decides samples and folds; None means 0, so that results can be repeated.
 
@@ -117,6 +120,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         "scoring": "text | none | dropped",
         "cv": "whole | none | dropped",
         "random_state": "whole | none | dropped",
+        "roles": "none | dropped",
     }
     _stored_upgrades: ClassVar[dict[int, Any]] = {1: _without_summary}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -140,6 +144,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         memory: float | None = None,
         engine: Any = None,
         max_samples: int | None = None,
+        roles: dict[Any, str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernels = kernels
@@ -154,6 +159,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         self.memory = memory
         self.engine = engine
         self.max_samples = max_samples
+        self.roles = roles
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> KernelSelector:
@@ -181,7 +187,14 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
                 "Pass one target per sample."
             )
         if _is_plain(X):
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+            X = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=FLOATS,
+                ensure_min_samples=2,
+                ensure_all_finite=_finite(X),
+            )
             y = _as_column(y)
         options = self.get_params(deep=False)
         # whoever uses an estimator has folds of their own: the choice is not made anew for each
@@ -211,7 +224,14 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if _is_plain(X) and hasattr(self, "n_features_in_"):
             if not hasattr(self, "feature_names_in_"):
-                return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+                return validate_data(
+                    self,
+                    X,
+                    accept_sparse="csr",
+                    dtype=FLOATS,
+                    ensure_all_finite=_finite(X),
+                    reset=False,
+                )
         return X
 
     def predict(self, X: Any) -> Array:
@@ -281,6 +301,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         tags.input_tags.pairwise = all_precomputed(self.kernels)
         tags.input_tags.sparse = not tags.input_tags.pairwise
         tags.input_tags.categorical = not tags.input_tags.pairwise
+        tags.input_tags.allow_nan = not tags.input_tags.pairwise
         if self.task == "regression":
             tags.estimator_type = "regressor"
             tags.classifier_tags, tags.regressor_tags = None, RegressorTags()
@@ -292,6 +313,11 @@ def _is_plain(X: Any) -> bool:
     if X is None or isinstance(X, tuple):
         return False
     return is_table(X) and not hasattr(X, "columns")
+
+
+def _finite(X: Any) -> Any:
+    # gaps of a matrix are filled in, those of a sparse one would have to be told from zeros
+    return True if sp.issparse(X) else "allow-nan"
 
 
 def _as_column(y: Any) -> Any:

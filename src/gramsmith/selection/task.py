@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_consistent_length
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.errors import jackknife
 from gramsmith.machines.calibration import fit_calibration, probabilities
+from gramsmith.tables.target import alike_classes, decide_task
 from gramsmith.targets import (
     _as_labels,
     check_weights,
@@ -641,7 +642,7 @@ def read_task(
         raise ValueError("Expected at least one sample, got none.")
     kind = kind_of(y)
     if task == "auto":
-        task = "regression" if kind == "continuous" else "classification"
+        task = "regression" if kind == "continuous" else decide_task(y)[0]
     w = None if sample_weight is None else normalised_weights(check_weights(sample_weight, len(y)))
     if groups is not None:
         groups = np.asarray(groups)
@@ -661,6 +662,9 @@ def read_task(
             'Use task="regression".'
         )
     classes, codes = np.unique(y, return_inverse=True)
+    said = alike_classes(classes.tolist())
+    if said:
+        warnings.warn(said, UserWarning, stacklevel=3)
     known = codes if w is None else codes[w > 0]
     if len(np.unique(known)) < 2:
         raise ValueError(

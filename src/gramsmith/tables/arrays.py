@@ -96,7 +96,7 @@ def read_npz(path: Path, target: str, limits: Limits) -> tuple[Array, Array | No
     except DataError:
         raise
     except Exception as error:  # damaged archives fail wherever they are damaged
-        raise DataError(f"{path.name}: expected an npz file, got: {error}.") from error
+        raise DataError(f"{path.name}: expected an npz file, got: {short(str(error))}.") from error
     y = check_labels(found.get(target), path.name)
     return check_samples(found[samples], path.name, limits), y
 
@@ -146,7 +146,7 @@ def parse_npy(data: bytes, where: str, limits: Limits) -> Array:
             "is meant."
         )
     stream = io.BytesIO(data)
-    shape, fortran, dtype = _read_header(stream, where)
+    shape, dtype = _read_header(stream, where)
     if dtype.hasobject or dtype.kind not in "fiubUS":
         raise DataError(
             f"{where}: expected numbers or texts, got {dtype}. Objects would need pickle, which "
@@ -164,16 +164,21 @@ def parse_npy(data: bytes, where: str, limits: Limits) -> Array:
         )
     if not count:
         raise DataError(f"{where}: expected entries, got an empty array of shape {shape}.")
-    flat = np.frombuffer(body, dtype=dtype)
-    return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+    try:
+        return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
+    except Exception as error:  # NumPy's reader fails in many ways on forged headers
+        raise DataError(f"{where}: expected an npy array, got: {short(str(error))}.") from error
 
 
-def _read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, Any]:
-    """Return shape, order and type as the head of npy bytes claims them."""
+def _read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], Any]:
+    """Return shape and type as the head of npy bytes claims them."""
     try:
         version = npy.read_magic(stream)
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
-        return read(stream)
+        shape, _, dtype = read(stream)
+        if any(type(axis) is not int or axis < 0 for axis in shape):
+            raise ValueError(f"the shape {shape}")
+        return shape, dtype
     except Exception as error:  # NumPy's parser of headers fails in many ways on forged ones
         raise DataError(f"{where}: expected an npy array, got: {short(str(error))}.") from error
 

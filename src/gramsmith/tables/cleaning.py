@@ -1,175 +1,91 @@
-"""From a table as it was read to one to learn from: gaps filled, the target understood."""
+"""From a table as it was read to one to learn from: rows to leave out, the target understood."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from gramsmith.tables.frames import missing_cells
 from gramsmith.tables.read import Table
 from gramsmith.tables.streams import Array, DataError, short
-
-Fill = dict[str, float | str]
+from gramsmith.tables.target import decide_task
 
 PLAIN = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0*)?")  # one writing per whole number: not 007, not 1e3
 CODE = re.compile(r"0[0-9]+")  # a zip code, a serial number
 
 
-def gaps(column: Array) -> Array:
-    """Return which cells of a column are missing."""
-    if column.dtype == object:
-        return np.array([cell is None for cell in column], dtype=bool)
-    return np.isnan(column)
-
-
-def fill_gaps(
-    table: Table, policy: str = "error", fill: Mapping[str, float | str] | None = None
-) -> tuple[Table, Fill, list[str]]:
-    """Return the table without missing cells, the values put in their place, and what to tell.
+def handle_gaps(
+    table: Table, policy: str = "impute", needed: tuple[str, ...] = ()
+) -> tuple[Table, list[str]]:
+    """Return the table with its gaps treated, and what to tell.
 
     Parameters
     ----------
     table : Table
         As read.
-    policy : {"error", "drop", "impute"}
-        Refuse, leave the rows out, or put in medians and the most frequent texts.
-    fill : mapping of str to value, optional
-        Values of an earlier call, so that new data are filled like the training data.
+    policy : {"impute", "drop", "error"}
+        Leave gaps to the model, which learns what stands in for them; leave their rows out; or
+        refuse them. A missing label, group or weight is never made up.
+    needed : tuple of str
+        Columns that must not have gaps whatever the policy: groups, weights.
 
     Returns
     -------
-    table, fill, messages
+    table, messages
     """
-    if table.kind == "matrix":
-        return _fill_matrix(table, policy, fill)
+    n = table.n_rows
+    absent = np.zeros(n, dtype=bool) if table.labels is None else missing_cells(table.labels)
+    places = [(table.target, absent)]
     if table.kind == "strings":
-        return _fill_strings(table, policy)
-    missing = {name: gaps(column) for name, column in table.columns.items()}
-    missing = {name: rows for name, rows in missing.items() if rows.any()}
-    target = _without_label(table)
-    if target.any() and policy != "drop":
-        row = int(np.flatnonzero(target)[0]) + 1
-        raise DataError(
-            f"{table.name}, row {row}, column {short(table.target)}: expected a label, got a "
-            f"missing one ({int(target.sum())} in all). Leave these rows out with --missing drop, "
-            "or name the column with --categorical if words such as NA are classes."
-        )
+        empty = np.array([sample is None for sample in table.samples], dtype=bool)
+        places.append((table.strings, empty))
+    places += [(name, missing_cells(table.columns[name])) for name in needed]
+    for name, rows in places:
+        if rows.any() and policy != "drop":
+            column = "" if name is None else f", column {short(name)}"
+            words = " Or let words such as NA be classes with --role TARGET=category."
+            raise DataError(
+                f"{table.name}, row {int(np.flatnonzero(rows)[0]) + 1}{column}: expected a value, "
+                f"got a missing one ({int(rows.sum())} in all). Leave these rows out with "
+                f"--missing drop.{words if name == table.target else ''}"
+            )
     if policy == "impute":
-        chosen = dict(fill) if fill else {name: _typical(c) for name, c in table.columns.items()}
-        columns = {
-            name: np.where(missing[name], chosen[name], column) if name in missing else column
-            for name, column in table.columns.items()
-        }
-        count = sum(int(rows.sum()) for rows in missing.values())
-        told = [f"{count:,} missing cells were filled with medians and most frequent texts."]
-        return replace(table, columns=columns), chosen, told if count else []
-    if not missing and not target.any():
-        return table, {}, []
+        return table, []
+    places += _input_gaps(table)
+    gone = np.logical_or.reduce([rows for _, rows in places])
+    if not gone.any():
+        return table, []
     if policy == "error":
-        name, rows = next(iter(missing.items()))
-        others = f" and in {len(missing) - 1} more columns" if len(missing) > 1 else ""
+        name, rows = next(place for place in places if place[1].any())
         raise DataError(
-            f"{table.name}, row {int(np.flatnonzero(rows)[0]) + 1}, column {short(name)}: "
-            "expected a "
-            f"value, got a missing one ({int(rows.sum())} of {table.n_rows} rows{others}). Use "
-            "--missing drop to leave such rows out, or --missing impute to fill in typical values."
+            f"{table.name}, row {int(np.flatnonzero(rows)[0]) + 1}, column {short(name)}: expected "
+            f"a value, got a missing one ({int(rows.sum())} of {n} rows). Use --missing drop to "
+            "leave such rows out, or --missing impute to learn what stands in for them."
         )
-    whole = ~np.logical_or.reduce([target, *missing.values()])
-    return _kept(table, whole)
-
-
-def _fill_strings(table: Table, policy: str) -> tuple[Table, Fill, list[str]]:
-    absent = np.array([sample is None for sample in table.samples], dtype=bool)
-    absent |= _without_label(table)
-    if not absent.any():
-        return table, {}, []
-    if policy == "drop":
-        return _kept(table, ~absent)
-    row = int(np.flatnonzero(absent)[0]) + 1
-    raise DataError(
-        f"{table.name}, row {row}: expected a sample and its label, got a missing one "
-        f"({int(absent.sum())} in all). Leave such rows out with --missing drop."
-    )
-
-
-def _fill_matrix(
-    table: Table, policy: str, fill: Mapping[str, float | str] | None
-) -> tuple[Table, Fill, list[str]]:
-    """Fill a matrix: its columns are known by their numbers, from 1."""
-    X, unlabelled = table.samples, _without_label(table)
-    entries = sp.coo_array(X) if sp.issparse(X) else None
-    if entries is None:
-        rows, columns = np.nonzero(np.isnan(X))
-    else:
-        rows, columns = (where[np.isnan(entries.data)] for where in entries.coords)
-    if policy != "drop" and unlabelled.any():
-        row = int(np.flatnonzero(unlabelled)[0]) + 1
-        raise DataError(
-            f"{table.name}, row {row}: expected a label, got a missing one "
-            f"({int(unlabelled.sum())} in all). Leave these rows out with --missing drop."
-        )
-    if policy == "impute":
-        chosen = dict(fill) if fill else _medians(X)
-        X = X.copy()
-        values = np.array([chosen[str(column + 1)] for column in columns], dtype=float)
-        if entries is None:
-            X[rows, columns] = values
-        else:
-            X.data[np.isnan(X.data)] = values  # CSR, whose entries come in the order of COO
-        told = [f"{len(rows):,} missing cells were filled with medians."] if len(rows) else []
-        return replace(table, samples=X), chosen, told
-    if policy == "drop" and (len(rows) or unlabelled.any()):
-        unlabelled[rows] = True
-        return _kept(table, ~unlabelled)
-    if len(rows):
-        raise DataError(
-            f"{table.name}, row {rows[0] + 1}, column {columns[0] + 1}: expected a number, got a "
-            f"missing one ({len(rows):,} in all). Use --missing drop to leave such rows out, or "
-            "--missing impute to fill in medians."
-        )
-    return table, {}, []
-
-
-def _without_label(table: Table) -> Array:
-    return np.zeros(table.n_rows, dtype=bool) if table.labels is None else gaps(table.labels)
-
-
-def _medians(X: Any) -> Fill:
-    """Return the median of every column, entries that a sparse matrix leaves out being zero."""
-    if not sp.issparse(X):
-        return {str(j + 1): _typical(column) for j, column in enumerate(X.T)}
-    found: Fill = {}
-    by_column = sp.csc_array(X)
-    for j, (begin, end) in enumerate(zip(by_column.indptr, by_column.indptr[1:], strict=False)):
-        given, zeros = by_column.data[begin:end], X.shape[0] - int(end - begin)
-        known = given[~np.isnan(given)]
-        # past half of zeros the median is zero, and there is no need to write them all out
-        zero = 2 * zeros > zeros + len(known)
-        found[str(j + 1)] = 0.0 if zero else _typical(np.append(known, np.zeros(zeros)))
-    return found
-
-
-def _kept(table: Table, whole: Array) -> tuple[Table, Fill, list[str]]:
-    if not whole.any():
+    if gone.all():
         raise DataError(
             f"{table.name}: expected rows without missing cells, got none. Use --missing impute."
         )
-    left_out = int((~whole).sum())
-    told = [f"{left_out:,} of {table.n_rows:,} rows have missing cells and were left out."]
-    return table.take(np.flatnonzero(whole)), {}, told
+    told = [f"{int(gone.sum()):,} of {n:,} rows have missing cells and were left out."]
+    return table.take(np.flatnonzero(~gone)), told
 
 
-def _typical(column: Array) -> float | str:
-    if column.dtype != object:
-        present = column[~np.isnan(column)]
-        return float(np.median(present)) if len(present) else 0.0
-    counts = Counter(cell for cell in column if cell is not None)
-    return min(counts, key=lambda cell: (-counts[cell], cell)) if counts else ""
+def _input_gaps(table: Table) -> list[tuple[str | None, Array]]:
+    if table.kind == "table":
+        return [(name, missing_cells(column)) for name, column in table.columns.items()]
+    if table.kind == "strings":
+        return []
+    X: Any = table.samples
+    if sp.issparse(X):
+        bad = np.zeros(table.n_rows, dtype=bool)
+        bad[sp.coo_array(X).coords[0][np.isnan(sp.coo_array(X).data)]] = True
+        return [("of the matrix", bad)]
+    return [(str(j + 1), np.isnan(X[:, j])) for j in range(X.shape[1]) if np.isnan(X[:, j]).any()]
 
 
 @dataclass(frozen=True)
@@ -192,15 +108,14 @@ class Target:
 
 
 def read_target(table: Table, task: str = "auto") -> Target:
-    """Return the labels of a table as classes or as numbers.
+    """Return the labels of a table as classes or as numbers, by the rule of `decide_task`.
 
-    Texts are classes. Numbers are classes if they are whole and few: at most 20 different ones, and
-    fewer than half as many as rows. Numbers with leading zeros are codes: classes, kept as texts.
+    Numbers with leading zeros are codes: classes, kept as texts.
 
     Parameters
     ----------
     table : Table
-        Without missing cells. If its labels are declared nominal, they are classes whatever they
+        Without missing labels. If its labels are declared nominal, they are classes whatever they
         look like.
     task : {"auto", "classification", "regression"}
 
@@ -215,19 +130,18 @@ def read_target(table: Table, task: str = "auto") -> Target:
     if task == "regression":
         if table.nominal:
             raise DataError(
-                f"{name}: expected classes or numbers, got --categorical and --task regression. "
-                "Leave one of them out."
+                f"{name}: expected classes or numbers, got the role category and --task "
+                "regression. Leave one of them out."
             )
         return Target(_values(texts, numbers, name), "regression", "as asked")
     if task == "auto" and numbers is not None and not table.nominal:
-        distinct = _distinct(numbers)
-        few = distinct <= 20 and 2 * distinct <= max(len(texts), 5)
-        if not (_whole(numbers) and (few or any(map(CODE.fullmatch, texts)))):
-            _check_variety(distinct, texts, name)
-            return Target(numbers, "regression", f"the target has {distinct:,} different numbers")
+        found, reason = decide_task(numbers)
+        if found == "regression" and not any(map(CODE.fullmatch, texts)):
+            _check_variety(len(set(numbers.tolist())), texts, name)
+            return Target(numbers, found, reason)
     y = _classes(table, texts, numbers)
     _check_classes(y, texts, name)
-    return Target(y, "classification", f"the target has {_distinct(y)} classes")
+    return Target(y, "classification", f"the target has {len(set(y.tolist()))} classes")
 
 
 def _values(texts: Array, numbers: Array | None, name: str) -> Array:
@@ -237,13 +151,16 @@ def _values(texts: Array, numbers: Array | None, name: str) -> Array:
             f"{name}, row {bad + 1}: expected a finite number to predict, got "
             f"{short(texts[bad])}. Use --task classification for classes."
         )
-    _check_variety(_distinct(numbers), texts, name)
+    _check_variety(len(set(numbers.tolist())), texts, name)
     return numbers
 
 
 def _classes(table: Table, texts: Array, numbers: Array | None) -> Array:
     """Return labels as whole numbers where nothing of what was written is lost, else as texts."""
-    if numbers is None or not _whole(numbers):
+    whole = numbers is not None and bool(
+        (numbers == np.round(numbers)).all() and (np.abs(numbers) < 2**53).all()
+    )
+    if numbers is None or not whole:
         return texts.astype(str)
     written = table.labels is not None and table.labels.dtype == object
     if written and (table.nominal or not all(map(PLAIN.fullmatch, texts))):
@@ -277,15 +194,9 @@ def _check_variety(distinct: int, texts: Array, name: str) -> None:
         )
 
 
-def _distinct(labels: Array) -> int:
-    return len(set(labels.tolist()))
-
-
-def _whole(numbers: Array) -> bool:
-    return bool((numbers == np.round(numbers)).all() and (np.abs(numbers) < 2**53).all())
-
-
 def _numbers(labels: Array) -> Array | None:
+    if labels.dtype.kind in "bM":
+        return None
     try:
         if any("_" in label for label in labels if isinstance(label, str)):
             return None  # Python reads 1_000 as a number; tables do not mean it

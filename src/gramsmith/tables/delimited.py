@@ -1,70 +1,183 @@
-"""Comma- and tab-separated tables: strict about shape, never silently shifted or renamed."""
+"""Comma- and tab-separated tables, parsed by pyarrow: never silently shifted or renamed.
+
+What pyarrow refuses is looked at once more with the standard library's reader, which can say in
+which row and line it stands.
+"""
 
 from __future__ import annotations
 
 import csv
-import math
-import operator
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gramsmith.tables.columnar import arrow_column, check_infinite
+from gramsmith.tables.names import check_names
 from gramsmith.tables.streams import Array, DataError, Limits, open_capped, short, text_lines
+from gramsmith.tables.words import MISSING, Style, is_missing, plain_numbers, stray_word
 
-CHUNK = 20_000
-MISSING = frozenset(
-    {"", "na", "n/a", "nan", "null", "none", "?", "-nan", "<na>", "#n/a", "missing"}
-)
+DELIMITERS = ",;\t|"
+SPELLINGS = sorted({form for w in MISSING for form in (w, w.upper(), w.capitalize(), w.title())})
 
-Cells = Sequence[str]
 Row = tuple[int, list[str]]
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How a text table was written.
+
+    Attributes
+    ----------
+    delimiter : str, optional
+        What parts the columns; default: found in the first lines.
+    header : bool
+        Whether the first line has the column names.
+    decimal, thousands : str, optional
+        The decimal mark, and what groups the digits of large numbers.
+    encoding : str, optional
+        Default UTF-8, or UTF-16 where the file begins like that.
+    na : sequence of str
+        Further words for a missing cell.
+    """
+
+    delimiter: str | None = None
+    header: bool = True
+    decimal: str | None = None
+    thousands: str | None = None
+    encoding: str | None = None
+    na: Sequence[str] = ()
 
 
 def read_delimited(
     path: Path,
-    delimiter: str,
     limits: Limits,
+    writing: Writing | None = None,
     *,
-    header: bool = True,
     texts: Sequence[str] = (),
-    kinds: Mapping[str, str] | None = None,
+    numbers: Sequence[str] = (),
     literal: Sequence[str] = (),
     all_text: bool = False,
-) -> dict[str, Array]:
-    """Return the columns of a table, numbers as float64 and texts as objects.
+) -> tuple[dict[str, Array], str]:
+    """Return the columns of a table and what parted them.
 
-    Missing cells become NaN among numbers and None among texts. `texts` names columns to be read
-    as text whatever they hold; `kinds` says "number" or "text" where a model has seen a column; in
-    the columns of `literal` words such as NA are words, and only an empty cell is missing.
+    `texts` names columns to be kept as they are written, `numbers` those that must not hold words;
+    in the columns of `literal` words such as
+    NA are words, and only an empty cell is missing.
     """
-    where = path.name
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    where, writing = path.name, writing or Writing()
     with open_capped(path, limits) as stream:
-        reader = csv.reader(text_lines(stream, where), delimiter=delimiter, strict=True)
-        rows = _rows(reader, where)
-        first = next(rows, None)
-        if first is None:
-            raise DataError(f"{where}: expected a table, got an empty file.")
-        line, cells = first
-        names = check_names(cells, delimiter, where, line) if header else _numbered(len(cells))
-        limits.check_shape(0, len(names), where)
-        known = {**(kinds or {}), **dict.fromkeys(names if all_text else texts, "text")}
-        table = Columns(names, known, where, literal)
-        if not header:
-            table.add([first])
-        while chunk := list(islice(rows, CHUNK)):
-            limits.check_shape(table.count + len(chunk), len(names), where)
-            table.add(chunk)
-    if not table.count:
+        data = _as_utf8(stream.read(), writing.encoding, where)
+    delimiter = writing.delimiter or _delimiter(data, where)
+    names, begin = _header(data, delimiter, writing.header, where)
+    limits.check_shape(data.count(b"\n", begin) if b'"' not in data else 0, len(names), where)
+    kept = [name for name in names if all_text or name in texts]
+    try:
+        table = arrow.read_csv(
+            pa.BufferReader(pa.py_buffer(data).slice(begin)),
+            arrow.ReadOptions(column_names=names),
+            arrow.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in data),
+            arrow.ConvertOptions(
+                column_types=dict.fromkeys(kept, pa.string()),
+                null_values=[*SPELLINGS, *writing.na],
+                decimal_point=writing.decimal or ".",
+                auto_dict_encode=True,
+                auto_dict_max_cardinality=100_000,
+            ),
+        )
+    except (pa.ArrowException, ValueError) as error:
+        _explain(data, delimiter, names, begin, where)
+        if not data[begin:].strip():
+            raise DataError(f"{where}: expected rows below the header, got none.") from error
+        raise DataError(
+            f"{where}: expected a delimited table, got: {short(str(error))}."
+        ) from error
+    if not table.num_rows:
         raise DataError(f"{where}: expected rows below the header, got none.")
-    return table.finish()
+    limits.check_shape(table.num_rows, len(names), where)
+    if any(pa.types.is_binary(kind) for kind in table.schema.types):  # texts that are not UTF-8
+        _explain(data, delimiter, names, begin, where)
+    columns = {}
+    for j, name in enumerate(names):
+        column = arrow_column(table.column(j))
+        if column.dtype == object:
+            column = _texts(column, name in literal, writing)
+            stray = None if name in kept else stray_word(column, strict=name in numbers)
+            if stray is not None:
+                line = _line(data, delimiter, begin, stray, where)
+                raise DataError(
+                    f"{where}, row {stray + 1} (line {line}), column {short(name)}: expected a "
+                    f"number as in the other rows, got {short(column[stray])}. Correct it, leave "
+                    f"it empty, name the word with --na if it means missing, read the column as "
+                    f"text with --role {name}=category, or leave it out with --drop."
+                )
+        columns[name] = column
+    check_infinite(columns, where, lambda row: _line(data, delimiter, begin, row, where))
+    return columns, delimiter
 
 
-def _rows(reader: Any, where: str) -> Iterator[Row]:
+def _as_utf8(data: bytes, encoding: str | None, where: str) -> bytes:
+    """Return UTF-8 without a mark at its beginning, lines ended by LF, comments blank."""
+    if encoding is None and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16"
+    if encoding is not None:
+        try:
+            data = data.decode(encoding).encode()
+        except LookupError as error:
+            raise DataError(f"Expected an encoding such as latin-1, got {encoding!r}.") from error
+        except UnicodeError as error:
+            raise DataError(f"{where}: expected {encoding} text, got: {error}.") from error
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    nul = data.find(b"\0")
+    if nul >= 0:
+        line = data.count(b"\n", 0, nul) + 1
+        raise DataError(
+            f"{where}, line {line}: expected text, got a NUL byte. "
+            "Is this a text table? UTF-16 without a mark needs --encoding utf-16-le."
+        )
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    if data.startswith(b"#") or b"\n#" in data:
+        data = re.sub(rb"(?m)^#.*$", b"", data)  # blank lines keep the numbers of the others
+    return data
+
+
+def _delimiter(data: bytes, where: str) -> str:
+    """Return what parts the columns of the first lines: the mark that they have in common."""
+    if where.lower().removesuffix(".gz").removesuffix(".zst").endswith((".tsv", ".tab")):
+        return "\t"
+    lines = [line for line in data[:100_000].decode("utf-8", "replace").split("\n")[:20] if line]
+    lines = [re.sub(r'"[^"]*"', "", line) for line in lines[:-1] or lines]
+    found = [(min(counts), d) for d in DELIMITERS if (counts := [x.count(d) for x in lines])]
+    most = max(found, key=lambda pair: pair[0], default=(0, ","))
+    if not most[0] and lines:  # a line is out of step: the header decides
+        most = max(((lines[0].count(d), d) for d in DELIMITERS), key=lambda pair: pair[0])
+    return most[1] if most[0] else ","
+
+
+def _header(data: bytes, delimiter: str, header: bool, where: str) -> tuple[list[str], int]:
+    """Return the column names, and the byte at which the rows begin."""
+    stream = io.BytesIO(data)
+    for line, cells in _rows(stream, delimiter, where):
+        if not header:
+            return [f"x{i + 1}" for i in range(len(cells))], 0
+        return check_names(cells, where, line), stream.tell()
+    raise DataError(f"{where}: expected a table, got an empty file.")
+
+
+def _rows(stream: Any, delimiter: str, where: str) -> Iterator[Row]:
     """Yield rows with the lines they begin at: quoted cells may go over several lines."""
+    try:
+        reader = csv.reader(text_lines(stream, where), delimiter=delimiter, strict=True)
+    except TypeError as error:
+        raise DataError(f"Expected one character as delimiter, got {delimiter!r}.") from error
     begin = 1
     try:
         for row in reader:
@@ -78,151 +191,34 @@ def _rows(reader: Any, where: str) -> Iterator[Row]:
         ) from error
 
 
-def _numbered(count: int) -> list[str]:
-    return [f"x{i + 1}" for i in range(count)]
-
-
-def check_names(cells: Cells, delimiter: str, where: str, line: int = 1) -> list[str]:
-    """Return the column names of a header; doubtful headers are refused with advice."""
-    where = f"{where}, line {line}"
-    names = [cell.strip() for cell in cells]
-    if all(_number(name) is not None for name in names):
-        raise DataError(
-            f"{where}: expected column names, got numbers. "
-            "Add a header, or use --no-header to call the columns x1, x2, ..."
-        )
-    other = next((d for d in ";\t,|" if d != delimiter and d in names[0]), None)
-    if len(names) == 1 and other is not None:
-        shown = {"\t": "'\\t'"}.get(other, f"'{other}'")
-        raise DataError(
-            f"{where}: expected columns parted by {delimiter!r}, got one column that holds "
-            f"{shown}. Use --delimiter {shown}."
-        )
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        at = ", ".join(str(i + 1) for i, name in enumerate(names) if name == twice[0])
-        raise DataError(
-            f"{where}: expected every column name once, got {short(twice[0])} in columns {at}. "
-            "Rename or remove one of them."
-        )
-    for i, name in enumerate(names[1:], start=2):
-        if not name:
-            raise DataError(f"{where}: expected a name for column {i}, got none.")
-    return names
-
-
-class Columns:
-    """Rows in, typed columns out.
-
-    Parameters
-    ----------
-    names : list of str
-        Column names; an empty first name may belong to a row index.
-    kinds : mapping of str to str
-        "number" or "text" where that is known; other columns are judged by their first rows.
-    where : str
-        Name of the file for messages.
-    literal : sequence of str
-        Columns in which only an empty cell is missing.
-    """
-
-    def __init__(
-        self, names: list[str], kinds: Mapping[str, str], where: str, literal: Sequence[str] = ()
-    ) -> None:
-        self.names, self.kinds, self.where = names, dict(kinds), where
-        self.literal = frozenset(literal)
-        self.count = 0
-        self._lines: list[int] = []
-        self._parts: list[list[Any]] = [[] for _ in names]
-        self._seen: dict[str, str] = {}
-
-    def add(self, rows: list[Row]) -> None:
-        """Take rows and their lines; all rows must be as long as the header."""
-        self._lines = [line for line, _ in rows]
-        for i, (_, row) in enumerate(rows):
-            if len(row) != len(self.names):
-                raise DataError(
-                    f"{self._at(i)}: expected {len(self.names)} fields, got {len(row)}: "
-                    f"{short(self.names[-1])} is the last column. Check for stray or absent "
-                    "delimiters."
-                )
-        columns = zip(*(row for _, row in rows), strict=True)
-        for j, (name, cells) in enumerate(zip(self.names, columns, strict=True)):
-            if name not in self.kinds:
-                self.kinds[name] = self._judge(name, cells)
-            numeric = self.kinds[name] == "number"
-            read = self._numbers if numeric else self._texts
-            self._parts[j].append(read(name, cells))
-        self.count += len(rows)
-
-    def _at(self, i: int, name: str | None = None) -> str:
-        column = "" if name is None else f", column {short(name)}"
-        return f"{self.where}, row {self.count + i + 1} (line {self._lines[i]}){column}"
-
-    def _judge(self, name: str, cells: Cells) -> str:
-        present = [cell for cell in cells if not is_missing(cell)]
-        readable = sum(_number(cell) is not None for cell in present)
-        # a few stray words among numbers are mistakes; a column of words is a category
-        return "number" if 2 * readable > len(present) or not present else "text"
-
-    def _numbers(self, name: str, cells: Cells) -> Array:
-        try:
-            if "_" in "".join(cells):  # Python reads 1_000 as a number; tables do not mean it
-                raise ValueError
-            values = np.array(list(map(float, cells)), dtype=np.float64)
-        except ValueError:
-            values = np.array([self._cell(name, i, cell) for i, cell in enumerate(cells)])
-        if np.isinf(values).any():
-            i = int(np.flatnonzero(np.isinf(values))[0])
+def _explain(data: bytes, delimiter: str, names: list[str], begin: int, where: str) -> None:
+    """Raise DataError at the first row that is not as long as the header."""
+    first = 0 if begin else 1
+    for i, (line, row) in enumerate(_rows(io.BytesIO(data), delimiter, where), start=first):
+        if len(row) != len(names):
             raise DataError(
-                f"{self._at(i, name)}: expected a finite number, got {short(cells[i])}, which is "
-                "too large for a double. Correct it or leave the cell empty."
+                f"{where}, row {i} (line {line}): expected {len(names)} fields, got {len(row)}: "
+                f"{short(names[-1])} is the last column. Check for stray or absent delimiters."
             )
-        return values
-
-    def _cell(self, name: str, i: int, cell: str) -> float:
-        if is_missing(cell):
-            return math.nan
-        value = _number(cell)
-        if value is None:
-            raise DataError(
-                f"{self._at(i, name)}: expected a number as in the other rows, got {short(cell)}. "
-                "Correct it, leave it empty, use --categorical to read the column as text, or "
-                "--drop "
-                "to leave it out."
-            )
-        return value
-
-    def _texts(self, name: str, cells: Cells) -> list[str | None]:
-        # equal texts share one object: categories repeat
-        seen = self._seen.setdefault
-        absent = operator.not_ if name in self.literal else is_missing
-        return [None if absent(cell) else seen(cell, cell) for cell in map(str.strip, cells)]
-
-    def finish(self) -> dict[str, Array]:
-        """Return the columns by name, without an unnamed row index."""
-        found: dict[str, Array] = {}
-        for name, parts in zip(self.names, self._parts, strict=True):
-            if self.kinds[name] == "number":
-                found[name] = np.concatenate(parts)
-            else:
-                found[name] = np.array([cell for part in parts for cell in part], dtype=object)
-        index = found.get("")
-        if index is not None:
-            counted = np.arange(self.count) if index.dtype == np.float64 else None
-            if counted is None or not ((index == counted).all() or (index == counted + 1).all()):
-                raise DataError(f"{self.where}, line 1: expected a name for column 1, got none.")
-            del found[""]
-        return found
 
 
-def is_missing(cell: str) -> bool:
-    """Return whether a cell says that its value is missing."""
-    return cell.strip().lower() in MISSING
+def _line(data: bytes, delimiter: str, begin: int, row: int, where: str) -> int:
+    """Return the line at which a row begins."""
+    rows = _rows(io.BytesIO(data), delimiter, where)
+    return next(line for i, (line, _) in enumerate(rows) if i == row + (1 if begin else 0))
 
 
-def _number(cell: str) -> float | None:
-    try:
-        return None if "_" in cell else float(cell)
-    except ValueError:
-        return None
+def _texts(column: Array, literal: bool, writing: Writing) -> Array:
+    """Return texts with None where they are missing, or the numbers that they were said to be."""
+    known = {word: word for word in dict.fromkeys(column)}
+    absent = {"", *writing.na}
+    for word in known:
+        if word is None or word in absent or (not literal and is_missing(word)):
+            known[word] = None
+    column = np.array([known[word] for word in column], dtype=object)
+    if writing.decimal or writing.thousands:
+        style = Style(writing.decimal or ".", writing.thousands or "")
+        numbers = plain_numbers(column, style)
+        if numbers is not None and not literal:
+            return numbers
+    return column

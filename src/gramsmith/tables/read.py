@@ -1,8 +1,7 @@
-"""Tables from files of many kinds: csv, tsv, parquet, svmlight, npz, npy, FASTA."""
+"""Tables from files of many kinds: csv, tsv, parquet, feather, xlsx, svmlight, npz, npy, FASTA."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -12,18 +11,20 @@ from typing import Any
 import numpy as np
 
 from gramsmith.tables.arrays import read_npy, read_npz, read_svmlight
-from gramsmith.tables.columnar import read_parquet
-from gramsmith.tables.delimited import read_delimited
+from gramsmith.tables.columnar import read_feather, read_parquet, read_xlsx
+from gramsmith.tables.delimited import Writing, read_delimited
 from gramsmith.tables.fasta import read_fasta
-from gramsmith.tables.streams import Array, DataError, Limits, short
+from gramsmith.tables.names import nearest
+from gramsmith.tables.streams import Array, DataError, Limits, as_file, short
 
 FORMATS = {
     **{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"},
+    **{".feather": "feather", ".arrow": "feather", ".xlsx": "xlsx"},
     **{".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"},
     **{".npz": "npz", ".npy": "npy"},
     **dict.fromkeys((".fasta", ".fa", ".faa", ".fna", ".ffn"), "fasta"),
 }
-MAX_CATEGORIES = 100
+COLUMNAR = {"parquet": read_parquet, "feather": read_feather, "xlsx": read_xlsx}
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Table:
     name : str
         Name of the file.
     columns : dict of str to array
-        Named columns: float64 numbers, or texts as objects. Empty when `samples` is given.
+        Named columns: float64, bool, datetime64[us], or texts as objects. Empty when `samples` is
+        given.
     samples : array, CSR matrix or list of str, optional
         Samples without column names.
     labels : array of shape (n,), optional
@@ -48,6 +50,8 @@ class Table:
         Names of the samples, where the format has them.
     nominal : bool
         Whether the labels were declared to be categories, numbers included.
+    note : str
+        How the file was read, such as what parts its columns.
     """
 
     name: str
@@ -58,6 +62,7 @@ class Table:
     strings: str | None = None
     identifiers: list[str] | None = None
     nominal: bool = False
+    note: str = ""
 
     @property
     def n_rows(self) -> int:
@@ -105,12 +110,12 @@ def read_table(
     format: str | None = None,
     target: str | None = None,
     labels: str | Path | None = None,
-    delimiter: str | None = None,
-    header: bool = True,
+    writing: Writing | None = None,
     drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
+    texts: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    nominal: bool = False,
     strings: str | None = None,
-    kinds: Mapping[str, str] | None = None,
     limits: Limits | None = None,
 ) -> Table:
     r"""Read samples and labels from a file.
@@ -118,28 +123,28 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        Plain or gzipped.
-    format : {"csv", "tsv", "parquet", "svmlight", "npz", "npy", "fasta"}, optional
-        Default: by the file's name.
+        Plain, gzipped or zstandard; - is the standard input.
+    format : str, optional
+        csv, tsv, parquet, feather, xlsx, svmlight, npz, npy or fasta. Default: by the file's name;
+        csv for the standard input.
     target : str, optional
         The column to predict; for npz the array's name, for npy a column number. None reads
         inputs only.
     labels : str or path, optional
         A csv or tsv file with the labels of a FASTA or npy file: identifiers and labels, or
         labels only.
-    delimiter : str, optional
-        Default: comma for csv, tab for tsv.
-    header : bool, default=True
-        Whether the first line of a csv or tsv file has the column names.
+    writing : Writing, optional
+        How a csv or tsv file was written: delimiter, header, decimal mark, encoding.
     drop : sequence of str
         Columns to leave out.
-    categorical : sequence of str
-        Columns to read as text though they hold numbers. A target among them has classes only,
-        and words such as NA or none are classes too.
+    texts : sequence of str
+        Columns to keep as they are written though they hold numbers.
+    numbers : sequence of str
+        Columns in which a word is an error.
+    nominal : bool
+        Whether the target has classes only: words such as NA or none are classes too.
     strings : str, optional
         The one text column whose strings are the samples.
-    kinds : mapping of str to {"number", "text"}, optional
-        Kinds of columns that are known beforehand.
     limits : Limits, optional
         Caps on rows, columns and bytes.
 
@@ -158,28 +163,48 @@ def read_table(
     >>> table.columns["a"], list(table.columns["b"]), list(table.labels)
     (array([1., 2.]), ['red', 'blue'], ['no', 'yes'])
     """
-    path, limits = Path(path), limits or Limits()
-    if path.is_dir():
-        raise DataError(f"Expected a file, got the folder {path}. Name a file inside it.")
-    kind = format or guess_format(path)
+    limits = limits or Limits()
+    writing = writing or Writing()
+    kind = format or ("csv" if str(path) == "-" else guess_format(Path(path)))
     if labels is not None and kind not in ("fasta", "npy"):
         raise DataError(
-            f"{path.name}: --labels goes with FASTA and npy files; in a {kind} file the labels are "
+            f"{path}: --labels goes with FASTA and npy files; in a {kind} file the labels are "
             "part of the file. Name them with --target."
         )
-    if kind in ("csv", "tsv", "parquet"):
-        if kind == "parquet":
-            columns = read_parquet(path, limits, texts=[*categorical, *_listed(strings)])
-        else:
-            parted = delimiter or ("," if kind == "csv" else "\t")
-            texts = [*categorical, *_listed(strings), *_listed(target)]
-            literal = [name for name in _listed(target) if name in categorical]
-            columns = read_delimited(
-                path, parted, limits, header=header, texts=texts, kinds=kinds, literal=literal
-            )
-        return _select(path.name, columns, target, drop, strings, categorical)
+    with as_file(path, limits) as file:
+        return _read(
+            file, kind, target, labels, writing, drop, texts, numbers, nominal, strings, limits
+        )
+
+
+def _read(
+    path: Path,
+    kind: str,
+    target: str | None,
+    labels: str | Path | None,
+    writing: Writing,
+    drop: Sequence[str],
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    nominal: bool,
+    strings: str | None,
+    limits: Limits,
+) -> Table:
+    written = [*texts, *_listed(strings), *_listed(target)]
+    if kind in COLUMNAR:
+        columns = COLUMNAR[kind](path, limits, [*texts, *_listed(strings)])
+        return _select(path.name, columns, target, drop, strings, nominal)
+    if kind in ("csv", "tsv"):
+        if kind == "tsv" and writing.delimiter is None:
+            writing = replace(writing, delimiter="\t")
+        literal = _listed(target) if nominal else []
+        columns, parted = read_delimited(
+            path, limits, writing, texts=written, numbers=numbers, literal=literal
+        )
+        table = _select(path.name, columns, target, drop, strings, nominal)
+        return replace(table, note="" if parted == "," else f"columns parted by {parted!r}")
     if kind == "fasta":
-        return _fasta(path, labels, limits, categorical)
+        return _fasta(path, labels, limits, nominal)
     samples: Any
     found: Array | None
     named = target or "y"
@@ -190,26 +215,24 @@ def read_table(
     else:
         samples, found = read_npy(path, target, limits)
         if labels is not None:
-            _, named, found = read_labels(labels, limits, categorical)
+            _, named, found = read_labels(labels, limits, nominal)
     if found is not None and len(found) != samples.shape[0]:
         raise DataError(
             f"{path.name}: expected one label per row, got {samples.shape[0]} rows and "
             f"{len(found)} labels."
         )
     listed = samples.tolist() if samples.ndim == 1 else samples
-    return Table(
-        path.name, samples=listed, labels=found, target=named, nominal=named in categorical
-    )
+    return Table(path.name, samples=listed, labels=found, target=named, nominal=nominal)
 
 
 def guess_format(path: Path) -> str:
     """Return the format a file's name stands for."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
+    if suffixes and suffixes[-1] in (".gz", ".zst"):
         suffixes.pop()
     if not suffixes or suffixes[-1] not in FORMATS:
         raise DataError(
-            f"Expected a file named like {', '.join(sorted(FORMATS))} (or these with .gz), got "
+            f"Expected a file named like {', '.join(sorted(FORMATS))} (or with .gz or .zst), got "
             f"{path.name!r}. Say what it is with --format."
         )
     return FORMATS[suffixes[-1]]
@@ -219,68 +242,39 @@ def _listed(name: str | None) -> list[str]:
     return [] if name is None else [name]
 
 
-def nearest(name: str, names: Sequence[str]) -> str:
-    """Return a clause that offers the names most like the one asked for."""
-    folded = {candidate.lower(): candidate for candidate in reversed(names)}
-    close = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.6)
-    if close:
-        return f"Did you mean {' or '.join(short(folded[c]) for c in close)}?"
-    shown = ", ".join(short(candidate) for candidate in names[:10])
-    return f"The columns are {shown}{', ...' if len(names) > 10 else ''}."
-
-
 def _select(
     where: str,
     columns: dict[str, Array],
     target: str | None,
     drop: Sequence[str],
     strings: str | None,
-    categorical: Sequence[str],
+    nominal: bool,
 ) -> Table:
-    for name in [*_listed(target), *drop, *_listed(strings), *categorical]:
+    for name in [*_listed(target), *drop, *_listed(strings)]:
         if name not in columns:
             names = list(columns)
             raise DataError(
                 f"{where}: expected a column {short(name)}, got none. {nearest(name, names)}"
             )
-    labels = None if target is None else columns[target]
-    goal: dict[str, Any] = {"labels": labels, "target": target, "nominal": target in categorical}
+    goal: dict[str, Any] = {"target": target, "nominal": nominal}
+    goal["labels"] = None if target is None else columns[target]
     inputs = {name: c for name, c in columns.items() if name != target and name not in drop}
     if not inputs:
         raise DataError(f"{where}: expected at least one input column, got none beside the target.")
-    wordy = [name for name, c in inputs.items() if c.dtype == object and _is_wordy(c)]
-    if strings is None and len(inputs) == 1 and wordy:
-        strings = wordy[0]
     if strings is not None:
-        samples = inputs[strings].tolist()
-        return Table(where, samples=samples, strings=strings, **goal)
-    for name in wordy:
-        count = len({cell for cell in inputs[name] if cell is not None})
-        raise DataError(
-            f"{where}, column {short(name)}: expected numbers or at most {MAX_CATEGORIES} "
-            "categories, "
-            f"got {count} different texts. Leave the column out with --drop, or compare its texts "
-            "by "
-            "string kernels with --strings."
-        )
+        return Table(where, samples=inputs[strings].tolist(), strings=strings, **goal)
     return Table(where, columns=inputs, **goal)
 
 
-def _is_wordy(column: Array) -> bool:
-    return len({cell for cell in column if cell is not None}) > MAX_CATEGORIES
-
-
-def _fasta(
-    path: Path, labels: str | Path | None, limits: Limits, categorical: Sequence[str]
-) -> Table:
+def _fasta(path: Path, labels: str | Path | None, limits: Limits, nominal: bool) -> Table:
     records = list(islice(read_fasta(path, max_bytes=limits.bytes), limits.rows + 1))
     limits.check_shape(len(records), 1, path.name)
     identifiers, sequences = [r[0] for r in records], [r[1] for r in records]
     table = Table(path.name, samples=sequences, identifiers=identifiers)
     if labels is None:
         return table
-    named, target, values = read_labels(labels, limits, categorical)
-    table = replace(table, target=target, nominal=target in categorical)
+    named, target, values = read_labels(labels, limits, nominal)
+    table = replace(table, target=target, nominal=nominal)
     if named is None:
         if len(values) != len(sequences):
             raise DataError(
@@ -299,12 +293,13 @@ def _fasta(
 
 
 def read_labels(
-    path: str | Path, limits: Limits, categorical: Sequence[str] = ()
+    path: str | Path, limits: Limits, nominal: bool = False
 ) -> tuple[list[str] | None, str, Array]:
     """Return identifiers (None if there are none), name and values of the labels in a csv file."""
     path = Path(path)
-    delimiter = "\t" if guess_format(path) == "tsv" else ","
-    found = read_delimited(path, delimiter, limits, literal=categorical, all_text=True)
+    found, _ = read_delimited(path, limits, all_text=True)
+    if nominal:
+        found, _ = read_delimited(path, limits, all_text=True, literal=list(found)[-1:])
     columns = list(found.values())
     if len(columns) not in (1, 2):
         raise DataError(

@@ -1,9 +1,9 @@
-"""Tables for people: csv files that no spreadsheet will take for formulas."""
+"""Tables for people: csv files, on request such that no spreadsheet takes a cell for a formula."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
 # A cell that starts like this is run as a formula by common spreadsheets.
@@ -37,9 +37,13 @@ def safe_cell(value: Any) -> Any:
     return value
 
 
-def write_csv(stream: TextIO, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a csv table with a header to an open text stream."""
+def write_csv(
+    stream: TextIO,
+    names: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    shown: Callable[[Any], Any] | None = None,
+) -> None:
+    """Write a csv table with a header to an open text stream; `shown` is done to every cell."""
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([safe_cell(name) for name in names])
-    for row in rows:
-        writer.writerow([safe_cell(cell) for cell in row])
+    for row in ([*names], *rows):
+        writer.writerow(row if shown is None else [shown(cell) for cell in row])

@@ -5,10 +5,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import os
+import stat
+import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 import numpy.typing as npt
@@ -16,6 +21,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 LINE_LIMIT = 2**24
+BLOCK = 2**22
 
 
 class DataError(ValueError):
@@ -59,24 +65,32 @@ class Limits:
                 "Raise --max-cols if the file is meant to be this wide."
             )
 
+    def check_bytes(self, count: int, where: str) -> None:
+        """Raise DataError if more bytes have come than may."""
+        if count > self.bytes:
+            raise DataError(
+                f"{where}: expected at most {self.bytes:,} bytes of data, got more. "
+                "Raise --max-bytes if the file is meant to be this large."
+            )
+
 
 class Capped(io.RawIOBase):
-    """A stream that raises DataError as soon as more than `limit` bytes have come out of it.
+    """A stream that raises DataError as soon as more bytes have come out of it than may.
 
     Parameters
     ----------
     stream : binary file
         Usually a decompressor.
-    limit : int
-        Most bytes.
+    limits : Limits
+        Of which the bytes count.
     where : str
         Name of the file for messages.
     *below : binary files
         What else to close: a decompressor leaves the file it reads from open.
     """
 
-    def __init__(self, stream: Any, limit: int, where: str, *below: Any) -> None:
-        self._stream, self._limit, self._where = stream, limit, where
+    def __init__(self, stream: Any, limits: Limits, where: str, *below: Any) -> None:
+        self._stream, self._limits, self._where = stream, limits, where
         self._below = below
         self._count = 0
 
@@ -91,11 +105,7 @@ class Capped(io.RawIOBase):
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{self._where}: expected a whole file, got: {error}.") from error
         self._count += len(data)
-        if self._count > self._limit:
-            raise DataError(
-                f"{self._where}: expected at most {self._limit:,} bytes of data, got more. "
-                "Raise --max-bytes if the file is meant to be this large."
-            )
+        self._limits.check_bytes(self._count, self._where)
         buffer[: len(data)] = data
         return len(data)
 
@@ -107,7 +117,7 @@ class Capped(io.RawIOBase):
 
 
 def open_capped(path: Path, limits: Limits) -> io.BufferedReader:
-    """Open a plain or gzipped file for reading under a cap on the bytes that come out."""
+    """Open a plain, gzipped or zstandard file under a cap on the bytes that come out."""
     file = open_file(path)
     try:
         magic = file.read(6)
@@ -119,23 +129,56 @@ def open_capped(path: Path, limits: Limits) -> io.BufferedReader:
         if magic.startswith(start):
             file.close()
             raise DataError(
-                f"{path.name}: expected a plain or gzipped file, got a {name} archive. "
+                f"{path.name}: expected a plain, gzipped or zstandard file, got a {name} archive. "
                 "Unpack it first."
             )
-    zipped = magic.startswith(b"\x1f\x8b")
-    stream = gzip.GzipFile(fileobj=file, mode="rb") if zipped else file
-    return io.BufferedReader(Capped(stream, limits.bytes, path.name, file), 2**18)
+    stream: Any = file
+    if magic.startswith(b"\x1f\x8b"):
+        stream = gzip.GzipFile(fileobj=file, mode="rb")
+    elif magic.startswith(b"\x28\xb5\x2f\xfd"):
+        import pyarrow
+
+        stream = pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
+    return io.BufferedReader(Capped(stream, limits, path.name, file), BLOCK)
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file, or raise DataError with the reason."""
+    """Open a file, or raise DataError with the reason; a device or a pipe is no file."""
     try:
         if path.is_dir():
             raise DataError(f"Expected a file, got the folder {path}. Name a file inside it.")
-        return open(path, "rb")
+        # a pipe that nobody writes to would block
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         reason = "it does not exist" if isinstance(error, FileNotFoundError) else error.strerror
         raise DataError(f"Expected a file that can be read, got {path}: {reason}.") from error
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"Expected the name of a file, got {short(str(path))}.") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise DataError(
+            f"Expected a file, got {path}, which is a device or a pipe. "
+            "Write the data to a file, or send them to the standard input and name it -."
+        )
+    return os.fdopen(descriptor, "rb")
+
+
+@contextmanager
+def as_file(path: str | Path, limits: Limits, suffix: str = ".csv") -> Iterator[Path]:
+    """Hand out the path of a file; the standard input, named -, is written to one first."""
+    if str(path) != "-":
+        yield Path(path)
+        return
+    with TemporaryDirectory(prefix="gramsmith-") as folder:
+        copy, count = Path(folder) / f"stdin{suffix}", 0
+        with open(copy, "wb") as out:
+            while block := sys.stdin.buffer.read(BLOCK):
+                count += len(block)
+                limits.check_bytes(count, "stdin")
+                out.write(block)
+        yield copy
 
 
 def digest(path: Path) -> str:
@@ -147,7 +190,7 @@ def digest(path: Path) -> str:
     return found.hexdigest()
 
 
-def text_lines(stream: io.BufferedReader, where: str) -> Iterator[str]:
+def text_lines(stream: Any, where: str) -> Iterator[str]:
     """Yield the lines of a UTF-8 text; no line may be endless, none may hold NUL."""
     number = 0
     while line := stream.readline(LINE_LIMIT):
@@ -155,8 +198,7 @@ def text_lines(stream: io.BufferedReader, where: str) -> Iterator[str]:
         if len(line) >= LINE_LIMIT:
             raise DataError(
                 f"{where}, line {number}: expected lines below {LINE_LIMIT:,} bytes, got a longer "
-                "one. "
-                "Is this a text table?"
+                "one. Is this a text table?"
             )
         if b"\0" in line:
             raise DataError(f"{where}, line {number}: expected text, got a NUL byte.")
@@ -165,5 +207,6 @@ def text_lines(stream: io.BufferedReader, where: str) -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{where}, line {number}: expected UTF-8 text, got the byte "
-                f"0x{line[error.start]:02x}. Save the file as UTF-8."
+                f"0x{line[error.start]:02x}. Say how the file was written with --encoding, such "
+                "as latin-1, or save it as UTF-8."
             ) from error
