@@ -310,7 +310,7 @@ def show_plan(
     """Say what is going to be done, and refuse what cannot fit the memory allowed."""
     from gramsmith.selection import plan_ranking
 
-    with about_the_data(table.name):
+    with collected_warnings() as remarks, about_the_data(table.name):
         plan = plan_ranking(table.inputs(), goal.y, **arguments)
     found = {
         "file": table.name,
@@ -327,6 +327,8 @@ def show_plan(
     }
     if not quiet:
         show_columns(plan.columns, whole)
+        for remark in [*plan.columns.remarks, *remarks] if whole else ():
+            say(f"Note: {as_options(remark)}")
         say(
             f"{table.name}: {plan.n_samples:,} rows, {table.n_columns} columns"
             f"{f', {table.note}' if table.note else ''}, {goal.task} ({goal.reason}).\n"

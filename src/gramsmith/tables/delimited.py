@@ -52,6 +52,13 @@ class Writing:
     encoding: str | None = None
     na: Sequence[str] = ()
 
+    def numbers(self, column: Array) -> Array:
+        """Return texts as the numbers that they were said to be, if all of them are."""
+        if column.dtype != object or not (self.decimal or self.thousands):
+            return column
+        found = plain_numbers(column, Style(self.decimal or ".", self.thousands or ""))
+        return column if found is None else found
+
 
 def read_delimited(
     path: Path,
@@ -102,14 +109,18 @@ def read_delimited(
     if not table.num_rows:
         raise DataError(f"{where}: expected rows below the header, got none.")
     limits.check_shape(table.num_rows, len(names), where)
-    if any(pa.types.is_binary(kind) for kind in table.schema.types):  # texts that are not UTF-8
+    kinds = [getattr(kind, "value_type", kind) for kind in table.schema.types]
+    if any(pa.types.is_binary(kind) for kind in kinds):  # texts that are not UTF-8
         _explain(data, delimiter, names, begin, where)
     columns = {}
     for j, name in enumerate(names):
         column = arrow_column(table.column(j))
-        if column.dtype == object:
+        if column.dtype == object and not pa.types.is_boolean(table.schema.types[j]):
             column = _texts(column, name in literal, writing)
-            stray = None if name in kept else stray_word(column, strict=name in numbers)
+            if name not in kept:
+                column = writing.numbers(column)
+            texts_kept = name in kept or column.dtype != object
+            stray = None if texts_kept else stray_word(column, strict=name in numbers)
             if stray is not None:
                 line = _line(data, delimiter, begin, stray, where)
                 raise DataError(
@@ -209,16 +220,10 @@ def _line(data: bytes, delimiter: str, begin: int, row: int, where: str) -> int:
 
 
 def _texts(column: Array, literal: bool, writing: Writing) -> Array:
-    """Return texts with None where they are missing, or the numbers that they were said to be."""
+    """Return texts with None where they are missing."""
     known = {word: word for word in dict.fromkeys(column)}
     absent = {"", *writing.na}
     for word in known:
         if word is None or word in absent or (not literal and is_missing(word)):
             known[word] = None
-    column = np.array([known[word] for word in column], dtype=object)
-    if writing.decimal or writing.thousands:
-        style = Style(writing.decimal or ".", writing.thousands or "")
-        numbers = plain_numbers(column, style)
-        if numbers is not None and not literal:
-            return numbers
-    return column
+    return np.array([known[word] for word in column], dtype=object)

@@ -201,6 +201,8 @@ def _read(
         columns, parted = read_delimited(
             path, limits, writing, texts=written, numbers=numbers, literal=literal
         )
+        if target in columns and not nominal:
+            columns[target] = writing.numbers(columns[target])
         table = _select(path.name, columns, target, drop, strings, nominal)
         return replace(table, note="" if parted == "," else f"columns parted by {parted!r}")
     if kind == "fasta":

@@ -17,7 +17,9 @@ MISSING = frozenset(
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # digits with marks between them, perhaps with a currency or a percent sign
 MARKED = re.compile(r"[+-]?\d[\d.,'\u2019 \u00a0\u202f]*\d|[+-]?\d")
-SIGNS = re.compile(r"^([+-]?)\s*(?:[$€£¥]|USD|EUR|GBP|CHF)?\s*|\s*(?:[$€£¥%]|USD|EUR|GBP|CHF)$")
+SIGNS = re.compile(
+    r"([+-]?)\s*(?:[$€£¥]|USD|EUR|GBP|CHF)?\s*([+-]?[\d.,].*?)\s*(?:[$€£¥%]|USD|EUR|GBP|CHF)?"
+)
 GROUPS = " '\u2019\u00a0\u202f"
 DATE = {
     "iso": re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?Z?"),
@@ -37,9 +39,14 @@ def is_missing(cell: str) -> bool:
     return cell.strip().lower() in MISSING
 
 
+def _without_signs(word: str) -> str:
+    match = SIGNS.fullmatch(word)
+    return f"{match.group(1)}{match.group(2)}" if match else word
+
+
 def number_of(word: str, style: Style) -> float | None:
     """Return the number that a word stands for, signs of currency and percent taken off."""
-    bare = SIGNS.sub(r"\1", SIGNS.sub(r"\1", word.strip(), count=1), count=1)
+    bare = _without_signs(word.strip())
     if style.thousands:
         for mark in GROUPS if style.thousands in GROUPS else style.thousands:
             bare = bare.replace(mark, "")
@@ -88,7 +95,7 @@ def number_style(words: Iterable[str]) -> Style | str | None:
     """
     bare = []
     for word in words:
-        inner = SIGNS.sub(r"\1", SIGNS.sub(r"\1", word, count=1), count=1)
+        inner = _without_signs(word)
         if not PLAIN.fullmatch(inner) and not MARKED.fullmatch(inner):
             return None
         bare.append(inner.lstrip("+-"))

@@ -1,0 +1,147 @@
+"""The corpus of dirty tables: Python and the shell come to the same outcome."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from corpus_of_tables import cases
+from gramsmith.cli import group, is_about_data
+from gramsmith.tables import DataError, Limits, TableEncoder, read_table
+
+CASES = cases()
+
+
+def shell(path, *args):
+    """Return the status and all words of a dry run, as `gramsmith` itself would."""
+    target = [] if path.suffix in (".npy", ".npz", ".svm") else ["-t", "y"]
+    command = ["rank", str(path), *target, "--dry-run", "--json", *args]
+    done = CliRunner().invoke(group, command)
+    if isinstance(done.exception, Exception):
+        assert is_about_data(done.exception), repr(done.exception)
+        return 3, str(done.exception), ""
+    return done.exit_code, done.stderr, done.stdout
+
+
+def python(path, args):
+    """Return the table, read and encoded as a program would."""
+    from gramsmith.cli.options import Reading
+    from gramsmith.tables.cleaning import handle_gaps
+
+    given = {"roles": (), "na": (), "missing": "impute"}
+    for option, value in zip(args[::2], args[1::2], strict=True):
+        name = {"--role": "roles"}.get(option, option[2:])
+        given[name] = (value,) if name in ("roles", "na") else value
+    names = Reading.__annotations__
+    empty = {"drop": (), "categorical": (), "no_header": False}
+    how = Reading(**{name: given.get(name, empty.get(name)) for name in names})
+    matrix = path.suffix in (".npy", ".npz", ".svm")
+    table = how.read(str(path), target=None if matrix else "y")
+    table, _ = handle_gaps(table, how.missing)
+    roles = {name: role for name, role in how.set_roles().items() if name in table.columns}
+    return table, TableEncoder(roles=roles or None).fit(table.inputs())
+
+
+def test_there_are_enough():
+    assert len(CASES) >= 60
+    assert len({case.name for case in CASES}) == len(CASES)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # some columns do tell the target
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_outcome(case, tmp_path):
+    path = tmp_path / case.file
+    path.write_bytes(case.bytes)
+    status, said, out = shell(path, *case.args)
+    if case.words:
+        assert status == case.status, (said, out)
+        assert re.search(case.words, said, re.DOTALL), said
+        if status == 3:
+            with pytest.raises(ValueError, match="(?s)" + case.words):
+                python(path, case.args)
+        return
+    assert status == 0, said
+    shown = {row["column"]: row for row in json.loads(out)["roles"]}
+    table, encoder = python(path, case.args)
+    kinds = dict(zip(encoder.feature_names_in_, encoder.kinds_, strict=True))
+    for name, kind in case.kinds.items():
+        assert kinds[name] == kind
+        assert ("left out" if kind == "left out" else kind) == (
+            shown[name]["role"] if kind == "left out" else shown[name]["kind"]
+        )
+    for name, expected in case.values.items():
+        j = list(encoder.feature_names_in_).index(name)
+        if kinds[name] == "number":
+            from gramsmith.tables.roles import as_numbers
+
+            style, sentinel = str(encoder.styles_[j]), float(encoder.sentinels_[j])
+            found = as_numbers(name, table.columns[name], style, sentinel)
+            np.testing.assert_allclose(found[: len(expected)], expected)
+        else:
+            assert table.columns[name][: len(expected)].tolist() == expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_no_escape_sequence_is_said(case, tmp_path, capsys):
+    from gramsmith.cli import run
+
+    path = tmp_path / case.file
+    path.write_bytes(case.bytes)
+    run(args=["rank", str(path), "-t", "y", "--dry-run", *case.args])
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err
+    assert "defect" not in said.err
+
+
+def test_workbooks(tmp_path):
+    calamine = pytest.importorskip("python_calamine")
+    assert calamine
+    pytest.importorskip("openpyxl", reason="writes the workbook")
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": [1.5, None, 3.0], "b": ["x", "z", None], "y": ["p", "q", "p"]})
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    table = read_table(tmp_path / "t.xlsx", target="y")
+    np.testing.assert_allclose(table.columns["a"], [1.5, np.nan, 3.0])
+    assert table.columns["b"].tolist() == ["x", "z", None]
+
+
+def test_pipes_and_devices_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for path in (tmp_path / "pipe.csv", "/dev/zero"):
+        for kind in ("csv", "npy", "npz", "parquet", "feather", "xlsx", "fasta", "svmlight"):
+            with pytest.raises(DataError, match="device or a pipe"):
+                read_table(path, format=kind)
+
+
+def test_a_small_file_cannot_fill_the_memory(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    word = "x" * 10_000
+    codes = pa.array(np.zeros(300_000, dtype=np.int32))
+    bomb = pa.DictionaryArray.from_arrays(codes, pa.array([word]))
+    parquet.write_table(pa.table({"a": bomb}), tmp_path / "bomb.parquet")
+    assert (tmp_path / "bomb.parquet").stat().st_size < 20_000
+    limits = Limits(bytes=50_000_000)
+    table = read_table(tmp_path / "bomb.parquet", limits=limits)  # 3 GB if it were unpacked
+    assert table.columns["a"][-1] == word
+    parquet.write_table(pa.table({"a": np.zeros(3_000_000)}), tmp_path / "zeros.parquet")
+    with pytest.raises(DataError, match="--max-bytes"):
+        read_table(tmp_path / "zeros.parquet", limits=Limits(bytes=2_000_000))
+
+
+def test_the_standard_input(tmp_path, monkeypatch):
+    import io
+    import sys
+
+    stream = io.TextIOWrapper(io.BytesIO(b"a,y\n1,p\n2,q\n"))
+    monkeypatch.setattr(sys, "stdin", stream)
+    table = read_table("-", target="y")
+    assert table.columns["a"].tolist() == [1.0, 2.0]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a" * 1000)))
+    with pytest.raises(DataError, match="--max-bytes"):
+        read_table("-", limits=Limits(bytes=100))
