@@ -166,7 +166,8 @@ def _columns(model: Any) -> list[list[str]] | None:
     if encoder is None or names is None:
         return None
     sizes = iter(encoder.category_counts_)
-    roles = ["number" if n else f"{next(sizes)} categories" for n in encoder.numeric_]
+    kinds = encoder.kinds_.tolist()
+    roles = [f"{next(sizes)} categories" if kind == "category" else kind for kind in kinds]
     return [[str(name), role] for name, role in zip(names, roles, strict=True)]
 
 
