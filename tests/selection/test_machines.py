@@ -266,3 +266,22 @@ def test_other_machines_are_refused(rng, machine, options, message):
     X, y = rng.normal(size=(20, 2)), np.arange(20) % 3 % 2
     with pytest.raises(ValueError, match=message):
         gs.rank_kernels(X, y, machine=machine, **options)
+
+
+def test_the_fit_on_landmarks_tells_how_far_it_is(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    for name, value in (("EXACT_ROWS", 300), ("LANDMARKS", 40), ("LANDMARK_ROWS", 300)):
+        monkeypatch.setattr(f"gramsmith.selection.sizes.{name}", value)
+    monkeypatch.setattr("gramsmith.machines.base.BLOCK_ROWS", 100)
+    news = []
+    found = gs.rank_kernels(X, y, ["rbf", "linear"], progress=lambda *what: news.append(what))
+    fit = [(done, total) for stage, done, total, _ in news if stage == "fit"]
+    assert fit[:3] == [(100, 1500), (200, 1500), (300, 1500)]
+    assert len(fit) >= 11
+    assert fit[-1] == (1, 1)
+    assert all(done < total for done, total in fit[:-1])
+    assert "_told" not in vars(
+        found.best_estimator[-1] if hasattr(found.best_estimator, "steps") else found.best_estimator
+    )

@@ -685,21 +685,36 @@ def landmark_generator(random_state: Any) -> Any:
     return np.random.default_rng([seed, 7])
 
 
-def row_blocks(G: Gram, columns: Array) -> Callable[[], Iterable[tuple[slice, Array]]]:
+def row_blocks(
+    G: Gram, columns: Array, told: Callable[[int], None] | None = None
+) -> Callable[[], Iterable[tuple[slice, Array]]]:
     """Return a function that yields the rows of some columns of K, block by block.
 
     They are held if there is memory for it, and computed again in every pass if not.
+
+    Parameters
+    ----------
+    G : Gram
+    columns : int array
+    told : callable, optional
+        Called after every block with its number of rows.
     """
     n, budget = G.shape[0], float(get_config()["working_memory"]) * 2**20
     # a block, its features and the weighted ones stand side by side
     step = int(max(1, min(n, BLOCK_ROWS, budget // (256 * len(columns)))))
 
-    def blocks() -> Iterator[tuple[slice, Array]]:
+    def computed() -> Iterator[tuple[slice, Array]]:
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
             yield rows, G.block(np.arange(rows.start, rows.stop), columns)
 
+    def followed(blocks: Iterable[tuple[slice, Array]]) -> Iterator[tuple[slice, Array]]:
+        for rows, K in blocks:
+            yield rows, K
+            if told is not None:
+                told(rows.stop - rows.start)
+
     if 8 * n * len(columns) > HELD * budget:
-        return blocks
-    held = list(blocks())
-    return lambda: held
+        return lambda: followed(computed())
+    held = list(computed())
+    return lambda: followed(held)

@@ -83,6 +83,8 @@ class KernelRidge(KernelMachine):
     loo_errors_: Array
     loo_residuals_: Array
     jitter_: float
+    # who is told how many rows have been met, over all passes; no parameter, and not kept
+    _told: Callable[[int], None] | None = None
 
     def _solve(self, train: Training, Y: Array) -> None:
         """Choose the regulariser and set the coefficients; Y has shape (n, q)."""
@@ -113,7 +115,7 @@ class KernelRidge(KernelMachine):
         self.n_landmarks_ = len(landmarks)
         K_mm = G.block(landmarks, landmarks)
         warn_negative(np.linalg.eigvalsh(K_mm))
-        blocks = row_blocks(G, landmarks)
+        blocks = row_blocks(G, landmarks, self._told)
         path = landmark_path(0.5 * (K_mm + K_mm.T), blocks, Y, train.w, self.fit_intercept)
 
         def residuals(alphas: Array) -> Iterator[tuple[slice, Array]]:

@@ -135,6 +135,13 @@ def check_by_halving(
     limited = work.time_budget is not None and len(few) < len(rows)
     found: dict[int, Check] = {}
     pace = 0.0  # seconds per kernel value, typically
+    told = 0
+
+    def tell(place: int, _: HeldOut) -> None:
+        nonlocal told
+        told += 1
+        most = 2 * len(candidates)  # the better half is checked twice, or a few more
+        work.report("check", min(told, most - 1), most, f"{len(candidates)} kernels")
 
     def run(left: Sequence[int], part: Array, must: bool) -> None:
         nonlocal pace
@@ -147,6 +154,7 @@ def check_by_halving(
             rows=part,
             engine=work.sweeps,
             attempt=attempts,
+            told=tell,
         )
         pace = float(np.median(attempts.lengths)) / values if attempts.lengths else pace
         found.update((i, item[0]) for i, item in zip(left, done, strict=True) if item is not None)

@@ -328,10 +328,12 @@ def fit_winner(
     samples: Samples,
     task: Task,
     machine: Any = None,
+    told: Callable[[int], None] | None = None,
 ) -> Any:
     """Return the machine of the winner, fitted on all samples of its view.
 
-    There is no result if there was no time. A machine of the user's is used if there is one.
+    There is no result if there was no time. A machine of the user's is used if there is one. On
+    landmarks `told` is called with the rows that have been met, all of them `sizes.PASSES` times.
     """
     kernel: Any = candidate.kernel
     if isinstance(kernel, Precomputed):
@@ -341,7 +343,10 @@ def fit_winner(
         return _fit(clone(machine).set_params(kernel=kernel), X, task.labels, task.weights)
     on_landmarks = sizes.use_landmarks(task.n, [candidate.kernel])
     machine = _machine(kernel, check, result, task, on_landmarks)
+    if on_landmarks and told is not None:
+        machine._told = told
     _fit(machine, X, task.labels, task.weights)
+    machine.__dict__.pop("_told", None)
     if task.classes is None:
         return machine
     if on_landmarks and task.exchangeable:

@@ -229,7 +229,7 @@ def rank(
     estimate = estimate_choice(found, candidates, samples, work, how)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = fit_best(found, samples, machine)
+        model = fit_best(found, samples, machine, work)
     for item in caught:
         warnings.warn(item.message, item.category, stacklevel=2)
     steps = samples.steps(found.best, X)
@@ -244,12 +244,19 @@ def rank(
     )
 
 
-def fit_best(found: Findings, samples: Samples, machine: Any) -> Any:
+def fit_best(found: Findings, samples: Samples, machine: Any, work: Work | None = None) -> Any:
     """Return the winner, fitted on all samples of its view."""
-    best = found.order[0]
-    return fit_winner(
-        found.best, found.checks[best], found.results.get(best), samples, found.task, machine
-    )
+    best, met = found.order[0], 0
+    total = sizes.PASSES * found.task.n
+
+    def told(rows: int) -> None:
+        nonlocal met
+        met = min(met + rows, total - 1)
+        if work is not None:
+            work.report("fit", met, total, found.best.name)
+
+    result = found.results.get(best)
+    return fit_winner(found.best, found.checks[best], result, samples, found.task, machine, told)
 
 
 def estimate_choice(

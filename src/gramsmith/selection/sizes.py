@@ -19,6 +19,7 @@ LEARN_LONGER_ROWS = 5000  # rows from which more of them are learned from
 FRESH_ROWS = 10  # rows, at least, on which learned kernels must prove their gain
 EXACT_ROWS = 6000  # rows up to which machines use all samples, beyond it landmarks
 LANDMARKS = 800  # their number
+PASSES = 3  # of a machine on landmarks over all rows
 LANDMARK_ROWS = 10000  # rows on which machines on landmarks are compared
 SERIAL_ROWS = 400  # rows of a Gram matrix below which threads only wait for each other
 SERIAL_VALUES = 50_000  # kernel values of a block below which they do

@@ -408,6 +408,7 @@ def compare_landmarks(
         def told(k: int, record: HeldOut) -> None:
             records[k] = record
             work.keep(f"held-out/{group[k].name}", record.to_plain())
+            work.report("cross-validation", len(records), len(group), group[k].name)
 
         left_out(
             group,
