@@ -455,3 +455,27 @@ def test_leave_one_out_is_called_so(rng, monkeypatch):
     X = rng.normal(size=(160, 2))
     found = gs.rank_kernels(X, X[:, 0] > 0, ["linear", "rbf"])
     assert {r["verified"] for r in found.records} == {"leave-one-out"}
+
+
+def test_the_winner_does_not_shoot_far_beyond_the_targets():
+    """Skewed features: fresh rows lie outside, where a wide kernel with little price explodes."""
+
+    def sample(number, n):
+        rng = np.random.default_rng([5, number])
+        X = np.exp(rng.normal(size=(n, 3)))
+        z = 4.0 + 2.0 * np.log1p(X[:, 0]) + 1.5 * np.sqrt(X[:, 1]) + 0.8 * np.sin(2.0 * X[:, 2])
+        return X, np.clip(z + 0.8 * rng.normal(size=n), 1.0, 29.0)
+
+    X, y = sample(0, 200)
+    fresh, target = sample(1, 3000)
+    kernels = {
+        "wide": gs.Gaussian(21.0),
+        "middle": gs.Gaussian(5.0),
+        "narrow": gs.Gaussian(1.5),
+        "matern": gs.Matern(4.0, 1.5),
+    }
+    selector = gs.KernelSelector(kernels, task="regression", n_jobs=1).fit(X, y)
+    f = selector.predict(fresh)
+    assert f.max() < 20.0  # the targets end at 12; it was 86
+    assert selector.score(fresh, target) > 0.5  # it was -1.8
+    assert max(r["reach"] for r in selector.ranking_.records) > 0.5

@@ -32,6 +32,8 @@ class HeldOut:
     fold: Array  # the fold in which each was tested, (m,)
     training: tuple[Array, ...] = ()  # the samples that taught, by fold; none: all but the one
     adjustable: bool = True  # whether the threshold may be set; not of a machine of the user's
+    # predictions for the outermost samples by a machine that has seen none of them, (a, r)
+    outermost: Array | None = None
 
     @property
     def overlap(self) -> float:
@@ -48,7 +50,10 @@ class HeldOut:
         settings = np.concatenate([self.settings, other.settings])
         order = np.argsort(settings, kind="stable")
         values = np.concatenate([self.values, other.values])[order]
-        return replace(self, settings=settings[order], values=values)
+        outer = None
+        if self.outermost is not None and other.outermost is not None:
+            outer = np.concatenate([self.outermost, other.outermost])[order]
+        return replace(self, settings=settings[order], values=values, outermost=outer)
 
     def to_plain(self) -> dict[str, Any]:
         """Return the record as plain values."""
@@ -57,6 +62,7 @@ class HeldOut:
             "kind": self.kind,
             "training": [part.tolist() for part in self.training],
             "adjustable": self.adjustable,
+            "outermost": None if self.outermost is None else self.outermost.tolist(),
             **{k: getattr(self, k).tolist() for k in ("settings", "values", "rows", "fold")},
         }
 
@@ -66,6 +72,8 @@ class HeldOut:
         known = dict(plain)
         for name, kind in (("settings", float), ("values", float), ("rows", int), ("fold", int)):
             known[name] = np.asarray(known[name], dtype=kind)
+        if known.get("outermost") is not None:
+            known["outermost"] = np.asarray(known["outermost"], dtype=float)
         known["training"] = tuple(np.asarray(part, dtype=int) for part in known["training"])
         return cls(**known)
 
@@ -109,6 +117,8 @@ def score(record: HeldOut, task: Task) -> Scored:
     losses = np.array([task.loss(a, rows) for a in answers])
     best = int(np.argmin(losses))
     far = [reach(f, task) for f in record.values]
+    if record.outermost is not None:
+        far = [max(a, reach(f, task)) for a, f in zip(far, record.outermost, strict=True)]
     if far[best] > FAR:
         near = [k for k in np.argsort(losses, kind="stable") if far[k] <= FAR]
         if near:

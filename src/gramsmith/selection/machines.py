@@ -248,14 +248,22 @@ def cross_validate(
     training = tuple(rows[train] for train, _ in splits)
     notes = {} if notes is None else notes
 
+    looks = int(task.kind == "regression")  # how far predictions for the outermost samples go
+    parts_of = len(splits) + looks
+
     def run(item: tuple[int, int, Array]) -> Array:
         i, j, values = item
-        K, (train, test) = Ks[i], splits[j]
+        K = Ks[i]
         if isinstance(K, np.ndarray):
-            block, cross = K[np.ix_(train, train)], K[np.ix_(test, train)]
-        else:
+            whole, taught, (train, test) = K, rows, splits[j] if j < len(splits) else outermost(K)
+        elif j < len(splits):
             block, cross = K[j]
-        return path(block, rows[train], cross, values)
+            return path(block, rows[splits[j][0]], cross, values)
+        else:  # within the samples that taught the first of its kernels
+            whole, taught = K[0][0], rows[splits[0][0]]
+            train, test = outermost(whole)
+        block, cross = whole[np.ix_(train, train)], whole[np.ix_(test, train)]
+        return path(block, taught[train], cross, values)
 
     def fit_all(items: list[tuple[int, int, Array]]) -> list[Array | None]:
         """Return the predictions of fits that there is time for, or that were done before."""
@@ -270,22 +278,23 @@ def cross_validate(
         return [np.array(notes[name]) if name in notes else None for name in names]
 
     def run_all(wanted: list[tuple[int, Array]]) -> list[Scored | None]:
-        items = [(i, j, values) for i, values in wanted for j in range(len(splits))]
+        items = [(i, j, values) for i, values in wanted for j in range(parts_of)]
         # filters of warnings belong to the whole process: they are set here, never in a thread
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             found = fit_all(items)
         scored: list[Scored | None] = []
         for k, (i, values) in enumerate(wanted):
-            parts = [F for F in found[k * len(splits) : (k + 1) * len(splits)] if F is not None]
-            if len(parts) < len(splits):
+            parts = [F for F in found[k * parts_of : (k + 1) * parts_of] if F is not None]
+            if len(parts) < parts_of:
                 scored.append(None)
                 continue
             record = HeldOut(
                 machine=machine,
                 kind="cross-validation",
                 settings=values,
-                values=np.concatenate(parts, axis=1),
+                values=np.concatenate(parts[: len(splits)], axis=1),
+                outermost=parts[-1] if looks else None,
                 rows=tested,
                 fold=fold,
                 training=training,
@@ -306,6 +315,14 @@ def cross_validate(
     for (i, _), finer in zip(items, run_all(items), strict=True):
         found[i] = finer if finer is not None else found[i]
     return found
+
+
+def outermost(K: Array) -> tuple[Array, Array]:
+    """Return the positions of the inner samples, and of the quarter farthest from their mean."""
+    distance = np.diagonal(K) - 2.0 * K.mean(axis=1)
+    order = np.argsort(distance, kind="stable")
+    inner = len(order) - max(len(order) // 4, 1)
+    return np.sort(order[:inner]), order[inner:]
 
 
 def _finer(best: float, coarse: Array) -> Array:
