@@ -113,3 +113,15 @@ def test_warnings_are_collected_once_each():
 
 def test_refusals_are_status_2():
     assert Refused("no").exit_code == 2
+
+
+def test_a_narrow_terminal_is_shown_whole_numbers(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ["rank", "kernel", "score", "cka", "kta", "fsm", "csm", "hsic"]
+    rows = [[1, "Gaussian, softened feature weights, 2 times narrower", *[0.123456] * 6]]
+    show_table(names, rows)
+    shown, said = capsys.readouterr()
+    assert shown.count("0.1235") == 5
+    assert "…" not in shown
+    assert "too narrow for hsic" in said

@@ -8,11 +8,13 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Any
 
 import click
 
 NARROW = 12
+WORDS = 24  # columns of a table that words need at least
 
 
 class Refused(click.ClickException):
@@ -109,7 +111,10 @@ def cell(value: Any) -> str:
 def show_table(
     names: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", err: bool = False
 ) -> None:
-    """Write a table to the standard output or error, with colours and lines only on a terminal."""
+    """Write a table to the standard output or error, with colours and lines only on a terminal.
+
+    A terminal that is too narrow for all columns is shown the first of them, and what is missing.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -119,14 +124,38 @@ def show_table(
         title=Text(printable(title)) if title else None, box=SIMPLE_HEAD, title_justify="left"
     )
     numeric = [all(isinstance(r[j], int | float | None) for r in rows) for j in range(len(names))]
-    for name, right in zip(names, numeric, strict=True):
-        table.add_column(Text(printable(name)), justify="right" if right else "left")
-    for row in rows:
-        table.add_row(*(Text(printable(cell(value))) for value in row))
+    cells = [[printable(cell(value)) for value in row] for row in rows]
+    widths = [
+        max(len(name), *(len(row[j]) for row in cells)) if cells else len(name)
+        for j, name in enumerate(names)
+    ]
+    # words may be broken into lines, numbers may not
+    least = [w if right else min(w, WORDS) for w, right in zip(widths, numeric, strict=True)]
     # a pipe has no width: whoever reads it wants whole lines
     stream = sys.stderr if err else sys.stdout
     console = Console(file=stream, width=None if stream.isatty() else 10_000)
+    shown = fitting(least, console.width)
+    for j in range(shown):
+        name, right = Text(printable(names[j])), numeric[j]
+        table.add_column(name, justify="right" if right else "left", min_width=least[j])
+    for row in cells:
+        table.add_row(*(Text(value) for value in row[:shown]))
     console.print(table, no_wrap=not stream.isatty(), crop=False)
+    if shown < len(names):
+        say(f"The terminal is too narrow for {', '.join(names[shown:])}.")
+
+
+def fitting(widths: Sequence[int], room: int) -> int:
+    """Return how many columns of some widths fit into a terminal, at least two.
+
+    Examples
+    --------
+    >>> from gramsmith.cli.console import fitting
+    >>> fitting([4, 20, 10, 10], 40)
+    2
+    """
+    taken = accumulate(w + 3 for w in widths)  # with what is between them
+    return max(2, sum(end + 1 <= room for end in taken))
 
 
 class Progress:

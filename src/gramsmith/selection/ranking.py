@@ -129,7 +129,8 @@ def rank_kernels(
         scikit-learn's or your own. It is cross-validated with its parameters as they are, and
         the winner is fitted with it.
     time_budget : float, optional
-        Seconds after which no further work is begun; what there is by then is ranked.
+        Seconds within which all is to be done: work that would not end in time is not begun, and
+        what there is by then is ranked.
     roles : dict of name -> role, optional
         What columns of a data frame are, where that should not be found out: number, category,
         ordered, date, text, sequence, boolean, drop. What was found is in `KernelRanking.columns`.

@@ -65,7 +65,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         A machine with a parameter `kernel` to be used instead of a support vector machine or ridge
         regression.
     time_budget : float, optional
-        Seconds after which no further work is begun.
+        Seconds within which all is to be done, see `rank_kernels`.
     n_jobs : int, optional
         Threads; default all cores.
     memory : float, optional
