@@ -62,7 +62,8 @@ class Moments:
 
     def of(self, *kernels: int) -> Moments:
         """Return the moments of some of the kernels."""
-        k = slice(kernels[0], kernels[0] + 1) if len(kernels) == 1 else np.asarray(kernels)
+        run = kernels == tuple(range(kernels[0], kernels[0] + len(kernels)))
+        k = slice(kernels[0], kernels[0] + len(kernels)) if run else np.asarray(kernels)
         pairs = self.q[k][:, k]
         centred = None if self.centred is None else self.centred[k]
         return replace(

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 import gramsmith as gs
 from gramsmith.gram import Engine, Gram, Serial, Threads, as_engine
+from gramsmith.gram.member import Unembedded
 from gramsmith.gram.plan import make_plan
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
@@ -155,6 +156,31 @@ def test_products_between_many_kernels(rng):
         expected = np.einsum("kij,lij,i,j->kl", Ks, Ks, goal.w, goal.w, optimize=True)
         assert_allclose(sums.squares, expected, rtol=tolerance, atol=tolerance)
         assert_allclose(sums.PV, Ks @ goal.wV, rtol=tolerance, atol=tolerance * 100)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_embedded_when_needed_give_the_same_bits(dtype):
+    """Sixty embeddings do not fit a small budget, and are made as bands ask for them."""
+    X, y = samples(700, dtype)
+    kinds = (gs.Gaussian, gs.Matern, gs.RationalQuadratic, lambda s: gs.Polynomial(2, gamma=s))
+    kernels = [kind(1.0 + 0.1 * j) for j in range(15) for kind in kinds]
+    for cross in (False, True):
+        found = []
+        for memory in (1000, 5):
+            G = Gram(kernels, X, memory=memory)
+            held = [not isinstance(member.E, Unembedded) for member in G._members]
+            assert all(held) == (memory == 1000)
+            found.append(G.moments(make_target(y), cross=cross))
+        for name in ("P", "d", "q"):
+            np.testing.assert_array_equal(*(getattr(sums, name) for sums in found))
+
+
+def test_far_rows_are_embedded_once():
+    # how each row is kept depends on the longest of all
+    X, _ = samples(400, np.float64)
+    X[7] = 1e9
+    G = Gram([gs.Gaussian(1.0 + j) for j in range(20)], X, memory=8)
+    assert not any(isinstance(member.E, Unembedded) for member in G._members)
 
 
 class Counting(Engine):

@@ -243,8 +243,8 @@ class Forward:
         """Add the products of one tile to its sums, and return <K_k, K_l>, shape (m, m)."""
         m = len(self.pivot)
         if self.cross and m > 1:
-            pairs = [_pair(member, self.plan, number) for member in self.members]
-            return crossed_sums(self.members, pairs, tile, self.pivot, self.dtype)
+            I, J = (self.plan.blocks[i].rows for i in number)
+            return crossed_sums(self.members, I, J, tile, self.pivot, self.dtype)
         q = np.zeros((m, m))
         k = 0
         for i, member in enumerate(self.members):
@@ -399,11 +399,7 @@ def _square(B: Array, wi: Array | None, wj: Array | None) -> float:
 
 
 def crossed_sums(
-    members: Sequence[Member],
-    pairs: Sequence[tuple[Embedding, Embedding]],
-    tile: Tile,
-    pivot: Array,
-    dtype: Any,
+    members: Sequence[Member], I: slice, J: slice, tile: Tile, pivot: Array, dtype: Any
 ) -> Array:
     """Add K V and K' V of all kernels to the sums of a tile, and return the products of kernels.
 
@@ -414,7 +410,7 @@ def crossed_sums(
     Parameters
     ----------
     members : list of Member
-    pairs : list of (a, b), the embeddings of the rows and of the columns for every member
+    I, J : slices of the samples of the rows and of the columns
     tile : Tile
     pivot : array of shape (m,)
     dtype : type of the tiles
@@ -424,30 +420,26 @@ def crossed_sums(
     array of shape (m, m)
         Σ w_i w_j K_k,ij K_l,ij.
     """
-    m = len(pivot)
-    size, width = len(tile.I.double), len(tile.J.double)
+    m, size = len(pivot), _length(I)
     q = np.zeros((m, m))
     step = max(1, size // m)
     for start in range(0, size, step):
         strip = slice(start, min(start + step, size))
-        parts = [rows(a, strip) for a, _ in pairs]
         if tile.PJ is not None:
-            others = [b for _, b in pairs]
-            q += _strip_sums(members, parts, others, tile, strip, slice(0, width), pivot, dtype)
+            q += _strip_sums(members, I, J, tile, strip, slice(0, _length(J)), pivot, dtype)
             continue
-        q += _strip_sums(members, parts, parts, tile, strip, strip, pivot, dtype)
+        q += _strip_sums(members, I, J, tile, strip, strip, pivot, dtype)
         if strip.stop < size:
             rest = slice(strip.stop, size)
-            others = [rows(a, rest) for a, _ in pairs]
             mirrored = replace(tile, PJ=tile.PI)
-            q += 2.0 * _strip_sums(members, parts, others, mirrored, strip, rest, pivot, dtype)
+            q += 2.0 * _strip_sums(members, I, J, mirrored, strip, rest, pivot, dtype)
     return q
 
 
 def _strip_sums(
     members: Sequence[Member],
-    left: Sequence[Embedding],
-    right: Sequence[Embedding],
+    I: slice,
+    J: slice,
     tile: Tile,
     strip: slice,
     columns: slice,
@@ -456,18 +448,22 @@ def _strip_sums(
 ) -> Array:
     """Do what `crossed_sums` does for some rows and columns of a tile."""
     m = len(pivot)
-    I, J = tile.I.part(strip), tile.J.part(columns)
+    here = slice(I.start + strip.start, I.start + strip.stop)
+    there = slice(J.start + columns.start, J.start + columns.stop)
     with borrowed((m, _length(strip), _length(columns)), dtype) as Z:
         k = 0
-        for member, a, b in zip(members, left, right, strict=True):
+        for member in members:
+            a = rows(member.E, here)
+            b = a if here == there else rows(member.E, there)
             member.fill(a, b, Z[k : k + len(member.kernels)])
             k += len(member.kernels)
         if pivot.any():
             Z -= pivot[:, None, None].astype(dtype)
-        tile.PI[:, strip] += Z @ J.probe(dtype)
+        left, right = tile.I.part(strip), tile.J.part(columns)
+        tile.PI[:, strip] += Z @ right.probe(dtype)
         if tile.PJ is not None:
-            tile.PJ[:, columns] += Z.transpose(0, 2, 1) @ I.probe(dtype)
-        q = _products(Z, I.w, J.w)
+            tile.PJ[:, columns] += Z.transpose(0, 2, 1) @ left.probe(dtype)
+        q = _products(Z, left.w, right.w)
         if not np.isfinite(q).all():
             k = 0
             for member in members:
@@ -503,7 +499,7 @@ def _pair(member: Member, plan: Plan, number: tuple[int, int]) -> tuple[Embeddin
 
 
 def _diagonals(member: Member) -> Array:
-    d = member.kernel.diagonal(member.E)
+    d = member.kernel.diagonal(member.whole)
     return np.tile(d, (len(member.kernels), 1))
 
 
@@ -769,7 +765,7 @@ class Backward:
         for k, dE, named in zip(self.needed, total.rows, total.parameters, strict=True):
             member, delta = self.members[k], self.adjoint.delta[k]
             if delta.any():
-                dd, by_parameter = member.kernel.diagonal_vjp(member.E, delta)
+                dd, by_parameter = member.kernel.diagonal_vjp(member.whole, delta)
                 dE = add(dE, dd)
                 add_named(named, by_parameter)
             found[k] = named, dE

@@ -96,7 +96,7 @@ class Gram:
             )
         self.progress = progress
         with one_blas_thread():  # the threads of a larger product would spin on during the sweep
-            self._members = make_members(self.views, self.dtype)
+            self._members = make_members(self.views, self.dtype, self.engine.budget)
         self.n = self._members[0].n
         if self.n < 1:
             raise ValueError("Expected at least one sample, got none. Pass X with rows.")
@@ -147,7 +147,7 @@ class Gram:
     def diagonal(self) -> Array:
         """Return k(x_i, x_i), shape (n,)."""
         self._need_single("diagonal")
-        return self._members[0].kernel.diagonal(self._members[0].E)
+        return self._members[0].kernel.diagonal(self._members[0].whole)
 
     def block(self, row_index: Any, column_index: Any) -> Array:
         """Return the kernel of chosen rows and columns (slices or integer arrays)."""
@@ -204,7 +204,7 @@ class Gram:
     def part(self, k: int) -> Gram:
         """Return the Gram of one of the kernels, by its number."""
         views = self.views.part(k)
-        return self._with(views, make_members(views, self.dtype))
+        return self._with(views, make_members(views, self.dtype, self.engine.budget))
 
     def joined(self, other: Gram) -> Gram:
         """Return the Gram of the kernels of both, on the same samples."""
@@ -332,7 +332,7 @@ class Gram:
                 dX = None
                 if dE is not None:
                     dX, by_embedding = member.kernel.embed_vjp(
-                        member.X, member.reference, member.E, dE
+                        member.X, member.reference, member.whole, dE
                     )
                     add_named(parameters, by_embedding)
                 gradients.append(Gradient(parameters, dX if inputs else None))

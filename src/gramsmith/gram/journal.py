@@ -518,7 +518,7 @@ def sum_bands(
         raise ValueError("Expected a task that leaves no tiles behind.")
     journal.begin(
         {
-            "data": fingerprint([member.E for member in task.members]),
+            "data": fingerprint([member.whole for member in task.members]),
             "kernels": [kernel.formula() for m in task.members for kernel in m.kernels],
             "kernel parameters": fingerprint([m.kernels for m in task.members]),
             "plan": fingerprint(task.plan),

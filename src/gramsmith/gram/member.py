@@ -12,13 +12,37 @@ import numpy.typing as npt
 
 from gramsmith.gram.views import Views
 from gramsmith.kernels.base import Kernel
-from gramsmith.kernels.embedding import Embedding, count
+from gramsmith.kernels.embedding import Embedding, count, rows, width
 from gramsmith.kernels.finite import check_values
 
 Array = npt.NDArray[Any]
 
 # squarings after which an exponential is computed anew: each doubles the relative error
 SQUARINGS = {np.dtype(np.float64): 8, np.dtype(np.float32): 4}
+
+
+# What embeddings may take of the memory budget; beyond, rows are embedded when they are needed.
+SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class Unembedded:
+    """Samples that are embedded when their rows are needed, to the same bits: many kernels fit."""
+
+    kernel: Kernel
+    X: Any
+    reference: Any
+    dtype: Any
+    numbers: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples, and of numbers that are embedded of each."""
+        return len(self.X), self.numbers
+
+    def __getitem__(self, index: Any) -> Embedding:
+        """Return some rows of the embedding."""
+        return self.kernel.embed(self.X[index], self.reference, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -42,6 +66,18 @@ class Member:
     def n(self) -> int:
         """The number of samples."""
         return count(self.E)
+
+    @property
+    def whole(self) -> Embedding:
+        """The embedding of all samples."""
+        return rows(self.E, slice(None))
+
+    def on_demand(self, dtype: Any) -> Member:
+        """Return the member with rows embedded when they are needed, where that may be done."""
+        if not self.kernel.embeds_rows(self.E, dtype):
+            return self
+        E = Unembedded(self.kernel, self.X, self.reference, dtype, width(self.E))
+        return replace(self, E=E)
 
     @property
     def kernels(self) -> list[Kernel]:
@@ -104,14 +140,15 @@ class SquaringPath(Member):
             np.multiply(before, before, out=out)
 
 
-def make_members(views: Views, dtype: Any) -> list[Member]:
+def make_members(views: Views, dtype: Any, budget: int) -> list[Member]:
     """Return the kernels with their embedded samples.
 
-    Neighbours on the same view that are squares of each other form paths.
+    Neighbours on the same view that are squares of each other form paths. Once embeddings take
+    their `SHARE` of the budget in bytes, further ones are made when they are needed.
     """
     kernels = views.kernels
     members: list[Member] = []
-    i = 0
+    i = size = 0
     while i < len(kernels):
         member = Member.make(kernels[i], views.samples[i], dtype)
         often = SQUARINGS[np.dtype(dtype)]
@@ -121,7 +158,8 @@ def make_members(views: Views, dtype: Any) -> list[Member]:
         if stop > i + 1:
             path = tuple(kernels[i:stop])
             member = SquaringPath(member.kernel, member.X, member.reference, member.E, path)
-        members.append(member)
+        size += member.n * width(member.E) * np.dtype(dtype).itemsize
+        members.append(member.on_demand(dtype) if size > SHARE * budget else member)
         i = stop
     sizes = {member.n for member in members}
     if len(sizes) != 1:

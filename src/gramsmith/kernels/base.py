@@ -74,6 +74,10 @@ class OptionalHooks(Parametrised):
 
     # ---- faster ways -------------------------------------------------------------------------
 
+    def embeds_rows(self, E: Embedding, dtype: Any) -> bool:
+        """Return whether rows embedded by themselves are those of `E`, in `dtype`, bit by bit."""
+        return False
+
     def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
         """Return the tile, written into `out` where the kernel can do so without another array.
 

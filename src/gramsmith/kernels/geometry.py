@@ -494,6 +494,14 @@ class PairKernel(Kernel):
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return self.geometry.embed(X, reference, self.scale, dtype)
 
+    def embeds_rows(self, E: Embedding, dtype: Any) -> bool:
+        if isinstance(self.geometry, InnerProduct):
+            return not sp.issparse(E)
+        if not isinstance(self.geometry, SquaredEuclidean) or sp.issparse(E[0]):
+            return False
+        # otherwise the longest of all rows has a say in how each is kept
+        return bool(E[2] is None and E[0].dtype == dtype)
+
     def tile(self, a: Embedding, b: Embedding) -> Array:
         return self.value(self.geometry.pair(a, b))
 
