@@ -1,10 +1,12 @@
 """Files of every kind, damaged and forged, are refused, or they give finite numbers."""
 
+import tracemalloc
 from collections import Counter
 
 import numpy as np
 import pytest
 
+import forgery
 import gramsmith as gs
 import mutations
 from mutations import FILES, KINDS, outcome
@@ -70,3 +72,39 @@ def test_defects_are_found(tmp_path, monkeypatch):
 
     monkeypatch.setattr(gs.KernelSVR, "predict", endless)
     assert outcome(data, original, path) == "! hangs"
+
+
+def test_memory_is_a_few_times_the_file(tmp_path):
+    rng = np.random.default_rng(0)
+    model = gs.KernelSVR(gs.Gaussian(3.0)).fit(rng.normal(size=(10, 50)), np.arange(10.0))
+    model.n_samples_fit_, model.support_ = 4000, np.arange(4000)
+    model.support_samples_ = rng.normal(size=(4000, 50))
+    model.coefficients_ = rng.normal(size=(4000, 1))
+    path = tmp_path / "m"
+    gs.save_model(model, path)
+    size = path.stat().st_size
+    assert size > 1_600_000
+    assert peak_of(path) < 3 * size
+    # one tensor in the place of many
+    header, manifest, body = forgery.parts(path.read_bytes())
+    node = manifest["model"]["fitted"]["support_samples_"]
+    manifest["model"]["params"]["C"] = {"$": "list", "items": [node] * 1000}
+    path.write_bytes(forgery.assemble(header, manifest, body))
+    assert peak_of(path) < 10 * path.stat().st_size
+    for number in range(10):
+        _, data = mutations.mutant(path.read_bytes(), np.random.default_rng([3, number]))
+        (tmp_path / "mutant").write_bytes(data)
+        assert peak_of(tmp_path / "mutant") < 10 * size
+
+
+def peak_of(path):
+    """Return the most memory that loading a file takes, refused or not."""
+    tracemalloc.start()
+    try:
+        gs.load_model(path)
+    except gs.ModelFormatError:
+        pass
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    return peak
