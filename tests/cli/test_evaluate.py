@@ -48,3 +48,16 @@ def test_strings(command, tmp_path):
     done = command("evaluate", tmp_path / "s.fasta", "--labels", tmp_path / "l.csv")
     assert done.status == 0, done.err
     assert "spectrum 2" in done.out
+
+
+def test_many_rows_are_estimated(command, tmp_path, monkeypatch):
+    monkeypatch.setattr("gramsmith.cli.evaluate.MOST_ROWS", 200)
+    monkeypatch.setattr("gramsmith.cli.evaluate.DRAWN_ROWS", 64)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 2))
+    path = tmp_path / "many.csv"
+    lines = [f"{a},{b},{'yes' if a * b > 0 else 'no'}" for a, b in X]
+    path.write_text("\n".join(["a,b,y", *lines]))
+    done = command("evaluate", path, "-t", "y", "--measures", "cka")
+    assert done.status == 0, done.err
+    assert "random draws of 128 of 1,200 samples" in " ".join((done.out + done.err).split())

@@ -9,7 +9,8 @@ import click
 from gramsmith.cli.console import about_the_data, collected_warnings, say, show_json, show_table
 from gramsmith.cli.options import learning, reading, take_reading
 
-DEFAULT_ROWS = 5000
+MOST_ROWS = 5000  # of which all pairs are looked at
+DRAWN_ROWS = 1024  # in each random draw of more
 
 
 @click.command()
@@ -26,6 +27,7 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
     import numpy as np
 
     from gramsmith.cli.rank import load
+    from gramsmith.evaluation import estimate
     from gramsmith.evaluation import evaluate as measure
     from gramsmith.measures import MEASURES
     from gramsmith.selection.candidates import default_candidates
@@ -38,9 +40,8 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
         raise click.UsageError(f"No measure {unknown[0]!r}. There are {', '.join(MEASURES)}.")
     data = load(file, how, options, quiet=as_json)
     table, goal = data.table, data.goal
-    most = options["sample"] or DEFAULT_ROWS
-    y = goal.y
-    if table.n_rows > most:
+    most, y = options["sample"], goal.y
+    if most and table.n_rows > most:
         rows = np.random.default_rng(options["seed"]).choice(table.n_rows, most, replace=False)
         rows.sort()
         table, y = table.take(rows), y[rows]
@@ -53,16 +54,17 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
             else TableEncoder(roles=data.roles or None).fit_transform(X)
         )
         kernels = {c.name: c.kernel for c in default_candidates(X, random_state=options["seed"])}
-        found = measure(
-            kernels,
-            X,
-            y,
-            measures=wanted,
-            task=goal.task,
-            memory=options["memory"],
-            n_jobs=options["jobs"],
-            random_state=options["seed"],
-        )
+        settings = {
+            "task": goal.task,
+            "memory": options["memory"],
+            "n_jobs": options["jobs"],
+            "random_state": options["seed"],
+        }
+        if table.n_rows > MOST_ROWS:
+            settings |= {"rows": DRAWN_ROWS, "max_draws": 64, "tolerance": 0.01}
+            found = estimate(kernels, X, y, wanted, **settings)
+        else:
+            found = measure(kernels, X, y, measures=wanted, **settings)
     records = [
         {"kernel": name} | {m: found.cells[name, m].value for m in found.measures}
         for name in kernels
