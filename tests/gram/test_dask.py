@@ -3,10 +3,14 @@
 import math
 import os
 import signal
+import subprocess
 import sys
+import textwrap
+import threading
 import time
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -333,3 +337,69 @@ def test_other_work_goes_out_too(client):
     assert list(found) == [i * A.sum() for i in range(7)]
     with pytest.raises(ValueError, match=r"Fit [345] failed: ValueError: math"):
         list(Dask(client).map(lambda i: math.sqrt(2.5 - i), range(6)))
+
+
+WHOLE = """
+    import runpy, sys
+    import numpy as np
+    import gramsmith as gs
+
+    engine = gs.Dask({address!r}, resume={path!r})
+    tests = runpy.run_path({tests!r})
+    keep = engine.journal.keep_band
+    def counted(key, value):
+        keep(key, value)
+        print("band", flush=True)
+    engine.journal.keep_band = counted
+    print(" ".join(tests["everything"](engine, {n}, np.float32)))
+    print(engine.journal.found, engine.journal.bands_found, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_every_number_whatever_happens(tmp_path):
+    """Measures and gradients in 1, 2 and 4 workers, two of them killed, one late, and resumed."""
+    n = 2600
+    expected = everything(Threads(2), n, np.float32)
+    for count in (1, 2, 4):
+        with (
+            distributed.LocalCluster(
+                n_workers=count, threads_per_worker=1, processes=True, **QUIET
+            ) as cluster,
+            distributed.Client(cluster, set_as_default=False) as client,
+        ):
+            assert everything(client, n, np.float32) == expected, count
+            if count < 4:
+                continue
+            old = pids(client)
+
+            def disturb(old=old, cluster=cluster):
+                for pid in old[:2]:
+                    os.kill(pid, signal.SIGKILL)
+                cluster.scale(5)
+
+            timer = threading.Timer(1.0, disturb)
+            timer.start()
+            assert everything(client, n, np.float32) == expected
+            timer.join()
+            assert set(pids(client)) != set(old)
+            # a client that is killed, and another that goes on
+            code = textwrap.dedent(WHOLE).format(
+                address=cluster.scheduler_address,
+                path=str(tmp_path / "run.journal"),
+                tests=str(Path(__file__).with_name("test_engine.py")),
+                n=n,
+            )
+            command = [sys.executable, "-c", code]
+            kept = 0
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
+                for line in first.stdout:
+                    kept += line == "band\n"
+                    if kept == 100:
+                        first.kill()
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            lines = done.stdout.splitlines()
+            assert lines[-2].split() == expected
+            found, bands = map(int, lines[-1].split())
+            assert found >= 1
+            print(f"{kept} bands kept before the kill, {found} sums and {bands} bands found after")

@@ -143,6 +143,24 @@ def test_learners_go_on(tmp_path):
     assert path.stat().st_size < 50_000  # a few numbers per step, no sums over samples
 
 
+def test_verbs_and_streamed_fits_go_on(tmp_path):
+    X, y = samples(300, np.float64)
+    one = gs.evaluate("rbf", X, y, resume=tmp_path / "run.journal")
+    journal = Journal(tmp_path / "run.journal")
+    two = gs.evaluate("rbf", X, y, resume=journal)
+    assert [c.value for c in one.cells.values()] == [c.value for c in two.cells.values()]
+    assert journal.found >= 1
+    alphas = []
+    for _ in range(2):
+        engine = Counted(tmp_path / "fit.journal")
+        fitted = gs.KernelRidgeRegressor(gs.Gaussian(2.0), alpha=0.1, solver="cg", engine=engine)
+        alphas.append(fitted.fit(X, X[:, 0]).coefficients_)
+        bands = engine.bands
+        engine.journal.close()
+    assert bands == 0
+    assert (alphas[0] == alphas[1]).all()
+
+
 def test_other_work_is_refused_by_name(tmp_path, monkeypatch):
     X, y = samples(300, np.float64)
     path = tmp_path / "run.journal"

@@ -60,6 +60,7 @@ def evaluate(
     n_jobs: int | None = None,
     engine: Engine | None = None,
     dtype: Any = None,
+    resume: Any = None,
     random_state: Any = 0,
 ) -> Evaluation:
     """Measure several kernels on one task, in one pass over the data.
@@ -89,6 +90,8 @@ def evaluate(
         errors and shuffled together for p-values, for which they must share their target.
     memory, n_jobs, engine, dtype
         See `Gram`.
+    resume : path or Journal, optional
+        A file for finished bands, see `Threads`: a run that was ended goes on from there.
     random_state : int or RandomState
         Decides the folds and the permutations.
 
@@ -120,7 +123,7 @@ def evaluate(
     rng = check_random_state(random_state)
     together = check_groups(groups, len(goal.w))
     order, fold = assign_folds(goal, folds, rng, together)
-    options = {"engine": as_engine(engine, n_jobs, memory), "dtype": dtype}
+    options = {"engine": as_engine(engine, n_jobs, memory, resume), "dtype": dtype}
     G = Gram(views if order is None else views.take(order), **options)
     if order is not None:
         goal = goal.take(order)

@@ -37,6 +37,8 @@ Array = npt.NDArray[Any]
 
 LARGE = 32 * 1024  # bytes from which an array travels by itself, once
 PARCEL_SECONDS = 0.5  # of work in one message: the scheduler takes about a millisecond for each
+LONGEST_PARCEL = 2.0  # where there are many threads, so that it is not asked too often
+BUSY = 200  # parcels per second that are no trouble for it
 PARCEL_BYTES = 32 * MIB  # of results in one message
 POLL = 0.5  # seconds after which the client is looked at when no result comes
 USABLE = 0.8  # of a worker's memory: Dask lets it rest beyond
@@ -618,7 +620,8 @@ class _Call:
             left = (self.count or 0) - self.taken
             # results that wait for their turn are bounded, too
             ahead = self.taken - self.given - 4 * limit * self.most
-            size = 1 if self.seconds is None else int(PARCEL_SECONDS / max(self.seconds, 1e-9))
+            wanted = parcel_seconds(self.threads) / max(self.seconds or np.inf, 1e-9)
+            size = int(wanted)  # one band until it is known how long it takes
             size = max(1, min(size, self.most, -(-left // (2 * self.threads))))
             size = 0 if ahead > 0 and self.out else min(size, left)
             numbers = range(self.taken, self.taken + size)
@@ -769,6 +772,11 @@ def _active_client() -> Any:
             "Expected an active Dask client, got none. Make one, for example Client(address), or "
             "pass it."
         ) from error
+
+
+def parcel_seconds(threads: int) -> float:
+    """Return how much work a parcel holds on a cluster of so many threads."""
+    return min(LONGEST_PARCEL, max(PARCEL_SECONDS, threads / BUSY))
 
 
 def _is_here(name: str) -> bool:
