@@ -169,11 +169,17 @@ def table(done: list[tuple[tuple[Any, ...], dict[str, float]]]) -> None:
 
 
 def differences(found: list[dict[str, float]]) -> tuple[float, float, float]:
-    """Return table less fresh score, estimate less fresh score, and the error of the latter."""
+    """Return table less fresh score, estimate less fresh score, and the error of the latter.
+
+    A few runs may agree by chance: the error is no smaller than their own errors make it.
+    """
     gap = np.array([r["estimate"] - r["fresh"] for r in found])
     shown = np.array([r["table"] - r["fresh"] for r in found])
-    error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
-    return float(shown.mean()), float(gap.mean()), float(error)
+    error = gap.std(ddof=1) if len(gap) > 1 else np.nan
+    if "low" in found[0]:
+        squares = [((r["estimate"] - r["low"]) / 1.96) ** 2 + r["fresh_error"] ** 2 for r in found]
+        error = np.fmax(error, np.sqrt(np.mean(squares)))
+    return float(shown.mean()), float(gap.mean()), float(error / np.sqrt(len(gap)))
 
 
 def holds(r: dict[str, float]) -> bool:

@@ -31,7 +31,11 @@ ALPHAS = 10.0 ** np.arange(-8.0, 1.5, 0.5)
 
 @dataclass(frozen=True)
 class Check:
-    """What the first check says of one candidate, without its decision values."""
+    """What the first check says of one candidate: six numbers of its record, which is let go.
+
+    The record itself serves nothing after the short list, and those of 30 candidates with thousands
+    of samples and several classes would be most of what a ranking keeps.
+    """
 
     loss: float  # of the score in use, at the best regulariser
     error: float  # its standard error
