@@ -34,7 +34,7 @@ UNEVEN = ("ida-german", "keel-satimage", "covtype")
 SIZES = (60, 200, 1000)
 SPLITS = {60: 16, 200: 8, 1000: 4}
 NULL_SETS = 1000
-TRUE_SETS = 60
+TRUE_SETS = 40
 
 
 def bias(scenario: str, name: str, rows: int, number: int, folder: str) -> dict[str, float]:
@@ -92,7 +92,7 @@ def claims(signal: bool, grouped: bool, number: int) -> dict[str, Any]:
     Also the estimate, and the expected score of the winner on new data.
     """
     rng = np.random.default_rng([number, int(grouped), int(signal)])
-    n = 200 if signal else int(rng.integers(40, 101))
+    n = (500 if grouped else 200) if signal else int(rng.integers(40, 101))
     groups = np.repeat(np.arange(n // 5), 5) if grouped else None
     count = n // 5 if grouped else n
     share = rng.uniform(0.3, 0.5)
