@@ -57,8 +57,8 @@ def fit_seconds(n: int, classes: bool) -> float:
 def ranking_seconds(n: int, kernels: int, classes: bool, exact: bool) -> float:
     """Return about how long a ranking takes on two cores."""
     if not exact:
-        return 10.0 + 1e-4 * n
-    choice = 0.1 + 0.02 * kernels + 1.5e-3 * min(n, CROSS_VALIDATION_ROWS)
+        return 8.0 + 1e-4 * n
+    choice = 0.05 + 0.006 * kernels + 1.5e-3 * min(n, CROSS_VALIDATION_ROWS)
     learning = 2.0 if n > LEARN_TWICE_ROWS else 0.0
     return (1 + outer_folds(n)) * choice + learning + fit_seconds(n, classes)
 
