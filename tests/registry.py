@@ -34,6 +34,14 @@ KERNELS: dict[str, tuple[Kernel, object]] = {
         gs.RationalQuadratic(1.1, 0.7),
         lambda X, Z: tb.rational_quadratic(X, Z, 1.1, 0.7),
     ),
+    "mixed": (
+        gs.Mixed([0, 1, 1], [1.2, 0.7]),
+        lambda X, Z: tb.mixed(X, Z, [0, 1, 1], [1.2, 0.7]),
+    ),
+    "mixed product": (
+        gs.Mixed(None, 1.3, "product"),
+        lambda X, Z: tb.mixed(X, Z, [0, 1, 2], [1.3] * 3, product=True),
+    ),
     "periodic": (gs.Periodic(1.2, 12.0), lambda X, Z: tb.periodic(X, Z, 1.2, 12.0)),
     "constant": (gs.Constant(2.0), lambda X, Z: tb.constant(X, Z, 2.0)),
     "linear": (gs.Linear(), tb.linear),

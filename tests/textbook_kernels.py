@@ -66,6 +66,20 @@ def periodic(X, Z=None, length_scale=1.0, periodicity=1.0):
     return np.exp(-2 * (np.sin(np.pi * distances(X, Z) / periodicity) / length_scale) ** 2)
 
 
+def mixed(X, Z=None, blocks=(0,), length_scales=(1.0,), product=False):
+    """The mean, or the product, of one Gaussian per block of features, pair by pair."""
+    X, Z = _pair(X, Z)
+    K = np.empty((len(X), len(Z)))
+    for i, x in enumerate(X):
+        for j, z in enumerate(Z):
+            parts = []
+            for b, scale in enumerate(length_scales):
+                gaps = [(x[k] - z[k]) ** 2 for k in range(len(x)) if blocks[k] == b]
+                parts.append(np.exp(-sum(gaps) / (2 * scale**2)))
+            K[i, j] = np.prod(parts) if product else np.mean(parts)
+    return K
+
+
 def constant(X, Z=None, value=1.0):
     """The same value for every pair."""
     X, Z = _pair(X, Z)

@@ -44,6 +44,7 @@ from gramsmith.kernels import Linear as Linear
 from gramsmith.kernels import LinearMap as LinearMap
 from gramsmith.kernels import Matern as Matern
 from gramsmith.kernels import Mismatch as Mismatch
+from gramsmith.kernels import Mixed as Mixed
 from gramsmith.kernels import Negated as Negated
 from gramsmith.kernels import Normalized as Normalized
 from gramsmith.kernels import Nystroem as Nystroem

@@ -184,7 +184,8 @@ class Reading:
             ),
             texts=[*texts, *(name for name, role in roles.items() if role not in plain)],
             numbers=numbers,
-            nominal=target is not None and roles.get(target) == "category",
+            nominal=roles.get(target or "") == "category"
+            or (self.labels is not None and "category" in roles.values()),
             strings=strings or self.strings,
             limits=self.limits,
         )

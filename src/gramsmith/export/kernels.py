@@ -22,6 +22,7 @@ from gramsmith.kernels import (
     GaussianOf,
     Kernel,
     LinearMap,
+    Mixed,
     Normalized,
     Nystroem,
     Product,
@@ -180,6 +181,19 @@ def _inverse_root(d: Tensor) -> Tensor:
     return 1.0 / safe.sqrt()
 
 
+def _mixed(kernel: Mixed, X: Tensor, Z: Array) -> Tensor:
+    members = kernel.members(Z.shape[1])
+    scales = np.broadcast_to(np.asarray(kernel.length_scale, dtype=np.float64), len(members))
+    found: Tensor | None = None
+    for features, scale in zip(members, scales, strict=True):
+        s = _squared_distance(X.columns(features), Z[:, features], scale, exact=False)
+        part = s * -0.5 if kernel.combine == "product" else (s * -0.5).call("Exp")
+        found = part if found is None else found + part
+    if found is None:
+        raise refusal(kernel)
+    return found.call("Exp") if kernel.combine == "product" else found * (1.0 / len(members))
+
+
 def _gaussian_of(kernel: GaussianOf, X: Tensor, Z: Array) -> Tensor:
     s = matrix(kernel.kernel, X, Z) * 2.0 - diagonal(kernel.kernel, X, Z.shape[1])
     s = (s - kernel.kernel.diag(Z)).call("Min", np.float64(0.0))
@@ -214,6 +228,7 @@ MATRICES: dict[type, Callable[[Any, Tensor, Array], Tensor]] = {
     Composed: _composed,
     Normalized: _normalized,
     GaussianOf: _gaussian_of,
+    Mixed: _mixed,
     Tanimoto: _tanimoto,
     Bilinear: lambda k, X, Z: X @ (np.asarray(k.B, dtype=np.float64) @ Z.T),
     Constant: _constant,
@@ -250,6 +265,7 @@ DIAGONALS: dict[type, Callable[[Any, Tensor, int], Tensor]] = {
     Composed: _composed_diagonal,
     Normalized: lambda k, X, p: _is_positive(diagonal(k.kernel, X, p)),
     GaussianOf: lambda k, X, p: X.graph.column(1.0),
+    Mixed: lambda k, X, p: X.graph.column(1.0),
     Tanimoto: lambda k, X, p: _is_positive((X * X).total()),
     Bilinear: lambda k, X, p: ((X @ np.asarray(k.B, dtype=np.float64)) * X).total(),
     Constant: lambda k, X, p: X.graph.column(float(k.value)),

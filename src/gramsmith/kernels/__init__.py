@@ -32,6 +32,7 @@ from gramsmith.kernels.maps import ByFeatureCount as ByFeatureCount
 from gramsmith.kernels.maps import Composed as Composed
 from gramsmith.kernels.maps import FunctionMap as FunctionMap
 from gramsmith.kernels.maps import LinearMap as LinearMap
+from gramsmith.kernels.mixed import Mixed as Mixed
 from gramsmith.kernels.normalized import GaussianOf as GaussianOf
 from gramsmith.kernels.normalized import Normalized as Normalized
 from gramsmith.kernels.precomputed import KernelCenterer as KernelCenterer

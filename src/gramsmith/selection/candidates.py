@@ -87,6 +87,14 @@ def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[
     return found
 
 
+def mixed_candidates(blocks: Sequence[int]) -> list[Candidate]:
+    """Return kernels that compare the columns of a table one by one."""
+    return [
+        Candidate(f"mixed width {scale:g}", gk.Mixed(list(blocks), scale), "mixed", float(step), 0)
+        for step, scale in enumerate((2.0, 1.0, 0.5))
+    ]
+
+
 def variant_candidates(X: Any, view: int, word: str, random_state: Any = 0) -> list[Candidate]:
     """Return the kernels for another encoding of a table.
 
@@ -144,7 +152,12 @@ def string_candidates(X: list[Any], *, view: int = 0) -> list[Candidate]:
 
 
 def named_candidates(
-    kernels: Any, views: tuple[Any, ...], random_state: Any = 0, *, variants: Sequence[str] = ()
+    kernels: Any,
+    views: tuple[Any, ...],
+    random_state: Any = 0,
+    *,
+    variants: Sequence[str] = (),
+    blocks: Sequence[int] | None = None,
 ) -> tuple[list[Candidate], tuple[Any, ...]]:
     """Return the candidates a user asked for, and the views they need.
 
@@ -159,6 +172,8 @@ def named_candidates(
     random_state : int or RandomState
     variants : sequence of str
         How each view differs from the first, if they are encodings of one table.
+    blocks : sequence of int, optional
+        The block of every feature of the first view, where columns of several kinds are compared.
 
     Returns
     -------
@@ -167,8 +182,9 @@ def named_candidates(
         With the matrices among the kernels appended.
     """
     if isinstance(kernels, str) and kernels == "auto":
-        if any(variants):
+        if any(variants) or blocks is not None:
             found = default_candidates(views[0], random_state=random_state)
+            found += [] if blocks is None else mixed_candidates(blocks)
             for v, word in enumerate(variants):
                 found += variant_candidates(views[v], v, word, random_state) if word else []
             return found, views

@@ -429,7 +429,7 @@ def _read_kernels(
 ) -> tuple[list[Candidate], Samples]:
     samples = read_samples(X, task.labels, kernels, roles)
     candidates, views = named_candidates(
-        kernels, samples.views, task.seed, variants=samples.variants
+        kernels, samples.views, task.seed, variants=samples.variants, blocks=samples.column_blocks
     )
     return candidates, replace(samples, views=views)
 

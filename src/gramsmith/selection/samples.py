@@ -45,6 +45,15 @@ class Samples:
         return "categories" in self.variants
 
     @property
+    def column_blocks(self) -> list[int] | None:
+        """The blocks of a table whose columns are of several kinds; None for others."""
+        first = self.encoders[0] if self.encoders and not self.several else None
+        kinds = {column.kind for column in self.columns if column.role == "input"}
+        if not isinstance(first, TableEncoder) or len(kinds) < 2:
+            return None
+        return first.blocks()
+
+    @property
     def n_features(self) -> int | None:
         """The number of columns of the first view; None for objects."""
         first = self.views[0]

@@ -603,6 +603,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array([j for j, _ in self._parts()], dtype=np.int64)
 
+    def blocks(self) -> list[int]:
+        """Return for every encoded column the number of its block, for `gramsmith.Mixed`."""
+        numbers = {int(j): b for b, j in enumerate(np.unique(self.sources()))}
+        return [numbers[int(j)] for j in self.sources()]
+
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the names of the encoded columns.
 

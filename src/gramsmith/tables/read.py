@@ -165,6 +165,8 @@ def read_table(
     """
     limits = limits or Limits()
     writing = writing or Writing()
+    if Path(path).is_dir():
+        raise DataError(f"Expected a file, got the folder {path}. Name a file inside it.")
     kind = format or ("csv" if str(path) == "-" else guess_format(Path(path)))
     if labels is not None and kind not in ("fasta", "npy"):
         raise DataError(
