@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -5,7 +7,6 @@ from sklearn.exceptions import ConvergenceWarning
 import golden
 import gramsmith as gs
 import textbook as tb
-from gramsmith.learning import TwoGaussianLearner
 from gramsmith.learning.two_gaussian import (
     BandwidthProfile,
     GaussianSlope,
@@ -16,6 +17,9 @@ from gramsmith.learning.two_gaussian import (
 from gramsmith.measures import MEASURES
 from gramsmith.targets import make_target
 
+TwoGaussianLearner = partial(
+    gs.TwoGaussianLearner, shrinkage=1.0, search="sequential"
+)  # as in the papers
 PROJECTIONS = ("plain", "centred", "debiased")
 
 
@@ -98,7 +102,7 @@ def test_interrupt_keeps_the_best():
 
 def test_verbose(capsys):
     TwoGaussianLearner(0.2, 1.0, n_grid=4, verbose=1).fit(golden.X, golden.y)
-    assert "[TwoGaussianLearner] 1: sigma 1" in capsys.readouterr().out
+    assert "[TwoGaussianLearner] 1: sigma1 0.2, sigma 1" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -4,30 +4,68 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from gramsmith.gram import Gram, as_views
-from gramsmith.gram.views import brings_samples, views_in
+from gramsmith.gram.views import Views, brings_samples, views_in
 from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum
+from gramsmith.learning.cross_fit import CrossFitted, Matrix, choose_width, subsample
 from gramsmith.learning.monitor import Callback, sweep_progress
-from gramsmith.learning.objective import Array, get_projection
-from gramsmith.learning.samples import Learner
+from gramsmith.learning.objective import Array, get_projection, responses
 from gramsmith.learning.start import start_kernel
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.solvers import solve_nonnegative
-from gramsmith.targets import make_target
+from gramsmith.targets import Target, make_target
 
 NOISE = 50.0  # of eigenvalues of cosines between kernels, in units of rounding
+MEMBER_ROWS = 300  # on which the members are compared
 
 
-class KernelCombination(Learner):
+@dataclass(frozen=True)
+class Weights:
+    """The weights of largest alignment, and what lies between them and one member alone.
+
+    Parameters
+    ----------
+    end : array of shape (m,)
+    products : array of shape (m, m)
+        Inner products of the kernels.
+    alignments : array of shape (m,)
+    value : float
+        The alignment of the sum.
+    """
+
+    end: Array
+    products: Array
+    alignments: Array
+    value: float
+
+    def at(self, amount: float, member: int) -> Array:
+        """Return the weights at an amount of learning, of length 1; none is the member alone.
+
+        Both are mixed as matrices of one size.
+        """
+        if amount == 1.0:
+            return self.end
+        size = float(np.sqrt(max(float(self.end @ self.products @ self.end), 0.0)))
+        length = float(np.sqrt(max(float(self.products[member, member]), 0.0)))
+        if size <= 0 or length <= 0:
+            amount, size, length = 0.0, 1.0, 1.0
+        found = amount * self.end / size
+        found[member] += (1.0 - amount) / length
+        return np.asarray(found / np.linalg.norm(found))
+
+
+class KernelCombination(CrossFitted):
     r"""Learn the weights of a sum of kernels from their alignment with the target.
 
     .. math:: k = \sum_k \mu_k k_k, \qquad
@@ -36,6 +74,10 @@ class KernelCombination(Learner):
 
     One streamed sweep leaves the m x m inner products; the weights follow from them alone, by
     non-negative least squares (ALIGNF). ALIGN takes the alignment of every kernel as its weight.
+
+    The best sum for an alignment need not serve a machine better than its best member. It is
+    therefore drawn back towards that member, the one of smallest leave-one-out error of a ridge
+    regression, by an amount chosen on rows that did not teach (`shrinkage`).
 
     Parameters
     ----------
@@ -51,6 +93,14 @@ class KernelCombination(Learner):
     signed : bool, default=False
         Whether ALIGNF may use negative weights. The sum is then not positive definite in general:
         machines say so and cut negative eigenvalues off, see `gramsmith.nearest_psd`.
+    shrinkage : float or "cross_fit", default="cross_fit"
+        How much of the learned sum is kept: 0 is the best member alone, 1 the sum of largest
+        alignment. "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other
+        rows, and takes the smallest amount within one standard error of the best. method="uniform"
+        learns nothing and keeps its weights.
+    cv : int, splitter or iterable, optional
+        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
+        groups stay together.
     target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
         What similarity should look like, see `gramsmith.targets.make_target`.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -63,9 +113,11 @@ class KernelCombination(Learner):
         Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
     dtype : {"float64", "float32"}, optional
         Type of the tiles, see `Gram`.
+    random_state : int, RandomState or None, default=None
+        Seeds the folds.
     callback : callable, optional
-        Called during the sweep with a dict of "done" and "total" tiles; a true result stops it, as
-        Ctrl-C does, before there is a result.
+        Called during the sweep over all samples with a dict of "done" and "total" tiles; a true
+        result stops it, as Ctrl-C does, before there is a result.
     verbose : int, default=0
         Print the progress of the sweep.
 
@@ -76,14 +128,19 @@ class KernelCombination(Learner):
     kernel_ : Kernel
         The weighted sum, where all kernels see the same X. Of several views there is no such
         kernel: asking for it raises an AttributeError that names `matrix`.
+    shrinkage_ : float
+        How much of the learned sum is in the kernel.
+    shrinkage_curve_ : dict of arrays
+        With shrinkage="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+        "error" (standard error of the difference to the best).
     value_ : float
-        The alignment of the sum.
+        The largest alignment of a sum, that at shrinkage 1.
     alignments_ : array of shape (m,)
         The alignment of every kernel.
     names_ : list of str
         The names of the kernels.
     n_iter_ : int
-        Sweeps over the samples, which is always 1: no weight needs another.
+        Sweeps over all samples, which is always 1: no weight needs another.
     n_features_in_ : int
         The number of features, where all kernels see the same array X.
 
@@ -106,7 +163,8 @@ class KernelCombination(Learner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "method": [StrOptions({"alignf", "align", "uniform"})],
         "signed": ["boolean"],
-        **Learner._parameter_constraints,
+        "random_state": ["random_state"],
+        **CrossFitted._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel?",
@@ -125,12 +183,15 @@ class KernelCombination(Learner):
         measure: Any = "cka",
         signed: bool = False,
         *,
+        shrinkage: float | str = "cross_fit",
+        cv: Any = None,
         target: str = "auto",
         task: str = "auto",
         memory: float | None = None,
         n_jobs: int | None = None,
         engine: Any = None,
         dtype: Any = None,
+        random_state: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
     ) -> None:
@@ -138,16 +199,21 @@ class KernelCombination(Learner):
         self.method = method
         self.measure = measure
         self.signed = signed
+        self.shrinkage = shrinkage
+        self.cv = cv
         self.target = target
         self.task = task
         self.memory = memory
         self.n_jobs = n_jobs
         self.engine = engine
         self.dtype = dtype
+        self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelCombination:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> KernelCombination:
         """Learn the weights.
 
         Parameters
@@ -159,6 +225,8 @@ class KernelCombination(Learner):
             Labels or values.
         sample_weight : array of shape (n,), optional
             How much every row counts; times any number the same.
+        groups : array of shape (n,), optional
+            Rows of one group are never on both sides of a fold.
 
         Returns
         -------
@@ -180,21 +248,14 @@ class KernelCombination(Learner):
         target = make_target(y, self.target, task=self.task, sample_weight=sample_weight)
         w = None if sample_weight is None else target.w
         views = as_views(default_path(X, w) if kernels is None and shared else kernels, X, w)
-        gram = Gram(
-            views,
-            engine=self._engine(),
-            dtype=self.dtype,
-            progress=sweep_progress("KernelCombination", self.callback, self.verbose),
-        )
-        moments = gram.moments(target, cross=True)
-        M = np.asarray(kernel_products(moments, target, projection))
-        a = np.asarray(target_products(moments, target, projection))
-        norm = target_norm(target, projection)
-        lengths = np.sqrt(np.maximum(M.diagonal(), 0.0))
-        self.alignments_ = np.divide(a, lengths * norm, out=np.zeros(len(a)), where=lengths > 0)
-        self.weights_ = self._weights(M, a, lengths, float(np.finfo(gram.dtype).eps))
-        size = float(np.sqrt(max(self.weights_ @ M @ self.weights_, 0.0)))
-        self.value_ = float(a @ self.weights_ / (size * norm)) if size > 0 else 0.0
+        if groups is not None:
+            groups = np.asarray(groups)
+            check_consistent_length(groups, target.w)
+        progress = sweep_progress("KernelCombination", self.callback, self.verbose)
+        found = self._sum(views, target, projection, progress)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.alignments_, self.value_ = found.alignments, found.value
+        self.weights_ = self._shrunk(found, views, y, target, groups, seed)
         self.names_ = list(views.names)
         self.n_iter_ = 1
         members = zip(views.kernels, views.samples, strict=True)
@@ -233,12 +294,55 @@ class KernelCombination(Learner):
 
     # ---- how ----------------------------------------------------------------------------------
 
-    def _weights(self, M: Array, a: Array, lengths: Array, rounding: float) -> Array:
+    def _sum(self, views: Views, target: Target, projection: str, progress: Any = None) -> Weights:
+        """Return the best weights on samples."""
+        gram = Gram(views, engine=self._engine(), dtype=self.dtype, progress=progress)
+        moments = gram.moments(target, cross=True)
+        M = np.asarray(kernel_products(moments, target, projection))
+        a = np.asarray(target_products(moments, target, projection))
+        norm = target_norm(target, projection)
+        lengths = np.sqrt(np.maximum(M.diagonal(), 0.0))
+        alignments = np.divide(a, lengths * norm, out=np.zeros(len(a)), where=lengths > 0)
+        end = self._weights(M, a, lengths, alignments, float(np.finfo(gram.dtype).eps))
+        size = float(np.sqrt(max(end @ M @ end, 0.0)))
+        return Weights(end, M, alignments, float(a @ end / (size * norm)) if size > 0 else 0.0)
+
+    def _shrunk(
+        self, found: Weights, views: Views, y: Any, target: Target, groups: Any, seed: int
+    ) -> Array:
+        """Return the weights at the amount of learning that pays."""
+        if self.method == "uniform" or len(views) == 1 or self.shrinkage == 1.0:
+            self.__dict__.pop("shrinkage_curve_", None)  # of an earlier fit
+            self.shrinkage_ = 1.0
+            return found.end
+        projection = get_projection(self.measure)
+        grams = [Gram(views.part(k), dtype=np.float64) for k in range(len(views))]
+
+        def learn(rows: Array) -> Matrix | None:
+            goal = target.take(rows)
+            if not target_norm(goal, projection) > 0:  # one class alone
+                return None
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # all rows say it once
+                part = self._sum(views.take(rows), goal, projection)
+            member = best_member(grams, target, rows, seed)
+
+            def matrix(amount: float, width: float, a: Array, b: Array | None) -> Array:
+                return weighted_sum(grams, part.at(amount, member), a, b)
+
+            return matrix
+
+        amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=False)
+        return found.at(amount, best_member(grams, target, np.flatnonzero(target.w), seed))
+
+    def _weights(
+        self, M: Array, a: Array, lengths: Array, alignments: Array, rounding: float
+    ) -> Array:
         m = len(a)
         if self.method == "uniform":
             return np.full(m, 1.0 / m)
         if self.method == "align":
-            v = np.maximum(self.alignments_, 0.0)
+            v = np.maximum(alignments, 0.0)
         else:
             v = self._alignf(M, a, lengths, rounding)
         length = float(np.linalg.norm(v))
@@ -248,9 +352,9 @@ class KernelCombination(Learner):
             "KernelCombination: no kernel has a positive alignment with the target; the best one "
             "alone is kept. Try other kernels, or more samples.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-        return np.asarray(np.eye(m)[int(np.argmax(self.alignments_))])
+        return np.asarray(np.eye(m)[int(np.argmax(alignments))])
 
     def _alignf(self, M: Array, a: Array, lengths: Array, rounding: float) -> Array:
         """Return the best weights, a multiple of M^-1 a, not negative unless they may be.
@@ -273,7 +377,7 @@ class KernelCombination(Learner):
                 f"KernelCombination: expected convergence, got {solution.status!r}. "
                 f"{solution.advice}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return np.asarray(inverse * solution.v)
 
@@ -298,6 +402,29 @@ class KernelCombination(Learner):
                 'kernel="precomputed".'
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def weighted_sum(
+    grams: list[Gram], weights: Array, rows: Array, columns: Array | None = None
+) -> Array:
+    """Return the sum of kernels between rows of their samples; columns None are the rows."""
+    columns = rows if columns is None else columns
+    terms = zip(weights, grams, strict=True)
+    return np.asarray(sum(float(w) * gram.block(rows, columns) for w, gram in terms if w))
+
+
+def best_member(grams: list[Gram], target: Target, rows: Array, seed: int) -> int:
+    """Return the kernel of smallest leave-one-out error of a ridge regression on rows."""
+    rows = subsample(target, rows, MEMBER_ROWS, seed)
+    Y, errors = responses(target), []
+    for one in np.eye(len(grams)):
+
+        def matrix(amount: float, width: float, a: Array, b: Array | None, one: Any = one) -> Any:
+            return weighted_sum(grams, one, a, b)
+
+        _, ridge, alpha = choose_width(matrix, 0.0, rows, Y, target.w, None)
+        errors.append(float(ridge.loo_errors([alpha])[0]))
+    return int(np.argmin(errors))
 
 
 def default_path(X: Any, w: Array | None = None) -> list[Kernel]:

@@ -179,6 +179,16 @@ def make_coordinates(
     )
 
 
+def log_coordinates(S: Array) -> Coordinates:
+    """Return the coordinates of positive weights on the log scale, where ten steps lead far.
+
+    No weight reaches zero: they stay within `FLOOR` and `REACH` times the largest.
+    """
+    top = float(np.log(S.max()))
+    limits = np.tile([top + np.log(FLOOR), top + np.log(REACH)], (len(S), 1))
+    return Coordinates(("map__S",), (S.shape,), (True,), limits)
+
+
 def map_coordinates(S: Array, deviation: Array, power: int) -> Coordinates:
     """Return the coordinates of S in which the search does not depend on the units of the data.
 

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -31,6 +32,7 @@ from sklearn.model_selection import (
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from gramsmith.learning.monitor import Stopped
 from gramsmith.learning.objective import ALPHAS, responses
 from gramsmith.learning.samples import Learner
 from gramsmith.solvers import Outcome, RidgePath
@@ -118,6 +120,7 @@ def cross_fit(
     judged = np.zeros(len(w))
     steps = [0] * len(amounts)  # where the last fold found its widths is where the next begins
     for done, (train, test) in enumerate(folds, start=1):
+        train, test = train[w[train] > 0], test[w[test] > 0]
         matrix = learn(train)
         if matrix is None:
             return None
@@ -270,6 +273,20 @@ class CrossFitted(Learner):
         self.shrinkage_curve_ = found.curve()
         self.shrinkage_ = found.amount
         return self.shrinkage_
+
+    def _amount_or_quarter(self, *arguments: Any, **options: Any) -> float:
+        """Return the amount as `_choose_amount` does, or a quarter after an interrupt."""
+        try:
+            return self._choose_amount(*arguments, **options)
+        except KeyboardInterrupt as interrupt:
+            self.shrinkage_ = CAUTIOUS
+            if not isinstance(interrupt, Stopped):
+                warnings.warn(
+                    f"{type(self).__name__}: interrupted. {QUARTER}",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+            return CAUTIOUS
 
 
 def make_folds(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.learning.coordinates import Coordinates, map_coordinates
+from gramsmith.learning.coordinates import Coordinates, log_coordinates, map_coordinates
 
 Array = npt.NDArray[Any]
 
@@ -88,14 +88,17 @@ class Phase(NamedTuple):
 
 
 def make_phases(
-    S: Array, penalty: Penalty, power: int, free_first: bool, max_iter: int
+    S: Array, penalty: Penalty, power: int, free_first: bool, max_iter: int, on_log: bool = False
 ) -> list[Phase]:
     """Return the searches that lead to the map under a penalty.
 
     Prices make zero a local optimum: for every weight (l1, spreading), or for all of them at once.
     No search leaves it, hence a diagonal map is climbed without prices first, where that is
-    allowed, in the power of the weights in which the kernel is smooth at 0.
+    allowed, in the power of the weights in which the kernel is smooth at 0. `on_log` climbs the
+    logarithms of the weights of a diagonal map instead, unless something has a price.
     """
+    if on_log and S.ndim == 1 and S.min() > 0 and penalty.around(S) is None:
+        return [Phase(log_coordinates(S), False, max_iter)]
     smooth = map_coordinates(S, penalty.deviations, power)
     sparse = bool(penalty.l1 or penalty.spreading)
     last = map_coordinates(S, penalty.deviations, 1) if sparse else smooth

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -20,11 +21,11 @@ from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, Kernel, Linear, Precomputed
 from gramsmith.kernels.maps import SampleMap
 from gramsmith.kernels.precomputed import rests_on_matrix
+from gramsmith.learning.cross_fit import CrossFitted, Matrix
 from gramsmith.learning.monitor import Callback, Stopped, sweep_progress
 from gramsmith.learning.samples import (
     HOLD_OUT_CONSTRAINTS,
     Array,
-    Learner,
     drop_zero_weights,
     hold_out,
     take_rows,
@@ -34,6 +35,7 @@ from gramsmith.solvers import pivoted_cholesky
 from gramsmith.targets import Target, check_weights, make_target
 
 THRESHOLDS = tuple(10.0**-k for k in range(1, 8))
+SMALLEST = 1e-8  # eigenvalue, of the largest, where the kernel itself is a part of the result
 DENSE = 4000  # samples up to which "auto" takes all eigenvectors
 FULL = 1e-13  # of the trace, that a factor without a limit on its columns may leave
 
@@ -96,7 +98,47 @@ class SpectralMap(SampleMap):
         return block.toarray() if sp.issparse(block) else sp.csr_array(block)
 
 
-class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
+@dataclass(frozen=True)
+class Directions:
+    """The eigen-directions of a kernel on samples, and the weights that align best.
+
+    Parameters
+    ----------
+    values : array of shape (r,)
+        Eigenvalues, descending.
+    coef : array of shape (m, r)
+        Of the directions as functions: v(x) = coef' k(samples, x).
+    rows : array of shape (m,), optional
+        Of the samples; None are all.
+    alphas : array of shape (r,)
+        The weights that align best.
+    n_iter : int
+    """
+
+    values: Array
+    coef: Array
+    rows: Array | None
+    alphas: Array
+    n_iter: int
+
+    def weights(self, amount: float, threshold: float) -> Array:
+        """Return the weights at an amount of learning, all of one trace; none are eigenvalues.
+
+        Directions whose eigenvalue is below `threshold` of the largest learn nothing.
+        """
+        kept = self.values > max(threshold, 1e-13) * self.values[0]
+        learned = np.where(kept, self.alphas, 0.0)
+        if amount == 1.0:
+            return learned
+        total = float(learned.sum())
+        if total <= 0:
+            return self.values
+        return np.asarray(
+            (1.0 - amount) * self.values + amount * float(self.values.sum()) / total * learned
+        )
+
+
+class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFitted):
     r"""Reweight the eigen-directions of a kernel by their alignment with the target.
 
     .. math:: G = \sum_n \alpha_n v_n v_n', \qquad \alpha_n = v_n' T v_n, \qquad
@@ -105,7 +147,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     These are the weights of largest alignment for the eigenvectors v of the training matrix, and
     one feature map gives the kernel of new points (Algorithm 1 of Kandola & Shawe-Taylor). Small
     eigenvalues must go, because the map divides by them: the threshold decides how well the result
-    generalises.
+    generalises. What was learned is then mixed with the kernel itself, whose weights are the
+    eigenvalues, by an amount chosen on rows that did not teach (`shrinkage`).
 
     Parameters
     ----------
@@ -121,6 +164,14 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         Gram-Schmidt), which never needs the n x n matrix; "auto" changes over at 4000 samples.
     max_rank : int, default=500
         Columns of the Cholesky factor; with as many as samples it gives what "eigen" gives.
+    shrinkage : float or "cross_fit", default="cross_fit"
+        How much of what was learned is kept: 0 is the kernel itself, as far as the directions go,
+        1 the weights of largest alignment; in between both are mixed, with one trace. "cross_fit"
+        tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other rows, and takes the
+        smallest amount within one standard error of the best.
+    cv : int, splitter or iterable, optional
+        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
+        groups stay together.
     target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
         What similarity should look like, see `gramsmith.targets.make_target`. Values are centred by
         the training mean.
@@ -135,11 +186,12 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     engine : Engine, optional
         Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
     random_state : int, RandomState or None, default=None
-        Seeds the held-out split.
+        Seeds the held-out split and the folds.
     callback : callable, optional
         Called during sweeps with a dict of "done" and "total" tiles, or columns of the factor, and
-        at the end where all eigenvectors are computed at once. A true result stops the fit, as
-        Ctrl-C does: the columns of the factor so far are kept, a sweep has no result.
+        at the end where all eigenvectors are computed at once, also in the folds. A true result
+        stops the fit, as Ctrl-C does: the columns of the factor so far are kept, a sweep has no
+        result, and in a fold a quarter of what was learned is kept.
     verbose : int, default=0
         Print the progress.
 
@@ -147,12 +199,18 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     ----------
     kernel_ : Kernel
         The kernel psi(x)'psi(z), for any machine.
+    shrinkage_ : float
+        How much of what was learned is in the kernel.
+    shrinkage_curve_ : dict of arrays
+        With shrinkage="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+        "error" (standard error of the difference to the best).
     eigenvalues_ : array of shape (r,)
-        Of the directions kept, descending.
+        Of the directions kept, descending: with shrinkage below 1 also those below the threshold,
+        which learn nothing.
     alphas_ : array of shape (r,)
         Their weights.
     value_ : float
-        Alignment of G with the target on the training samples.
+        Alignment of G with the target on the training samples, that at shrinkage 1.
     threshold_ : float
         The threshold used.
     held_out_ : array of shape (7,) or None
@@ -186,7 +244,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         "method": [StrOptions({"auto", "eigen", "cholesky"})],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
         **HOLD_OUT_CONSTRAINTS,
-        **Learner._parameter_constraints,
+        **CrossFitted._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
@@ -206,6 +264,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         method: str = "auto",
         *,
         max_rank: int = 500,
+        shrinkage: float | str = "cross_fit",
+        cv: Any = None,
         target: str = "auto",
         task: str = "auto",
         validation_fraction: float = 0.25,
@@ -221,6 +281,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         self.n_components = n_components
         self.method = method
         self.max_rank = max_rank
+        self.shrinkage = shrinkage
+        self.cv = cv
         self.target = target
         self.task = task
         self.validation_fraction = validation_fraction
@@ -231,7 +293,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralAligner:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SpectralAligner:
         """Learn the weights of the directions.
 
         Parameters
@@ -241,6 +303,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             Labels or values.
         sample_weight : array of shape (n,), optional
             How much every row counts; times any number the same.
+        groups : array of shape (n,), optional
+            Rows of one group are never on both sides of a fold.
 
         Returns
         -------
@@ -251,18 +315,40 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             X, y = self._check_samples(X, y)
         if self._is_pairwise():  # rows of a matrix stay, with a weight of zero
             w = None if sample_weight is None else check_weights(sample_weight, len(X))
+            _, _, _, groups = drop_zero_weights(X, y, None, groups)
         else:
-            X, y, w, _ = drop_zero_weights(X, y, sample_weight)
+            X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
         kernel = clone(start_kernel(self.kernel, X, w)).fixed_to(X)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
-        self.held_out_: Array | None = None
-        self.threshold_ = self._choose(kernel, X, target)
-        values, coef, rows, alphas = self._solve(kernel, X, target, self.threshold_)
-        samples = X if rows is None else take_rows(X, rows)
-        self.eigenvalues_ = values
-        self.alphas_ = alphas
-        self.kernel_ = Composed(Linear(), SpectralMap(kernel, samples, coef))
-        self.value_ = _spectral_alignment(alphas, target)
+        rng = check_random_state(self.random_state)
+        self.threshold_, self.held_out_ = self._choose(kernel, X, target, rng)
+        seed = int(rng.randint(2**31 - 1)) if self._crossing else 0
+        found = self._solve(kernel, X, target, self._lowest(self.threshold_))
+
+        def learn(rows: Array) -> Matrix | None:
+            goal = target.take(rows)
+            if not goal.norm(goal.M_centred) > 0:  # one class alone
+                return None
+            part = self._some(X, rows, rows)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # all rows say it once
+                threshold, _ = self._choose(kernel, part, goal, np.random.RandomState(seed))
+                there = self._solve(kernel, part, goal, self._lowest(threshold))
+
+            def matrix(amount: float, width: float, a: Array, b: Array | None) -> Array:
+                psi = self._map(kernel, part, there, there.weights(amount, threshold))
+                left = psi(self._some(X, a, rows))
+                return np.asarray(left @ (left if b is None else psi(self._some(X, b, rows))).T)
+
+            return matrix
+
+        amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=False)
+        alphas = found.weights(amount, self.threshold_)
+        kept = alphas > 0 if amount < 1.0 else found.values > self.threshold_ * found.values[0]
+        self.eigenvalues_, self.alphas_ = found.values[kept], alphas[kept]
+        self.n_iter_ = found.n_iter
+        self.kernel_ = Composed(Linear(), self._map(kernel, X, found, alphas, kept))
+        self.value_ = _spectral_alignment(found.weights(1.0, self.threshold_), target)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -297,41 +383,58 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         named = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return named or isinstance(self.kernel, Precomputed)
 
-    def _choose(self, kernel: Kernel, X: Any, target: Target) -> float:
+    def _some(self, X: Any, rows: Array, columns: Array) -> Any:
+        """Return rows of X, of a kernel matrix also the columns: what was learned from."""
+        part = take_rows(X, rows)
+        return part[:, columns] if self._is_pairwise() else part
+
+    def _lowest(self, threshold: float) -> float:
+        """Return the threshold down to which directions are needed."""
+        return threshold if self.shrinkage == 1.0 else min(threshold, SMALLEST)
+
+    def _map(
+        self, kernel: Kernel, X: Any, found: Directions, weights: Array, kept: Any = ...
+    ) -> SpectralMap:
+        """Return the feature map of directions with weights."""
+        samples = X if found.rows is None else take_rows(X, found.rows)
+        return SpectralMap(kernel, samples, (found.coef * np.sqrt(weights))[:, kept])
+
+    def _choose(
+        self, kernel: Kernel, X: Any, target: Target, rng: Any
+    ) -> tuple[float, Array | None]:
+        """Return the threshold, and what each was worth on held-out samples."""
         if self.threshold != "auto":
-            return float(self.threshold)
-        split = hold_out(target, self.validation_fraction, check_random_state(self.random_state))
+            return float(self.threshold), None
+        split = hold_out(target, self.validation_fraction, rng)
         if split is None:
-            return 1e-3
+            return 1e-3, None
         learn, held = split
-        part, new, goal = take_rows(X, learn), take_rows(X, held), target.take(learn)
-        if self._is_pairwise():  # columns of a matrix are the samples to learn from
-            part, new = part[:, learn], new[:, learn]
-        values, coef, rows, _ = self._solve(kernel, part, goal, THRESHOLDS[-1])
-        samples = part if rows is None else take_rows(part, rows)
-        Psi = SpectralMap(kernel, samples, coef)(new)
+        part, new, goal = (
+            self._some(X, learn, learn),
+            self._some(X, held, learn),
+            target.take(learn),
+        )
+        found = self._solve(kernel, part, goal, THRESHOLDS[-1])
+        Psi = self._map(kernel, part, found, found.alphas)(new)
         scores = []
         for threshold in THRESHOLDS:
-            U = Psi[:, values > threshold * values[0]]
+            U = Psi[:, found.values > threshold * found.values[0]]
             scores.append(feature_alignment(U, target.take(held)))
-        self.held_out_ = np.array(scores)
-        return THRESHOLDS[int(np.argmax(scores))]
+        return THRESHOLDS[int(np.argmax(scores))], np.array(scores)
 
-    def _solve(
-        self, kernel: Kernel, X: Any, target: Target, threshold: float
-    ) -> tuple[Array, Array, Array | None, Array]:
-        """Return eigenvalues, coefficients of psi, the rows of X they refer to, and weights."""
+    def _solve(self, kernel: Kernel, X: Any, target: Target, threshold: float) -> Directions:
+        """Return the directions of eigenvalues above a share of the largest."""
         tell = sweep_progress("SpectralAligner", self.callback, self.verbose)
         gram = Gram(kernel, X, engine=self._engine(), dtype=np.float64, progress=tell)
         dense = self.method == "eigen" or (self.method == "auto" and gram.n <= DENSE)
         if dense:
-            values, V, self.n_iter_ = _eigenvectors(gram, self.n_components, target.w)
-            if tell is not None and self.n_iter_ == 1:  # no product has told of itself
+            values, V, n_iter = _eigenvectors(gram, self.n_components, target.w)
+            if tell is not None and n_iter == 1:  # no product has told of itself
                 tell(1, 1)
             keep = values > max(threshold, 1e-13) * values[0]
             values, V = values[keep], V[:, keep]
-            alphas = _weights(V, target)
-            return values, target.w[:, None] * V * (np.sqrt(alphas) / values), None, alphas
+            coef = target.w[:, None] * V / values
+            return Directions(values, coef, None, _weights(V, target), n_iter)
         rank, seen, stopped = min(self.max_rank, gram.n), 0, False
 
         def column(j: int) -> Array:
@@ -355,7 +458,6 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             else min(threshold, 1e-3) * 1e-4,
             weights=target.w,
         )
-        self.n_iter_ = factor.rank
         left = float(target.w @ factor.residual) / float(target.w @ gram.diagonal())
         if factor.status == "interrupted" and not stopped:
             warnings.warn(
@@ -382,13 +484,13 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         alphas = _weights(V, target)
         # L = K(:, pivots) T with T = L_pp^-T, so v(x) = k(x, pivots) T u / sqrt(lambda)
         T = solve_triangular(factor.L[factor.pivots], U, trans="T", lower=True)
-        coef = T * np.sqrt(alphas / values)
+        coef = T / np.sqrt(values)
         if not self._is_pairwise():
-            return values, coef, factor.pivots, alphas
+            return Directions(values, coef, factor.pivots, alphas, factor.rank)
         # New rows of a matrix have a column for every sample, pivot or not.
         full = np.zeros((gram.n, len(values)))
         full[factor.pivots] = coef
-        return values, full, None, alphas
+        return Directions(values, full, None, alphas, factor.rank)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -80,6 +80,7 @@ from gramsmith.solvers import Outcome, warn_unless_converged
 from gramsmith.targets import Target, make_target
 
 REGRESSIONS = 3  # whose gradients are followed
+HALF = 0.5  # of what one of them teaches, from where a climb starts
 SIZE = 2.0  # mean squared distance, in units of the kernel, around which widths are tried
 LEAST = 1e-3  # of the largest weight, what a smaller one counts as where only a part is kept
 SINGLE = 2000  # samples from which tiles are float32 unless asked otherwise
@@ -499,6 +500,13 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         variance = np.asarray(column_moments(X, w)[1])
         if self.solver == "outer_product":
             return self._follow_gradients(base, X, target, start, variance)
+        if self._crossing and self.init is None and not sp.issparse(X):
+            monitor = Monitor("TransformLearner")
+            followed, end = follow_gradients(base, X, target, start, 1, monitor, 0)
+            S = end if self.structure == "low_rank" else between(start, end, HALF)
+            if followed.status == "interrupted":
+                coordinates = map_coordinates(start, deviations(X, w), 1)
+                return Climb(base, start, S, variance, followed, coordinates, LEAST)
         learn, held = self._split(target, rng)
         draw = None
         if self.batch_size is not None and self.batch_size < len(learn):
@@ -531,7 +539,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         monitor = Monitor("TransformLearner", None, self.patience, self.verbose, self.callback)
         penalty = self._penalty(objective, spread, len(learn))
         free_first = draw is None and not (self.init is not None and penalty.asked)
-        for phase in make_phases(S, penalty, power, free_first, self._most_iterations):
+        on_log = self._crossing and draw is None
+        for phase in make_phases(S, penalty, power, free_first, self._most_iterations, on_log):
             price = penalty.around(S) if phase.priced else None
             found, S = climb(S, goal, phase.coordinates, price, monitor, phase.max_iter, watched)
             ended = found.status == "interrupted" or monitor.status == "stopped"
@@ -587,10 +596,10 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
     def _outcomes(self, climb: Climb, X: Any) -> list[Outcome]:
         """Return how the search ended, and what is wrong with the map it found."""
         found, coordinates = self._as_intended(climb.outcome), climb.coordinates
-        limits = 0.1**coordinates.power * coordinates.limits[:, 1]
-        if not found.theta.any():
+        far = coordinates.values(coordinates.limits[:, 1])["map__S"]
+        if not climb.end.any():
             status, advice = "empty", f"The penalty l1={self.l1} removes every feature. Lower it."
-        elif self.shrinkage_ == 1.0 and (np.abs(found.theta) >= limits).any():
+        elif self.shrinkage_ == 1.0 and (np.abs(climb.end) >= 0.1 * far).any():
             status, advice = (
                 "unbounded",
                 "Weights grow without limit, as they do for separable data; they are bounded by "

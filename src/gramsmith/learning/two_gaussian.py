@@ -2,7 +2,9 @@
 
 The best share has a closed form (`best_share`). With it, the alignment of u K1 + (1 - u) K(σ) is a
 function of σ alone (`BandwidthProfile`), which can have many local maxima: Tan et al. (001) say
-two; six are common. All are bracketed on a grid, refined and compared (`search_bandwidth`).
+two; six are common. All are bracketed on a grid, refined and compared (`search_bandwidth`). Of a
+pair that is free, one sweep tells the alignment of every two bandwidths of a grid, from which the
+best maxima are refined (`search_pair`).
 """
 
 from __future__ import annotations
@@ -16,38 +18,58 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import root_scalar
+from scipy.optimize import minimize, root_scalar
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gramsmith.gram import Engine, Gram
 from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum
 from gramsmith.kernels.radial import Radial
 from gramsmith.kernels.symbolic import refuse_symbols
+from gramsmith.learning.cross_fit import (
+    CAUTIOUS,
+    ROWS,
+    WIDTH,
+    CrossFitted,
+    Matrix,
+    choose_width,
+    subsample,
+)
 from gramsmith.learning.monitor import Callback, Stopped, tell_row
-from gramsmith.learning.objective import get_projection
-from gramsmith.learning.samples import Learner, drop_zero_weights
+from gramsmith.learning.objective import get_projection, responses
+from gramsmith.learning.samples import drop_zero_weights
+from gramsmith.learning.start import start_kernel
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.targets import Target, make_target
 
 Array = npt.NDArray[Any]
 
+PEAKS = 4  # of a table of pairs, that are climbed
+AROUND = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
 
-class TwoGaussianLearner(Learner):
+
+class TwoGaussianLearner(CrossFitted):
     r"""Learn the mixture of two Gaussians that aligns best with the target.
 
     .. math:: k = u\,k_{\sigma_1} + (1 - u)\,k_{\sigma_2} \quad\text{or}\quad
               u\,k_{\sigma_1} + \sqrt{1 - u^2}\,k_{\sigma_2}
 
-    The share u has a closed form for every sigma2; eliminating it leaves a function of sigma2
-    alone, whose local maxima are all bracketed on a grid, refined on the log scale, and compared
-    with the limits sigma2 -> 0 (identity) and sigma2 -> infinity (constant).
+    The share u has a closed form for any two bandwidths; eliminating it leaves a function of the
+    pair, or of one where the other is given, whose local maxima are found on a grid, refined on the
+    log scale, and compared with the limits sigma2 -> 0 (identity) and sigma2 -> infinity
+    (constant).
+
+    What aligns best need not serve a machine best. The share of the second Gaussian is therefore
+    reduced towards none, by an amount chosen on rows that did not teach (`shrinkage`), and where
+    both bandwidths are free they are multiplied by what makes the leave-one-out error of a ridge
+    regression smallest.
 
     Parameters
     ----------
     sigma1 : float, optional
-        First bandwidth; default the best single one.
+        First bandwidth; default learned.
     sigma2 : float, optional
         Second bandwidth; default learned.
     mixing : {"linear", "circle"}, default="linear"
@@ -56,6 +78,17 @@ class TwoGaussianLearner(Learner):
     measure : {"kta", "cka", "cka_debiased"} or one of these `Measure` objects, default="kta"
         The alignment. The closed form of u is for alignments; `KernelLearner` climbs any other
         objective of a mixture.
+    search : {"joint", "sequential"}, default="joint"
+        Whether two free bandwidths are searched together, or the best single one first and the
+        second one beside it, as in the paper, which can end lower.
+    shrinkage : float or "cross_fit", default="cross_fit"
+        How much of the second Gaussian is kept: 0 is one Gaussian, 1 the mixture of largest
+        alignment with its own bandwidths. "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds,
+        learning from the other rows, and takes the smallest amount within one standard error of the
+        best.
+    cv : int, splitter or iterable, optional
+        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
+        groups stay together.
     n_grid : int, default=64
         Bandwidths on which maxima are bracketed.
     target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
@@ -72,27 +105,37 @@ class TwoGaussianLearner(Learner):
         Threads, see `Gram`.
     engine : Engine, optional
         Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
+    random_state : int, RandomState or None, default=None
+        Seeds the folds.
     callback : callable, optional
-        Called with a dict of "sigma", "value", "u" at every bandwidth; a true result stops the
-        search, and the best mixture so far is kept.
+        Called with a dict of "sigma1", "sigma", "value", "u" at every bandwidth; a true result
+        stops the search, and the best mixture so far is kept.
     verbose : int, default=0
         Print a line per bandwidth.
 
     Attributes
     ----------
     u_ : float
-        Share of the first Gaussian, for the chosen mixing.
+        Share of the first Gaussian in the kernel, for the chosen mixing. Where both bandwidths are
+        searched together the first is that of the larger share.
     sigma1_, sigma2_ : float
-        Bandwidths. sigma2_ is 0 or infinity where the identity or a constant kernel is best.
+        Bandwidths in the kernel. sigma2_ is 0 or infinity where the identity or a constant kernel
+        is best.
     value_ : float
-        The alignment.
+        The largest alignment, that at shrinkage 1.
     kernel_ : Kernel
         The mixture.
+    shrinkage_ : float
+        How much of the second Gaussian is in the kernel.
+    shrinkage_curve_ : dict of arrays
+        With shrinkage="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+        "error" (standard error of the difference to the best).
     surface_ : dict
         "u" of shape (a,), "sigma" of shape (b,), "value" of shape (a, b): the alignment of every
-        mixture on the grid. `gramsmith.report.plot_surface` draws it.
+        mixture on the grid, beside the first bandwidth of the search.
+        `gramsmith.report.plot_surface` draws it.
     history_ : dict of arrays
-        "sigma", "value", "u" of every bandwidth visited.
+        "sigma1" (NaN for one Gaussian alone), "sigma", "value", "u" of every bandwidth visited.
     n_iter_ : int
         Bandwidths visited to refine the maxima.
     n_features_in_ : int
@@ -109,19 +152,24 @@ class TwoGaussianLearner(Learner):
     >>> import gramsmith as gs
     >>> X = np.array([0.0, 1.0, 10.0, 11.0, 100.0, 101.0, 110.0, 111.0])[:, None]
     >>> y = [1, 1, 1, -1, -1, -1, -1, -1]
-    >>> learner = gs.TwoGaussianLearner().fit(X, y)
+    >>> learner = gs.TwoGaussianLearner(search="sequential", shrinkage=1.0).fit(X, y)
     >>> round(learner.sigma1_, 4)  # the best of several local maxima
     10.0218
+    >>> both = gs.TwoGaussianLearner(shrinkage=1.0).fit(X, y)
+    >>> bool(both.value_ > learner.value_)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "sigma1": [Interval(Real, 0, None, closed="neither"), None],
         "sigma2": [Interval(Real, 0, None, closed="neither"), None],
         "mixing": [StrOptions({"linear", "circle"})],
+        "search": [StrOptions({"joint", "sequential"})],
+        "random_state": ["random_state"],
         "n_grid": [Interval(Integral, 4, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        **Learner._parameter_constraints,
+        **CrossFitted._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
@@ -141,6 +189,9 @@ class TwoGaussianLearner(Learner):
         mixing: str = "linear",
         measure: Any = "kta",
         *,
+        search: str = "joint",
+        shrinkage: float | str = "cross_fit",
+        cv: Any = None,
         n_grid: int = 64,
         target: str = "auto",
         task: str = "auto",
@@ -149,6 +200,7 @@ class TwoGaussianLearner(Learner):
         memory: float | None = None,
         n_jobs: int | None = None,
         engine: Any = None,
+        random_state: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
     ) -> None:
@@ -156,6 +208,9 @@ class TwoGaussianLearner(Learner):
         self.sigma2 = sigma2
         self.mixing = mixing
         self.measure = measure
+        self.search = search
+        self.shrinkage = shrinkage
+        self.cv = cv
         self.n_grid = n_grid
         self.target = target
         self.task = task
@@ -164,10 +219,13 @@ class TwoGaussianLearner(Learner):
         self.memory = memory
         self.n_jobs = n_jobs
         self.engine = engine
+        self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TwoGaussianLearner:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> TwoGaussianLearner:
         """Learn the mixture.
 
         Parameters
@@ -177,6 +235,8 @@ class TwoGaussianLearner(Learner):
             Labels or values.
         sample_weight : array of shape (n,), optional
             How much every row counts; times any number the same.
+        groups : array of shape (n,), optional
+            Rows of one group are never on both sides of a fold.
 
         Returns
         -------
@@ -186,63 +246,139 @@ class TwoGaussianLearner(Learner):
         projection = get_projection(self.measure)
         refuse_symbols("TwoGaussianLearner", X)
         X, y = self._check_samples(X, y, sparse=False)
-        X, y, w, _ = drop_zero_weights(X, y, sample_weight)
+        X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
-        low, high = bandwidth_range(X)
         profile = BandwidthProfile(X, target, None, projection, self._engine())
+        low, high = bandwidth_range(X)
         rows: list[dict[str, float]] = []
 
         def after(point: Point) -> None:
-            rows.append({"sigma": point.sigma, "value": point.value, "u": self._share(point.u)})
+            share = self._share(point.u)
+            rows.append(
+                {"sigma1": point.first, "sigma": point.sigma, "value": point.value, "u": share}
+            )
             tell_row("TwoGaussianLearner", self.verbose, len(rows), rows[-1])
             if self.callback is not None and self.callback(rows[-1]):
                 raise Stopped
 
-        searches: list[BandwidthSearch] = []
-
-        def search(profile: BandwidthProfile) -> BandwidthSearch:
-            options: dict[str, Any] = {"n_grid": self.n_grid, "max_iter": self.max_iter}
-            found = search_bandwidth(profile, low, high, tol=self.tol, after=after, **options)
-            searches.append(found)
-            return searches[-1]
-
-        sigma1 = np.nan if self.sigma1 is None else float(self.sigma1)
-        found: BandwidthSearch | Point
         try:
-            if self.sigma1 is None:
-                # A limit is no Gaussian: the end of the grid stands for it.
-                sigma1 = float(np.clip(search(profile).sigma, low, high))
-            profile = replace(profile, first=Gaussian(sigma1))
-            if self.sigma2 is None:
-                found = search(profile)
-                grid = found.grid
-            else:
-                found = profile(float(self.sigma2))
-                after(found)
-                grid = [profile(s) for s in np.geomspace(low, high, self.n_grid)]
+            found, interrupted = self._search(profile, low, high, after), False
         except KeyboardInterrupt as interrupt:
             if not rows:
                 raise
-            best = max(rows, key=lambda row: row["value"])["sigma"]
-            sigma1 = best if np.isnan(sigma1) else sigma1
-            profile = replace(profile, first=Gaussian(sigma1))
-            found = profile(best)
-            grid = [found]
+            best = max(rows, key=lambda row: row["value"])
+            sigma1 = best["sigma"] if np.isnan(best["sigma1"]) else best["sigma1"]
+            sigma1 = sigma1 if self.sigma1 is None else float(self.sigma1)
+            point = replace(profile, first=Gaussian(sigma1))(best["sigma"])
+            found = PairSearch(sigma1, point.sigma, point.value, point.u, 0, True)
+            interrupted = True
             if not isinstance(interrupt, Stopped):
                 self._warn("interrupted; the best mixture so far is kept. Fit again for more.")
-        if not all(each.converged for each in searches):
+        if not found.converged:
             self._warn(f"not every maximum was refined. Raise max_iter above {self.max_iter}.")
-        self.sigma1_, self.sigma2_, self.value_ = sigma1, found.sigma, found.value
-        self.u_ = self._share(found.u)
-        self.kernel_ = self._mixture(found.u, narrow=0.1 * low)
-        self.surface_ = self._surface(grid, profile.norm)
-        self.history_ = {
-            name: np.array([row[name] for row in rows]) for name in ("sigma", "value", "u")
-        }
-        self.n_iter_ = sum(each.n_iter for each in searches)
+        grid = np.geomspace(low, high, self.n_grid)
+        beside = replace(profile, first=Gaussian(found.sigma1))
+        self.surface_ = self._surface(
+            [beside(found.sigma2)] if interrupted else beside.points(grid), profile.norm
+        )
+        self.value_ = found.value
+        self._shrink(found, X, y, target, groups, interrupted, narrow=0.1 * low)
+        self.history_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        self.n_iter_ = found.n_iter
         return self
 
     # ---- how ----------------------------------------------------------------------------------
+
+    def _search(
+        self,
+        profile: BandwidthProfile,
+        low: float,
+        high: float,
+        after: Callable[[Point], None] | None = None,
+    ) -> PairSearch:
+        """Return the best mixture, with the bandwidths that were given."""
+        options: dict[str, Any] = {"max_iter": self.max_iter, "after": after}
+        if self.sigma1 is None and self.sigma2 is None and self.search == "joint":
+            return search_pair(profile, low, high, n_grid=self.n_grid, **options)
+        options |= {"n_grid": self.n_grid, "tol": self.tol}
+        steps, converged, sigma1, sigma2 = 0, True, self.sigma1, self.sigma2
+        if sigma1 is None:
+            other = None if sigma2 is None or self.search == "sequential" else Gaussian(sigma2)
+            first = search_bandwidth(replace(profile, first=other), low, high, **options)
+            # A limit is no Gaussian: the end of the grid stands for it.
+            sigma1 = float(np.clip(first.sigma, low, high))
+            steps, converged = first.n_iter, first.converged
+        profile = replace(profile, first=Gaussian(float(sigma1)))
+        if sigma2 is None:
+            second = search_bandwidth(profile, low, high, **options)
+            return PairSearch(
+                float(sigma1),
+                second.sigma,
+                second.value,
+                second.u,
+                steps + second.n_iter,
+                converged and second.converged,
+            )
+        point = profile(float(sigma2))
+        if after is not None:
+            after(point)
+        return PairSearch(float(sigma1), point.sigma, point.value, point.u, steps, converged)
+
+    def _shrink(
+        self,
+        found: PairSearch,
+        X: Array,
+        y: Any,
+        target: Target,
+        groups: Array | None,
+        interrupted: bool,
+        narrow: float,
+    ) -> None:
+        """Set the kernel, at the amount of learning that pays and the width that suits it."""
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        free = self.sigma1 is None and self.sigma2 is None
+        projection = get_projection(self.measure)
+        typical = float(start_kernel(None, X, target.w).length_scale)
+
+        def kernel(found: PairSearch, amount: float, width: float) -> Kernel:
+            share = 1.0 - amount * (1.0 - found.u)
+            unit = found.typical(share) / typical if free else 1.0
+            return self._mixture(
+                share,
+                found.sigma1 / (unit * width),
+                (found.sigma2 or narrow) / (unit * width),
+            )
+
+        def path(found: PairSearch) -> Matrix:
+            def matrix(amount: float, width: float, rows: Array, columns: Array | None) -> Array:
+                made = kernel(found, amount, width)
+                return np.asarray(made(X[rows]) if columns is None else made(X[rows], X[columns]))
+
+            return matrix
+
+        def learn(rows: Array) -> Matrix | None:
+            goal = target.take(rows)
+            profile = BandwidthProfile(X[rows], goal, None, projection, self._engine())
+            try:
+                limits = bandwidth_range(X[rows])
+            except ValueError:  # one sample over and over
+                return None
+            return path(self._search(profile, *limits)) if profile.norm > 0 else None
+
+        if interrupted and self._crossing:
+            self.shrinkage_ = amount = CAUTIOUS
+        else:
+            amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=free)
+        width, unit = 1.0, 1.0
+        share = 1.0 - amount * (1.0 - found.u)
+        if free and (self._crossing or amount < 1.0):
+            rows = subsample(target, np.arange(len(X)), ROWS, seed)
+            step, *_ = choose_width(path(found), amount, rows, responses(target), target.w)
+            width, unit = float(WIDTH**step), found.typical(share) / typical
+        self.u_ = self._share(share)
+        self.sigma1_ = found.sigma1 / (unit * width)
+        self.sigma2_ = found.sigma2 / (unit * width)
+        self.kernel_ = self._mixture(share, self.sigma1_, self.sigma2_ or narrow / (unit * width))
 
     def _warn(self, message: str) -> None:
         warnings.warn(f"TwoGaussianLearner: {message}", ConvergenceWarning, stacklevel=3)
@@ -250,14 +386,18 @@ class TwoGaussianLearner(Learner):
     def _share(self, u: float) -> float:
         return u if self.mixing == "linear" else float(u / np.hypot(u, 1.0 - u))
 
-    def _mixture(self, u: float, narrow: float) -> Kernel:
-        """Return the mixture; a Gaussian of width `narrow` stands for the identity."""
-        first, sigma = Gaussian(self.sigma1_), self.sigma2_
-        second: Kernel = Constant(1.0) if np.isinf(sigma) else Gaussian(sigma or narrow)
-        rest = 1.0 - u if self.mixing == "linear" else float(np.sqrt(1.0 - self.u_**2))
-        if self.u_ <= 0.0:
+    def _mixture(self, u: float, sigma1: float, sigma2: float) -> Kernel:
+        """Return the mixture with share u of the first Gaussian."""
+        second: Kernel = Constant(1.0) if np.isinf(sigma2) else Gaussian(sigma2)
+        share = self._share(u)
+        rest = 1.0 - u if self.mixing == "linear" else float(np.sqrt(1.0 - share**2))
+        if share <= 0.0:
             return second
-        return first if rest <= 0.0 else Sum(Scaled(first, self.u_), Scaled(second, rest))
+        return (
+            Gaussian(sigma1)
+            if rest <= 0.0
+            else Sum(Scaled(Gaussian(sigma1), share), Scaled(second, rest))
+        )
 
     def _surface(self, grid: list[Point], norm: float) -> dict[str, Array]:
         share = np.linspace(0.0, 1.0, 51)
@@ -329,6 +469,12 @@ class Point:
     slope: float  # derivative by log sigma of the alignment of the best mixture
     products: Array  # of the two kernels, shape (2, 2)
     inner: Array  # products of the kernels with the target, shape (2,)
+    first: float = np.nan  # the other bandwidth
+
+
+def visited(sigma: float, value: float, u: float = 0.0, first: float = np.nan) -> Point:
+    """Return a point for those who follow a search: without slope and products."""
+    return Point(sigma, value, u, 0.0, np.zeros((2, 2)), np.zeros(2), first)
 
 
 @dataclass(frozen=True)
@@ -388,14 +534,179 @@ class BandwidthProfile:
             u = 0.0
         else:
             u = best_share(a[:2], G[:2, :2])
-        w = np.array([u, 1.0 - u, 0.0])
-        by_t = np.array([0.0, 0.0, 2.0 * (1.0 - u)])
+        value, (slope,) = self._slopes(a, G, [u, 1.0 - u, 0.0], [[0.0, 0.0, 2.0 * (1.0 - u)]])
+        return Point(sigma, value, u, slope, G[:2, :2], a[:2], self._first())
+
+    def _first(self) -> float:
+        return float(self.first.length_scale) if isinstance(self.first, Gaussian) else np.nan
+
+    def _slopes(
+        self, a: Array, G: Array, weights: list[float], moves: list[list[float]]
+    ) -> tuple[float, list[float]]:
+        """Return the alignment of a sum of kernels, and its derivatives along moves of weights."""
+        w = np.array(weights)
         inner, square = float(a @ w), float(w @ G @ w)
-        value, slope = self._align(inner, square), 0.0
-        if value != 0.0 and square > 0:
-            # of a'w / √(w'Gw)
-            slope = float(a @ by_t - inner * (w @ G @ by_t) / square) / np.sqrt(square) / self.norm
-        return Point(sigma, value, u, float(slope), G[:2, :2], a[:2])
+        value = self._align(inner, square)
+        if value == 0.0 or square <= 0:
+            return value, [0.0] * len(moves)
+        # of a'w / √(w'Gw)
+        size = np.sqrt(square) * self.norm
+        return value, [
+            float(a @ m - inner * (w @ G @ m) / square) / size for m in map(np.array, moves)
+        ]
+
+    def points(self, sigmas: Array) -> list[Point]:
+        """Return the best mixture at every bandwidth from one sweep, without slopes."""
+        a, G = self._sums([self.first or Gaussian(1.0), *map(Gaussian, map(float, sigmas))])
+        found = []
+        for k, sigma in enumerate(sigmas, start=1):
+            pair = np.array([0, k])
+            inner, products = a[pair], G[np.ix_(pair, pair)]
+            if self.first is None:
+                inner, products = inner * (0.0, 1.0), products * np.diag((0.0, 1.0))
+            u = 0.0 if self.first is None else best_share(inner, products)
+            w = np.array([u, 1.0 - u])
+            value = self._align(float(inner @ w), float(w @ products @ w))
+            found.append(Point(float(sigma), value, u, 0.0, products, inner, self._first()))
+        return found
+
+    def pair(self, first: Kernel, second: Kernel) -> tuple[float, float, list[float]]:
+        """Return the alignment of the best mixture of two kernels, u, and its slopes.
+
+        The slopes are by the logarithm of the bandwidth of either, where it is a Gaussian.
+        """
+        kernels: list[Kernel] = [first, second]
+        slopes = [k for k in kernels if isinstance(k, Gaussian)]
+        a, G = self._sums([*kernels, *(GaussianSlope(k.length_scale) for k in slopes)])
+        u = best_share(a[:2], G[:2, :2])
+        none = [0.0] * len(slopes)
+        moves = []
+        for j, kernel in enumerate(slopes):
+            move = [0.0, 0.0, *none]
+            move[2 + j] = 2.0 * (u if kernel is first else 1.0 - u)
+            moves.append(move)
+        value, found = self._slopes(a, G, [u, 1.0 - u, *none], moves)
+        return value, u, found
+
+
+@dataclass(frozen=True)
+class PairSearch:
+    """The outcome of a search for two bandwidths."""
+
+    sigma1: float
+    sigma2: float  # 0 or infinity where a limit is best
+    value: float  # the alignment
+    u: float  # the share of the first
+    n_iter: int  # bandwidths visited to refine maxima
+    converged: bool
+
+    def typical(self, u: float) -> float:
+        """Return the mean bandwidth on the log scale, for a share u of the first."""
+        if u >= 1.0 or not (0.0 < self.sigma2 < np.inf):
+            return self.sigma1
+        return float(np.exp(u * np.log(self.sigma1) + (1.0 - u) * np.log(self.sigma2)))
+
+
+def search_pair(
+    profile: BandwidthProfile,
+    low: float,
+    high: float,
+    *,
+    n_grid: int = 64,
+    max_iter: int = 100,
+    after: Callable[[Point], None] | None = None,
+) -> PairSearch:
+    """Maximise the alignment of the best mixture over two bandwidths and the limits of one.
+
+    One sweep gives the products of all Gaussians of a log-spaced grid, the identity and a constant,
+    hence the best mixture of every two. The `PEAKS` highest local maxima among these are climbed.
+    `after` is called with every Gaussian of the grid alone, and every pair on the way.
+    """
+    sigmas = np.geomspace(low, high, n_grid)
+    kernels: list[Kernel] = [
+        Gaussian(1e-2 * low),
+        *(Gaussian(float(sigma)) for sigma in sigmas),
+        Constant(1.0),
+    ]
+    a, G = profile._sums(kernels)
+    m = len(kernels)
+    table = np.full((m + 2, m + 2), -np.inf)  # with a border
+    for i in range(m):
+        for j in range(i, m):
+            two = np.array([i, j])
+            inner, products = a[two], G[np.ix_(two, two)]
+            u = best_share(inner, products)
+            w = np.array([u, 1.0 - u])
+            table[i + 1, j + 1] = table[j + 1, i + 1] = profile._align(
+                float(inner @ w), float(w @ products @ w)
+            )
+    if after is not None:
+        for sigma, value in zip(sigmas, table.diagonal()[2:-2], strict=True):
+            after(visited(float(sigma), float(value)))
+    around = np.max([np.roll(table, shift, (0, 1)) for shift in AROUND], axis=0)
+    peaks = np.argwhere((table >= around) & np.isfinite(table)) - 1
+    peaks = peaks[(peaks[:, 0] < peaks[:, 1]) & (np.ptp(peaks, axis=1) < m - 1)]
+    if not len(peaks):  # one Gaussian is as good as any two
+        best = 1 + int(np.argmax(table.diagonal()[2:-2]))
+        peaks = np.array([[best, min(best + 1, m - 2)]]) if m > 3 else np.array([[1, 1]])
+    order = np.argsort(-table[peaks[:, 0] + 1, peaks[:, 1] + 1], kind="stable")
+    found = [
+        climb_pair(profile, kernels[i], kernels[j], (low, high), max_iter, after)
+        for i, j in peaks[order[:PEAKS]]
+    ]
+    best_pair = max(found, key=lambda one: one.value)
+    steps = sum(one.n_iter for one in found)
+    return replace(best_pair, n_iter=steps, converged=all(one.converged for one in found))
+
+
+def climb_pair(
+    profile: BandwidthProfile,
+    first: Kernel,
+    second: Kernel,
+    limits: tuple[float, float],
+    max_iter: int,
+    after: Callable[[Point], None] | None,
+) -> PairSearch:
+    """Climb from a pair of kernels over the bandwidths within the limits; others stay as they are.
+
+    What comes back has the larger share first, and a limit last.
+    """
+    start = np.array(
+        [k.length_scale if isinstance(k, Gaussian) else np.inf for k in (first, second)]
+    )
+    moving = (start >= limits[0] * (1 - 1e-9)) & (start <= limits[1] * (1 + 1e-9))
+    best: tuple[float, float, Array] = (-np.inf, 0.0, start)
+    steps = 0
+
+    def descend(theta: Array) -> tuple[float, Array]:
+        nonlocal best, steps
+        sigma = start.copy()
+        sigma[moving] = np.exp(theta)
+        pair: list[Kernel] = [
+            Gaussian(float(s)) if np.isfinite(s) else Constant(1.0) for s in sigma
+        ]
+        value, u, slopes = profile.pair(*pair)
+        steps += 1
+        if value > best[0]:
+            best = value, u, sigma
+        if after is not None:
+            narrow = np.where(sigma < limits[0] * (1 - 1e-9), 0.0, sigma)
+            after(visited(float(narrow[1]), value, u, float(narrow[0])))
+        found = iter(slopes)
+        by_both = np.array([next(found) if np.isfinite(s) else 0.0 for s in sigma])
+        return -value, -by_both[moving]
+
+    bounds = [(np.log(limits[0]), np.log(limits[1]))] * int(moving.sum())
+    options = {"maxiter": max_iter, "ftol": 1e-14, "gtol": 1e-10}
+    outcome = minimize(
+        descend, np.log(start[moving]), jac=True, method="L-BFGS-B", bounds=bounds, options=options
+    )
+    value, u, sigma = best
+    sigma = np.where(sigma < limits[0] * (1 - 1e-9), 0.0, sigma)
+    inside = (sigma > 0) & np.isfinite(sigma)
+    if not inside[0] or (inside[1] and u < 0.5):
+        sigma, u = sigma[::-1], 1.0 - u
+    return PairSearch(float(sigma[0]), float(sigma[1]), value, u, steps, outcome.status != 1)
 
 
 @dataclass(frozen=True)
