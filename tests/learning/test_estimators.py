@@ -13,27 +13,34 @@ LEARNERS = [
     # Few iterations: of fifteen samples with thirty features, rounding soon decides which weight
     # meets zero first, and repeated rows round otherwise than weighted ones.
     TransformLearner(max_iter=5),
-    TransformLearner(structure="full", measure="kta", max_iter=50),
+    TransformLearner(structure="full", measure="kta", max_iter=10),
     TransformLearner(structure="low_rank", rank=1, solver="ascent", max_iter=100),
     TransformLearner("linear", max_iter=50),
     gs.TransformLearner(max_iter=3, cv=2, random_state=0),
     KernelLearner(max_iter=50),
     KernelLearner(measure="ridge_loo", max_iter=20),
     gs.KernelLearner(max_iter=3, cv=2, random_state=0),
-    gs.TwoGaussianLearner(n_grid=8),
-    gs.TwoGaussianLearner(sigma1=1.0, sigma2=2.0, measure="cka", n_grid=4),
-    gs.KernelCombination(),
-    gs.KernelCombination(["linear", "rbf"], method="align", measure="kta"),
-    gs.SpectralAligner(),
-    gs.SpectralAligner(threshold="auto", method="cholesky", max_rank=20, random_state=0),
+    gs.TwoGaussianLearner(n_grid=8, shrinkage=1.0, search="sequential"),
+    gs.TwoGaussianLearner(n_grid=8, cv=2, random_state=0),
+    gs.TwoGaussianLearner(sigma1=1.0, sigma2=2.0, measure="cka", n_grid=4, shrinkage=1.0),
+    gs.KernelCombination(shrinkage=1.0),
+    gs.KernelCombination(["linear", "rbf"], cv=2, random_state=0),
+    gs.KernelCombination(["linear", "rbf"], method="align", measure="kta", shrinkage=1.0),
+    gs.SpectralAligner(shrinkage=1.0),
+    gs.SpectralAligner(cv=2, random_state=0),
+    gs.SpectralAligner(
+        threshold="auto", method="cholesky", max_rank=20, shrinkage=1.0, random_state=0
+    ),
 ]
-
+EQUIVALENCE = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 # The checks fit noise of thirty samples: that a search ends early there is no failure.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 @parametrize_with_checks(LEARNERS)
 def test_scikit_learn_checks(estimator, check):
+    if estimator.shrinkage == "cross_fit" and check.func.__name__ in EQUIVALENCE:
+        pytest.skip("a row of weight two is left out as one, of two rows one at a time")
     check(estimator)
 
 

@@ -305,3 +305,47 @@ def test_few_steps_per_maximum():
     assert found.sigma == pytest.approx(golden.GOLDEN["best_sigma"][0], abs=1e-8)
     assert found.value == pytest.approx(golden.GOLDEN["best_sigma_kta"][0], abs=1e-8)
     assert found.n_iter <= 10 * len(found.maxima)
+
+
+def aligned(measure, K, y):
+    return gs.kta(K, y) if measure == "kta" else gs.cka(K, y, debiased=measure == "cka_debiased")
+
+
+@pytest.mark.parametrize("measure", ["kta", "cka", "cka_debiased"])
+def test_pairs_are_never_worse_than_one_after_another(measure, rng):
+    """Nor than pairs at random."""
+    for _ in range(4):
+        X, y = random_problem(rng)
+        if len(X) < 6:
+            continue
+        joint = TwoGaussianLearner(search="joint", measure=measure).fit(X, y)
+        apart = TwoGaussianLearner(measure=measure).fit(X, y)
+        assert joint.value_ >= apart.value_ - 1e-7
+        low, high = bandwidth_range(X)
+        for a, b in rng.uniform(np.log(low), np.log(high), size=(60, 2)):
+            K1, K2 = gs.Gaussian(np.exp(a))(X), gs.Gaussian(np.exp(b))(X)
+            for u in (0.1, 0.5, 0.9):
+                assert aligned(measure, u * K1 + (1 - u) * K2, y) <= joint.value_ + 1e-6
+
+
+def test_slopes_of_a_pair_equal_differences():
+    profile = BandwidthProfile(golden.X, make_target(golden.y))
+    _, _, slopes = profile.pair(gs.Gaussian(0.3), gs.Gaussian(1.1))
+    step = 1e-5
+    for k, slope in enumerate(slopes):
+        values = []
+        for sign in (1, -1):
+            widths = np.array([0.3, 1.1])
+            widths[k] *= np.exp(sign * step)
+            values.append(profile.pair(*map(gs.Gaussian, widths))[0])
+        assert slope == pytest.approx((values[0] - values[1]) / (2 * step), abs=1e-6)
+
+
+def test_a_given_second_bandwidth_finds_its_first(rng):
+    X = rng.normal(size=(50, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    learner = gs.TwoGaussianLearner(sigma2=2.0, shrinkage=1.0).fit(X, y)
+    assert learner.sigma2_ == 2.0
+    for sigma in np.geomspace(0.05, 10.0, 15):
+        other = gs.TwoGaussianLearner(sigma, 2.0, shrinkage=1.0, n_grid=4).fit(X, y)
+        assert other.value_ <= learner.value_ + 1e-9

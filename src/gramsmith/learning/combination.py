@@ -332,7 +332,9 @@ class KernelCombination(CrossFitted):
 
             return matrix
 
-        amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=False)
+        amount = self._amount_or_quarter(
+            learn, y, target, groups, seed, widths=False, cv=self._splits(y, None, groups)
+        )
         return found.at(amount, best_member(grams, target, np.flatnonzero(target.w), seed))
 
     def _weights(

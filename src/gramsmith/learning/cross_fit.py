@@ -236,6 +236,21 @@ class CrossFitted(Learner):
             return replace(outcome, status="converged", advice="")
         return outcome
 
+    def _splits(self, y: Any, sample_weight: Any, groups: Any) -> Any:
+        """Return `cv`; a splitter as its folds, in the numbers of the rows with a weight.
+
+        It is to see the rows as they were given, of which those without a weight are dropped.
+        """
+        if not self._crossing or self.cv is None or isinstance(self.cv, Integral):
+            return self.cv
+        y = np.asarray(y)
+        kept = (
+            np.ones(len(y), dtype=bool) if sample_weight is None else np.asarray(sample_weight) > 0
+        )
+        number = np.cumsum(kept) - 1
+        splits = check_cv(self.cv).split(np.zeros(len(y)), y, groups)
+        return [tuple(number[rows[kept[rows]]] for rows in pair) for pair in splits]
+
     def _choose_amount(
         self,
         learn: Callable[[Array], Matrix | None],
@@ -244,6 +259,8 @@ class CrossFitted(Learner):
         groups: Array | None,
         seed: int,
         widths: bool = True,
+        *,
+        cv: Any,
     ) -> float:
         """Set and return the amount of learning; `shrinkage_curve_` tells what each was worth."""
         self.__dict__.pop("shrinkage_curve_", None)  # of an earlier fit
@@ -256,7 +273,7 @@ class CrossFitted(Learner):
             if self.verbose:
                 print(f"[{name}] fold {done} of {total}")
 
-        folds = make_folds(self.cv, y, target, groups, seed)
+        folds = make_folds(cv, y, target, groups, seed)
         found = None
         if folds:
             found = cross_fit(learn, target, folds, groups, widths=widths, seed=seed, after=after)

@@ -242,6 +242,7 @@ class KernelLearner(CrossFitted):
         measure = get_objective(self.measure, self.C)
         if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
             X, y = self._check_samples(X, y)
+        cv = self._splits(y, sample_weight, groups)
         X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         rng = check_random_state(self.random_state)
@@ -277,7 +278,7 @@ class KernelLearner(CrossFitted):
         amount, outcome = CAUTIOUS if self._crossing else float(self.shrinkage), found.outcome
         if outcome.status != "interrupted":
             try:
-                amount = self._choose_amount(learn, y, target, groups, seed, widths=False)
+                amount = self._choose_amount(learn, y, target, groups, seed, widths=False, cv=cv)
             except KeyboardInterrupt:
                 outcome = replace(outcome, status="interrupted", advice=QUARTER)
         self.shrinkage_ = amount

@@ -316,7 +316,9 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         if self._is_pairwise():  # rows of a matrix stay, with a weight of zero
             w = None if sample_weight is None else check_weights(sample_weight, len(X))
             _, _, _, groups = drop_zero_weights(X, y, None, groups)
+            cv = self._splits(y, None, groups)
         else:
+            cv = self._splits(y, sample_weight, groups)
             X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
         kernel = clone(start_kernel(self.kernel, X, w)).fixed_to(X)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
@@ -342,7 +344,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
 
             return matrix
 
-        amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=False)
+        amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=False, cv=cv)
         alphas = found.weights(amount, self.threshold_)
         kept = alphas > 0 if amount < 1.0 else found.values > self.threshold_ * found.values[0]
         self.eigenvalues_, self.alphas_ = found.values[kept], alphas[kept]

@@ -436,6 +436,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         check_rank(self.structure, self.rank, X.shape[1])
         if sp.issparse(X):
             refuse_sparse(self.kernel, self.structure)
+        cv = self._splits(y, sample_weight, groups)
         X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         rng = check_random_state(self.random_state)
@@ -463,7 +464,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         amount = CAUTIOUS if self._crossing else float(self.shrinkage)
         if found.outcome.status != "interrupted":
             try:
-                amount = self._choose_amount(learn, y, target, groups, seed, found.has_width)
+                amount = self._choose_amount(learn, y, target, groups, seed, found.has_width, cv=cv)
             except KeyboardInterrupt:
                 outcome = replace(found.outcome, status="interrupted", advice=QUARTER)
                 found = replace(found, outcome=outcome)

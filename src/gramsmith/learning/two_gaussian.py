@@ -246,6 +246,7 @@ class TwoGaussianLearner(CrossFitted):
         projection = get_projection(self.measure)
         refuse_symbols("TwoGaussianLearner", X)
         X, y = self._check_samples(X, y, sparse=False)
+        cv = self._splits(y, sample_weight, groups)
         X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         profile = BandwidthProfile(X, target, None, projection, self._engine())
@@ -282,7 +283,7 @@ class TwoGaussianLearner(CrossFitted):
             [beside(found.sigma2)] if interrupted else beside.points(grid), profile.norm
         )
         self.value_ = found.value
-        self._shrink(found, X, y, target, groups, interrupted, narrow=0.1 * low)
+        self._shrink(found, X, y, target, groups, interrupted, cv, narrow=0.1 * low)
         self.history_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         self.n_iter_ = found.n_iter
         return self
@@ -332,6 +333,7 @@ class TwoGaussianLearner(CrossFitted):
         target: Target,
         groups: Array | None,
         interrupted: bool,
+        cv: Any,
         narrow: float,
     ) -> None:
         """Set the kernel, at the amount of learning that pays and the width that suits it."""
@@ -368,7 +370,7 @@ class TwoGaussianLearner(CrossFitted):
         if interrupted and self._crossing:
             self.shrinkage_ = amount = CAUTIOUS
         else:
-            amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=free)
+            amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=free, cv=cv)
         width, unit = 1.0, 1.0
         share = 1.0 - amount * (1.0 - found.u)
         if free and (self._crossing or amount < 1.0):
