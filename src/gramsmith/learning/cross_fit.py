@@ -241,7 +241,13 @@ class CrossFitted(Learner):
 
         It is to see the rows as they were given, of which those without a weight are dropped.
         """
-        if not self._crossing or self.cv is None or isinstance(self.cv, Integral):
+        if not self._crossing or self.cv is None:
+            return None
+        if isinstance(self.cv, Integral):
+            if self.cv < 2:
+                raise ValueError(
+                    f"Expected cv >= 2 folds, got {self.cv!r}. Use None for the default of {FOLDS}."
+                )
             return self.cv
         y = np.asarray(y)
         kept = (
@@ -249,7 +255,15 @@ class CrossFitted(Learner):
         )
         number = np.cumsum(kept) - 1
         splits = check_cv(self.cv).split(np.zeros(len(y)), y, groups)
-        return [tuple(number[rows[kept[rows]]] for rows in pair) for pair in splits]
+        found = [
+            tuple(number[rows[kept[rows]]] for rows in map(np.asarray, pair)) for pair in splits
+        ]
+        if not found:
+            raise ValueError(
+                f"Expected cv with at least one fold, got none from {self.cv!r}. Use a number, a "
+                "splitter, or pairs of rows to learn from and rows to judge on."
+            )
+        return found
 
     def _choose_amount(
         self,
