@@ -10,9 +10,11 @@ DEMO_DATA   ?= src/gramsmith/data/breast_cancer.csv
 DEMO_TARGET ?= diagnosis
 DEMO_DIR    ?= demo-run
 
+HALF ?= trying
+
 PAPERS ?= all -o reproduction
 
-.PHONY: help install demo test test-slow lint format bench bench-selection bench-honesty papers docs build clean
+.PHONY: help install demo test test-slow lint format bench bench-learning bench-selection bench-honesty papers docs build clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -52,6 +54,10 @@ bench: $(STAMP)  ## speed and memory, printed as ratios to the alternatives
 
 bench-honesty: $(STAMP)  ## estimates for new data against fresh data, claims on noise
 	$(BIN)/python -m benchmarks.honesty $(HONESTY)
+
+bench-learning: $(STAMP)  ## test errors of learned kernels; HALF=reporting for the other half
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	$(BIN)/python -m benchmarks.learned --half $(HALF) $(LEARNED)
 
 bench-selection: $(STAMP)  ## quality and time of kernel selection against a grid search
 	$(BIN)/python -m benchmarks.selection

@@ -9,7 +9,7 @@ import sys
 import benchmarks
 from benchmarks.measuring import processor
 
-LONG = {"coverage", "honesty", "others", "scale", "selection"}
+LONG = {"coverage", "honesty", "learned", "others", "scale", "selection", "truths"}
 TOOLS = {"__main__", "kept", "measuring", "sets"}
 
 

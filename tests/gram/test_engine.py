@@ -207,10 +207,10 @@ SWEEPS = {
     "transform": lambda X, y, engine: gs.TransformLearner(
         measure="cka", engine=engine, max_iter=2
     ).fit(X, y),
-    "combination": lambda X, y, engine: gs.KernelCombination(["rbf", "poly"], engine=engine).fit(
-        X, y
-    ),
-    "two": lambda X, y, engine: gs.TwoGaussianLearner(engine=engine).fit(X, y),
+    "combination": lambda X, y, engine: gs.KernelCombination(
+        ["rbf", "poly"], random_state=0, engine=engine
+    ).fit(X, y),
+    "two": lambda X, y, engine: gs.TwoGaussianLearner(random_state=0, engine=engine).fit(X, y),
     "parzen": lambda X, y, engine: gs.ParzenClassifier(engine=engine).fit(X, y),
     "centroid": lambda X, y, engine: gs.CentroidClassifier(engine=engine).fit(X, y),
 }

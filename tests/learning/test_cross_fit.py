@@ -347,3 +347,10 @@ def test_matrices_are_cut_on_both_axes(parity):
     for name in ("loss", "error"):
         a, b = aligned.shrinkage_curve_[name], other.shrinkage_curve_[name]
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_negative_weights_are_judged_quietly(parity):
+    X, y = parity
+    kernels = [gs.Gaussian(s) for s in (0.5, 1.0, 2.0)]
+    found = gs.KernelCombination(kernels, signed=True, random_state=0).fit(X, y)
+    assert np.isfinite(found.shrinkage_curve_["loss"]).all()

@@ -24,16 +24,19 @@ LEARNERS = {
     "ard": KernelLearner(gs.Gaussian([1.0, 1.0, 1.0]), "cka_debiased", max_iter=FEW),
     "hsic": KernelLearner(gs.Gaussian(1.0), "hsic", max_iter=FEW),
     "ridge": KernelLearner(gs.Gaussian([1.0, 1.0, 1.0]), "ridge_loo", max_iter=FEW),
-    "two": gs.TwoGaussianLearner(n_grid=16),
-    "two debiased": gs.TwoGaussianLearner(1.0, measure="cka_debiased", n_grid=8),
-    "combination": gs.KernelCombination(),
+    "two": gs.TwoGaussianLearner(n_grid=16, shrinkage=1.0),
+    "two debiased": gs.TwoGaussianLearner(1.0, measure="cka_debiased", n_grid=8, shrinkage=1.0),
+    "combination": gs.KernelCombination(shrinkage=1.0),
     "signed": gs.KernelCombination(
-        [gs.Gaussian(0.5), gs.Gaussian(2.0), gs.Linear()], measure="cka_debiased", signed=True
+        shrinkage=1.0,
+        kernels=[gs.Gaussian(0.5), gs.Gaussian(2.0), gs.Linear()],
+        measure="cka_debiased",
+        signed=True,
     ),
-    "align": gs.KernelCombination(["linear", "rbf"], method="align", measure="kta"),
-    "spectral": gs.SpectralAligner(),
-    "spectral auto": gs.SpectralAligner(threshold="auto", random_state=0),
-    "cholesky": gs.SpectralAligner(method="cholesky", max_rank=20),
+    "align": gs.KernelCombination(["linear", "rbf"], method="align", measure="kta", shrinkage=1.0),
+    "spectral": gs.SpectralAligner(shrinkage=1.0),
+    "spectral auto": gs.SpectralAligner(threshold="auto", random_state=0, shrinkage=1.0),
+    "cholesky": gs.SpectralAligner(method="cholesky", max_rank=20, shrinkage=1.0),
 }
 DENSE = {
     "likelihood": KernelLearner(gs.Gaussian([1.0, 1.0, 1.0]), "marginal_likelihood", max_iter=5),

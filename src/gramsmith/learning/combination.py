@@ -332,10 +332,13 @@ class KernelCombination(CrossFitted):
 
             return matrix
 
-        amount = self._amount_or_quarter(
-            learn, y, target, groups, seed, widths=False, cv=self._splits(y, None, groups)
-        )
-        return found.at(amount, best_member(grams, target, np.flatnonzero(target.w), seed))
+        cv = self._splits(y, None, groups)
+        with warnings.catch_warnings():
+            # A sum with negative weights may be indefinite: machines say so.
+            warnings.filterwarnings("ignore", ".*negative eigenvalues", UserWarning)
+            amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=False, cv=cv)
+            member = best_member(grams, target, np.flatnonzero(target.w), seed)
+        return found.at(amount, member)
 
     def _weights(
         self, M: Array, a: Array, lengths: Array, alignments: Array, rounding: float

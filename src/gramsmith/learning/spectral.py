@@ -21,7 +21,7 @@ from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, Kernel, Linear, Precomputed
 from gramsmith.kernels.maps import SampleMap
 from gramsmith.kernels.precomputed import rests_on_matrix
-from gramsmith.learning.cross_fit import CrossFitted, Matrix
+from gramsmith.learning.cross_fit import CAUTIOUS, CrossFitted, Matrix
 from gramsmith.learning.monitor import Callback, Stopped, sweep_progress
 from gramsmith.learning.samples import (
     HOLD_OUT_CONSTRAINTS,
@@ -113,6 +113,8 @@ class Directions:
     alphas : array of shape (r,)
         The weights that align best.
     n_iter : int
+    interrupted : bool
+        Whether there would have been more.
     """
 
     values: Array
@@ -120,6 +122,7 @@ class Directions:
     rows: Array | None
     alphas: Array
     n_iter: int
+    interrupted: bool = False
 
     def weights(self, amount: float, threshold: float) -> Array:
         """Return the weights at an amount of learning, all of one trace; none are eigenvalues.
@@ -344,7 +347,10 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
 
             return matrix
 
-        amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=False, cv=cv)
+        if found.interrupted and self._crossing:
+            self.shrinkage_ = amount = CAUTIOUS
+        else:
+            amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=False, cv=cv)
         alphas = found.weights(amount, self.threshold_)
         kept = alphas > 0 if amount < 1.0 else found.values > self.threshold_ * found.values[0]
         self.eigenvalues_, self.alphas_ = found.values[kept], alphas[kept]
@@ -460,8 +466,9 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
             else min(threshold, 1e-3) * 1e-4,
             weights=target.w,
         )
+        interrupted = factor.status == "interrupted"
         left = float(target.w @ factor.residual) / float(target.w @ gram.diagonal())
-        if factor.status == "interrupted" and not stopped:
+        if interrupted and not stopped:
             warnings.warn(
                 f"SpectralAligner: interrupted after {factor.rank} columns, {left:.2g} of the "
                 "kernel's trace left; the directions they span are kept. Fit again for more.",
@@ -488,11 +495,11 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         T = solve_triangular(factor.L[factor.pivots], U, trans="T", lower=True)
         coef = T / np.sqrt(values)
         if not self._is_pairwise():
-            return Directions(values, coef, factor.pivots, alphas, factor.rank)
+            return Directions(values, coef, factor.pivots, alphas, factor.rank, interrupted)
         # New rows of a matrix have a column for every sample, pivot or not.
         full = np.zeros((gram.n, len(values)))
         full[factor.pivots] = coef
-        return Directions(values, full, None, alphas, factor.rank)
+        return Directions(values, full, None, alphas, factor.rank, interrupted)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
