@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -10,6 +11,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from numpy.lib.introspect import opt_func_info
+from threadpoolctl import threadpool_info
+
+from gramsmith.kernels.compilation import available
 
 # ru_maxrss of a new process starts at the peak of its parent, and would hide what comes after.
 PEAK = """
@@ -92,6 +98,25 @@ def show(title: str, rows: list[Row]) -> None:
         verdict = "" if row.met is None else "ok" if row.met else "MISSED"
         print(f"{row.name:<{width}}  {row.figure:>12}  {row.wanted:>12}  {verdict}")
     sys.stdout.flush()
+
+
+def has_avx512() -> bool:
+    """Return whether NumPy computes its exponentials with AVX-512."""
+    found = opt_func_info(func_name="^exp$").get("exp", {})
+    return any(
+        str(kind.get("current", "")).startswith(("AVX512", "X86_V4")) for kind in found.values()
+    )
+
+
+def instructions() -> str:
+    """Return what NumPy, numba and BLAS make of the processor, which variables can change."""
+    exp = opt_func_info(func_name="^exp$").get("exp", {})
+    used = sorted({str(kind.get("current")) for kind in exp.values()})
+    blas = sorted(
+        {str(i.get("architecture")) for i in threadpool_info() if i["user_api"] == "blas"}
+    )
+    compiler = os.environ.get("NUMBA_CPU_NAME", "host") if available() else "none"
+    return f"exp of NumPy {'/'.join(used)}, BLAS {'/'.join(blas)}, numba {compiler}"
 
 
 def processor() -> str:

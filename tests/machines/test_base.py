@@ -551,6 +551,13 @@ def test_a_gram_matrix_that_cannot_fit_is_refused(monkeypatch):
         gs.KernelRidgeClassifier(gs.Gaussian(), solver="eigen").fit(X, y)
     with pytest.raises(MemoryError, match="max_candidates"):
         gs.ImportVectorClassifier(gs.Gaussian()).fit(X, y)
+    with pytest.raises(MemoryError, match="Lower max_candidates"):
+        gs.ImportVectorClassifier(gs.Gaussian(), max_candidates=20).fit(X, y)
+    # one factor for every class, the matrix, and two to work with
+    monkeypatch.setattr(base, "_physical_memory", lambda: 7.5 * 8 * 30**2)
+    gs.KernelLogisticRegression(gs.Gaussian(), alpha=1.0).fit(X, np.arange(30) % 4)
+    with pytest.raises(MemoryError, match="30 samples"):
+        gs.KernelLogisticRegression(gs.Gaussian(), alpha=1.0).fit(X, np.arange(30) % 5)
 
 
 INDEFINITE = (

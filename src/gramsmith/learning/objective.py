@@ -483,17 +483,23 @@ class DenseObjective:
         return float(value), contract(kernel, self.X, dK, K)
 
 
-def check_dense(name: str, n: int, memory: float | None = None) -> None:
-    """Raise a MemoryError if an objective cannot hold its n x n matrices in memory (bytes)."""
+def check_dense(
+    name: str,
+    n: int,
+    memory: float | None = None,
+    matrices: int = MATRICES,
+    remedy: str = 'or use a measure such as "cka", which is summed tile by tile',
+) -> None:
+    """Raise a MemoryError if what needs n x n matrices cannot hold them in memory (bytes)."""
     if memory is None:
         known = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else np.inf
-    need = MATRICES * 8.0 * n * n
+    need = matrices * 8.0 * n * n
     if need > memory:
         raise MemoryError(
-            f"Expected memory for {MATRICES} dense matrices of {n} x {n} numbers "
+            f"Expected memory for {matrices} dense matrices of {n} x {n} numbers "
             f"({need / 2**30:.3g} GiB), which {name!r} needs, got {memory / 2**30:.3g} GiB. Learn "
-            'from fewer samples, or use a measure such as "cka", which is summed tile by tile.'
+            f"from fewer samples, {remedy}."
         )
 
 

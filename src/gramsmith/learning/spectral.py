@@ -23,6 +23,7 @@ from gramsmith.kernels.maps import SampleMap
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.learning.cross_fit import CAUTIOUS, CrossFitted, Matrix
 from gramsmith.learning.monitor import Callback, Stopped, sweep_progress
+from gramsmith.learning.objective import check_dense
 from gramsmith.learning.samples import (
     HOLD_OUT_CONSTRAINTS,
     Array,
@@ -527,6 +528,8 @@ def _eigenvectors(gram: Gram, count: int | None, w: Array) -> tuple[Array, Array
         # A fixed first vector, so that the result does not depend on chance.
         values, V = eigsh(operator, k=int(count), which="LA", v0=np.ones(n) + np.arange(n) / n)
     else:
+        # the matrix, twice with its weights, the eigenvectors and those to work with
+        check_dense("SpectralAligner", n, None, 5, "or ask for fewer components")
         values, V = np.linalg.eigh(root[:, None] * gram.toarray() * root)
         values, V = (values, V) if count is None else (values[-int(count) :], V[:, -int(count) :])
     values = values[::-1]

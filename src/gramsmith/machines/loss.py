@@ -258,8 +258,10 @@ class KernelLossClassifier(LossProbabilities):
 
     def _fit_dense(self, train: Training, loss: Any, scale: float) -> None:
         remedy = "Use solver='nystroem', or a sample of the rows."
-        K, kept = clip_negative(self._dense(train, remedy, copies=4))
         targets = self._targets(train, loss)
+        # K, a factor for every class that is fitted together, and two to work with
+        together = max(1 if target.ndim == 1 else target.shape[1] for target in targets)
+        K, kept = clip_negative(self._dense(train, remedy, copies=max(4, together + 3)))
 
         def spread() -> float:
             share = train.weight / train.n
