@@ -30,7 +30,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import gramsmith as gs
 from gramsmith.kernels.adapt import FromSklearn
-from gramsmith.tables import TableEncoder
+from gramsmith.tables import TableEncoder, TakeColumn
 
 HERE = Path(__file__).parent
 METHODS = ("predict", "decision_function", "predict_proba", "transform")
@@ -59,6 +59,22 @@ def make_table(data):
         "width": data["vectors"][:, 1].tolist(),
         "colour": colours.tolist(),
     }
+
+
+def make_raw_table(table):
+    """Return a table as people have it: gaps, dates, texts, ordered categories, levels."""
+    rows = np.arange(24)
+    words = ["a warm day in May", "cold rain", "snow and wind", "the sun at noon"]
+    return pd.DataFrame(
+        {
+            "height": [None if i == 3 else v for i, v in enumerate(table["height"])],
+            "seen": [f"2024-{1 + i % 12:02d}-{1 + i:02d} {i % 24:02d}:00" for i in rows],
+            "note": [f"{words[i % 4]}, {words[i % 3]} number {i}" for i in rows],
+            "size": [("low", "medium", "high")[i % 3] for i in rows],
+            "colour": [None if i == 5 else v for i, v in enumerate(table["colour"])],
+            "rooms": rows % 4,
+        }
+    )
 
 
 def machines(data):
@@ -164,6 +180,14 @@ def unusual(data):
         yield f"KernelSVC-sklearn-{number}", found, "vectors"
     few = gs.KernelSelector([gs.Gaussian(2.0), gs.Linear()], random_state=0)
     yield "KernelSelector-summary", few.fit(pd.DataFrame(make_table(data)), two), "table"
+    raw = make_raw_table(make_table(data))
+    roles = {"note": "drop", "seen": "date", "size": "ordered"}  # texts would be 400 kB
+    encoded = make_pipeline(TableEncoder(roles=roles), gs.KernelRidgeClassifier(gs.Gaussian(2.0)))
+    yield "Pipeline-raw", encoded.fit(raw, two), "raw"
+    powers = make_pipeline(TableEncoder(power=True), gs.KernelSVR(gs.Gaussian(2.0)))
+    yield "Pipeline-powers", powers.fit(raw[["height", "rooms"]], values), "raw numbers"
+    taken = make_pipeline(TakeColumn("note"), gs.KernelSVC(gs.Spectrum(2)))
+    yield "Pipeline-column", taken.fit(raw[["note"]], two), "notes"
     landmarks = gs.Nystroem(gs.Gaussian(1.5), n_landmarks=8)
     waves = gs.RandomFourier(gs.Gaussian([1.0, 2.0, 1.5]), n_features=40)
     yield "KernelSVC-Nystroem", gs.KernelSVC(landmarks).fit(X, two), "vectors"
@@ -240,6 +264,9 @@ def new_samples(kind, inputs, table):
         return gs.Polynomial(2)(X)
     if kind == "counts":
         return np.floor(np.abs(3.0 * X[rows]))
+    if kind in ("raw", "raw numbers", "notes"):
+        columns = {"raw": slice(None), "raw numbers": ["height", "rooms"], "notes": ["note"]}
+        return make_raw_table(table).iloc[rows].loc[:, columns[kind]]
     if kind == "table":
         return pd.DataFrame(table).iloc[rows]
     if kind == "views":
