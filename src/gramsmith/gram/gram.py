@@ -55,7 +55,7 @@ class Gram:
         ``working_memory``. Results do not depend on it.
     n_jobs : int, optional
         Threads; default all cores. Results do not depend on it.
-    engine : Engine, optional
+    engine : Engine, distributed.Client or "dask", optional
         Who evaluates the tiles; default ``Threads(n_jobs, memory)``. Results do not depend on it.
     dtype : float64 or float32, optional
         Type of the tiles; sums are always float64. Default float32 for float32 input, else float64.
