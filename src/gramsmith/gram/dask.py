@@ -731,10 +731,13 @@ class _Call:
 
     def _give_up(self, parcel: _Parcel, error: Any) -> None:
         what = self.describe(parcel.numbers)
-        if isinstance(error, _distributed().KilledWorker):
+        deadly = (_distributed().KilledWorker, _distributed().CancelledError)
+        if isinstance(error, deadly):
+            last = getattr(error, "last_worker", None)
+            which = f"the last one {last}" if last is not None else f"{parcel.attempts} times"
             raise RuntimeError(
-                f"{what} ended every worker that tried it, the last one {error.last_worker}. See "
-                "its log; memory is the usual cause (--memory-limit, fewer threads)."
+                f"{what} ended every worker that tried it, {which}. See their logs; memory is the "
+                "usual cause (--memory-limit, fewer threads)."
             ) from error
         often = f" {parcel.attempts} times" if parcel.attempts > 1 else ""
         kind = ValueError if isinstance(error, ValueError) else RuntimeError
