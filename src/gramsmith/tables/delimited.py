@@ -18,7 +18,7 @@ import numpy as np
 
 from gramsmith.tables.columnar import arrow_column, check_infinite
 from gramsmith.tables.names import check_names
-from gramsmith.tables.streams import Array, DataError, Limits, open_capped, short, text_lines
+from gramsmith.tables.streams import Array, DataError, Limits, read_bytes, short, text_lines
 from gramsmith.tables.words import MISSING, Style, is_missing, plain_numbers, stray_word
 
 DELIMITERS = ",;\t|"
@@ -80,8 +80,7 @@ def read_delimited(
     from pyarrow import csv as arrow
 
     where, writing = path.name, writing or Writing()
-    with open_capped(path, limits) as stream:
-        data = _as_utf8(stream.read(), writing.encoding, where)
+    data = _as_utf8(read_bytes(path, limits), writing.encoding, where)
     delimiter = writing.delimiter or _delimiter(data, where)
     names, begin = _header(data, delimiter, writing.header, where)
     limits.check_shape(data.count(b"\n", begin) if b'"' not in data else 0, len(names), where)
@@ -155,7 +154,7 @@ def _as_utf8(data: bytes, encoding: str | None, where: str) -> bytes:
         )
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")
-    if data.startswith(b"#") or b"\n#" in data:
+    if b"#" in data and (data.startswith(b"#") or b"\n#" in data):
         data = re.sub(rb"(?m)^#.*$", b"", data)  # blank lines keep the numbers of the others
     return data
 
@@ -226,4 +225,6 @@ def _texts(column: Array, literal: bool, writing: Writing) -> Array:
     for word in known:
         if word is None or word in absent or (not literal and is_missing(word)):
             known[word] = None
+    if all(word is found for word, found in known.items()):
+        return column
     return np.array([known[word] for word in column], dtype=object)

@@ -142,6 +142,15 @@ def open_capped(path: Path, limits: Limits) -> io.BufferedReader:
     return io.BufferedReader(Capped(stream, limits, path.name, file), BLOCK)
 
 
+def read_bytes(path: Path, limits: Limits) -> bytes:
+    """Return all that comes out of a plain, gzipped or zstandard file, under the cap."""
+    with open_capped(path, limits) as stream:
+        parts = []
+        while block := stream.read(BLOCK):
+            parts.append(block)
+    return b"".join(parts)
+
+
 def open_file(path: Path) -> BinaryIO:
     """Open a file, or raise DataError with the reason; a device or a pipe is no file."""
     try:

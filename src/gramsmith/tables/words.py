@@ -75,6 +75,9 @@ def stray_word(column: Array, strict: bool = False) -> int | None:
     Few numbers that are often repeated, such as 3, 4, 6 and rotary, are the names of categories.
     `strict` says that all must be numbers.
     """
+    distinct = set(column) - {None}
+    if not any(map(PLAIN.fullmatch, distinct)):
+        return None
     counts = Counter(word for word in column if word is not None)
     odd = {word for word in counts if not PLAIN.fullmatch(word) and not MARKED.search(word)}
     if strict and odd:
