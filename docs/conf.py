@@ -35,11 +35,14 @@ numpydoc_show_class_members = False
 HEADINGS = {
     "gramsmith.kernels": "Kernels",
     "gramsmith.gram": "The Gram matrix",
+    "gramsmith.gram.dask": "Clusters",
     "gramsmith.evaluation": "Measures",
     "gramsmith.learning": "Learners",
     "gramsmith.machines": "Machines",
     "gramsmith.selection": "Choosing",
+    "gramsmith.tables": "Tables",
     "gramsmith.storage": "Keeping",
+    "gramsmith.export": "Other programs",
 }
 # Classes that are public, but not at the top level: module -> heading, classes.
 PICTURES = sorted(n for n in vars(import_module("gramsmith.report")) if n.endswith("Display"))
