@@ -354,3 +354,28 @@ def test_negative_weights_are_judged_quietly(parity):
     kernels = [gs.Gaussian(s) for s in (0.5, 1.0, 2.0)]
     found = gs.KernelCombination(kernels, signed=True, random_state=0).fit(X, y)
     assert np.isfinite(found.shrinkage_curve_["loss"]).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_names_survive_a_diagonal_map(parity):
+    pd = pytest.importorskip("pandas")
+    X, y = parity
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    learner = gs.TransformLearner(max_iter=2, random_state=0).set_output(transform="pandas")
+    assert list(learner.fit(frame, y).transform(frame).columns) == ["a", "b", "c", "d"]
+    assert list(gs.TransformLearner(max_iter=2).fit(X, y).get_feature_names_out()) == [
+        f"x{k}" for k in range(4)
+    ]
+    low = gs.TransformLearner(structure="low_rank", rank=1, max_iter=2).fit(frame, y)
+    assert list(low.get_feature_names_out()) == ["transformlearner0"]
+
+
+def test_importances_spread_over_folds(parity, tmp_path):
+    learner = gs.TransformLearner(random_state=0).fit(*parity)
+    assert learner.feature_importances_std_.shape == (4,)
+    assert (learner.feature_importances_std_ < 0.3).all()
+    gs.save_model(learner, tmp_path / "learner")
+    found = gs.load_model(tmp_path / "learner")
+    np.testing.assert_array_equal(found.feature_importances_std_, learner.feature_importances_std_)
+    learner.set_params(shrinkage=1.0).fit(*parity)
+    assert not hasattr(learner, "feature_importances_std_")

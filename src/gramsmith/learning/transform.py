@@ -10,7 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import (
+    ClassNamePrefixFeaturesOutMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -157,6 +162,12 @@ def _squares(S: Array) -> Array:
     return np.asarray(np.square(S.reshape(len(S), -1)).sum(axis=1))
 
 
+def _shares(S: Array, variance: Array) -> Array:
+    """Return the share of every feature in the mean squared distance of mapped samples."""
+    share = _squares(S) * variance
+    return np.asarray(share / share.sum() if share.sum() > 0 else share)
+
+
 class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFitted):
     r"""Learn a linear map S of the inputs of a kernel by climbing an objective.
 
@@ -260,6 +271,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         draws it.
     feature_importances_ : array of shape (p,)
         Share of every feature in the mean squared distance of mapped samples.
+    feature_importances_std_ : array of shape (p,)
+        With shrinkage="cross_fit": the standard deviation of that share over the folds, each with
+        the amount that was taken.
     value_ : float
         The measure on the samples that were climbed, at the end of the climb.
     history_ : dict of arrays
@@ -306,6 +320,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         "value_": "real",
         "components_": "array q p | samples q p",
         "feature_importances_": "array p",
+        "feature_importances_std_": "array p?",
         "history_": "value",
         "n_iter_": "whole",
     }
@@ -414,6 +429,23 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
             return X.multiply(S).tocsr() if sp.issparse(X) else np.asarray(X * S)
         return np.asarray(X @ S)
 
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the columns of `transform`: those of the features for a diagonal map.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            Names of the features; default those seen in `fit`, or x0, x1, ...
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self)
+        if self.structure != "diagonal":
+            return np.asarray(super().get_feature_names_out(input_features))
+        return np.asarray(OneToOneFeatureMixin.get_feature_names_out(self, input_features))
+
     def _check_stored(self) -> None:
         if not np.isfinite(self.transform(np.ones((1, self.n_features_in_)))).all():
             raise ValueError("Expected a map of finite numbers.")
@@ -458,8 +490,11 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
                 return None
             if found.outcome.status == "interrupted":
                 raise KeyboardInterrupt
+            folds.append(found)
             return partial(found.matrix, X)
 
+        folds: list[Climb] = []
+        self.__dict__.pop("feature_importances_std_", None)  # of an earlier fit
         found = climb(np.arange(X.shape[0]), rng)
         amount = CAUTIOUS if self._crossing else float(self.shrinkage)
         if found.outcome.status != "interrupted":
@@ -479,8 +514,11 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
                 S = WIDTH**step * S
         self.kernel_ = Composed(found.base, LinearMap(S))
         self.components_ = components(S, sp.issparse(X))
-        share = _squares(S) * column_moments(X, w)[1]
-        self.feature_importances_ = share / share.sum() if share.sum() > 0 else share
+        variance = column_moments(X, w)[1]
+        self.feature_importances_ = _shares(S, variance)
+        if "shrinkage_curve_" in self.__dict__:
+            each = [_shares(fold.map(amount), variance) for fold in folds]
+            self.feature_importances_std_ = np.std(each, axis=0)
         self.value_ = found.outcome.value
         self.history_ = found.outcome.history
         self.n_iter_ = found.outcome.n_iter
