@@ -152,7 +152,8 @@ def ranking(n: Any = 200_000) -> None:
     """
     X, y = diamonds() if n == "diamonds" else task(n + 20_000)
     classes = np.asarray(y).dtype == bool
-    seen, new, y_seen, y_new = train_test_split(X, y, test_size=20_000 / len(y), random_state=0)
+    held_out = min(20_000, len(y) - 50_000)
+    seen, new, y_seen, y_new = train_test_split(X, y, test_size=held_out, random_state=0)
     told = [time.perf_counter()]
 
     def work() -> gs.KernelRanking:
