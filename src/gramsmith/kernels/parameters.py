@@ -14,7 +14,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 Array = npt.NDArray[Any]
 
 BOUNDS = (1e-5, 1e5)
-SMALLEST = 1e-150
+SMALLEST = 1e-152
 
 
 class Parametrised(BaseEstimator):
@@ -50,7 +50,12 @@ class Parametrised(BaseEstimator):
         self.check_parts()
         for name in self.positive:
             value = getattr(self, name)
-            if not is_positive(value) or not self._has_shape(name):
+            if not self._has_shape(name):
+                raise ValueError(
+                    f"{type(self).__name__}: expected one {name}, got {abridged(value)}. "
+                    f"Give a single number, such as {name}=1.0."
+                )
+            if not is_positive(value):
                 raise ValueError(
                     f"{type(self).__name__}: expected {name} > 0, got {abridged(value)}. "
                     f"Give a positive number, such as {name}=1.0."
