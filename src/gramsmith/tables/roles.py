@@ -306,7 +306,8 @@ def as_numbers(name: Any, values: Array, style: str = "", sentinel: float = 0.0)
             )
             raise ValueError(
                 f"Expected numbers in column {name!r} (it held numbers in fit), got "
-                f"{values[row]!r} in row {row}."
+                f"{values[row]!r} in row {row}. Leave the cell empty if the number is not known; "
+                "if words belong there, fit with this column in the role of a category."
             )
         values = found
     elif values.dtype == object:
