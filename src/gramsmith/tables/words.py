@@ -76,7 +76,7 @@ def stray_word(column: Array, strict: bool = False) -> int | None:
     `strict` says that all must be numbers.
     """
     distinct = set(column) - {None}
-    if not any(map(PLAIN.fullmatch, distinct)):
+    if not strict and not any(map(PLAIN.fullmatch, distinct)):
         return None
     counts = Counter(word for word in column if word is not None)
     odd = {word for word in counts if not PLAIN.fullmatch(word) and not MARKED.search(word)}
