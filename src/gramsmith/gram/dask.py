@@ -686,6 +686,7 @@ class _Call:
 
     def _look_for_workers(self, since: float) -> None:
         self.session.check_open(self._progress())
+        self._look_for_rows()
         if self.client.nthreads() or time.monotonic() - since < self.engine.patience:
             return
         raise LostWorkers(
@@ -693,6 +694,15 @@ class _Call:
             f"{self.engine.patience:g} seconds{self._progress()}. Start some; with resume= "
             "finished bands are not computed again."
         )
+
+    def _look_for_rows(self) -> None:
+        """Take back what waits for rows that no worker has: it would wait for ever."""
+        contents = {f.key: f for f in self.contents.values()}
+        held = self.client.who_has(list(contents.values()))
+        if self.client.nthreads() and not all(held.get(key) for key in contents):
+            self.client.cancel([*self.out, *contents.values()], force=True)
+            for future in self.out:
+                self.back.put(future)
 
     def _progress(self) -> str:
         total = f" of {self.count} bands" if self.count is not None else " pieces of work"
