@@ -466,7 +466,11 @@ class _Session:
         present = self.client.nthreads()
         new = [address for address in present if address not in self.facts]
         if new:
-            self.facts |= self.client.run(_facts(), workers=new)
+            try:
+                self.facts |= self.client.run(_facts(), workers=new)
+            except OSError:  # one was lost while it was asked: those that are left are asked
+                time.sleep(POLL)
+                return self.admit(engine)
         self.facts = {address: self.facts[address] for address in present if address in self.facts}
         missing = [address for address, fact in self.facts.items() if "missing" in fact]
         if missing:
@@ -555,6 +559,7 @@ class _Call:
         self.again: list[_Parcel] = []
         self.threads, self.looked = 1, -np.inf
         self.lent: dict[str, Any] = {}
+        self.asked: set[str] = set()  # workers that were there when something was sent
 
     # ---- results in order ----
 
@@ -648,6 +653,7 @@ class _Call:
             key=f"gramsmith-parcel-{self.key[:8]}-{next(_serial)}",
             pure=False,
         )
+        self.asked |= set(self.session.facts)
         self.out[future] = parcel
         future.add_done_callback(self.back.put)
 
@@ -686,7 +692,7 @@ class _Call:
 
     def _look_for_workers(self, since: float) -> None:
         self.session.check_open(self._progress())
-        self._look_for_rows()
+        self._look_for_rows(since)
         if self.client.nthreads() or time.monotonic() - since < self.engine.patience:
             return
         raise LostWorkers(
@@ -695,12 +701,15 @@ class _Call:
             "finished bands are not computed again."
         )
 
-    def _look_for_rows(self) -> None:
-        """Take back what waits for rows that no worker has: it would wait for ever."""
+    def _look_for_rows(self, since: float) -> None:
+        """Take back what waits for rows that no worker has, or for workers that were lost."""
         contents = {f.key: f for f in self.contents.values()}
         held = self.client.who_has(list(contents.values()))
-        if self.client.nthreads() and not all(held.get(key) for key in contents):
-            self.client.cancel([*self.out, *contents.values()], force=True)
+        present = set(self.client.nthreads())
+        lost = not all(held.get(key) for key in contents)
+        gone = bool(self.asked - present) and time.monotonic() - since > self.engine.patience
+        if present and (lost or gone):
+            self.client.cancel([*self.out, *(contents.values() if lost else ())], force=True)
             for future in self.out:
                 self.back.put(future)
 
