@@ -167,10 +167,13 @@ def test_a_band_that_fails_at_first_is_tried_again(client, tmp_path):
         assert (one.squares == two.squares).all()
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
+by_hand = pytest.mark.skipif(
     "CI" in os.environ, reason="waits for nannies to start workers anew, as long as they take"
 )
+
+
+@pytest.mark.slow
+@by_hand
 def test_a_band_that_ends_workers_is_named(client):
     class Deadly(gs.Gaussian):
         def tile_into(self, a, b, out):
@@ -360,6 +363,7 @@ WHOLE = """
 
 
 @pytest.mark.slow
+@by_hand  # its parts, smaller, are tests of their own
 def test_every_number_whatever_happens(tmp_path):
     """Measures and gradients in 1, 2 and 4 workers, two of them killed, one late, and resumed."""
     n = 2600

@@ -509,9 +509,19 @@ class _Session:
         for key, value in wanted.items():
             future = held.get(key)
             if future is None or future.status != "finished":
-                future = self.client.scatter({key: value}, broadcast=broadcast)[key]
+                future = self._scatter(key, value, broadcast)
             contents[key] = future
         return contents, places
+
+    def _scatter(self, key: str, value: Any, broadcast: bool) -> Any:
+        """Return the future of what was sent; a worker may be lost while it is sent there."""
+        for _ in range(3):
+            try:
+                return self.client.scatter({key: value}, broadcast=broadcast)[key]
+            except OSError:
+                self.check_open()
+                time.sleep(2 * POLL)
+        return self.client.scatter({key: value}, broadcast=broadcast)[key]
 
 
 _sessions: dict[str, _Session] = {}
@@ -706,8 +716,10 @@ class _Call:
         contents = {f.key: f for f in self.contents.values()}
         held = self.client.who_has(list(contents.values()))
         present = set(self.client.nthreads())
-        lost = not all(held.get(key) for key in contents)
-        gone = bool(self.asked - present) and time.monotonic() - since > self.engine.patience
+        waited = time.monotonic() - since
+        # the scheduler may be about to mend it by itself
+        lost = waited > 4 * POLL and not all(held.get(key) for key in contents)
+        gone = bool(self.asked - present) and waited > self.engine.patience
         if present and (lost or gone):
             self.client.cancel([*self.out, *(contents.values() if lost else ())], force=True)
             for future in self.out:
