@@ -52,8 +52,13 @@ class ParquetRows:
         self._starts = np.concatenate([[0], np.cumsum(groups)]).astype(np.intp)
 
     def _open(self) -> Any:
-        from pyarrow import parquet
-
+        try:
+            from pyarrow import parquet
+        except ImportError as error:
+            raise ImportError(
+                f"Expected pyarrow to read {self.path}, got none. Do this: "
+                'pip install "gramsmith[parquet]"'
+            ) from error
         return parquet.ParquetFile(self.path)
 
     @property
