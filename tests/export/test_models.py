@@ -217,7 +217,7 @@ def test_unfitted_models_are_refused():
 def test_the_graph_in_a_file(tmp_path):
     import onnx
 
-    made = gs.to_onnx(fitted(gs.KernelSVC()), tmp_path / "m.onnx")
+    made = gs.to_onnx(fitted(gs.KernelSVC()), path=tmp_path / "m.onnx")
     again = onnx.load(tmp_path / "m.onnx")
     assert again == made
     assert "training data" in again.doc_string
@@ -249,7 +249,7 @@ def test_a_graph_runs_where_gramsmith_is_not_installed(tmp_path):
         for part in home.parent.glob(f"{home.name}*"):
             (packages / part.name).symlink_to(part)
     model = fitted(make_pipeline(StandardScaler(), gs.KernelLogisticRegression(gs.Gaussian(1.5))))
-    gs.to_onnx(model, tmp_path / "model.onnx")
+    gs.to_onnx(model, path=tmp_path / "model.onnx")
     np.save(tmp_path / "rows.npy", NEW)
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.append('packages')\n{PROGRAM}"],
@@ -268,3 +268,11 @@ def test_large_classes_are_told_apart():
     rows, codes = points(60, classes=3)
     for machine in CLASSIFIERS:
         assert_equal(fitted(fixed(machine, gs.Gaussian(2.0)), rows, codes), rows + 0.05)
+
+
+def test_rows_that_the_model_does_not_take_are_told(tmp_path):
+    machine = gs.KernelSVC(gs.Gaussian(2.0)).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    assert gs.to_onnx(machine, [[1.5]]) == gs.to_onnx(machine)
+    with pytest.raises(ValueError, match="features"):
+        gs.to_onnx(machine, [[1.5, 2.0]], path=tmp_path / "m.onnx")
+    assert not (tmp_path / "m.onnx").exists()

@@ -25,7 +25,7 @@ def export(model: Path, output: Path, force: bool) -> None:
     check_free(output, force=force)
     fill = inspect_model(model).about.get("fill")
     try:
-        made = to_onnx(load_model(model), output)
+        made = to_onnx(load_model(model), path=output)
     except NotExportable as error:
         raise Refused(f"{model}: {error}") from error
     inputs = ", ".join(value.name for value in made.graph.input)

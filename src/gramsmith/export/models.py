@@ -47,7 +47,7 @@ from gramsmith.tables.encoding import GAP
 LIMIT = 2**31 - 2**20  # of a message of protobuf
 
 
-def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
+def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = None) -> Any:
     """Return a fitted model as an ONNX graph of plain float64 operators.
 
     The graph predicts what the model predicts, in any runtime and without gramsmith. Its input is
@@ -60,6 +60,9 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     ----------
     model : machine, pipeline or KernelSelector
         Fitted, of vectors or of a table of numbers and categories.
+    X : array or table of a few samples, optional
+        Rows like those to come: the model predicts them first, so that it is told here, and not
+        by wrong numbers later, if it does not take them.
     path : str or path-like, optional
         Where to write the graph too.
 
@@ -76,7 +79,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     --------
     >>> import gramsmith as gs
     >>> machine = gs.KernelSVC(gs.Gaussian(2.0)).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
-    >>> graph = gs.to_onnx(machine).graph
+    >>> graph = gs.to_onnx(machine, [[1.5]]).graph
     >>> [value.name for value in graph.input], [value.name for value in graph.output]
     (['X'], ['prediction', 'decision_function'])
     """
@@ -94,16 +97,18 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
             "that ends with the machine."
         )
     check_is_fitted(machine)
+    if X is not None:
+        model.predict(X)
     first = steps[0] if steps else machine
     _check_tables(steps)
-    X = _encoded_table(graph, first) if _has_texts(first) else None
-    if X is None:
-        X = graph.input("X", np.float64, ["n", _width(first)])
+    rows = _encoded_table(graph, first) if _has_texts(first) else None
+    if rows is None:
+        rows = graph.input("X", np.float64, ["n", _width(first)])
     else:
         steps = steps[1:]
     for step in steps:
-        X = _transformed(step, X)
-    _outputs(graph, machine, X)
+        rows = _transformed(step, rows)
+    _outputs(graph, machine, rows)
     made = onnx.helper.make_model(
         onnx.helper.make_graph(
             graph.nodes, type(machine).__name__, graph.inputs, graph.outputs, graph.constants
