@@ -1,5 +1,7 @@
 """TableEncoder: numbers standardised, categories as indicators, columns found by name."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -161,3 +163,34 @@ def test_values_past_all_measure_are_named():
     X = pd.DataFrame({"good": [1.0, 2.0, 3.0], "bad": [0.0, 1e300, 1.0]})
     with pytest.raises(ValueError, match="row 1 of column 'bad'"):
         TableEncoder().fit(X)
+
+
+@pytest.mark.filterwarnings("ignore:Column '.*' has missing cells")
+def test_words_of_new_rows_that_mean_nothing_are_gaps():
+    frame = pd.DataFrame(
+        {
+            "cylinders": [4.0, 6.0, 8.0, 4.0],
+            "size": pd.Categorical(["S", "M", "S", "M"], ["S", "M"], ordered=True),
+            "day": ["2024-01-01", "2024-02-01", "2024-03-01", "2024-04-01"],
+        }
+    )
+    encoder = TableEncoder().fit(frame)
+    new = pd.DataFrame(
+        {"cylinders": ["4", "rotary"], "size": ["S", "XL"], "day": ["2024-02-01"] * 2}
+    )
+    new.loc[1, "day"] = "soon"
+    gaps = pd.DataFrame(
+        {"cylinders": [4.0, None], "size": ["S", None], "day": ["2024-02-01", None]}
+    )
+    with pytest.warns(UserWarning, match="taken as missing") as said:
+        found = encoder.transform(new)
+    words = "\n".join(str(item.message) for item in said)
+    for name, word in (("cylinders", "rotary"), ("size", "XL"), ("day", "soon")):
+        assert re.search(f"column '{name}'.* got '{word}' in row 1 .*missing", words)
+    assert np.array_equal(found, encoder.transform(gaps))
+
+
+def test_numbers_of_new_rows_in_another_style_are_not_lost():
+    encoder = TableEncoder().fit(pd.DataFrame({"a": [1.5, 2.5, 3.5]}))
+    with pytest.raises(ValueError, match=r"column 'a'.* got '1,5' in row 1"):
+        encoder.transform(pd.DataFrame({"a": ["2.5", "1,5"]}))

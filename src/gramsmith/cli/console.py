@@ -33,10 +33,12 @@ def collected_warnings() -> Iterator[list[str]]:
     found: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield found
-    # other categories speak to programmers
-    said = [str(item.message) for item in caught if issubclass(item.category, UserWarning)]
-    found.extend(dict.fromkeys(said))
+        try:
+            yield found
+        finally:
+            # other categories speak to programmers
+            said = [str(item.message) for item in caught if issubclass(item.category, UserWarning)]
+            found.extend(dict.fromkeys(said))
 
 
 @contextmanager

@@ -73,19 +73,23 @@ def predict(
         raise Refused(f"{model} holds {type(machine).__name__}, which predicts nothing.")
     if proba and not hasattr(machine, "predict_proba"):
         raise Refused(f"{model} has no probabilities. Leave --proba out.")
-    table = read_new(file, how, about)
-    table, rows = fill_new(table, how, about)
-    with collected_warnings() as remarks, about_the_data(table.name):
-        columns: dict[str, list[Any]] = {"row": rows}
-        if table.identifiers is not None:
-            columns["identifier"] = table.identifiers
-        columns["prediction"] = machine.predict(table.inputs()).tolist()
-        if proba:
-            shares = machine.predict_proba(table.inputs())
-            for k, label in enumerate(machine.classes_.tolist()):
-                columns[f"probability of {label}"] = shares[:, k].tolist()
-    for remark in remarks:
-        say(f"Note: {remark}")
+    columns: dict[str, list[Any]] = {}
+    remarks: list[str] = []
+    try:
+        with collected_warnings() as remarks:
+            table = read_new(file, how, about)
+            table, columns["row"] = fill_new(table, how, about)
+            with about_the_data(table.name):
+                if table.identifiers is not None:
+                    columns["identifier"] = table.identifiers
+                columns["prediction"] = machine.predict(table.inputs()).tolist()
+                if proba:
+                    shares = machine.predict_proba(table.inputs())
+                    for k, label in enumerate(machine.classes_.tolist()):
+                        columns[f"probability of {label}"] = shares[:, k].tolist()
+    finally:  # what was noticed may explain why nothing could be predicted
+        for remark in remarks:
+            say(f"Note: {remark}")
     names, lines = list(columns), list(zip(*columns.values(), strict=True))
     shown = safe_cell if spreadsheet else None
     if as_json:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,14 @@ import numpy as np
 from gramsmith.tables.columnar import arrow_column, check_infinite
 from gramsmith.tables.names import check_names
 from gramsmith.tables.streams import Array, DataError, Limits, read_bytes, short, text_lines
-from gramsmith.tables.words import MISSING, Style, is_missing, plain_numbers, stray_word
+from gramsmith.tables.words import (
+    MISSING,
+    Style,
+    is_missing,
+    plain_numbers,
+    stray_word,
+    word_rows,
+)
 
 DELIMITERS = ",;\t|"
 SPELLINGS = sorted({form for w in MISSING for form in (w, w.upper(), w.capitalize(), w.title())})
@@ -72,9 +80,9 @@ def read_delimited(
 ) -> tuple[dict[str, Array], str]:
     """Return the columns of a table and what parted them.
 
-    `texts` names columns to be kept as they are written, `numbers` those that must not hold words;
-    in the columns of `literal` words such as
-    NA are words, and only an empty cell is missing.
+    `texts` names columns to be kept as they are written; in those of `numbers` words are missing
+    cells, with a warning; in the columns of `literal` words such as NA are words, and only an empty
+    cell is missing.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -118,8 +126,23 @@ def read_delimited(
             column = _texts(column, name in literal, writing)
             if name not in kept:
                 column = writing.numbers(column)
-            texts_kept = name in kept or column.dtype != object
-            stray = None if texts_kept else stray_word(column, strict=name in numbers)
+            stray = None
+            if name in numbers and column.dtype == object:
+                words, stray = word_rows(column, Style())
+                if words and stray is None:
+                    first = words[0]
+                    line = _line(data, delimiter, begin, first, where)
+                    more = f" and {len(words) - 1:,} more like it" if len(words) > 1 else ""
+                    warnings.warn(
+                        f"{where}, row {first + 1} (line {line}), column {short(name)}: expected a "
+                        f"number as in training, got {short(column[first])}{more}: taken as "
+                        "missing. If words belong there, train with the role category.",
+                        UserWarning,
+                        stacklevel=2,
+                    )
+                    column[words] = None
+            elif name not in kept and column.dtype == object:
+                stray = stray_word(column)
             if stray is not None:
                 line = _line(data, delimiter, begin, stray, where)
                 raise DataError(

@@ -24,7 +24,7 @@ from gramsmith.tables.roles import (
 )
 from gramsmith.tables.streams import Array
 from gramsmith.tables.texts import PLACES, TextMap
-from gramsmith.tables.words import dates_of
+from gramsmith.tables.words import dates_of, said_words
 
 NUMBERS = ("number", "boolean", "ordered")
 TEXTS = ("text", "sequence")
@@ -289,10 +289,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 levels = self.order_names_[stops[slot] - size : stops[slot]].tolist()
                 place: dict[Any, float] = {word: float(i) for i, word in enumerate(levels)}
                 words = as_words(raws[j].values)
+                self._say_odd(names[j], words, [w is not None and w not in place for w in words])
                 parts.append(np.array([place.get(word, np.nan) for word in words]))
             else:
                 style, sentinel = str(self.styles_[j]), float(self.sentinels_[j])
-                parts.append(as_numbers(names[j], raws[j].values, style, sentinel))
+                parts.append(as_numbers(names[j], raws[j].values, style, sentinel, gaps=True))
         return np.column_stack(parts) if parts else np.empty((len(raws[0].values), 0))
 
     def _fit_numbers(self, X: Any) -> None:
@@ -410,13 +411,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return a column of dates as seconds, NaN where missing."""
         values = raw.values
         if values.dtype == object:
-            values = dates_of(as_words(values), str(self.styles_[j]) or "iso")
+            words = as_words(values)
+            values = dates_of(words, str(self.styles_[j]) or "iso")
+            self._say_odd(self._name(j), words, np.isnat(values) & ~missing_cells(words))
         elif values.dtype.kind != "M":
             raise ValueError(
                 f"Expected dates in column {self._name(j)!r} as in fit, got {values.dtype}."
             )
         absent = np.isnat(values)
         return np.where(absent, np.nan, values.astype("datetime64[us]").astype(np.int64) / 1e6)
+
+    def _say_odd(self, name: Any, words: Array, odd: Any) -> None:
+        """Warn of words in rows where they mean nothing that fit has seen."""
+        rows = np.flatnonzero(odd).tolist()
+        if rows:
+            warnings.warn(
+                f"Expected values like those of fit in column {name!r}, got "
+                f"{said_words(words, rows)}: taken as missing.",
+                UserWarning,
+                stacklevel=5,
+            )
 
     def _name(self, j: int) -> Any:
         names: Any = getattr(self, "column_names_", getattr(self, "feature_names_in_", None))

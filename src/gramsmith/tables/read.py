@@ -140,7 +140,7 @@ def read_table(
     texts : sequence of str
         Columns to keep as they are written though they hold numbers.
     numbers : sequence of str
-        Columns in which a word is an error.
+        Columns of numbers: a word in one of them is read as missing, with a warning.
     nominal : bool
         Whether the target has classes only: words such as NA or none are classes too.
     strings : str, optional

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,16 @@ import numpy as np
 from gramsmith.tables.frames import Raw, missing_cells
 from gramsmith.tables.names import ROW_NAMES, nearest
 from gramsmith.tables.streams import Array, short
-from gramsmith.tables.words import Style, date_style, number_style, plain_numbers, stray_word
+from gramsmith.tables.words import (
+    TRUTH,
+    Style,
+    date_style,
+    number_of,
+    number_style,
+    said_words,
+    stray_word,
+    word_rows,
+)
 
 # What a column may be: inputs of six kinds, and columns that are left out.
 INPUTS = ("number", "boolean", "category", "ordered", "date", "text", "sequence")
@@ -293,23 +303,36 @@ def as_words(values: Array) -> Array:
     return np.array([None if a else s for a, s in zip(absent, shown, strict=True)], dtype=object)
 
 
-def as_numbers(name: Any, values: Array, style: str = "", sentinel: float = 0.0) -> Array:
-    """Return a column as floats, NaN where missing; words are read as they were in fit."""
+def as_numbers(
+    name: Any, values: Array, style: str = "", sentinel: float = 0.0, *, gaps: bool = False
+) -> Array:
+    """Return a column as floats, NaN where missing; numbers are written as they were in fit.
+
+    A word is an error, or with `gaps` a missing cell and a warning.
+    """
     if values.dtype == object and any(isinstance(v, str) for v in values):
         marks = Style(style[0], style[1:]) if style else Style()
-        truth = {"true": "1", "false": "0"}
-        words = np.array([None if v is None else truth.get(str(v).lower(), v) for v in values])
-        found = plain_numbers(words, marks)
-        if found is None:
-            row = next(
-                i for i in range(len(words)) if plain_numbers(words[i : i + 1], marks) is None
-            )
+        words = np.array([None if v is None else str(v) for v in values], dtype=object)
+        rows, marked = word_rows(words, marks)
+        if rows and (not gaps or marked is not None):
+            row = rows[0] if marked is None else marked
             raise ValueError(
                 f"Expected numbers in column {name!r} (it held numbers in fit), got "
-                f"{values[row]!r} in row {row}. Leave the cell empty if the number is not known; "
-                "if words belong there, fit with this column in the role of a category."
+                f"{short(words[row])} in row {row}. Write it as the others, or leave the cell "
+                "empty if the number is not known."
             )
-        values = found
+        if rows:
+            warnings.warn(
+                f"Expected numbers in column {name!r} as in fit, got {said_words(words, rows)}: "
+                "taken as missing. If words belong there, fit with this column in the role of a "
+                "category.",
+                UserWarning,
+                stacklevel=4,
+            )
+            words[rows] = None
+        values = np.array(
+            [np.nan if w is None else number_of(TRUTH.get(w.lower(), w), marks) for w in words]
+        )
     elif values.dtype == object:
         values = np.array([np.nan if v is None else float(v) for v in values])
     elif values.dtype.kind == "M":

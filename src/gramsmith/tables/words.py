@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gramsmith.tables.streams import Array
+from gramsmith.tables.streams import Array, short
 
+TRUTH = {"true": "1", "false": "0"}
 MISSING = frozenset(
     {"", "na", "n/a", "nan", "null", "none", "?", "-nan", "<na>", "#n/a", "missing", "nat"}
 )
@@ -69,19 +70,37 @@ def plain_numbers(column: Array, style: Style) -> Array | None:
     return np.array([known[word] for word in column], dtype=np.float64)
 
 
-def stray_word(column: Array, strict: bool = False) -> int | None:
+def word_rows(column: Array, style: Style) -> tuple[list[int], int | None]:
+    """Return the rows of words in a column of numbers, which mean that the number is not known.
+
+    The second is the first row with a number in another style, such as ``1,5`` among points: that
+    one is known, and taking it as missing would lose it. Flags count as numbers.
+    """
+    odd = {
+        word: bool(MARKED.fullmatch(_without_signs(word)))
+        for word in dict.fromkeys(column)
+        if word is not None and number_of(TRUTH.get(word.lower(), word), style) is None
+    }
+    rows = [i for i, word in enumerate(column) if word in odd]
+    return rows, next((i for i in rows if odd[column[i]]), None)
+
+
+def said_words(column: Array, rows: list[int]) -> str:
+    """Return the words in some rows of a column, the first with its row."""
+    more = f" and {len(rows) - 1:,} more like it" if len(rows) > 1 else ""
+    return f"{short(column[rows[0]])} in row {rows[0]} (counted from 0){more}"
+
+
+def stray_word(column: Array) -> int | None:
     """Return the first row of a word among numbers; None if the column is not mostly numbers.
 
     Few numbers that are often repeated, such as 3, 4, 6 and rotary, are the names of categories.
-    `strict` says that all must be numbers.
     """
     distinct = set(column) - {None}
-    if not strict and not any(map(PLAIN.fullmatch, distinct)):
+    if not any(map(PLAIN.fullmatch, distinct)):
         return None
     counts = Counter(word for word in column if word is not None)
     odd = {word for word in counts if not PLAIN.fullmatch(word) and not MARKED.search(word)}
-    if strict and odd:
-        return next(i for i, word in enumerate(column) if word in odd)
     total = sum(counts.values())
     numbers = sum(count for word, count in counts.items() if PLAIN.fullmatch(word))
     names = len(counts) <= 12 and 4 * len(counts) <= total
