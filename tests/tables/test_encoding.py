@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramsmith.tables import TableEncoder
+from gramsmith.tables.frames import raw_table
 
 
 @parametrize_with_checks([TableEncoder(), TableEncoder(indicators=True)])
@@ -194,3 +195,39 @@ def test_numbers_of_new_rows_in_another_style_are_not_lost():
     encoder = TableEncoder().fit(pd.DataFrame({"a": [1.5, 2.5, 3.5]}))
     with pytest.raises(ValueError, match=r"column 'a'.* got '1,5' in row 1"):
         encoder.transform(pd.DataFrame({"a": ["2.5", "1,5"]}))
+
+
+@pytest.mark.filterwarnings("ignore:Column .* in fit")
+@pytest.mark.parametrize("options", [{}, {"indicators": True}, {"power": True}], ids=str)
+def test_what_some_rows_teach_is_what_they_teach_alone(options):
+    rng = np.random.default_rng(0)
+    n = 90
+    frame = pd.DataFrame(
+        {
+            "number": np.where(rng.random(n) < 0.2, np.nan, rng.lognormal(size=n)),
+            "late gap": np.r_[rng.normal(size=n - 1), np.nan],
+            "few": rng.integers(0, 4, n).astype(float),
+            "city": [*rng.choice(["Oslo", "Rome"], n - 1), "Bern"],
+            "size": pd.Categorical(rng.choice(list("SML"), n), list("SML"), ordered=True),
+            "since": pd.date_range("2023-01-01", periods=n, freq="9D").astype(str),
+            "note": [f"word {i % 40} of {i % 7}" for i in range(n)],
+        }
+    )
+    rows = np.arange(0, n - 1, 2)
+    encoder = TableEncoder(**options).fit(frame)
+    kinds = dict(zip(frame, encoder.kinds_, strict=True))
+    found = encoder.encode_from(raw_table(frame), rows)
+    assert found.shape == (n, len(encoder.get_feature_names_out()))
+    alone = TableEncoder(roles=kinds, **options).fit(frame.iloc[rows])
+    expected = alone.transform(frame)
+    # the same samples in the same space, but for columns of zeros and the order of directions
+    assert np.allclose(found @ found.T, expected @ expected.T)
+    assert not np.allclose(found @ found.T, encoder.transform(frame) @ encoder.transform(frame).T)
+    j = encoder.get_feature_names_out().tolist().index("city=Bern")
+    assert not found[:, j].any()
+    X = frame[["number", "few"]].to_numpy()
+    encoder = TableEncoder(**options).fit(X)
+    expected = TableEncoder(**options).fit(X[rows]).transform(X)
+    found = encoder.encode_from(raw_table(X), rows)
+    assert np.allclose(found @ found.T, expected @ expected.T)
+    assert encoder.encode_from(raw_table(X), np.arange(n)) == pytest.approx(encoder.transform(X))

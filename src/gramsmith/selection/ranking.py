@@ -285,14 +285,15 @@ def estimate_choice(
             nonlocal done
             if not work.in_time():
                 raise TimeoutError
-            part, goal = samples.of_rows(candidates, train), task.of_rows(train)
+            known = samples.learned_from(train)
+            part, goal = known.of_rows(candidates, train), task.of_rows(train)
             outcome = run_steps(candidates, part, goal, quiet, **how)
             if quiet.late:  # not the choice that is to be judged
                 raise TimeoutError
             model = fit_best(outcome, part, how["machine"])
             done += 1
             work.report("estimate", done, folds, "choice made anew")
-            return answers_of(model, samples.test_view(outcome.best, train, test), task)
+            return answers_of(model, known.test_view(outcome.best, train, test), task)
 
         try:
             with warnings.catch_warnings():

@@ -19,6 +19,7 @@ from gramsmith.kernels.geometry import PairKernel
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.selection.candidates import Candidate, is_matrix
 from gramsmith.tables.encoding import TEXTS, TableEncoder, TakeColumn
+from gramsmith.tables.frames import raw_table
 from gramsmith.tables.roles import NO_COLUMNS, ColumnTable
 
 Array = npt.NDArray[Any]
@@ -38,6 +39,7 @@ class Samples:
     several: bool = False  # whether the user passed a tuple of views
     variants: tuple[str, ...] = ()  # how each view differs from the plain encoding
     columns: ColumnTable = NO_COLUMNS  # what the columns of a table are
+    tables: tuple[Any, ...] = ()  # what each encoder encoded; None where there is nothing to learn
 
     @property
     def has_indicators(self) -> bool:
@@ -77,6 +79,30 @@ class Samples:
         """Return some of the samples; of Gram matrices, rows and columns."""
         matrices = {c.view for c in candidates if isinstance(c.kernel, Precomputed)}
         views = [take_rows(X, rows, square=v in matrices) for v, X in enumerate(self.views)]
+        tables = [
+            [raw.at(rows) for raw in table]
+            if isinstance(table, list)
+            else None
+            if table is None
+            else table[rows]
+            for table in self.tables
+        ]
+        return replace(self, views=tuple(views), tables=tuple(tables))
+
+    def learns(self, candidate: Candidate) -> bool:
+        """Return whether what encodes the view of a candidate has learned from the rows."""
+        return candidate.view < len(self.tables) and self.tables[candidate.view] is not None
+
+    def learned_from(self, rows: Array, of: Sequence[Candidate] | None = None) -> Samples:
+        """Return all samples, encoded by what some of the rows alone can teach.
+
+        Only the views of some candidates if `of` names them: others stay as they are.
+        """
+        wanted = range(len(self.tables)) if of is None else {c.view for c in of}
+        views = list(self.views)
+        for v in wanted:
+            if v < len(self.tables) and self.tables[v] is not None:
+                views[v] = self.encoders[v].encode_from(self.tables[v], rows)
         return replace(self, views=tuple(views))
 
     def test_view(self, candidate: Candidate, train: Array, test: Array) -> Any:
@@ -172,6 +198,7 @@ def read_samples(X: Any, y: Array, kernels: Any, roles: Any = None) -> Samples:
     several = isinstance(X, tuple)
     auto = isinstance(kernels, str) and kernels == "auto"
     found: list[tuple[Any, Any, int, str]] = []
+    tables: dict[int, Any] = {}
     columns = NO_COLUMNS
     for source, view in enumerate(X if several else (X,)):
         if view is None and _all_matrices(kernels):
@@ -190,6 +217,7 @@ def read_samples(X: Any, y: Array, kernels: Any, roles: Any = None) -> Samples:
                 found.append((taken.transform(view), taken, source, ""))
                 continue
             found.append((encoder.transform(view), encoder, source, ""))
+            tables[source] = raw_table(view)
             if auto and not several and not sp.issparse(found[-1][0]):
                 found += [
                     (coded.transform(view), coded, 0, word)
@@ -199,7 +227,11 @@ def read_samples(X: Any, y: Array, kernels: Any, roles: Any = None) -> Samples:
             # a column of a data frame is read by place, whatever its index says
             found.append((view if isinstance(view, np.ndarray) else list(view), None, source, ""))
     views, encoders, sources, variants = zip(*found, strict=True)
-    return Samples(views, encoders, sources, several, variants, columns)
+    learned = [
+        tables.get(source) if isinstance(encoder, TableEncoder) else None
+        for encoder, source in zip(encoders, sources, strict=True)
+    ]
+    return Samples(views, encoders, sources, several, variants, columns, tuple(learned))
 
 
 def _variants(X: Any, roles: Any) -> Iterator[tuple[str, TableEncoder]]:

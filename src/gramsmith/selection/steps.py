@@ -448,11 +448,17 @@ def cross_validate(
     splits = task.splits(rows, 5)
     kept = _recalled(group, work)
     given = [k for k, c in enumerate(group) if learned is None or c is not learned.candidate]
-    blocks = dict(samples.blocks([group[k] for k in given], rows, rows))
+    units = [checks[i].spread if machine is None else 1.0 for i in short]
     Ks: list[machines.Gram] = [[] for _ in group]
-    for place, k in enumerate(given):
-        unit = checks[short[k]].spread if machine is None else 1.0
-        Ks[k] = 0.5 * (blocks[place] + blocks[place].T) / unit
+    # of a sample of the rows the others have taught the encoder too: what it could tell is little
+    anew = [k for k in given if len(rows) == len(task.counting) and samples.learns(group[k])]
+    once = [k for k in given if k not in anew]
+    for place, K in samples.blocks([group[k] for k in once], rows, rows):
+        k = once[place]
+        Ks[k] = 0.5 * (K + K.T) / units[k]
+    for place, folds in enumerate(_encoded_blocks([group[k] for k in anew], samples, rows, splits)):
+        k = anew[place]
+        Ks[k] = [(block / units[k], cross / units[k]) for block, cross in folds]
     if learned is not None and len(given) < len(group) and work.in_time(len(splits) * lesson):
         [k] = set(range(len(group))) - set(given)
         Ks[k] = _learned_blocks(learned, samples, task, rows, splits, work, machine is None)
@@ -479,6 +485,25 @@ def cross_validate(
     return {i: r for i, r in zip(short, results, strict=True) if r is not None}
 
 
+def _encoded_blocks(
+    group: Sequence[Candidate], samples: Samples, rows: Array, splits: Splits
+) -> list[list[tuple[Array, Array]]]:
+    """Return (training, test) blocks of each kernel, whose rows each fold has encoded itself."""
+    blocks: list[list[tuple[Array, Array]]] = [[] for _ in group]
+    for train, test in splits if group else ():
+        known = samples.learned_from(rows[train], group)
+        both = rows[np.concatenate([train, test])]
+        for place, K in known.blocks(group, both, rows[train]):
+            blocks[place].append(_parted(K))
+    return blocks
+
+
+def _parted(K: Array) -> tuple[Array, Array]:
+    """Return the training block, symmetric to the last bit, and the test block below it."""
+    m = K.shape[1]
+    return 0.5 * (K[:m] + K[:m].T), K[m:]
+
+
 def _learned_blocks(
     learned: Learned,
     samples: Samples,
@@ -491,14 +516,17 @@ def _learned_blocks(
     """Return (training, test) blocks of the kernel that each fold learns; or of its source."""
     blocks = []
     for fold, (train, test) in enumerate(splits):
+        known = samples
+        if len(rows) == len(task.counting):
+            known = samples.learned_from(rows[train], [learned.source])
         found = learn_from(
-            learned.source, learned.middle, samples, task, rows[train], work, f"learned/{fold}"
+            learned.source, learned.middle, known, task, rows[train], work, f"learned/{fold}"
         )
         kernel = learned.source if found is None else found.candidate
-        [(_, K)] = samples.blocks([kernel], rows[np.concatenate([train, test])], rows[train])
-        block = 0.5 * (K[: len(train)] + K[: len(train)].T)
+        [(_, K)] = known.blocks([kernel], rows[np.concatenate([train, test])], rows[train])
+        block, cross = _parted(K)
         unit = max(float(np.diagonal(block).mean() - block.mean()), 1e-12) if scaled else 1.0
-        blocks.append((block / unit, K[len(train) :] / unit))
+        blocks.append((block / unit, cross / unit))
     return blocks
 
 

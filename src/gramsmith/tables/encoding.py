@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -245,7 +246,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         self.feature_names_out_ = self._output_names()
 
-    def _take(self, found: list[Column], raws: list[Raw]) -> None:
+    def _take(
+        self, found: Sequence[Column], raws: list[Raw], among: list[Array] | None = None
+    ) -> None:
         self.columns_ = ColumnTable(found)
         self.kinds_ = np.array([c.kind if c.role == "input" else "left out" for c in found])
         self.styles_ = np.array([c.style for c in found])
@@ -261,7 +264,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.order_names_ = np.array([word for levels in orders for word in levels], dtype=str)
         self.order_counts_ = np.array([len(levels) for levels in orders], dtype=np.int64)
         names = [c.name for c in found]
-        self._fit_numbers(self._numbers(names, raws))
+        self._fit_numbers(self._numbers(names, raws), among)
         self._fit_categories([as_words(raws[j].values) for j in self._of("category")])
         self._fit_dates([self._dates(raws[j], j) for j in self._of("date")])
         texts = [as_words(raws[j].values) for j in self._of(*TEXTS)]
@@ -296,7 +299,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 parts.append(as_numbers(names[j], raws[j].values, style, sentinel, gaps=True))
         return np.column_stack(parts) if parts else np.empty((len(raws[0].values), 0))
 
-    def _fit_numbers(self, X: Any) -> None:
+    def _fit_numbers(self, X: Any, among: list[Array] | None = None) -> None:
         p = X.shape[1]
         self.gaps_, self.powers_ = np.zeros(p, dtype=bool), np.ones(p)
         if sp.issparse(X):
@@ -318,6 +321,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 X = self._powered(X)
             self._fit_scale(X)
         levels = [_levels(X[:, j]) for j in range(p)] if self.indicators else []
+        if among is not None:  # of these, the values that occur
+            seen = [np.intersect1d(allowed, X[:, j]) for j, allowed in enumerate(among)]
+            levels = [a if len(a) else b for a, b in zip(seen, among, strict=True)]
         self.level_counts_ = np.zeros(p, dtype=np.int64)
         self.level_counts_[: len(levels)] = [len(found) for found in levels]
         self.level_values_ = np.concatenate(levels) if levels else np.empty(0)
@@ -441,10 +447,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not columns:
             return
         self.date_gaps_ = np.array([bool(np.isnan(t).any()) for t in columns])
-        self.date_mean_ = np.array([float(np.nanmean(t)) for t in columns])
-        spread = np.array([float(np.nanstd(t)) for t in columns])
+        known = [t[~np.isnan(t)] for t in columns]
+        self.date_mean_ = np.array([float(np.mean(t)) if len(t) else 0.0 for t in known])
+        spread = np.array([float(np.std(t)) if len(t) else 0.0 for t in known])
         self.date_scale_ = np.where(spread > 0, spread, 1.0)
-        self.date_cycles_ = np.array([_cycles(t[~np.isnan(t)]) for t in columns], dtype=np.int64)
+        self.date_cycles_ = np.array([_cycles(t) for t in known], dtype=np.int64)
 
     def _encode_dates(self, columns: list[Array]) -> list[Array]:
         parts = []
@@ -505,6 +512,42 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return self._encode_numbers(X)
         return self._encode(self._in_order(columns))
 
+    def encode_from(self, table: list[Raw] | Array, rows: Array) -> Array:
+        """Return all rows of a table, encoded by what some of the rows alone can teach.
+
+        What columns are, and which encoded columns there are, stays as it was found in fit, so that
+        a kernel can be compared with itself between folds. What the rows do not show (a category,
+        gaps of a number) is a column of zeros: unseen, as `transform` has it.
+
+        Parameters
+        ----------
+        table : list of Raw, or array of shape (n, p)
+            What `raw_table` makes of the table.
+        rows : int array
+            The rows to learn from.
+
+        Returns
+        -------
+        array of shape (n, n_features_out)
+        """
+        other = copy(self)
+        among = None
+        if self.level_counts_.any():
+            among = np.split(self.level_values_, np.cumsum(self.level_counts_)[:-1])
+        with warnings.catch_warnings():  # that a fold has seen less than all rows is no news
+            warnings.simplefilter("ignore", UserWarning)
+            if isinstance(table, list):
+                other._take(self.columns_, [raw.at(rows) for raw in table], among)
+                names = [column.name for column in self.columns_]
+                Z = other._encode_raws(names, table)
+            else:
+                other._fit_numbers(table[rows], among)
+                Z = other._encode_numbers(table)
+        place = {part: k for k, part in enumerate(self._parts())}
+        out = np.zeros((len(Z), len(self.feature_names_out_)))
+        out[:, [place[part] for part in other._parts()]] = Z
+        return out
+
     def _encode(self, columns: dict[Any, Any]) -> Array:
         names = list(columns)
         used = [j for j in range(len(names)) if self.kinds_[j] != "left out"]
@@ -514,6 +557,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raw_column(column, name) if j in used else empty
             for j, (name, column) in enumerate(columns.items())
         ]
+        return self._encode_raws(names, raws)
+
+    def _encode_raws(self, names: list[Any], raws: list[Raw]) -> Array:
         category, texts = self._of("category"), self._of(*TEXTS)
         parts = [
             self._encode_numbers(self._numbers(names, raws)),

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from gramsmith.tables.columnar import arrow_column
 from gramsmith.tables.streams import Array
@@ -24,6 +25,10 @@ class Raw(NamedTuple):
     levels: Sequence[str] | None = None
     declared: bool = False
 
+    def at(self, rows: Array) -> Raw:
+        """Return some of the rows."""
+        return self._replace(values=self.values[rows])
+
 
 def frame_columns(X: Any) -> dict[Any, Any] | None:
     """Return the columns of a data frame by name, or None for anything else."""
@@ -40,6 +45,14 @@ def frame_columns(X: Any) -> dict[Any, Any] | None:
     if found is None:
         found = [X[name] for name in names]
     return dict(zip(names, found, strict=True))
+
+
+def raw_table(X: Any) -> list[Raw] | Array | None:
+    """Return the columns of a data frame, a dense array as floats, and None for sparse rows."""
+    columns = frame_columns(X)
+    if columns is not None:
+        return [raw_column(column, name) for name, column in columns.items()]
+    return None if sp.issparse(X) else np.asarray(X, dtype=np.float64)
 
 
 def raw_column(column: Any, name: Any = "") -> Raw:
