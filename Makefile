@@ -14,7 +14,7 @@ HALF ?= trying
 
 PAPERS ?= all -o reproduction
 
-.PHONY: help install demo test test-slow lint format bench bench-learning bench-selection bench-honesty papers docs build clean
+.PHONY: help install demo test test-slow lint format bench bench-learning bench-selection bench-honesty bench-arena papers docs build clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -51,6 +51,10 @@ format: $(STAMP)  ## apply ruff's fixes and formatting
 bench: $(STAMP)  ## speed and memory, printed as ratios to the alternatives
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m benchmarks
+
+bench-arena: $(STAMP)  ## KernelSelector against trees, boosting, grid search; HALF=reporting for the other half
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	$(BIN)/python -m benchmarks.arena --half $(HALF) $(ARENA)
 
 bench-honesty: $(STAMP)  ## estimates for new data against fresh data, claims on noise
 	$(BIN)/python -m benchmarks.honesty $(HONESTY)

@@ -204,10 +204,11 @@ def split(X: Any, y: Any, rows: int, number: int, name: str) -> tuple[Any, Any, 
     seed = [number, *name.encode()]
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = order[: min(rows, len(y) // 2)], order[min(rows, len(y) // 2) :]
-    return _rows(X, train), y[train], _rows(X, test), y[test]
+    return take(X, train), y[train], take(X, test), y[test]
 
 
-def _rows(X: Any, index: Any) -> Any:
+def take(X: Any, index: Any) -> Any:
+    """Return some rows of a table, an array or a list."""
     if hasattr(X, "iloc"):
         return X.iloc[index].reset_index(drop=True)
     return X[index] if hasattr(X, "shape") else [X[i] for i in index]

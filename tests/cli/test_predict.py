@@ -9,6 +9,7 @@ import pytest
 
 import gramsmith as gs
 from gramsmith.machines.svm import KernelSVC
+from gramsmith.selection import IntervalPipeline
 from gramsmith.storage import inspect_model
 from gramsmith.tables import TableEncoder
 from gramsmith.tables.read import read_table
@@ -76,6 +77,24 @@ def test_probabilities_on_request(command, model, table):
     best = [max(item, key=lambda k: item[k] if "prob" in k else -1.0) for item in listed]
     agreed = [b == f"probability of {i['prediction']}" for b, i in zip(best, listed, strict=True)]
     assert np.mean(agreed) > 0.9
+
+
+def test_intervals_on_request(command, model, table):
+    refused = command("predict", model, table, "--interval", "0.9")
+    assert refused.status == 2
+    assert "has no prediction intervals" in refused.err
+    data = read_table(table, target="y")
+    values = np.linspace(0.0, 1.0, data.n_rows)
+    encoder = TableEncoder().fit(data.inputs())
+    machine = gs.KernelSVR(gs.Gaussian(1.0)).fit(encoder.transform(data.inputs()), values)
+    machine.calibrate_intervals(np.linspace(0.0, 1.0, 20))
+    trained = IntervalPipeline([("encode", encoder), ("model", machine)])
+    gs.save_model(trained, model, about=inspect_model(model).about)
+    listed = json.loads(command("predict", model, table, "--json", "--interval", "0.5").out)
+    width = [item["high"] - item["low"] for item in listed]
+    assert width == pytest.approx([20 / 19] * len(listed))
+    assert all(item["low"] < item["prediction"] < item["high"] for item in listed)
+    assert command("predict", model, table, "--interval", "1").status == 2
 
 
 def reordered(text, order):

@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the predictions as JSON.")
 @click.option("--proba", is_flag=True, help="Add the probability of every class.")
 @click.option(
+    "--interval",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="SHARE",
+    help="Add the ends of intervals that hold this share of the values, such as 0.9.",
+)
+@click.option(
     "--spreadsheet",
     is_flag=True,
     help="Put ' before texts that a spreadsheet would run as formulas.",
@@ -46,6 +52,7 @@ def predict(
     force: bool,
     as_json: bool,
     proba: bool,
+    interval: float | None,
     spreadsheet: bool,
     **options: Any,
 ) -> None:
@@ -73,6 +80,8 @@ def predict(
         raise Refused(f"{model} holds {type(machine).__name__}, which predicts nothing.")
     if proba and not hasattr(machine, "predict_proba"):
         raise Refused(f"{model} has no probabilities. Leave --proba out.")
+    if interval is not None and not hasattr(machine, "predict_interval"):
+        raise Refused(f"{model} has no prediction intervals. Leave --interval out.")
     columns: dict[str, list[Any]] = {}
     remarks: list[str] = []
     try:
@@ -87,6 +96,9 @@ def predict(
                     shares = machine.predict_proba(table.inputs())
                     for k, label in enumerate(machine.classes_.tolist()):
                         columns[f"probability of {label}"] = shares[:, k].tolist()
+                if interval is not None:
+                    low, high = machine.predict_interval(table.inputs(), interval).T.tolist()
+                    columns |= {"low": low, "high": high}
     finally:  # what was noticed may explain why nothing could be predicted
         for remark in remarks:
             say(f"Note: {remark}")

@@ -44,6 +44,7 @@ from gramsmith.kernels import (
     default_kernel,
 )
 from gramsmith.kernels.precomputed import rests_on_matrix
+from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.targets import check_weights, finite_values, normalised_weights
 
 Array = npt.NDArray[Any]
@@ -560,7 +561,7 @@ class ProbabilisticClassifier(KernelClassifier):
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
 
-class KernelRegressor(RegressorMixin, KernelMachine):
+class KernelRegressor(PredictionIntervals, RegressorMixin, KernelMachine):
     """Base class of the regressors of one output."""
 
     def predict(self, X: Any) -> Any:

@@ -23,6 +23,7 @@ from gramsmith.machines.base import (
     row_blocks,
 )
 from gramsmith.machines.calibration import CalibratedScores
+from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.solvers import RidgePath, conjugate_gradients, warn_unless_converged
 from gramsmith.solvers.definite import warn_negative
 from gramsmith.solvers.landmarks import Blocks, LandmarkPath, LandmarkPreconditioner, landmark_path
@@ -300,7 +301,7 @@ class KernelRidge(KernelMachine):
         self.loo_residuals_ = np.concatenate(only)
 
 
-class KernelRidgeRegressor(RegressorMixin, MultiOutputMixin, KernelRidge):
+class KernelRidgeRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin, KernelRidge):
     r"""Kernel ridge regression with an exact, cheap choice of the regulariser.
 
     .. math:: \min_{c, b} \sum_i w_i (y_i - b - (Kc)_i)^2 + \alpha\, c'Kc

@@ -365,7 +365,7 @@ def fit_winner(
     _fit(machine, X, task.labels, task.weights)
     machine.__dict__.pop("_told", None)
     if task.classes is None:
-        return machine
+        return _with_intervals(machine, result, task)
     if on_landmarks and task.exchangeable:
         f, where, threshold = _left_out(machine, task)
     elif result is not None and result.record.machine == ("landmarks" if on_landmarks else "svc"):
@@ -376,6 +376,15 @@ def fit_winner(
     if on_landmarks:
         machine.intercept_ = machine.intercept_ - threshold
     return _calibrate(machine, f - threshold, where, task)
+
+
+def _with_intervals(machine: Any, result: Scored | None, task: Task) -> Any:
+    """Return a regressor with the errors that its kind has made on left-out samples, if known."""
+    if result is None:
+        return machine
+    rows, f = result.record.rows, result.record.values[result.best]
+    w = None if task.w is None else task.w[rows]
+    return machine.calibrate_intervals(task.y[rows] - f, w)
 
 
 def _left_out(machine: Any, task: Task) -> tuple[Array, Array, float]:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -233,11 +232,10 @@ def rank(
         model = fit_best(found, samples, machine, work)
     for item in caught:
         warnings.warn(item.message, item.category, stacklevel=2)
-    steps = samples.steps(found.best, X)
     work.report("fit", 1, 1, found.best.name)
     return KernelRanking(
         found,
-        Pipeline([*steps, ("model", model)]) if steps else model,
+        samples.pipeline(found.best, X, model),
         PageSample.of(found.best, samples, goal),
         estimate,
         converged=not any(issubclass(item.category, ConvergenceWarning) for item in caught),

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from gramsmith.gram.views import Views, take_rows
@@ -74,6 +76,12 @@ class Samples:
         if isinstance(encoder, TakeColumn):
             return [*steps, ("column", encoder)]
         return [*steps, ("encode", encoder)] if encoder is not None else steps
+
+    def pipeline(self, candidate: Candidate, X: Any, machine: Any) -> Any:
+        """Return a machine of a candidate's view with the steps from what the user passed, X."""
+        steps = self.steps(candidate, X)
+        made = IntervalPipeline if hasattr(machine, "predict_interval") else Pipeline
+        return made([*steps, ("model", machine)]) if steps else machine
 
     def of_rows(self, candidates: Sequence[Candidate], rows: Array) -> Samples:
         """Return some of the samples; of Gram matrices, rows and columns."""
@@ -298,6 +306,45 @@ def _named(kernels: Any) -> list[Any]:
         kernels = [kernels]
     given = kernels.values() if isinstance(kernels, dict) else kernels
     return [kernel[0] if isinstance(kernel, tuple) and kernel else kernel for kernel in given]
+
+
+class IntervalPipeline(Pipeline):
+    """A pipeline whose last step has prediction intervals, which it passes on.
+
+    `rank_kernels` returns one for values; everything else is as in scikit-learn's pipeline.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> from gramsmith.selection import IntervalPipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> steps = [("scale", StandardScaler()), ("model", gs.KernelSVR(gs.Linear(), C=1e3))]
+    >>> model = IntervalPipeline(steps).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> _ = model[-1].calibrate_intervals([0.1, -0.2, 0.3])
+    >>> model.predict_interval([[1.0]], coverage=0.5).round(1)
+    array([[0.8, 1.2]])
+    """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"steps": "steps", "memory": "none"}
+
+    @available_if(lambda pipeline: hasattr(pipeline.steps[-1][1], "predict_interval"))  # type: ignore[untyped-decorator]
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Return intervals that hold the values of new samples with a given probability.
+
+        Parameters
+        ----------
+        X : like in fit
+        coverage : float, default=0.9
+            The probability.
+
+        Returns
+        -------
+        array of shape (n, 2)
+            Lower and upper ends.
+        """
+        for _, step in self.steps[:-1]:
+            X = step.transform(X)
+        return np.asarray(self.steps[-1][1].predict_interval(X, coverage))
 
 
 class TakeView(TransformerMixin, BaseEstimator):

@@ -35,6 +35,14 @@ def _has_probabilities(selector: Any) -> bool:
     return _classifies(selector) and (fitted is None or hasattr(fitted, "predict_proba"))
 
 
+def _has_intervals(selector: Any) -> bool:
+    # before fit "auto" may still turn out to be values; afterwards the winner knows
+    fitted = getattr(selector, "best_estimator_", None)
+    if fitted is None:
+        return bool(selector.task != "classification")
+    return hasattr(fitted, "predict_interval")
+
+
 def _without_summary(state: dict[str, Any]) -> dict[str, Any]:
     # the first files had no summary; it is absent from what they give
     return {**state, "version": 2}
@@ -277,6 +285,27 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         """
         X = self._new(X)
         return np.asarray(self.best_estimator_.predict_proba(X))
+
+    @available_if(_has_intervals)  # type: ignore[untyped-decorator]
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Return intervals that hold the values of new samples with a given probability.
+
+        Their width is found from errors on samples that were left out in cross-validation, see
+        :class:`~gramsmith.machines.intervals.PredictionIntervals`.
+
+        Parameters
+        ----------
+        X : like in fit
+        coverage : float, default=0.9
+            The probability.
+
+        Returns
+        -------
+        array of shape (n, 2)
+            Lower and upper ends.
+        """
+        X = self._new(X)
+        return np.asarray(self.best_estimator_.predict_interval(X, coverage))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, or R² for values.

@@ -69,11 +69,15 @@ class Entry:
         return 1 + max(self.upgrades, default=0)
 
 
+def _sound(model: Any) -> None:
+    """Let any model pass."""
+
+
 def _entry(
     cls: type,
     fitted: Mapping[str, str],
     params: Mapping[str, str],
-    check: Callable[[Any], None] = lambda model: None,
+    check: Callable[[Any], None] = _sound,
 ) -> Entry:
     arguments = _arguments(cls)
     return Entry(
@@ -112,8 +116,34 @@ def _exported(*packages: ModuleType) -> Iterable[type]:
                 yield item
 
 
+def _check_steps(model: Any) -> None:
+    """Raise unless the steps of a pipeline can follow each other."""
+    used = [step for _, step in model.steps if step not in (None, "passthrough")]
+    if not used or not all(hasattr(step, "transform") for step in used[:-1]):
+        raise ValueError("Expected steps that transform before the last one, got others.")
+    for before, after in pairwise(used):
+        width, wanted = _width(before), getattr(after, "n_features_in_", None)
+        if None not in (width, wanted) and width != wanted:
+            raise ValueError(
+                f"Expected {wanted} features for {type(after).__name__}, got the {width} of "
+                f"{type(before).__name__}."
+            )
+
+
+def _width(step: Any) -> int | None:
+    """Return how many features a fitted step returns, if it can say."""
+    if not hasattr(step, "get_feature_names_out") or not hasattr(step, "n_features_in_"):
+        return None
+    return len(step.get_feature_names_out())
+
+
 _OURS = {
-    cls.__name__: _entry(cls, _declared(cls, "_stored"), _declared(cls, "_stored_parameters"))
+    cls.__name__: _entry(
+        cls,
+        _declared(cls, "_stored"),
+        _declared(cls, "_stored_parameters"),
+        check=_check_steps if issubclass(cls, pipeline.Pipeline) else _sound,
+    )
     for cls in (
         *_exported(kernels, machines, learning, selection, tables),
         # Made by `as_kernel`. Functions cannot be kept: their kernel is here so that the refusal
@@ -141,27 +171,6 @@ _SKLEARN_KERNELS: dict[str, dict[str, str]] = {
     "Product": {"k1": "source", "k2": "source"},
     "Exponentiation": {"kernel": "source", "exponent": "number"},
 }
-
-
-def _check_steps(model: Any) -> None:
-    """Raise unless the steps of a pipeline can follow each other."""
-    used = [step for _, step in model.steps if step not in (None, "passthrough")]
-    if not used or not all(hasattr(step, "transform") for step in used[:-1]):
-        raise ValueError("Expected steps that transform before the last one, got others.")
-    for before, after in pairwise(used):
-        width, wanted = _width(before), getattr(after, "n_features_in_", None)
-        if None not in (width, wanted) and width != wanted:
-            raise ValueError(
-                f"Expected {wanted} features for {type(after).__name__}, got the {width} of "
-                f"{type(before).__name__}."
-            )
-
-
-def _width(step: Any) -> int | None:
-    """Return how many features a fitted step returns, if it can say."""
-    if not hasattr(step, "get_feature_names_out") or not hasattr(step, "n_features_in_"):
-        return None
-    return len(step.get_feature_names_out())
 
 
 _SKLEARN = {

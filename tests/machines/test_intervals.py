@@ -1,0 +1,104 @@
+"""Prediction intervals: the textbook quantile, weights, files, coverage."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+import gramsmith as gs
+from gramsmith.machines.intervals import half_width
+from gramsmith.selection import IntervalPipeline
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(60, 2))
+Y = X[:, 0] + 0.3 * RNG.normal(size=60)
+
+
+def machine():
+    return gs.KernelRidgeRegressor(gs.Gaussian(2.0), alpha=0.1).fit(X, Y)
+
+
+@pytest.mark.parametrize("m", [9, 10, 57, 400])
+@pytest.mark.parametrize("coverage", [0.05, 0.5, 0.8, 0.9])
+def test_half_width_is_the_conformal_quantile(m, coverage):
+    errors = np.sort(RNG.exponential(size=m))
+    rank = int(np.ceil(round((m + 1) * coverage, 9)))
+    assert half_width(errors, coverage) == errors[max(rank, 1) - 1]
+
+
+def test_of_few_samples_no_more_is_promised_than_they_tell():
+    with pytest.raises(ValueError, match=r"coverage up to 0\.8, .* 4 left-out samples"):
+        half_width(np.arange(4.0), 0.9)
+    with pytest.raises(ValueError, match="coverage"):
+        half_width(np.arange(4.0), 1.0)
+
+
+def test_intervals_are_around_the_prediction():
+    model = machine().calibrate_intervals([-3.0, 1.0, 2.0])
+    low, high = model.predict_interval(X[:5], 0.5).T
+    np.testing.assert_allclose(0.5 * (low + high), model.predict(X[:5]))
+    np.testing.assert_allclose(high - low, 4.0)
+
+
+def test_there_are_none_before_errors_are_known_and_after_another_fit():
+    model = machine()
+    assert not hasattr(model, "predict_interval")
+    with pytest.raises(AttributeError) as raised:
+        model.predict_interval(X)
+    assert "Call calibrate_intervals" in str(raised.value.__cause__)
+    model.calibrate_intervals([1.0, 2.0])
+    assert hasattr(model, "predict_interval")
+    assert not hasattr(model.fit(X, Y), "predict_interval")
+
+
+def test_weights_count_like_repetitions():
+    errors, w = RNG.normal(size=40), RNG.integers(1, 5, 40)
+    one = machine().calibrate_intervals(errors, w)
+    two = machine().calibrate_intervals(np.repeat(errors, w))
+    assert len(one.held_out_errors_) == 40
+    levels = [0.1, 0.5, 0.9]
+    found = [np.quantile(m.held_out_errors_, levels) for m in (one, two)]
+    np.testing.assert_allclose(*found, atol=0.1)
+    same = machine().calibrate_intervals(errors, np.full(40, 1 / 40))
+    np.testing.assert_array_equal(same.held_out_errors_, np.sort(np.abs(errors)))
+
+
+def test_errors_of_several_outputs_are_refused():
+    with pytest.raises(ValueError, match="one error per sample"):
+        machine().calibrate_intervals(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("made", [gs.KernelSVR, gs.KernelRidgeRegressor])
+def test_files_keep_them(made, tmp_path):
+    model = made(gs.Gaussian(2.0)).fit(X, Y).calibrate_intervals(RNG.normal(size=50))
+    steps = [("scale", StandardScaler().fit(X)), ("model", model)]
+    for k, kept in enumerate((model, IntervalPipeline(steps))):
+        gs.save_model(kept, tmp_path / f"{k}.safetensors")
+        again = gs.load_model(tmp_path / f"{k}.safetensors")
+        assert type(again) is type(kept)
+        expected = kept.predict_interval(X, 0.8)
+        assert again.predict_interval(X, 0.8).tobytes() == expected.tobytes()
+
+
+def test_a_forged_file_is_refused(tmp_path):
+    model = machine().calibrate_intervals([1.0, 2.0])
+    model.held_out_errors_ = np.array([2.0, 1.0])
+    gs.save_model(model, tmp_path / "m.safetensors")
+    with pytest.raises(gs.ModelFormatError, match="errors from 0 on"):
+        gs.load_model(tmp_path / "m.safetensors")
+
+
+def test_the_ranking_and_the_selector_have_them():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(600, 2))
+    y = np.sin(2 * Z[:, 0]) + 0.3 * rng.standard_t(4, size=600)
+    kernels = {"wide": gs.Gaussian(1.0), "narrow": gs.Gaussian(0.4)}
+    model = gs.KernelSelector(kernels, task="regression").fit(Z[:300], y[:300])
+    low, high = model.predict_interval(Z[300:]).T
+    inside = np.mean((low <= y[300:]) & (y[300:] <= high))
+    assert 0.84 < inside < 0.96  # 300 of each: the deviation of the share is about .025
+    wider = model.predict_interval(Z[300:], coverage=0.99)
+    assert (wider[:, 0] < low).all()
+    best = model.ranking_.best_estimator
+    np.testing.assert_array_equal(best.predict_interval(Z[300:]), np.column_stack([low, high]))
+    labels = gs.KernelSelector(kernels).fit(Z, y > 0)
+    assert not hasattr(labels, "predict_interval")
