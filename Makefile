@@ -14,7 +14,7 @@ HALF ?= trying
 
 PAPERS ?= all -o reproduction
 
-.PHONY: help install demo test test-slow lint format bench bench-learning bench-selection bench-honesty bench-arena papers docs build clean
+.PHONY: help install demo test test-slow lint format bench bench-learning bench-selection bench-honesty bench-arena papers fuzz versions docs build release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -65,6 +65,9 @@ bench-learning: $(STAMP)  ## test errors of learned kernels; HALF=reporting for 
 
 bench-selection: $(STAMP)  ## quality and time of kernel selection against a grid search
 	$(BIN)/python -m benchmarks.selection
+
+fuzz: $(STAMP)  ## bad files, tables, commands and arguments; FUZZ="calls --seconds 3600" for longer
+	cd tests && $(abspath $(BIN))/python -m fuzz $(FUZZ)
 
 papers: $(STAMP)  ## re-run the papers; PAPERS="tan --quick" names papers and options
 	$(BIN)/python -m papers $(PAPERS)

@@ -19,16 +19,17 @@ SOURCES = sorted(SRC.rglob("*.py"))
 # Layer -> the layers it imports, bottom up: no other, and all of these. Its modules may import
 # each other.
 BELOW = {
+    "arguments": set(),
     "cached": set(),
-    "kernels": set(),
-    "targets": {"cached"},
+    "kernels": {"arguments"},
+    "targets": {"arguments", "cached"},
     "moments": {"cached", "targets"},
-    "measures": {"cached", "moments", "targets"},
-    "gram": {"kernels", "moments", "targets"},
-    "evaluation": {"gram", "kernels", "measures", "moments", "targets"},
+    "measures": {"arguments", "cached", "moments", "targets"},
+    "gram": {"arguments", "kernels", "moments", "targets"},
+    "evaluation": {"arguments", "gram", "kernels", "measures", "moments", "targets"},
     "solvers": {"kernels"},
-    "learning": {"gram", "kernels", "measures", "solvers", "targets"},
-    "machines": {"gram", "kernels", "solvers", "targets"},
+    "learning": {"arguments", "gram", "kernels", "measures", "solvers", "targets"},
+    "machines": {"arguments", "gram", "kernels", "solvers", "targets"},
     "report": {"gram", "kernels"},
     "tables": set(),
     "selection": {

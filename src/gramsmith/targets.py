@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import type_of_target
 
+from gramsmith.arguments import is_one_of
 from gramsmith.cached import cached_property
 
 Array = npt.NDArray[Any]
@@ -189,11 +190,11 @@ def make_target(
     >>> make_target(["a", "b", "a"]).classes
     array(['a', 'b'], dtype='<U1')
     """
-    if target not in TARGETS:
+    if not is_one_of(target, TARGETS):
         raise ValueError(f"Expected target to be one of {', '.join(TARGETS)}, got {target!r}.")
-    if task not in ("auto", "classification", "regression"):
+    if not is_one_of(task, ("auto", "classification", "regression")):
         raise ValueError(f'Expected task "auto", "classification" or "regression", got {task!r}.')
-    y = _as_labels(y)
+    y = as_labels(y)
     w = normalised_weights(check_weights(sample_weight, y.shape[0]))
     if task == "regression":
         return value_target(y, w)
@@ -365,12 +366,16 @@ def normalised_weights(w: Array) -> Array:
     return np.asarray(share * (np.count_nonzero(there) / share.sum()))
 
 
-def _as_labels(y: Any) -> Any:
+def as_labels(y: Any) -> Any:
+    """Return targets as an array of text or numbers, or raise; sparse ones as they are."""
     if y is None:
         raise ValueError("Expected targets y, got None. Pass labels or values, one per sample.")
     if hasattr(y, "toarray"):
         return y
-    y = np.asarray(y)
+    try:
+        y = np.asarray(y)
+    except ValueError:  # lists of several lengths
+        raise ValueError("Expected one label or value per sample, got lists in y.") from None
     if np.iscomplexobj(y):
         raise ValueError("Expected real targets, got complex numbers. Take the real part.")
     if y.ndim not in (1, 2):

@@ -8,8 +8,8 @@ import pytest
 
 import forgery
 import gramsmith as gs
-import mutations
-from mutations import FILES, KINDS, outcome
+from fuzz import models as mutations
+from fuzz.models import FILES, KINDS, outcome
 
 
 def examine(count, seed):

@@ -62,6 +62,8 @@ def prepare_folder(folder: Path, *, force: bool, resume: bool) -> None:
 
 def check_free(path: Path, *, force: bool) -> None:
     """Refuse to replace a file unasked."""
+    if path.is_dir():
+        raise Refused(f"Expected a file to write, got the folder {path}. Name a file inside it.")
     if os.path.lexists(path) and not force:
         raise Refused(f"{path} exists. Use --force to replace it, or name another file.")
     if not path.parent.is_dir():

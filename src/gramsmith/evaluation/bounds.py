@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gramsmith.arguments import is_one_of
 from gramsmith.evaluation.verbs import check_ddof, measure_value, sums_of
 from gramsmith.gram import Gram, as_gram
 from gramsmith.kernels.definiteness import is_semidefinite
@@ -110,7 +111,7 @@ def parzen_error_bound(
     >>> round(gs.parzen_error_bound(np.outer(y, y), y), 12)
     0.0
     """
-    if target not in ("auto", "uneven"):
+    if not is_one_of(target, ("auto", "uneven")):
         raise ValueError(f'Expected target "auto" or "uneven", got {target!r}.')
     G = as_gram(K)
     classes = make_target(y, target, task="classification", sample_weight=sample_weight).classes

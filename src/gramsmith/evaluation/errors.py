@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 from sklearn.model_selection import KFold
 
+from gramsmith.arguments import abridged, is_whole
 from gramsmith.gram import Gram
-from gramsmith.kernels.parameters import abridged, is_whole
 from gramsmith.measures import Measure, Sums, Undefined
 from gramsmith.moments import Moments
 from gramsmith.targets import Target
@@ -57,7 +57,7 @@ def assign_folds(
     n = len(target.w)
     if not folds:
         return None, None
-    if folds < 2 or int(folds) != folds:
+    if not is_whole(folds, 2):
         raise ValueError(f"Expected folds to be 0 or at least 2, got {folds!r}.")
     there = np.flatnonzero(target.w > 0)
     assignment = np.zeros(n, dtype=int)

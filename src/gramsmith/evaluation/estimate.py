@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.arguments import is_number, is_whole
 from gramsmith.evaluation.advice import about_kernel, about_target, about_task, about_ties
 from gramsmith.evaluation.errors import values_of
 from gramsmith.evaluation.evaluate import choose_measures, evaluate
@@ -120,7 +121,7 @@ def estimate(
     >>> low < 0.1502 < high, (high - low) / 2 < 0.005
     (True, True)
     """
-    _check(tolerance, confidence, rows, max_draws)
+    _check(tolerance, confidence, rows, max_draws, random_state)
     X, y = _as_table(X, y)
     goal = make_target(y, target, task=task, sample_weight=sample_weight)
     chosen = choose_measures(measures, goal)
@@ -468,15 +469,21 @@ def _with_width(kernels: Any, X: Any) -> Any:
     return kernels
 
 
-def _check(tolerance: float, confidence: float, rows: int, max_draws: int) -> None:
+def _check(
+    tolerance: float, confidence: float, rows: int, max_draws: int, random_state: int
+) -> None:
     """Raise before any work."""
-    if not 0.0 < confidence < 1.0:
+    if not is_whole(random_state, 0):
+        raise ValueError(
+            f"Expected random_state to be a whole number >= 0, got {random_state!r}. Use 0."
+        )
+    if not (is_number(confidence) and 0.0 < confidence < 1.0):
         raise ValueError(f"Expected a confidence between 0 and 1, got {confidence!r}. Use 0.95.")
-    if not tolerance > 0.0:
+    if not (is_number(tolerance) and tolerance > 0.0):
         raise ValueError(f"Expected a tolerance > 0, got {tolerance!r}. Use 0.005.")
-    if int(rows) != rows or rows < 64:
+    if not is_whole(rows, 64):
         raise ValueError(f"Expected rows to be a whole number >= 64, got {rows!r}. Use 4096.")
-    if int(max_draws) != max_draws or max_draws < FIRST:
+    if not is_whole(max_draws, FIRST):
         raise ValueError(
             f"Expected max_draws to be a whole number >= {FIRST}, got {max_draws!r}. Use 256."
         )

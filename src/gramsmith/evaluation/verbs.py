@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gramsmith.arguments import is_one_of
 from gramsmith.gram import Gram, as_gram
 from gramsmith.gram.threads import dense_work
 from gramsmith.measures import MEASURES, Measure, Sums, get_measure
@@ -193,7 +194,7 @@ def fsm(
     ... )
     (0.0, inf)
     """
-    if aggregate not in ("mean", "max", "matrix"):
+    if not is_one_of(aggregate, ("mean", "max", "matrix")):
         raise ValueError(f'Expected aggregate "mean", "max" or "matrix", got {aggregate!r}.')
     check_ddof(ddof)
     name = "fsm_loo" if leave_one_out else "fsm"
@@ -245,7 +246,7 @@ def csm(
     >>> round(gs.csm(np.eye(4), [0, 0, 1, 1], form="scatter"), 12)
     2.0
     """
-    if form not in ("covariance", "scatter"):
+    if not is_one_of(form, ("covariance", "scatter")):
         raise ValueError(f'Expected form "covariance" or "scatter", got {form!r}.')
     check_ddof(ddof)
     measure = MEASURES["csm_scatter" if form == "scatter" else "csm"]
@@ -433,5 +434,5 @@ def _check_lengths(G: Gram, goal: Target) -> None:
 
 def check_ddof(ddof: Any) -> None:
     """Raise unless ddof is 0 or 1."""
-    if ddof not in (0, 1):
+    if not is_one_of(ddof, (0, 1)):
         raise ValueError(f"Expected ddof 0 or 1, got {ddof!r}.")

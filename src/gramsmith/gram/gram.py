@@ -388,6 +388,10 @@ def _tile_dtype(dtype: Any, views: Sequence[Any]) -> Any:
     if dtype is None:
         single = all(getattr(X, "dtype", None) == np.float32 for X in views)
         return np.float32 if single else np.float64
-    if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
+    try:
+        found = np.dtype(dtype)
+    except (TypeError, ValueError):
+        found = np.dtype(object)
+    if found not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ValueError(f"Expected dtype float64 or float32, got {dtype!r}.")
-    return np.dtype(dtype).type
+    return found.type

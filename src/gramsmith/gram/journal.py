@@ -70,7 +70,13 @@ class Journal(MutableMapping[str, Any]):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, fresh: bool = False) -> None:
-        self.path = Path(path)
+        try:
+            self.path = Path(path)
+            sound = "\0" not in str(path)
+        except TypeError:
+            sound = False
+        if not sound:
+            raise JournalError(f"Expected the path of a journal, got {path!r}.")
         self.bands_path = self.path.with_name(f"{self.path.name}.bands")
         self.found = 0  # pieces that were not computed again
         self.bands_found = 0  # and bands

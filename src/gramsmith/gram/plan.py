@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
 
+from gramsmith.arguments import abridged, is_positive
 from gramsmith.kernels.compilation import worthwhile
-from gramsmith.kernels.parameters import abridged, is_positive
 
 Array = npt.NDArray[Any]
 

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import joblib
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from gramsmith.kernels.parameters import abridged, is_whole
+from gramsmith.arguments import abridged, is_whole
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

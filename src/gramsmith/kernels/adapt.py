@@ -12,13 +12,13 @@ import scipy.sparse as sp
 from sklearn.gaussian_process import kernels as gp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from gramsmith.arguments import abridged, is_positive
 from gramsmith.kernels.algebra import Fixed, Power, Product, Scaled, Sum
 from gramsmith.kernels.base import OPERATORS, Array, Kernel
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.inner import Constant, Linear, Polynomial, Sigmoid
 from gramsmith.kernels.maps import ByFeatureCount, Composed, FunctionMap, SampleMap
 from gramsmith.kernels.normalized import Normalized
-from gramsmith.kernels.parameters import abridged, is_positive
 from gramsmith.kernels.precomputed import Precomputed
 from gramsmith.kernels.radial import (
     AdditiveChi2,

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from gramsmith.arguments import abridged, is_whole
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, bracketed
 from gramsmith.kernels.embedding import Embedding, add, add_named, prefixed
-from gramsmith.kernels.parameters import abridged, is_whole
 
 
 class Pair(Kernel):

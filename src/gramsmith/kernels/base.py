@@ -29,7 +29,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.finite import as_rows, check_values
+from gramsmith.kernels.finite import as_rows, check_values, is_complex
 from gramsmith.kernels.parameters import Parametrised
 
 Array = npt.NDArray[Any]
@@ -273,7 +273,7 @@ class Kernel(OptionalHooks, SklearnKernel):
         """Return X as the kernel wants it, or raise: numeric, finite, two-dimensional."""
         if not self.requires_vector_input:
             return X
-        if np.iscomplexobj(X):
+        if is_complex(X):
             raise ValueError(
                 f"{type(self).__name__}: expected real numbers, got complex data. "
                 "Pass real and imaginary parts as separate columns."

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from gramsmith.arguments import abridged, is_one_of, is_whole
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding, add, add_named, count, prefixed, rows
 from gramsmith.kernels.landmarks import METHODS, choose_landmarks, inverse_root
@@ -93,6 +94,7 @@ class Nystroem(ExplicitKernel):
     (500, 60)
     """
 
+    parts: ClassVar[tuple[str, ...]] = ("kernel",)
     _stored_parameters: ClassVar[dict[str, str]] = {
         "kernel": "kernel",
         "n_landmarks": "whole",
@@ -116,11 +118,11 @@ class Nystroem(ExplicitKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.method not in METHODS:
+        if not is_one_of(self.method, METHODS):
             raise ValueError(
                 f"Nystroem: expected a method among {', '.join(METHODS)}, got {self.method!r}."
             )
-        if int(self.n_landmarks) != self.n_landmarks or self.n_landmarks < 1:
+        if not is_whole(self.n_landmarks, 1):
             raise ValueError(
                 f"Nystroem: expected n_landmarks >= 1, got {self.n_landmarks!r}. Use 500."
             )
@@ -130,8 +132,13 @@ class Nystroem(ExplicitKernel):
                 "KernelRidgeRegressor or KernelRidgeClassifier with kernel='precomputed' and "
                 "solver='nystroem'."
             )
+        _check_seed(self)
         given = self.landmarks
-        if given is not None and not (given.shape[0] if hasattr(given, "shape") else len(given)):
+        if given is None:
+            return
+        if not hasattr(given, "__len__") and not getattr(given, "shape", ()):
+            raise TypeError(f"Nystroem: expected samples as landmarks, got {abridged(given)}.")
+        if not (given.shape[0] if hasattr(given, "shape") else len(given)):
             raise ValueError("Nystroem: expected at least one landmark, got none.")
 
     def check_input(self, X: Any) -> Any:
@@ -231,6 +238,7 @@ class RandomFourier(ExplicitKernel):
     True
     """
 
+    parts: ClassVar[tuple[str, ...]] = ("kernel",)
     _stored_parameters: ClassVar[dict[str, str]] = {
         "kernel": "kernel",
         "n_features": "whole",
@@ -249,12 +257,13 @@ class RandomFourier(ExplicitKernel):
                 "RandomFourier: expected a Gaussian, Laplacian or Matern kernel, got "
                 f"{type(self.kernel).__name__}, whose frequencies are not known. Use Nystroem."
             )
-        whole = int(self.n_features) == self.n_features and not self.n_features % 2
-        if not whole or not 2 <= self.n_features <= MOST_FEATURES:
+        whole = is_whole(self.n_features, 2) and not self.n_features % 2
+        if not whole or self.n_features > MOST_FEATURES:
             raise ValueError(
                 f"RandomFourier: expected an even n_features from 2 to {MOST_FEATURES:,}, got "
                 f"{self.n_features!r}. Use 1000."
             )
+        _check_seed(self)
 
     @property
     def accepts_sparse(self) -> bool:
@@ -308,3 +317,12 @@ class RandomFourier(ExplicitKernel):
         by_feature = -np.einsum("kj,kj->k", np.asarray(X.T @ dZ), omega)
         by_scale = by_feature / scale if scale.ndim else float(by_feature.sum() / scale)
         return dZ @ omega.T, {"kernel__length_scale": by_scale}
+
+
+def _check_seed(kernel: Any) -> None:
+    """Raise a ValueError unless the random state is a whole number, as kernels are values."""
+    if not is_whole(kernel.random_state, 0):
+        raise ValueError(
+            f"{type(kernel).__name__}: expected random_state to be a whole number >= 0, got "
+            f"{abridged(kernel.random_state)}. Use 0."
+        )

@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, validate_data
+
+
+def is_complex(X: Any) -> bool:
+    """Return whether samples are complex numbers; rows of several lengths are none."""
+    try:
+        return np.iscomplexobj(X)
+    except ValueError:
+        return False
 
 
 def as_rows(X: Any) -> Any:
@@ -17,10 +25,18 @@ def as_rows(X: Any) -> Any:
             X = check_array(
                 X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False
             )
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise _naming_the_text(X, names, error) from error
     check_finite(X, names)
     return X
+
+
+def checked_data(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+    """Return what scikit-learn's `validate_data` returns; an error names what is no number."""
+    try:
+        return validate_data(estimator, X, *y, **options)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _naming_the_text(X, getattr(X, "columns", None), error) from error
 
 
 def _is_plain(X: Any) -> bool:
@@ -36,14 +52,29 @@ def _is_plain(X: Any) -> bool:
 
 def _naming_the_text(X: Any, names: Any, error: Exception) -> Exception:
     """Return an error that says which column is no number, or the given one if that is not it."""
+    if isinstance(X, list | tuple) and any(np.ndim(row) != np.ndim(X[0]) for row in X):
+        return error
     try:
         table = np.asarray(X, dtype=object)
-    except ValueError:  # rows of different lengths
+    except ValueError:
         return error
+    if table.ndim == 1 and any(isinstance(row, list | tuple) for row in table):
+        first = np.size(table[0])
+        odd = next((i for i, row in enumerate(table) if np.size(row) != first), None)
+        if odd is not None:
+            return ValueError(
+                f"Expected rows of one length, got {np.size(table[odd])} numbers in row {odd} and "
+                f"{first} in row 0."
+            )
     for k in range(table.shape[1] if table.ndim == 2 else 0):
         for row, value in enumerate(table[:, k]):
             try:
                 float(value)
+            except OverflowError:
+                return ValueError(
+                    f"Expected numbers that float64 can hold, got a larger one in "
+                    f"{_column(k, names)} (first in row {row})."
+                )
             except (TypeError, ValueError):
                 kind = TypeError if isinstance(error, TypeError) else ValueError
                 return kind(

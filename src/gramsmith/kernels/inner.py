@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from gramsmith.arguments import abridged, as_numbers, is_positive, is_whole
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import Geometry, InnerProduct, PairKernel
-from gramsmith.kernels.parameters import abridged, is_positive, is_whole
 
 
 class InnerProductKernel(PairKernel):
@@ -221,7 +221,9 @@ class Bilinear(Kernel):
         self.B = B
 
     def check_parameters(self) -> None:
-        B = np.asarray(self.B, dtype=float)
+        B = as_numbers(self.B)
+        if B is None:
+            raise ValueError(f"Expected a symmetric matrix B of numbers, got {abridged(self.B)}.")
         if B.ndim != 2 or B.shape[0] != B.shape[1] or not np.allclose(B, B.T):
             raise ValueError(
                 f"Expected a symmetric matrix B, got shape {B.shape}. Use (B + B.T) / 2."
@@ -274,6 +276,14 @@ class RankOne(Kernel):
 
     def __init__(self, f: Callable[[Any], Array]) -> None:
         self.f = f
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if not callable(self.f):
+            raise TypeError(
+                f"RankOne: expected a function as f, got {abridged(self.f)}. Give a function that "
+                "returns one number per row, such as lambda X: X[:, 0]."
+            )
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         values = np.asarray(self.f(X), dtype=dtype)

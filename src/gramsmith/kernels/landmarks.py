@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
+from gramsmith.arguments import is_one_of
+
 Array = npt.NDArray[Any]
 Block = Callable[[Array, Array], Array]
 
@@ -53,7 +55,7 @@ def choose_landmarks(
     >>> x[choose_landmarks(lambda I, J: K[np.ix_(I, J)], K.diagonal(), 2)]
     array([0., 5.])
     """
-    if method not in METHODS:
+    if not is_one_of(method, METHODS):
         raise ValueError(f"Expected a method among {', '.join(METHODS)}, got {method!r}.")
     rng = np.random.default_rng(rng)
     n = len(diagonal)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from gramsmith.arguments import is_one_of
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding
 
@@ -59,7 +60,7 @@ class Mixed(Kernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.combine not in ("sum", "product"):
+        if not is_one_of(self.combine, ("sum", "product")):
             raise ValueError(f'Expected combine="sum" or "product", got {self.combine!r}.')
         if self.blocks is None:
             return

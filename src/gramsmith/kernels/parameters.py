@@ -11,10 +11,11 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 
+from gramsmith.arguments import abridged, is_finite, is_positive
+
 Array = npt.NDArray[Any]
 
 BOUNDS = (1e-5, 1e5)
-SMALLEST = 1e-152
 
 
 class Parametrised(BaseEstimator):
@@ -160,37 +161,3 @@ class Parametrised(BaseEstimator):
         for part in name.split("__"):
             value = getattr(value, part)
         return value
-
-
-def is_finite(value: Any) -> bool:
-    """Return whether a parameter is a finite number, or an array of them."""
-    try:
-        numbers = np.asarray(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return not isinstance(value, str) and bool(np.isfinite(numbers).all())
-
-
-def is_positive(value: Any) -> bool:
-    """Return whether a parameter is a positive number whose square and inverse are numbers too."""
-    if not is_finite(value):
-        return False
-    numbers = np.asarray(value, dtype=float)
-    return bool(np.all(numbers >= SMALLEST) and np.all(numbers <= 1.0 / SMALLEST))
-
-
-def is_whole(value: Any, least: int) -> bool:
-    """Return whether a parameter is a whole number from `least` to 2^31."""
-    # numbers past all floats, of which `is_positive` is false, have no int
-    return bool(
-        is_positive(value)
-        and np.ndim(value) == 0
-        and least <= value < 2**31
-        and int(value) == value
-    )
-
-
-def abridged(value: Any, most: int = 60) -> str:
-    """Return what came, for a message: its text, the middle left out where it is long."""
-    text = repr(value)
-    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 4 :]}"

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from gramsmith.arguments import is_one_of
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, symmetrised
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.finite import check_finite
+from gramsmith.kernels.finite import check_finite, checked_data, is_complex
 
 
 class Precomputed(Kernel):
@@ -29,7 +30,7 @@ class Precomputed(Kernel):
     """
 
     def check_input(self, X: Any) -> Any:
-        if np.iscomplexobj(X):
+        if is_complex(X):
             raise ValueError("Expected a real kernel matrix, got complex numbers. Take X.real.")
         if sp.issparse(X):
             raise TypeError("Expected a dense kernel matrix, got a sparse one. Use K.toarray().")
@@ -222,7 +223,7 @@ class KernelCenterer(TransformerMixin, BaseEstimator):
 
     def fit(self, K: Any, y: Any = None) -> KernelCenterer:
         """Learn the means of the training matrix K, shape (n, n)."""
-        K = validate_data(self, K, dtype=(np.float64, np.float32))
+        K = checked_data(self, K, dtype=(np.float64, np.float32))
         check_square(K)
         self.means_ = K.mean(axis=0, dtype=np.float64)
         self.mean_ = float(self.means_.mean())
@@ -231,7 +232,7 @@ class KernelCenterer(TransformerMixin, BaseEstimator):
     def transform(self, K: Any) -> Array:
         """Return the centred block of shape (n_new, n)."""
         check_is_fitted(self)
-        K = validate_data(self, K, dtype=(np.float64, np.float32), reset=False)
+        K = checked_data(self, K, dtype=(np.float64, np.float32), reset=False)
         mean = K.mean(axis=1, keepdims=True, dtype=np.float64)
         return np.asarray(K - mean - self.means_ + self.mean_)
 
@@ -262,7 +263,7 @@ class KernelNormalizer(TransformerMixin, BaseEstimator):
 
     def fit(self, K: Any, y: Any = None) -> KernelNormalizer:
         """Learn the diagonal of the training matrix K, shape (n, n)."""
-        K = validate_data(self, K, dtype=(np.float64, np.float32))
+        K = checked_data(self, K, dtype=(np.float64, np.float32))
         check_square(K)
         self.diagonal_ = np.array(np.diagonal(K), dtype=np.float64)
         if self.diagonal_.min(initial=0.0) < 0:
@@ -278,7 +279,7 @@ class KernelNormalizer(TransformerMixin, BaseEstimator):
         Without `diagonal` the rows must be the training samples.
         """
         check_is_fitted(self)
-        K = validate_data(self, K, dtype=(np.float64, np.float32), reset=False)
+        K = checked_data(self, K, dtype=(np.float64, np.float32), reset=False)
         of_rows = self.diagonal_ if diagonal is None else np.asarray(diagonal, dtype=np.float64)
         if diagonal is None and len(of_rows) == len(K):
             self._check_training(K)
@@ -308,5 +309,5 @@ def _inverse_root(d: Array) -> Array:
 
 
 def _member(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
+    if not is_one_of(value, allowed):
         raise ValueError(f"Expected {name} to be one of {', '.join(allowed)}, got {value!r}.")

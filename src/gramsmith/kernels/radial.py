@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from gramsmith.arguments import is_one_of, is_positive
 from gramsmith.kernels import compiled
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding, borrowed
 from gramsmith.kernels.geometry import ChiSquare, CityBlock, Geometry, PairKernel, SquaredEuclidean
-from gramsmith.kernels.parameters import is_positive
 
 REACH = 40.0  # exp(-s) of a larger s is below the rounding of 1
 
@@ -204,7 +204,7 @@ class Laplacian(Radial):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.norm not in ("l1", "l2"):
+        if not is_one_of(self.norm, ("l1", "l2")):
             raise ValueError(f'Expected norm "l1" or "l2", got {self.norm!r}. Choose one of them.')
 
     def is_square_of(self, other: Kernel) -> bool:
@@ -258,7 +258,7 @@ class Matern(Radial):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.nu not in (0.5, 1.5, 2.5):
+        if not is_one_of(self.nu, (0.5, 1.5, 2.5)):
             raise ValueError(
                 f"Expected nu 0.5, 1.5 or 2.5, got {self.nu!r}. Choose one of them, "
                 "or Gaussian for the limit of large nu."

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from gramsmith.arguments import as_numbers, is_one_of
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import check_finite
@@ -71,13 +72,13 @@ class AllSubsets(SymbolicKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.output not in OUTPUTS:
+        if not is_one_of(self.output, OUTPUTS):
             raise ValueError(f"AllSubsets: expected output in {OUTPUTS}, got {self.output!r}.")
         if self.weights is None:
             return
-        values = self.weights.values() if isinstance(self.weights, Mapping) else self.weights
-        w = np.asarray(list(values), dtype=float)
-        if w.ndim != 1 or not np.isfinite(w).all() or (len(w) and w.min() < 0):
+        mapping = isinstance(self.weights, Mapping)
+        w = as_numbers(list(self.weights.values()) if mapping else self.weights)
+        if w is None or w.ndim != 1 or not np.isfinite(w).all() or (len(w) and w.min() < 0):
             raise ValueError(
                 f"AllSubsets: expected finite weights >= 0, got {self.weights!r}; a negative "
                 "weight need not give a kernel. Use 0 to leave an item out."

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_X_y
 
+from gramsmith.arguments import abridged, as_numbers
 from gramsmith.learning.objective import (
     Array,
     get_objective,
@@ -90,6 +91,8 @@ def penalty_path(
     """
     given = None if penalties is None else _check(penalties)
     X, y = check_X_y(X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True)
+    if not isinstance(learner, TransformLearner | None):
+        raise TypeError(f"Expected a TransformLearner, got {abridged(learner)}.")
     base = TransformLearner(measure="cka", random_state=0) if learner is None else clone(learner)
     base.set_params(structure="diagonal", early_stopping=False, batch_size=None, shrinkage=1.0)
     target = make_target(y, base.target, task=base.task)
@@ -135,7 +138,8 @@ def penalty_path(
 
 
 def _check(penalties: Any) -> Array:
-    found = np.sort(np.atleast_1d(np.asarray(penalties, dtype=np.float64)), axis=-1)
+    numbers = as_numbers(penalties)
+    found = np.empty(0) if numbers is None else np.sort(np.atleast_1d(numbers), axis=-1)
     if found.ndim != 1 or not len(found) or not (np.isfinite(found).all() and found[0] >= 0):
         raise ValueError(f"Expected penalties >= 0, got {penalties!r}. Use, for example, [0.01].")
     return found

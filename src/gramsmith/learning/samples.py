@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from gramsmith.gram import ENGINES, Engine, SharesEngine, as_engine
+from gramsmith.kernels.finite import checked_data
 from gramsmith.targets import TARGETS, Target, check_weights, normalised_weights
 
 Array = npt.NDArray[Any]
@@ -52,7 +53,7 @@ class Learner(SharesEngine, BaseEstimator):
 
     def _check_samples(self, X: Any, y: Any, sparse: bool = True) -> tuple[Any, Any]:
         """Return numeric samples and targets, checked."""
-        checked: tuple[Any, Any] = validate_data(
+        checked: tuple[Any, Any] = checked_data(
             self,
             X,
             y,

@@ -15,10 +15,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, Kernel, Linear, Precomputed
+from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.maps import SampleMap
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.learning.cross_fit import CAUTIOUS, CrossFitted, Matrix
@@ -373,7 +374,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         """
         check_is_fitted(self)
         if self.kernel_.map.kernel.requires_vector_input:
-            X = validate_data(
+            X = checked_data(
                 self, X, dtype=(np.float64, np.float32), accept_sparse="csr", reset=False
             )
         return np.asarray(self.kernel_.map(X))

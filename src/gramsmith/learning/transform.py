@@ -18,7 +18,7 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.kernels import (
     Composed,
@@ -30,6 +30,7 @@ from gramsmith.kernels import (
     as_kernel,
     column_moments,
 )
+from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.symbolic import refuse_symbols
 from gramsmith.learning.agop import follow_gradients
 from gramsmith.learning.ascent import (
@@ -421,7 +422,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         """
         check_is_fitted(self)
         accepted = "csr" if self.structure != "full" else False
-        X = validate_data(
+        X = checked_data(
             self, X, dtype=(np.float64, np.float32), accept_sparse=accepted, reset=False
         )
         S = np.asarray(self.kernel_.map.S, dtype=X.dtype)

@@ -31,8 +31,9 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from gramsmith.arguments import as_numbers
 from gramsmith.gram import ENGINES, Gram, SharesEngine, as_engine
 from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import (
@@ -43,6 +44,7 @@ from gramsmith.kernels import (
     check_kernel_matrix,
     default_kernel,
 )
+from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.targets import check_weights, finite_values, normalised_weights
@@ -308,7 +310,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
         if numeric and (isinstance(y, list) or np.dtype(object) == getattr(y, "dtype", None)):
             y = finite_values(y)
         if self._takes_vectors(X):
-            X, y = validate_data(
+            X, y = checked_data(
                 self,
                 X,
                 y,
@@ -426,7 +428,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
         check_is_fitted(self, "coefficients_")  # a fit that failed may have left others
         if not self._takes_vectors(X):
             return as_samples(X)
-        return validate_data(
+        return checked_data(
             self,
             X,
             accept_sparse="csr" if self._asks("accepts_sparse", False) else False,
@@ -607,9 +609,12 @@ def _on_few_threads(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 def check_alphas(machine: Any, low: str) -> None:
     """Raise unless `alphas` is None or a list of finite numbers, ">= 0" or "> 0" as `low` says."""
-    grid = np.asarray([1.0] if machine.alphas is None else machine.alphas, dtype=float)
-    sound = grid.ndim == 1 and grid.size and np.isfinite(grid).all() and grid.min() >= 0
-    if not sound or (low == "> 0" and grid.min() == 0):
+    grid = as_numbers([1.0] if machine.alphas is None else machine.alphas)
+    if grid is None or grid.ndim != 1 or not grid.size or not np.isfinite(grid).all():
+        sound = False
+    else:
+        sound = grid.min() > 0 if low == "> 0" else grid.min() >= 0
+    if not sound:
         raise ValueError(
             f"{type(machine).__name__}: expected alphas to be a list of numbers {low}, got "
             f"{machine.alphas!r}. Use for example numpy.logspace(-6, 3, 30)."

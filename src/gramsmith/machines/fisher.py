@@ -9,11 +9,13 @@ import numpy.typing as npt
 from scipy.special import log_softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from gramsmith.arguments import is_number
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
 from gramsmith.machines.base import ProbabilisticClassifier
 from gramsmith.solvers import solve_fisher
 from gramsmith.solvers.definite import clip_negative
+from gramsmith.targets import as_labels
 
 Array = npt.NDArray[Any]
 
@@ -45,11 +47,12 @@ def fisher_criterion(K: Any, y: Any, alpha: float = 1e-3) -> float:
     >>> round(gs.fisher_criterion(np.outer(x, x), [0, 0, 1, 1], alpha=1e-6), 3)
     9.0
     """
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    classes, codes = np.unique(as_labels(y), return_inverse=True)
     if isinstance(K, Gram):
         K = K.toarray()
     K = np.asarray(check_kernel_matrix(K, psd="ignore"), dtype=np.float64)
-    if len(classes) < 2 or K.shape != (len(codes), len(codes)) or not alpha > 0:
+    fits = len(classes) > 1 and K.shape == (len(codes), len(codes))
+    if not fits or not (is_number(alpha) and alpha > 0):
         raise ValueError(
             f"Expected a Gram matrix of n samples, n labels of two or more classes and alpha > 0, "
             f"got shapes {K.shape} and {codes.shape}, {len(classes)} class(es) and alpha={alpha!r}."

@@ -3,6 +3,7 @@
 `MEASURES` is the registry; a new measure is a formula of `Sums` and one line here.
 """
 
+from gramsmith.arguments import is_one_of
 from gramsmith.measures.alignment import CKA, CKA_DEBIASED, KTA
 from gramsmith.measures.base import Measure as Measure
 from gramsmith.measures.base import Sums as Sums
@@ -34,7 +35,7 @@ def get_measure(measure: str | Measure) -> Measure:
     """Return a measure given by name or as an object, or raise with the names there are."""
     if isinstance(measure, Measure):
         return measure
-    if measure not in MEASURES:
+    if not is_one_of(measure, MEASURES):
         raise ValueError(
             f"Expected a measure among {', '.join(MEASURES)}, or a Measure, got {measure!r}."
         )

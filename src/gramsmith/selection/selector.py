@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from gramsmith.gram import SharesEngine
+from gramsmith.kernels.finite import checked_data
 from gramsmith.selection.ranking import CONSTRAINTS, WORK_OPTIONS, rank
 from gramsmith.selection.samples import all_precomputed, is_table
 from gramsmith.selection.work import Work
@@ -195,7 +196,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
                 "Pass one target per sample."
             )
         if _is_plain(X):
-            X = validate_data(
+            X = checked_data(
                 self,
                 X,
                 accept_sparse="csr",
@@ -232,7 +233,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if _is_plain(X) and hasattr(self, "n_features_in_"):
             if not hasattr(self, "feature_names_in_"):
-                return validate_data(
+                return checked_data(
                     self,
                     X,
                     accept_sparse="csr",

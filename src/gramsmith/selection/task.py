@@ -26,7 +26,7 @@ from gramsmith.evaluation.errors import jackknife
 from gramsmith.machines.calibration import fit_calibration, probabilities
 from gramsmith.tables.target import alike_classes, decide_task
 from gramsmith.targets import (
-    _as_labels,
+    as_labels,
     check_weights,
     finite_values,
     kind_of,
@@ -632,7 +632,7 @@ def read_task(
     seed: int = 0,
 ) -> Task:
     """Return the task of labels or values, tried out before any work starts."""
-    y = _as_labels(y)
+    y = as_labels(y)
     if hasattr(y, "toarray") or y.ndim != 1:
         raise ValueError(
             "Expected one label or value per sample, got a target of several columns. "

@@ -148,6 +148,8 @@ def save_model(
     >>> print(gs.load_model(path))
     Gaussian(length_scale=2) + Linear()
     """
+    if not isinstance(about, dict | None):
+        raise TypeError(f"Expected a dictionary as about, got {type(about).__name__}.")
     encoder = Encoder()
     tree = encoder.encode(_lean(model, rows, records), type(model).__name__)
     if not isinstance(tree, dict) or tree["$"] != "object":

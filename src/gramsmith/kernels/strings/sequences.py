@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.arguments import is_one_of
 from gramsmith.kernels.symbolic import SymbolicKernel, check_whole
 
 Sequences = npt.NDArray[np.object_]
@@ -275,14 +276,18 @@ def check_symbols(alphabet: Alphabet, X: Sequences, owner: str) -> None:
 
 def check_alphabet(symbols: Any, case: str, unknown: str, owner: str) -> None:
     """Raise a ValueError if the options about symbols make no sense."""
-    if case not in CASES:
+    if not is_one_of(case, CASES):
         raise ValueError(f"{owner}: expected case to be one of {CASES}, got {case!r}.")
-    if unknown not in ("error", "gap"):
+    if not is_one_of(unknown, ("error", "gap")):
         raise ValueError(f"{owner}: expected unknown='error' or 'gap', got {unknown!r}.")
     if symbols is None:
         return
-    folded = [fold(symbol, case) for symbol in symbols]
-    if not folded or len(set(folded)) < len(folded):
+    try:
+        folded = [fold(symbol, case) for symbol in symbols]
+        distinct = len(set(folded))
+    except TypeError:  # not a collection, or of things that cannot be told apart
+        folded, distinct = [], 0
+    if not folded or distinct < len(folded):
         raise ValueError(
             f"{owner}: expected an alphabet of distinct symbols, got {symbols!r}. "
             "Name each symbol once, such as alphabet='ACGT'."

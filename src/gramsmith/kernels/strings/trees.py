@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramsmith.arguments import is_one_of
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.symbolic import DecayKernel, check_whole, counted, product, squares
@@ -248,7 +249,7 @@ class Subtree(DecayKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.kind not in ("complete", "fragment"):
+        if not is_one_of(self.kind, ("complete", "fragment")):
             raise ValueError(f"Subtree: expected kind='complete' or 'fragment', got {self.kind!r}.")
         if self.size_limit is not None:
             check_whole("Subtree", "size_limit", self.size_limit, 1)

@@ -1,19 +1,13 @@
 """Model files of every kind, damaged and forged at random, and what becomes of them.
 
-``python tests/mutations.py 20000`` runs a campaign and prints what it found; the default suite runs
-a few hundred (`tests/storage/test_mutations.py`).
+The default suite runs a few hundred (`tests/storage/test_mutations.py`).
 """
 
 import copy
 import json
-import signal
-import sys
 import tempfile
-import time
 import tracemalloc
 import warnings
-from collections import Counter
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -21,10 +15,11 @@ import numpy as np
 
 import forgery
 import gramsmith as gs
+from fuzz import Hanging, limited
 from gramsmith.storage import inspect_model, model_card
 from models.write_models import METHODS, new_samples
 
-MODELS = Path(__file__).parent / "models"
+MODELS = Path(__file__).parents[1] / "models"
 FILES = sorted(MODELS.glob("*/*.safetensors"))
 
 SECONDS = 20  # a mutant that takes longer hangs
@@ -260,26 +255,6 @@ def inputs_of(folder):
     return inputs, json.loads((folder / "table.json").read_text()), kinds
 
 
-class Hanging(BaseException):
-    """Raised when the time of a mutant is over; no handler of errors catches it."""
-
-
-@contextmanager
-def limited(seconds):
-    """Raise Hanging in the block after a time."""
-
-    def stop(*_):
-        raise Hanging
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def outcome(data, original, path):
     """Return "refused", "answers", "refuses to answer", or a defect that begins with "!".
 
@@ -365,34 +340,9 @@ def campaign(count, seed=0, files=FILES):
             yield number, original, kind, outcome(data, original, path), data
 
 
-def main(count, seed=0, keep=None):
-    """Print every defect of a campaign, and a table of what happened."""
-    table, defects, slowest, begun = Counter(), 0, (0.0, ""), time.process_time()
-    last = begun
-    for number, original, kind, found, data in campaign(count, seed):
-        now = time.process_time()
-        slowest = max(slowest, (now - last, f"{number} {original.stem} {kind}: {found}"))
-        last = now
-        table[kind, "defect" if found.startswith("!") else found] += 1
-        if found.startswith("!"):
-            defects += 1
-            print(
-                f"{number} {original.parent.name}/{original.stem} {kind}: {found[:300]}", flush=True
-            )
-            if keep:
-                (Path(keep) / f"{number}-{original.stem}").write_bytes(data)
-        if number % 1000 == 999:
-            print(
-                f"... {number + 1} mutants, {defects} defects, {now - begun:.0f} s CPU", flush=True
-            )
-    names = ["refused", "answers", "refuses to answer", "defect"]
-    print(f"{'':12}" + "".join(f"{name:>20}" for name in names))
-    for kind in KINDS:
-        print(f"{kind:12}" + "".join(f"{table[kind, name]:>20,}" for name in names))
-    totals = [sum(table[kind, name] for kind in KINDS) for name in names]
-    print(f"{'all':12}" + "".join(f"{total:>20,}" for total in totals))
-    print(f"{len(FILES)} files, slowest mutant {slowest[0]:.2f} s CPU ({slowest[1]})")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), *map(int, sys.argv[2:3]), *sys.argv[3:4])
+def piece(rng):
+    """Return a kind of mutation and what became of one mutant of any file."""
+    original = FILES[rng.integers(len(FILES))]
+    kind, data = mutant(original.read_bytes(), rng)
+    with tempfile.TemporaryDirectory() as folder:
+        return f"{kind}({original.stem})", outcome(data, original, Path(folder) / "m.safetensors")

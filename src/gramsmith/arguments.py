@@ -1,0 +1,63 @@
+"""Checks of plain arguments: numbers, names, and what came, for a message."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+SMALLEST = 1e-152
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is one real number, infinities included; truth values are none."""
+    if isinstance(value, bool | np.bool_):
+        return False
+    return isinstance(value, Real) and bool(value == value)
+
+
+def is_one_of(value: Any, allowed: Collection[Any]) -> bool:
+    """Return whether a value is one of some names or numbers; arrays and lists are none."""
+    return isinstance(value, str | int | float) and value in allowed
+
+
+def as_numbers(value: Any) -> npt.NDArray[Any] | None:
+    """Return an array of float64, None if the value has none; texts are no numbers."""
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind in "USMmc":
+            return None
+        return np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether a parameter is a finite number, or an array of them."""
+    numbers = as_numbers(value)
+    return numbers is not None and bool(np.isfinite(numbers).all())
+
+
+def is_positive(value: Any) -> bool:
+    """Return whether a parameter is a positive number whose square and inverse are numbers too."""
+    if not is_finite(value):
+        return False
+    numbers = np.asarray(value, dtype=float)
+    return bool(np.all(numbers >= SMALLEST) and np.all(numbers <= 1.0 / SMALLEST))
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Return whether a parameter is a whole number from `least` to 2^31."""
+    # numbers past all floats, of which `is_finite` is false, have no int
+    return bool(
+        is_finite(value) and np.ndim(value) == 0 and least <= value < 2**31 and int(value) == value
+    )
+
+
+def abridged(value: Any, most: int = 60) -> str:
+    """Return what came, for a message: its text, the middle left out where it is long."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 4 :]}"
