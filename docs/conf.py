@@ -1,12 +1,21 @@
 """Sphinx configuration; the API reference is written from the list of public names."""
 
 import re
+import sys
 from importlib import import_module
 from inspect import getmembers, isclass, isroutine
 from pathlib import Path
 
+from sphinx.util import logging
+
 import gramsmith
 from gramsmith.kernels import Kernel
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # this folder's own modules
+tasks = import_module("tasks")
+
+LOGGER = logging.getLogger(__name__)
 
 project = "gramsmith"
 author = "gramsmith developers"
@@ -16,61 +25,68 @@ version = release = gramsmith.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "mathml",
+    "names",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build"]
-default_role = "code"
+exclude_patterns = ["_build", "**/README.rst"]
+default_role = "name"
 nitpicky = False
+html_math_renderer = "mathml"
 
 html_theme = "furo"
 html_title = f"gramsmith {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
-# Where a public name comes from -> the heading it stands under.
-HEADINGS = {
-    "gramsmith.kernels": "Kernels",
-    "gramsmith.gram": "The Gram matrix",
-    "gramsmith.gram.dask": "Clusters",
-    "gramsmith.evaluation": "Measures",
-    "gramsmith.learning": "Learners",
-    "gramsmith.machines": "Machines",
-    "gramsmith.selection": "Choosing",
-    "gramsmith.tables": "Tables",
-    "gramsmith.storage": "Keeping",
-    "gramsmith.export": "Other programs",
-}
-# Classes that are public, but not at the top level: module -> heading, classes.
-PICTURES = sorted(n for n in vars(import_module("gramsmith.report")) if n.endswith("Display"))
-INNER = {
-    "gramsmith.measures": ("A measure of your own", ["Measure", "Scalar", "Sums"]),
-    "gramsmith.learning": ("An objective of your own", ["Objective"]),
-    "gramsmith.report": ("Pictures", PICTURES),
-}
 PUBLIC = {name: getattr(import_module(home), name) for name, home in gramsmith._PUBLIC.items()}
+PICTURES = [n for n in vars(import_module("gramsmith.report")) if n.endswith("Display")]
+TASKS = [
+    task._replace(groups=(" ".join(sorted(PICTURES)),)) if task.heading == "Pictures" else task
+    for task in tasks.TASKS
+]
+HOMES = {name: task for task in TASKS for name in task.names}
+ITEMS = {name: getattr(import_module(task.module), name) for name, task in HOMES.items()}
+if missing := set(PUBLIC) - set(HOMES):
+    raise RuntimeError(f"docs/tasks.py has no task for {sorted(missing)}")
 
 
 def reference():
-    """Return the index of the API reference: tables by module, classes before functions."""
-    pieces = ["API reference", "=============", "", ".. currentmodule:: gramsmith", ""]
-    for module in dict.fromkeys(gramsmith._PUBLIC.values()):
-        heading = HEADINGS[module]
-        names = sorted(n for n, home in gramsmith._PUBLIC.items() if home == module)
-        pieces += [heading, "-" * len(heading), ""]
-        for wanted in (True, False):
-            chosen = [n for n in names if isclass(PUBLIC[n]) is wanted]
-            if chosen:
-                pieces += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
-                pieces += [f"   {n}" for n in chosen] + [""]
-    for module, (heading, names) in INNER.items():
-        pieces += [heading, "-" * len(heading), "", f".. currentmodule:: {module}", ""]
+    """Return the index of the API reference: a table for every task."""
+    pieces = ["API by task", "===========", ""]
+    pieces += ["What do you want to do? Every name leads to its page, with examples that ran.", ""]
+    for task in TASKS:
+        pieces += [task.heading, "-" * len(task.heading), "", f".. currentmodule:: {task.module}"]
+        pieces += ["", f"{task.sentence} See :doc:`/{task.guide}`.", ""]
         pieces += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
-        pieces += [f"   {n}" for n in names] + [""]
+        pieces += [f"   {name}" for name in task.names] + [""]
     return "\n".join(pieces)
+
+
+def around(name):
+    """Return what stands around the page of a name: its relatives, its guide, its examples."""
+    task = HOMES[name]
+    others = [n for n in tasks.related(HOMES, TASKS)[name]]
+    return {
+        "full": f"{task.module}.{name}",
+        "guide": task.guide,
+        "sentence": task.sentence,
+        "names": [
+            (other, f"{HOMES[other].module}.{other}", ITEMS[other].__doc__.strip().split("\n")[0])
+            for other in others
+        ],
+    }
 
 
 def shown_methods(item):
@@ -103,20 +119,54 @@ def escape_symbols(app, what, name, item, options, lines):
             lines[number] = "".join(parts)
 
 
+def check_back_references(app, exception):
+    """Warn of public names that no example of the gallery uses."""
+    if exception is not None or app.builder.name != "html":
+        return
+    for name in PUBLIC:
+        page = Path(app.outdir) / "api" / "generated" / f"gramsmith.{name}.html"
+        if "sphx-glr-thumbcontainer" not in page.read_text(encoding="utf-8"):
+            LOGGER.warning("no example of the gallery uses gramsmith.%s", name)
+
+
 def setup(app):
-    """Register the docstring hook ahead of numpydoc's."""
+    """Register the docstring hook ahead of numpydoc's, and the check of the gallery."""
     app.connect("autodoc-process-docstring", escape_symbols, priority=100)
+    app.connect("build-finished", check_back_references)
 
 
-autosummary_context = {
-    "shown": {name: shown_methods(item) for name, item in PUBLIC.items() if isclass(item)}
-    | {
-        name: shown_methods(getattr(import_module(module), name))
-        for module, (_, names) in INNER.items()
-        for name in names
-    }
+FOLDERS = [
+    "measure",
+    "kernels",
+    "learn",
+    "predict",
+    "choose",
+    "strings",
+    "matrices",
+    "scale",
+    "keep",
+]
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("gramsmith",),
+    "subsection_order": [f"../examples/{folder}" for folder in FOLDERS],
+    "within_subsection_order": "FileNameSortKey",
+    "reset_modules": ("matplotlib", "look.draw_plainly"),
+    "ignore_repr_types": r"matplotlib|numpy|Text|list|tuple",
+    "abort_on_example_error": True,
+    "write_computation_times": False,
+    "download_all_examples": False,
+    "show_signature": False,
+    "image_srcset": ["2x"],
 }
-page = Path(__file__).parent / "api" / "index.rst"
+autosummary_context = {
+    "shown": {name: shown_methods(item) for name, item in ITEMS.items() if isclass(item)},
+    "around": {name: around(name) for name in HOMES},
+}
+page = HERE / "api" / "index.rst"
 page.parent.mkdir(exist_ok=True)
 # An unchanged file keeps its date, so that a second build has nothing to do.
 if not page.exists() or page.read_text(encoding="utf-8") != reference():

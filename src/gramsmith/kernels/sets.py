@@ -48,7 +48,7 @@ class AllSubsets(SymbolicKernel):
 
     References
     ----------
-    Lecture notes on kernels (003), section 2.4.1.
+    Lecture notes on kernels, section 2.4.1 (see the papers page of the documentation).
 
     Examples
     --------

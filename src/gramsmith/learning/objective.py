@@ -234,8 +234,8 @@ class RadiusMargin:
 
     without any derivative of the solutions. The squared margins of more than two classes are added
     up one against the rest. The logarithm gives the same order and the same optimum; its steps do
-    not depend on the size of the bound. It is the rival of Fortuna & Capson in Pothin & Richard
-    (000), Table 3.
+    not depend on the size of the bound. It is the rival of Fortuna & Capson in Table 3 of
+    Pothin & Richard.
 
     Parameters
     ----------

@@ -229,7 +229,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
     References
     ----------
     J. Kandola, J. Shawe-Taylor, "Refining kernels for regression and uneven classification
-    problems" (002).
+    problems".
 
     Examples
     --------

@@ -86,7 +86,7 @@ def transductive_alignment(
     References
     ----------
     J. Kandola, J. Shawe-Taylor, "Refining kernels for regression and uneven classification
-    problems" (002).
+    problems".
 
     Examples
     --------

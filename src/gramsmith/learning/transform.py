@@ -288,7 +288,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
     References
     ----------
     J.-B. Pothin, C. Richard, "Optimal feature representation for kernel machines using
-    kernel-target alignment criterion" (000).
+    kernel-target alignment criterion".
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """TwoGaussianLearner: two bandwidths and their shares, by alignment.
 
 The best share has a closed form (`best_share`). With it, the alignment of u K1 + (1 - u) K(σ) is a
-function of σ alone (`BandwidthProfile`), which can have many local maxima: Tan et al. (001) say
+function of σ alone (`BandwidthProfile`), which can have many local maxima: Tan et al. say
 two; six are common. All are bracketed on a grid, refined and compared (`search_bandwidth`). Of a
 pair that is free, one sweep tells the alignment of every two bandwidths of a grid, from which the
 best maxima are refined (`search_pair`).
@@ -143,7 +143,7 @@ class TwoGaussianLearner(CrossFitted):
 
     References
     ----------
-    Z. Tan et al., "A method of learning the kernel using the alignment" (001); the sign of the
+    Z. Tan et al., "A method of learning the kernel using the alignment"; the sign of the
     share and the number of maxima are corrected here.
 
     Examples

@@ -1,6 +1,6 @@
 """Tell two topics of medical abstracts apart by the words they share, in order and with gaps.
 
-GRAMSMITH_DATA=folder python examples/word_subsequences.py
+GRAMSMITH_DATA=folder python -m benchmarks.abstracts
 
 The folder holds the MED collection: abstracts, and which of them answer which query.
 """

@@ -1,6 +1,6 @@
 """Rank string kernels on splice sites, and test the best on sites it has not seen.
 
-GRAMSMITH_DATA=folder python examples/rank_dna_sites.py [celegans | splice | made]
+GRAMSMITH_DATA=folder python -m benchmarks.dna_sites [celegans | splice | made]
 
 The folder holds C. elegans acceptor sites and the splice set of the IDA collection; without it,
 sites with a motif are made up.

@@ -1,0 +1,99 @@
+"""Take the pictures of the tutorial anew: ``python docs/screenshots.py``, from the repository.
+
+The commands of `guide/ten_minutes` are run in a temporary folder; what they print becomes an SVG
+drawing, and Chromium photographs the report that they leave. The pictures go to `_static/` and are
+kept in the repository, because a browser is not everywhere.
+"""
+
+import base64
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.text import Text
+
+import gramsmith
+
+HERE = Path(__file__).parent
+STATIC = HERE / "_static"
+WIDTH = 92  # characters of the drawn terminal
+sys.path.insert(0, str(HERE.parent / "tests"))
+from browser import Browser  # noqa: E402, the tests' own
+
+# step -> command
+STEPS = {
+    "plan": "gramsmith rank tumours.csv --target diagnosis --dry-run",
+    "rank": "gramsmith rank tumours.csv --target diagnosis -o run",
+    "predict": "gramsmith predict run/model.safetensors new.csv --proba -o answers.csv",
+    "inspect": "gramsmith inspect run/model.safetensors",
+}
+# picture -> (heading of the report from which on, how many pixels)
+PARTS = {"report": (None, 900), "report_read": ("read", 620), "report_kernel": ("kernel", 760)}
+DESK, PHONE = 1000, 390  # pixels
+
+
+def prepare(folder):
+    """Write the two tables of the tutorial."""
+    table = pd.read_csv(Path(gramsmith.__file__).parent / "data" / "breast_cancer.csv")
+    table[:520].to_csv(folder / "tumours.csv", index=False)
+    table[520:].drop(columns="diagnosis").to_csv(folder / "new.csv", index=False)
+
+
+def draw(step, command, folder):
+    """Run a command and draw what a terminal would show."""
+    settings = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": str(WIDTH), "TERM": "xterm-256color"}
+    done = subprocess.run(
+        [sys.executable, "-m", *command.split()],
+        cwd=folder,
+        env=settings,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = re.sub(r"\x1b\[[0-9;]*[A-LN-Za-ln-z]|[^\n]*\r", "", done.stderr + done.stdout)
+    console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"), force_terminal=True)
+    console.print(Text(f"$ {command}", style="bold"))
+    console.print(Text.from_ansi(said.strip()))
+    svg = console.export_svg(title="gramsmith")
+    # A font from the network has no place in a page that works without one.
+    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.S)
+    (STATIC / f"step_{step}.svg").write_text(svg, encoding="utf-8")
+
+
+def snap(browser, name, top, width, height):
+    """Save a part of the page that is open."""
+    clip = {"x": 0, "y": top, "width": width, "height": height, "scale": 1}
+    found = browser.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+    (STATIC / f"{name}.png").write_bytes(base64.b64decode(found["data"]))
+
+
+def photograph(page):
+    """Save parts of the report, as a desktop and a telephone show it."""
+    with Browser() as browser:
+        browser.open(page, width=DESK, height=900)
+        for name, (heading, height) in PARTS.items():
+            place = f"document.getElementById('{heading}')?.getBoundingClientRect().top"
+            top = browser.ask(f"{place} + window.scrollY") if heading else 12
+            snap(browser, name, int(top) - 12, DESK, height)
+        browser.open(page, width=PHONE, height=844)
+        snap(browser, "report_phone", 0, PHONE, 844)
+
+
+def main():
+    """Run every step, draw it, photograph the report."""
+    STATIC.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder)
+        for step, command in STEPS.items():
+            draw(step, command, folder)
+        photograph(folder / "run" / "report.html")
+
+
+if __name__ == "__main__":
+    main()
