@@ -6,9 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-# The one palette: told apart by hue and by lightness, on white and on black.
-COLOURS = ("#3b82c4", "#d9822b", "#2f9e6e", "#c2528b", "#8b6fd1", "#9a8c2f", "#4aa5b5", "#b0553a")
-GREY = "#8a8a8a"  # what stands back
+# The one palette, for white: every colour has a contrast of 3 on white, and any two are told apart
+# by readers who see no difference of red and green, or of blue and yellow. The page has its
+# counterpart for black. Curves also differ by their line, classes by their marker.
+COLOURS = ("#0072b2", "#e0401c", "#03a28a", "#7a1040", "#8438f0", "#2a2f9c", "#960a86", "#5a3c08")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 1)))
+MARKERS = "osD^vP<>"
+GREY = "#7d8187"  # what stands back
 LABEL = 34  # characters of a label that are shown
 
 
@@ -55,3 +59,63 @@ def strip_frame(ax: Any) -> None:
     """Take away the upper and the right line of the frame."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
+
+
+def spread_out(places: Any, gap: float, low: float, high: float) -> Any:
+    """Return places moved as little as needed to be a gap apart, within limits, in their order.
+
+    Parameters
+    ----------
+    places : array of shape (k,)
+        Ascending.
+    gap : float
+        Least distance between two of them.
+    low, high : float
+        Limits; they must have room for all.
+
+    Returns
+    -------
+    array of shape (k,)
+
+    Examples
+    --------
+    >>> from gramsmith.report.axes import spread_out
+    >>> spread_out([4.0, 5.0, 9.0], 2.0, 0.0, 10.0)
+    array([3.5, 5.5, 9. ])
+    """
+    import numpy as np
+
+    # clusters of labels that touch: each is centred on the places of its members
+    clusters: list[list[float]] = []
+    for place in np.asarray(places, dtype=float):
+        clusters.append([place])
+        while True:
+            starts = [_first(c, gap, low, high) for c in clusters[-2:]]
+            if len(starts) < 2 or starts[1] - starts[0] >= gap * len(clusters[-2]) - 1e-12:
+                break
+            last = clusters.pop()
+            clusters[-1] += last
+    return np.array([_first(c, gap, low, high) + gap * k for c in clusters for k in range(len(c))])
+
+
+def _first(cluster: list[float], gap: float, low: float, high: float) -> float:
+    extent = gap * (len(cluster) - 1)
+    middle = sum(cluster) / len(cluster)
+    return min(max(middle - extent / 2, low), max(high - extent, low))
+
+
+def legend_above(ax: Any, columns: int) -> Any:
+    """Put a legend above the axes, its labels taken as text, and return it."""
+    legend = ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.01),
+        ncols=columns,
+        frameon=False,
+        borderpad=0.0,
+        handlelength=2.6,
+        columnspacing=1.2,
+        labelspacing=0.35,
+    )
+    for text in legend.get_texts():
+        as_text(text)
+    return legend

@@ -7,31 +7,62 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
+
+from gramsmith.report.evidence import Evidence, Reading
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
+class Answer:
+    """The answer to whoever asks: is it good, and can I use it.
+
+    Parameters
+    ----------
+    level : {"good", "care", "poor"}
+    text : str
+        The answer in one sentence.
+    details : list of str
+        What stands behind it, a sentence each.
+    interval : str
+        The interval of 95 % of the score.
+    """
+
+    level: str
+    text: str
+    details: list[str] = field(default_factory=list)
+    interval: str = ""
+
+
+@dataclass(frozen=True)
 class BandwidthPath:
-    """A family of kernels along its bandwidth.
+    """A family of kernels along its parameter.
 
     Parameters
     ----------
     family : str
     steps : array of shape (m,)
-        log2 of gamma relative to the median distance, ascending: from wide to narrow.
+        Places on the axis, ascending: from wide to narrow, or from short to long.
     measures : dict of name -> array of shape (m,)
         Oriented so that higher is better; NaN where undefined.
-    verified : array of shape (m,)
-        Held-out loss of every kernel of the path.
+    scores : array of shape (m,)
+        Score of every kernel in the first check, higher is better; NaN where unknown.
+    axis : str
+        What the parameter is.
+    labels : list of str
+        Its values.
+    chosen : float or None
+        The step of the winner, if it is of this family.
     """
 
     family: str
     steps: Array
     measures: dict[str, Array]
-    verified: Array
+    scores: Array
+    axis: str = "width of the kernel"
+    labels: list[str] = field(default_factory=list)
+    chosen: float | None = None
 
 
 @dataclass(frozen=True)
@@ -40,57 +71,58 @@ class Contents:
 
     Parameters
     ----------
-    title, source : str
-        Headline, and where the data came from; may be empty.
+    title : str
+        Headline.
     verdict : str
-        One sentence.
-    facts : list of (str, str)
-        What was done, label and value.
+        Which kernel, in one sentence.
     records : list of dict
         One row per kernel, from best to worst.
-    measures : dict of name -> bool
-        Measures in the table, and whether higher is better.
     score : str
         Name of the score.
-    loss : str
-        Name of the held-out loss.
+    evidence : Evidence
+        What was read, held-out answers, importance of columns, pictures.
+    source : str
+        Where the data came from; may be empty.
+    answer : Answer or None
+        Whether the model is good enough.
+    estimate : (float, float, float) or None
+        The score to expect on new data, with its interval.
+    best_score : float or None
+        The best score there can be, if that is known.
+    facts : list of (str, str)
+        What was done, label and value.
+    measures : dict of name -> bool
+        Measures in the table, and whether higher is better.
+    meanings : dict of name -> str
+        What measures mean, in one line.
     paths : list of BandwidthPath
-    gram : array of shape (m, m)
-        Gram matrix of the winner on a sample, sorted by class or value.
-    blocks : list of (str, int)
-        Classes and their numbers of rows in `gram`; empty for values.
-    weights : list of (str, float)
-        Relevance of the features, largest first; empty if features have no names or weights.
-    weights_meaning : str
-    map : array of shape (m, 2)
-        Kernel map of a sample.
-    map_colours : array of shape (m,)
-        Class numbers, or values.
+        That of the winner first.
     classes : list of str
         Empty for values.
     warnings : list of str
     next_steps : list of (str, str)
         What to do next, and the code.
+    provenance : list of (str, str)
+        How the page came about.
     """
 
     title: str
     verdict: str
     records: list[dict[str, Any]]
     score: str
-    loss: str
+    evidence: Evidence = field(default_factory=lambda: Evidence(Reading(0)))
     source: str = ""
+    answer: Answer | None = None
+    estimate: tuple[float, float, float] | None = None
+    best_score: float | None = None
     facts: list[tuple[str, str]] = field(default_factory=list)
     measures: dict[str, bool] = field(default_factory=dict)
+    meanings: dict[str, str] = field(default_factory=dict)
     paths: list[BandwidthPath] = field(default_factory=list)
-    gram: Array = field(default_factory=lambda: np.empty((0, 0)))
-    blocks: list[tuple[str, int]] = field(default_factory=list)
-    weights: list[tuple[str, float]] = field(default_factory=list)
-    weights_meaning: str = ""
-    map: Array = field(default_factory=lambda: np.empty((0, 2)))
-    map_colours: Array = field(default_factory=lambda: np.empty(0))
     classes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     next_steps: list[tuple[str, str]] = field(default_factory=list)
+    provenance: list[tuple[str, str]] = field(default_factory=list)
 
 
 def records_frame(records: Sequence[dict[str, Any]]) -> Any:

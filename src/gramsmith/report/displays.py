@@ -12,8 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.report.axes import COLOURS, GREY, label_ticks, new_axes, shorten, strip_frame
+from gramsmith.report.axes import (
+    COLOURS,
+    GREY,
+    LINES,
+    label_ticks,
+    legend_above,
+    new_axes,
+    shorten,
+    strip_frame,
+)
 from gramsmith.report.contents import BandwidthPath, Contents
+from gramsmith.report.outcome_displays import (
+    ConfusionDisplay,
+    FoldScoresDisplay,
+    ImportanceDisplay,
+    PredictionDisplay,
+    ReliabilityDisplay,
+    ThresholdDisplay,
+)
 from gramsmith.report.sample_displays import GramDisplay as GramDisplay
 from gramsmith.report.sample_displays import KernelMapDisplay as KernelMapDisplay
 
@@ -116,7 +133,9 @@ class KernelRankingDisplay:
                 ms=5,
                 lw=1.6,
             )
-        label_ticks(ax.yaxis, place, self.names)
+        label_ticks(ax.yaxis, place, [shorten(name, 27) for name in self.names])
+        ax.xaxis.get_major_locator().set_params(nbins=5)
+        ax.set_xlim(*_near(self.scores, self.errors))
         ax.set_xlabel(shorten(self.score))
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="x", alpha=0.25, lw=0.6)
@@ -126,35 +145,46 @@ class KernelRankingDisplay:
         return self
 
 
+def _near(scores: Any, errors: Any) -> tuple[float, float]:
+    """Return limits of an axis of scores; far outliers do not squeeze the others."""
+    scores = np.asarray(scores, dtype=float)
+    wide = np.where(np.isfinite(errors), errors, 0.0)
+    low, high = float(np.min(scores - wide)), float(np.max(scores + wide))
+    low = max(low, high - 4.0 * (high - float(np.median(scores - wide))))
+    margin = 0.06 * (high - low) or 0.01
+    return low - margin, high + margin
+
+
 @dataclass
 class BandwidthDisplay:
-    """Every measure along a path of bandwidths, with the verified loss, on one axis.
+    """Score and measures along a family of kernels: up is better, for every curve.
 
-    Measures are scaled to 0 (worst on the path) and 1 (best); the loss keeps its own axis.
+    Each curve goes from its worst (0) to its best (1) on the path. What lies far below all
+    others is drawn at 0, so that one outlier does not flatten a curve.
 
     Parameters
     ----------
     path : BandwidthPath
-    loss : str
-        Name of the loss.
+    score : str
+        Name of the score.
 
     Examples
     --------
     >>> import numpy as np
     >>> from gramsmith.report.contents import BandwidthPath
     >>> from gramsmith.report.displays import BandwidthDisplay
-    >>> path = BandwidthPath("gaussian", np.arange(3.0), {"cka": np.arange(3.0)}, np.ones(3))
-    >>> len(BandwidthDisplay(path).plot().ax_.lines)
-    1
+    >>> path = BandwidthPath("gaussian", np.arange(3.0), {"cka": np.arange(3.0)}, np.arange(3.0))
+    >>> [line.get_label() for line in BandwidthDisplay(path, "accuracy").plot().ax_.lines]
+    ['accuracy (0 to 2)', 'cka']
     """
 
     path: BandwidthPath
-    loss: str = "loss"
+    score: str = "score"
 
     @classmethod
     def from_contents(cls, contents: Contents, family: int = 0) -> BandwidthDisplay:
         """Return the display of one family of a report."""
-        return cls(contents.paths[family], contents.loss)
+        return cls(contents.paths[family], contents.score)
 
     @classmethod
     def from_ranking(cls, ranking: Any, *, family: int = 0) -> BandwidthDisplay:
@@ -179,47 +209,72 @@ class BandwidthDisplay:
         return cls.from_contents(contents, family)
 
     @classmethod
-    def from_evaluation(cls, evaluation: Any, loss: Any = None) -> BandwidthDisplay:
+    def from_evaluation(cls, evaluation: Any, scores: Any = None) -> BandwidthDisplay:
         """Return the display of a `bandwidth_path`, narrower from left to right."""
         steps = np.arange(len(evaluation.kernels), dtype=float)
         curves = {m.name: m.sign * evaluation.values(m) for m in evaluation.measures.values()}
         nothing = np.full(len(steps), np.nan)
-        known = nothing if loss is None else np.asarray(loss, dtype=float)
-        return cls(BandwidthPath("gaussian", steps, curves, known))
+        known = nothing if scores is None else np.asarray(scores, dtype=float)
+        widths = [getattr(k, "length_scale", "") for k in evaluation.kernels.values()]
+        labels = [f"{w:.3g}" if isinstance(w, float) else "" for w in widths]
+        return cls(BandwidthPath("gaussian", steps, curves, known, labels=labels))
 
     def plot(self, ax: Any = None) -> BandwidthDisplay:
         """Draw; `ax` is where."""
-        ax = new_axes(ax)
-        steps = self.path.steps
-        for colour, (name, values) in zip(COLOURS[1:], self.path.measures.items(), strict=False):
-            low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
-            if not np.isfinite([low, high]).all():
-                continue
-            scaled = (values - low) / (high - low) if high > low else np.full(len(values), 0.5)
-            ax.plot(steps, scaled, color=colour, lw=1.4, label=name)
-            best = int(np.nanargmax(scaled))
-            ax.scatter(steps[best], scaled[best], s=20, color=colour, zorder=3)
-        self.loss_ax_ = None
-        if np.isfinite(self.path.verified).any():
-            right = ax.twinx()
-            right.plot(steps, self.path.verified, color=COLOURS[0], lw=2.4, label=self.loss)
-            best = int(np.nanargmin(self.path.verified))
-            right.plot(steps[best], self.path.verified[best], "o", color=COLOURS[0], ms=7)
-            right.set_ylabel(f"held-out {self.loss}", color=COLOURS[0])
-            right.spines["top"].set_visible(False)
-            self.loss_ax_ = right
-        ax.set_ylabel("measure, 1 = its best")
-        ax.set_xlabel("wide  ←  log2 of gamma, 0 = median distance  →  narrow")
-        ax.set_ylim(-0.04, 1.06)
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.26), ncols=3, frameon=False)
+        ax = new_axes(ax, height=3.6)
+        path = self.path
+        known = path.scores[np.isfinite(path.scores)]
+        if len(known):
+            span = f"{self.score} ({known.min():.3g} to {known.max():.3g})"
+            self._curve(ax, span, path.scores, color=COLOURS[0], lw=2.6, ls="-", zorder=3)
+        for k, (name, values) in enumerate(path.measures.items()):
+            style = {"color": COLOURS[1 + k % 7], "ls": LINES[(1 + k) % len(LINES)], "lw": 1.4}
+            self._curve(ax, name, values, **style)
+        if path.chosen is not None:
+            ax.axvline(path.chosen, color=GREY, lw=1.0, ls=":", zorder=0, label="winner")
+        if any(path.labels):
+            few = np.unique(np.linspace(0, len(path.steps) - 1, 6).round().astype(int))
+            label_ticks(ax.xaxis, path.steps[few], [path.labels[k] for k in few])
+        ax.set_ylabel("worst to best")
+        ax.set_yticks([0.0, 1.0], ["worst", "best"])
+        ax.set_ylabel("")
+        ax.set_xlabel(path.axis)
+        ax.set_ylim(-0.05, 1.08)
+        if ax.lines:
+            legend_above(ax, 2)
         strip_frame(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
+    def _curve(self, ax: Any, name: str, values: Any, **style: Any) -> None:
+        scaled = from_worst_to_best(values)
+        if not np.isfinite(scaled).any():
+            return
+        ax.plot(self.path.steps, scaled, label=shorten(name), **style)
+        best = int(np.nanargmax(scaled))
+        ax.scatter(self.path.steps[best], scaled[best], s=22, color=style["color"], zorder=4)
+
+
+def from_worst_to_best(values: Any) -> Any:
+    """Return values scaled from 0, the worst, to 1, the best; far outliers below are cut at 0."""
+    values = np.asarray(values, dtype=float)
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return np.full(len(values), np.nan)
+    high = known.max()
+    low = max(known.min(), high - 3.0 * (high - np.median(known)))
+    if not high > low:
+        low = known.min()
+    if not high > low:
+        return np.where(np.isfinite(values), 0.5, np.nan)
+    return np.clip((values - low) / (high - low), 0.0, 1.0)
+
 
 @dataclass
 class FeatureWeightsDisplay:
-    """Relevance of features as bars, largest on top.
+    """Relevance of features as bars, largest on top: how much they count, in no direction.
+
+    Negative relevance, of features that would rather count less, is drawn as none.
 
     Parameters
     ----------
@@ -239,7 +294,7 @@ class FeatureWeightsDisplay:
     @classmethod
     def from_contents(cls, contents: Contents) -> FeatureWeightsDisplay:
         """Return the display of a report."""
-        return cls(contents.weights, contents.weights_meaning)
+        return cls(contents.evidence.weights, contents.evidence.weights_meaning)
 
     @classmethod
     def from_ranking(cls, ranking: Any) -> FeatureWeightsDisplay:
@@ -281,8 +336,9 @@ class FeatureWeightsDisplay:
         """Draw; `ax` is where."""
         ax = new_axes(ax, height=0.9 + 0.22 * len(self.weights))
         place = np.arange(len(self.weights))[::-1]
-        values = [value for _, value in self.weights]
+        values = [max(value, 0.0) for _, value in self.weights]
         ax.barh(place, values, color=COLOURS[2], height=0.7)
+        ax.xaxis.get_major_locator().set_params(nbins=5)
         label_ticks(ax.yaxis, place, [shorten(name, 24) for name, _ in self.weights])
         ax.tick_params(axis="y", length=0)
         ax.axvline(0.0, color=GREY, lw=0.8)
@@ -395,3 +451,27 @@ def plot_surface(surface: Any, ax: Any = None, *, mark: tuple[float, float] | No
     if mark is not None and np.isfinite(mark[0]) and mark[0] > 0:
         ax.plot(*mark, marker="o", color="white", markeredgecolor="black")
     return ax
+
+
+PICTURES: dict[str, Any] = {
+    "scores": KernelRankingDisplay.from_ranking,
+    "folds": FoldScoresDisplay.from_ranking,
+    "confusion": ConfusionDisplay.from_ranking,
+    "roc": ThresholdDisplay.from_ranking,
+    "precision_recall": lambda ranking: ThresholdDisplay.from_ranking(ranking, "precision_recall"),
+    "reliability": ReliabilityDisplay.from_ranking,
+    "predictions": PredictionDisplay.from_ranking,
+    "residuals": lambda ranking: PredictionDisplay.from_ranking(ranking, "residuals"),
+    "bandwidth": BandwidthDisplay.from_ranking,
+    "gram": GramDisplay.from_ranking,
+    "map": KernelMapDisplay.from_ranking,
+    "relevance": FeatureWeightsDisplay.from_ranking,
+    "importance": ImportanceDisplay.from_ranking,
+}
+
+
+def display_of(ranking: Any, kind: str) -> Any:
+    """Return one of the pictures of a `KernelRanking` by its name."""
+    if kind not in PICTURES:
+        raise ValueError(f"Expected a picture among {', '.join(PICTURES)}, got {kind!r}.")
+    return PICTURES[kind](ranking)

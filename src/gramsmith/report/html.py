@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from io import StringIO
 from typing import Any
 
 from gramsmith.report import displays
-from gramsmith.report.axes import settled_style
+from gramsmith.report.axes import COLOURS, GREY, settled_style
 from gramsmith.report.contents import Contents, number, with_error
+from gramsmith.report.evidence import ColumnPicture
+from gramsmith.report.outcome_displays import (
+    ConfusionDisplay,
+    FoldScoresDisplay,
+    ImportanceDisplay,
+    PredictionDisplay,
+    ReliabilityDisplay,
+    ThresholdDisplay,
+)
 
 # What is drawn in this colour takes the colour of the page: dark on light, light on dark.
 INK = "#0b0c0d"
+
+WIDTH, HEIGHT = 4.2, 3.3  # of a picture, in inches
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -40,21 +52,68 @@ STYLE: dict[Any, Any] = {
 CAPTIONS = {
     "ranking": (
         "Scores with their standard errors",
-        "Filled dots are held-out scores of the machine that is used, open diamonds are scores of "
-        "the first check. Blue kernels are not clearly worse than the best.",
+        "Right is better. Filled dots are held-out scores of the machine that is used, open "
+        "diamonds are scores of the first check. Blue kernels are not clearly worse than the best.",
+    ),
+    "folds": (
+        "The same kernels in every fold",
+        "Right is better. Equal marks are equal folds, the upright line is their mean: how far "
+        "scores differ by the luck of a fold.",
+    ),
+    "confusion": (
+        "Which classes are taken for which",
+        "Rows are true classes, columns the answers; dark off the diagonal means mistakes.",
+    ),
+    "roc": (
+        "Found against false alarms (ROC)",
+        "What other thresholds would give; up and left is better, the dotted line is guessing. "
+        "Marks are the threshold in use.",
+    ),
+    "reliability": (
+        "Can its probabilities be believed?",
+        "What was said against what came true, in bins of equally many held-out rows, with "
+        "intervals of 95 %. On the dotted line they can be believed; below it they promise too "
+        "much.",
+    ),
+    "precision_recall": (
+        "Precision against recall",
+        "What other thresholds would give; up and right is better. Marks are the threshold in use, "
+        "and where there is one curve the dotted line is guessing.",
+    ),
+    "predictions": (
+        "Predicted against actual",
+        "One point per held-out row; on the dashed line the prediction is right.",
+    ),
+    "residuals": (
+        "What is left unexplained",
+        "Actual minus predicted. A bend or a funnel means that something is still to be learned, "
+        "or that some predictions are less certain than others.",
     ),
     "gram": (
         "The winner's Gram matrix",
         "A sample of the rows, sorted by class or value. Bright blocks on the diagonal: the kernel "
         "finds members of a class alike.",
     ),
-    "weights": ("What the features contribute", ""),
     "map": (
         "The samples as the kernel sees them",
         "The two leading kernel principal components of a sample. They show the coarse structure; "
         "the machine uses all the others too.",
     ),
+    "weights": (
+        "How much the kernel listens to each column",
+        "{}. It says how much a column counts, not in which direction it moves the answer. Columns "
+        "at zero would rather count less.",
+    ),
+    "importance": (
+        "What is lost without each column",
+        "How much the score falls when the column is shuffled on held-out rows, with its standard "
+        "error. No direction either; columns that say the same share their importance.",
+    ),
 }
+SHOWN = 30  # kernels, and columns, that are shown without being asked for
+FAMILIES = 6  # families that have a tab
+CELLS = 10  # classes up to which the confusion matrix is a table
+CLASSES = 12  # classes up to which all are listed at once
 
 
 def render(contents: Contents) -> str:
@@ -72,7 +131,7 @@ def render(contents: Contents) -> str:
     --------
     >>> from gramsmith.report.contents import Contents
     >>> from gramsmith.report.html import render
-    >>> page = render(Contents("<b>", "It wins.", [], "accuracy", "error rate"))
+    >>> page = render(Contents("<b>", "It wins.", [], "accuracy"))
     >>> "<h1>&lt;b&gt;</h1>" in page, "<script" in page
     (True, False)
     """
@@ -82,13 +141,27 @@ def render(contents: Contents) -> str:
     folder = files("gramsmith.report").joinpath("templates")
     template = environment.from_string(folder.joinpath("report.html.j2").read_text("utf-8"))
     style = folder.joinpath("report.css").read_text("utf-8")
+    evidence = contents.evidence
+    rows = [_row(record, contents) for record in contents.records]
     return template.render(
         contents=contents,
-        rows=[_row(record, contents) for record in contents.records],
+        reading=evidence.reading,
+        outcome=evidence.outcome,
+        rivals=rivals_of(contents),
+        classes=classes_of(contents),
+        confusion=_confusion(contents),
+        rows=rows,
         measures=[(name, "↑" if up else "↓") for name, up in contents.measures.items()],
-        figures=list(_figures(contents)),
+        columns=[_column(column) for column in evidence.reading.columns],
+        target=None if evidence.reading.target is None else _column(evidence.reading.target),
+        tabs=_tabs(contents),
+        seconds=[(name, f"{value:.2g} s") for name, value in evidence.seconds.items()],
+        figure=_Figures(contents),
         style=_markup(style),
         visible=visible,
+        number=number,
+        SHOWN=SHOWN,
+        CLASSES=CLASSES,
     )
 
 
@@ -120,34 +193,158 @@ def _cell(record: dict[str, Any], name: str) -> tuple[str, str]:
     return number(record[name]), "" if error is None else f"± {error:.1g}"
 
 
-def _figures(contents: Contents) -> Iterator[dict[str, Any]]:
-    if contents.records:
-        yield _figure(
-            "ranking",
-            lambda: displays.KernelRankingDisplay.from_records(
-                contents.records, score=contents.score
-            ),
-        )
-    for k, path in enumerate(contents.paths[:3]):
-        yield {
-            "title": f"Bandwidth: {path.family}",
-            "caption": "Every measure on its own scale, and the held-out "
-            f"{contents.loss} of all samples (thick line). Dots mark the favourites.",
+def rivals_of(contents: Contents) -> list[dict[str, Any]]:
+    """Return simpler answers and the model on one scale: shares of the way from end to end."""
+    if contents.estimate is None:
+        return []
+    value, low, high = contents.estimate
+    known = [r.score for r in contents.evidence.rivals]
+    top = max([high, *known]) if contents.best_score is None else contents.best_score
+    bottom = min([low, *known])
+    bottom = 0.0 if bottom >= 0 and top == 1 else max(bottom, top - 3.0 * (top - value))
+    span = (top - bottom) or 1.0
+
+    def place(x: float) -> float:
+        return round(100.0 * min(max((x - bottom) / span, 0.0), 1.0), 1)
+
+    rows = [
+        {
+            "name": f"{r.name[:1].upper()}{r.name[1:]}",
+            "note": r.judgement,
+            "value": number(r.score),
+            "at": place(r.score),
+        }
+        for r in contents.evidence.rivals
+    ]
+    own = {"name": "This model, on new data", "value": number(value), "at": place(value)}
+    limits = f"{number(low)} to {number(high)}"
+    return [*rows, {**own, "note": limits, "low": place(low), "high": place(high)}]
+
+
+def classes_of(contents: Contents) -> list[dict[str, Any]]:
+    """Return what was found of each class; of many classes those that are found least first."""
+    outcome = contents.evidence.outcome
+    if outcome is None or not outcome.classes:
+        return []
+    total, right = outcome.confusion.sum(axis=1), outcome.confusion.diagonal()
+    pairs = zip(outcome.recall, outcome.precision, strict=True)
+    found = [
+        {
+            "name": outcome.classes[c],
+            "counts": f"{_amount(right[c])} of {_amount(total[c])}",
+            "recall": _share(recall),
+            "precision": _share(precision),
+        }
+        for c, (recall, precision) in enumerate(pairs)
+        if total[c] > 0
+    ]
+    if len(found) > CLASSES:
+        found.sort(key=lambda item: item["recall"][0])
+    return found
+
+
+def _share(value: float) -> tuple[float, str]:
+    return (0.0, "–") if value != value else (round(100 * float(value), 1), f"{value:.0%}")
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def _confusion(contents: Contents) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Return the confusion matrix as rows of (text, percent of the row), if it is small."""
+    outcome = contents.evidence.outcome
+    if outcome is None or not 2 <= len(outcome.classes) <= CELLS:
+        return []
+    total = outcome.confusion.sum(axis=1, keepdims=True)
+    shares = outcome.confusion / [[t if t > 0 else 1.0] for t in total[:, 0]]
+    return [
+        (name, [(_amount(v), round(100 * float(s))) for v, s in zip(values, parts, strict=True)])
+        for name, values, parts in zip(outcome.classes, outcome.confusion, shares, strict=True)
+    ]
+
+
+def _column(column: ColumnPicture) -> dict[str, Any]:
+    top = max(column.counts, default=0)
+    heights = [round(9 * count / top + 1) if count else 0 for count in column.counts]
+    bars = "".join(f"M{3 * k + 2} 10v-{h}" for k, h in enumerate(heights) if h)
+    return {
+        "name": column.name,
+        "role": column.role,
+        "kind": column.kind,
+        "missing": column.missing,
+        "distinct": column.distinct,
+        "note": column.note,
+        "bars": bars,
+        "ends": " … ".join(filter(None, [column.low, column.high])),
+    }
+
+
+def _tabs(contents: Contents) -> list[dict[str, Any]]:
+    """Return the families of kernels along their parameter, one tab each."""
+    return [
+        {
+            "name": path.family,
             "svg": draw(lambda k=k: displays.BandwidthDisplay.from_contents(contents, k)),  # type: ignore[misc]
         }
-    if contents.gram.size:
-        yield _figure("gram", lambda: displays.GramDisplay.from_contents(contents))
-    if contents.weights:
-        figure = _figure("weights", lambda: displays.FeatureWeightsDisplay.from_contents(contents))
-        caption = f"{contents.weights_meaning[:1].upper()}{contents.weights_meaning[1:]}."
-        yield {**figure, "caption": caption}
-    if contents.map.size:
-        yield _figure("map", lambda: displays.KernelMapDisplay.from_contents(contents))
+        for k, path in enumerate(contents.paths[:FAMILIES])
+    ]
 
 
-def _figure(name: str, make: Callable[[], Any]) -> dict[str, Any]:
-    title, caption = CAPTIONS[name]
-    return {"title": title, "caption": caption, "svg": draw(make)}
+class _Figures:
+    """The pictures of a page by name; what there is nothing to draw of is None."""
+
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
+        self.makers = self._makers()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.makers
+
+    def __getitem__(self, name: str) -> dict[str, Any] | None:
+        make = self.makers.get(name)
+        if make is None:
+            return None
+        title, caption = CAPTIONS.get(name, ("", ""))
+        if name == "weights":
+            meaning = self.contents.evidence.weights_meaning
+            caption = caption.format(f"{meaning[:1].upper()}{meaning[1:]}")
+        return {"title": title, "caption": caption, "svg": draw(make)}
+
+    def _makers(self) -> dict[str, Callable[[], Any]]:
+        contents, evidence = self.contents, self.contents.evidence
+        outcome = evidence.outcome
+        found: dict[str, Callable[[], Any]] = {}
+        if contents.records:
+            found["ranking"] = lambda: displays.KernelRankingDisplay.from_records(
+                contents.records, score=contents.score
+            )
+        if evidence.gram.size:
+            found["gram"] = lambda: displays.GramDisplay.from_contents(contents)
+        if evidence.map.size:
+            found["map"] = lambda: displays.KernelMapDisplay.from_contents(contents)
+        if evidence.weights:
+            found["weights"] = lambda: displays.FeatureWeightsDisplay.from_contents(contents)
+        if evidence.importance:
+            found["importance"] = lambda: ImportanceDisplay(evidence.importance, contents.score)
+        if outcome is None:
+            return found
+        if outcome.folds:
+            found["folds"] = lambda: FoldScoresDisplay(outcome.folds, contents.score)
+        if len(outcome.classes) > CELLS:
+            found["confusion"] = lambda: ConfusionDisplay(outcome.confusion, outcome.classes)
+        if outcome.roc:
+            found["roc"] = lambda: ThresholdDisplay(outcome.roc)
+            found["precision_recall"] = lambda: ThresholdDisplay(
+                outcome.precision_recall, "precision_recall"
+            )
+        if outcome.reliability is not None:
+            known = outcome.reliability
+            found["reliability"] = lambda: ReliabilityDisplay(known)
+        if outcome.actual.size:
+            for kind in ("predictions", "residuals"):
+                found[kind] = partial(PredictionDisplay, outcome.actual, outcome.predicted, kind)
+        return found
 
 
 def draw(make: Callable[[], Any]) -> Any:
@@ -168,18 +365,17 @@ def draw(make: Callable[[], Any]) -> Any:
     with settled_style(STYLE), warnings.catch_warnings():
         # a label may hold letters that the drawing font lacks; the browser has them
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
-        figure = Figure(figsize=(4.4, 3.2), layout="constrained")
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         FigureCanvasSVG(figure)
-        display = make()
-        display.plot(ax=figure.subplots())
-        height = {"KernelRankingDisplay": 3.4, "FeatureWeightsDisplay": 3.4}
-        figure.set_size_inches(4.4, height.get(type(display).__name__, 3.4))
+        make().plot(ax=figure.subplots())
         out = StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = text.replace(INK, "currentColor")
+    text = text.replace(INK, "currentColor").replace(GREY, "var(--grey)")
+    for k, colour in enumerate(COLOURS):
+        text = text.replace(colour, f"var(--c{k})")
     # the size comes from the page, the shape from the view box
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)

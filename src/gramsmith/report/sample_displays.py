@@ -12,12 +12,23 @@ from sklearn.utils.multiclass import type_of_target
 
 from gramsmith.gram import Gram
 from gramsmith.kernels import as_kernel
-from gramsmith.report.axes import COLOURS, as_text, label_ticks, new_axes, shorten, strip_frame
+from gramsmith.report.axes import (
+    COLOURS,
+    GREY,
+    MARKERS,
+    as_text,
+    legend_above,
+    new_axes,
+    shorten,
+    spread_out,
+    strip_frame,
+)
 from gramsmith.report.contents import Contents
 
 Array = npt.NDArray[Any]
 
 MOST = 400  # samples past which a picture shows no more
+LABELS = 14  # labels that have room beside a matrix
 
 
 @dataclass
@@ -48,7 +59,7 @@ class GramDisplay:
     @classmethod
     def from_contents(cls, contents: Contents) -> GramDisplay:
         """Return the display of a report."""
-        return cls(contents.gram, contents.blocks)
+        return cls(contents.evidence.gram, contents.evidence.blocks)
 
     @classmethod
     def from_estimator(
@@ -120,14 +131,37 @@ class GramDisplay:
         for stop in stops[:-1]:
             for line in (ax.axhline, ax.axvline):
                 line(stop - 0.5, color="white", lw=0.8)
-        few = self.blocks if len(self.blocks) <= 12 else []
-        middles = [stop - count / 2 - 0.5 for stop, (_, count) in zip(stops, few, strict=False)]
-        label_ticks(ax.yaxis, middles, [shorten(name, 14) for name, _ in few])
+        self._label_blocks(ax, stops)
+        ax.set_yticks([])
         ax.set_xticks([])
         if not self.blocks:
             ax.set_xlabel("samples sorted by value")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _label_blocks(self, ax: Any, stops: Array) -> None:
+        """Name the classes beside the matrix, apart from each other, with lines to their blocks."""
+        n = len(self.K)
+        gap = n / LABELS
+        known = [
+            (stop - count / 2 - 0.5, count, name)
+            for stop, (name, count) in zip(stops, self.blocks, strict=True)
+            if count
+        ]
+        # of too many classes the largest are named
+        kept = sorted(sorted(known, key=lambda item: -item[1])[:LABELS])
+        places = spread_out([middle for middle, _, _ in kept], gap, 0.0, n - 1.0)
+        for (middle, _, name), place in zip(kept, places, strict=True):
+            ax.plot(
+                [-0.5 - 0.06 * n, -0.5 - 0.01 * n],
+                [place, middle],
+                color=GREY,
+                lw=0.7,
+                clip_on=False,
+            )
+            as_text(ax.text(-0.5 - 0.075 * n, place, shorten(name, 14), ha="right", va="center"))
+        ax.set_xlim(-0.5, n - 0.5)
+        ax.set_ylim(n - 0.5, -0.5)
 
 
 @dataclass
@@ -159,7 +193,8 @@ class KernelMapDisplay:
     @classmethod
     def from_contents(cls, contents: Contents) -> KernelMapDisplay:
         """Return the display of a report."""
-        return cls(contents.map, contents.map_colours, contents.classes)
+        evidence = contents.evidence
+        return cls(evidence.map, evidence.map_colours, contents.classes)
 
     @classmethod
     def from_estimator(
@@ -214,19 +249,14 @@ class KernelMapDisplay:
         ax = new_axes(ax, height=3.4)
         x, y = self.points.T
         if self.classes:
-            markers = "osD^v<>P"
             for k, name in enumerate(self.classes):
                 mine = self.colours == k
-                style = {"marker": markers[k % len(markers)], "color": COLOURS[k % len(COLOURS)]}
+                style = {"marker": MARKERS[k % len(MARKERS)], "color": COLOURS[k % len(COLOURS)]}
                 ax.scatter(
-                    x[mine], y[mine], s=14, alpha=0.7, lw=0, label=shorten(name, 18), **style
+                    x[mine], y[mine], s=14, alpha=0.7, lw=0, label=shorten(name, 14), **style
                 )
-            if 1 < len(self.classes) <= 10:
-                legend = ax.legend(
-                    loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=4, frameon=False
-                )
-                for text in legend.get_texts():
-                    as_text(text)
+            if 1 < len(self.classes) <= 12:
+                legend_above(ax, 3)
         else:
             points = ax.scatter(x, y, s=14, c=self.colours, cmap="viridis", lw=0)
             ax.figure.colorbar(points, ax=ax, shrink=0.8, label="value")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import platform
-import warnings as python_warnings
-from dataclasses import dataclass, replace
+import shlex
 from datetime import date
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -16,32 +16,25 @@ import sklearn
 from sklearn.pipeline import Pipeline
 
 from gramsmith import __version__
-from gramsmith.gram import Gram
-from gramsmith.kernels import Gaussian, LinearMap
-from gramsmith.measures import get_measure
-from gramsmith.measures.alignment import ConstantKernelWarning
-from gramsmith.report.contents import BandwidthPath, Contents, number, with_error
-from gramsmith.report.sample_displays import kernel_map
+from gramsmith.report.contents import Answer, BandwidthPath, Contents, number, with_error
+from gramsmith.report.evidence import Evidence, Outcome
 from gramsmith.selection import sizes
-from gramsmith.selection.candidates import Candidate, median_distances
 from gramsmith.selection.estimate import Estimate
 from gramsmith.selection.machines import DESCRIPTIONS
-from gramsmith.selection.samples import Samples
 from gramsmith.selection.steps import Findings
 from gramsmith.selection.task import Task
-from gramsmith.targets import Target, make_target
 
 Array = npt.NDArray[Any]
 Records = list[dict[str, Any]]
 
-GRAM_ROWS = 240  # rows of the Gram matrix that is drawn
-MAP_ROWS = 400  # rows of the map, and of the weights of the features
 ESTIMATES = {
     "nested cross-validation": "nested cross-validation",
     "bootstrap": "cross-validation, corrected for the choice by the bootstrap",
     "leave-one-out": "leave-one-out of the first check, not corrected for the choice",
 }
-FEATURES = 15  # features whose weights are shown
+UNEVEN = 0.8  # of an equal share: a class with less is called rare
+MISSED = 0.5  # share of a class that may be missed before it is a reason for care
+CARRIED = 0.8  # of what was gained over the baseline: a column that loses that much carries all
 
 MEANING = {
     "cka": "alignment with the labels, both centred",
@@ -235,201 +228,273 @@ def listed(items: list[str], word: str = "and") -> str:
     return f"{', '.join(items[:-1])} {word} {items[-1]}"
 
 
-# ---- the report ---------------------------------------------------------------------------------
+# ---- is it good, and can I use it? --------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PageSample:
-    """The few samples that the report draws, in the winner's view."""
+def answer(found: Findings, estimate: Estimate, evidence: Evidence, remarks: list[str]) -> Answer:
+    """Return whether the model is good enough to be used, in words for whoever asked.
 
-    samples: Samples
-    gram: Array  # which of them, in the order of the target, the Gram matrix shows
-    map: Array  # which of them the map shows
-    y: Array  # their class numbers, or values
-    feature_names: Any = None  # of the encoded features
+    "good": better than answers that look at no features, by a test. "care": so, but for something
+    that should be known first. "poor": not better.
+    """
+    task, outcome = found.task, evidence.outcome
+    base = evidence.rivals[0]
+    value = in_words(estimate.value, task)
+    interval = f"{number(estimate.low)} to {number(estimate.high)}"
+    details = [_interval_words(estimate, task)]
+    if not found.results:
+        text = f"It is too early to say: {value}, by a first check only."
+        return Answer("care", text, ["There was no time to test it on held-out rows."], interval)
+    if not estimate.beats_baseline:
+        text = f"It does not work yet: {value}, which is not clearly better than {base.name}."
+        return Answer("poor", text, details, interval)
+    but = ""
+    if outcome is not None and task.classes is not None:
+        missed, is_rare, share = missed_class(outcome, found)
+        details.append(missed)
+        but = missed if is_rare and share > MISSED else ""
+    if outcome is not None and outcome.errors:
+        near, far = (number(outcome.errors[name]) for name in ("half", "nine of ten"))
+        details.append(f"Half of the predictions are within ± {near}, nine of ten within ± {far}.")
+    for rival in evidence.rivals[1:]:
+        details.append(_linear_words(rival.name, rival.judgement))
+    if but:
+        return Answer("care", f"It works, with care: {value}. But: {but}", details, interval)
+    if remarks:
+        return Answer("care", f"It works, with care: {value}.", details, interval)
+    return Answer("good", f"It works: {value}.", details, interval)
 
-    @classmethod
-    def of(cls, best: Candidate, samples: Samples, task: Task) -> PageSample:
-        """Return the sample of a task for the winner."""
-        gram, some = task.sample(GRAM_ROWS, salt=5), task.sample(MAP_ROWS, salt=6)
-        gram = gram[np.argsort(task.y[gram], kind="stable")]
-        rows = np.union1d(gram, some)
-        view = samples.take(best, rows)
-        encoder = samples.encoder(best)
-        return cls(
-            Samples((view,)),
-            np.searchsorted(rows, gram),
-            np.searchsorted(rows, some),
-            task.y[rows],
-            getattr(encoder, "feature_names_out_", None),
-        )
 
-    def block(self, best: Candidate, rows: Array) -> Array:
-        """Return the Gram matrix of some of the samples."""
-        _, K = next(iter(self.samples.blocks([replace(best, view=0)], rows, rows)))
-        return np.asarray(0.5 * (K + K.T))
+def in_words(value: float, task: Task) -> str:
+    """Return a score as a part of a sentence about new rows."""
+    if task.default_score and task.classes is not None:
+        digits = 1 if value > 0.985 and round(1000 * value) % 10 else 0
+        return f"right for {100 * value:.{digits}f} of 100 new rows"
+    if task.default_score:
+        return f"it explains {max(value, 0.0):.0%} of the variation in new rows"
+    return f"{task.score_name} {number(value)} on new rows"
 
 
-def make_contents(
-    ranking: Any, found: Findings, sample: PageSample, title: str | None, source: str | None
-) -> Contents:
-    """Return everything the report of a ranking shows."""
-    task = found.task
-    K, blocks = sample.block(found.best, sample.gram), []
-    if task.classes is not None:
-        counts = np.bincount(sample.y[sample.gram], minlength=len(task.classes))
-        blocks = [(str(c), int(k)) for c, k in zip(task.classes, counts, strict=True)]
-    weights, meaning = _weights(found, sample)
-    wrong = task.kind == "classification" and task.default_score
-    return Contents(
-        title=title or "Which kernel?",
-        source=source or "",
-        verdict=ranking.verdict,
-        facts=_facts(found, ranking.estimate),
-        records=ranking.records,
-        measures={m.name: m.higher_is_better for m in found.measures.measures.values()},
-        score=task.score_name,
-        loss="error rate" if wrong else "loss",
-        paths=_paths(found),
-        gram=K,
-        blocks=blocks,
-        weights=weights,
-        weights_meaning=meaning,
-        map=kernel_map(sample.block(found.best, sample.map)),
-        map_colours=np.asarray(sample.y[sample.map]),
-        classes=[] if task.classes is None else [str(c) for c in task.classes],
-        warnings=ranking.warnings,
-        next_steps=_next_steps(ranking, source),
+def _interval_words(estimate: Estimate, task: Task) -> str:
+    low, high = estimate.low, estimate.high
+    if task.default_score and task.classes is not None:
+        limits = f"{100 * max(low, 0.0):.1f} to {100 * high:.1f} of 100"
+    elif task.default_score:
+        limits = f"{low:.0%} to {high:.0%}"
+    else:
+        limits = f"{number(low)} to {number(high)}"
+    return f"With 95 % confidence {limits}; estimated by {ESTIMATES[estimate.kind]}."
+
+
+def missed_class(outcome: Outcome, found: Findings) -> tuple[str, bool, float]:
+    """Return how many rows were missed of the rare class, whether there is one, and their share.
+
+    Where classes are about even, of the class that is found least.
+    """
+    total = outcome.confusion.sum(axis=1)
+    tested = np.flatnonzero(total > 0)
+    rare = int(tested[total[tested].argmin()])
+    uneven = bool(total[rare] < UNEVEN * total.sum() / len(tested))
+    c = rare if uneven else int(tested[np.nanargmin(outcome.recall[tested])])
+    missed, share = total[c] - outcome.confusion[c, c], 1.0 - outcome.recall[c]
+    word = "the rarest class" if uneven else "the class that is found least"
+    rows = "of the weight" if outcome.weighted else "rows"
+    text = (
+        f"Of the {amount(total[c])} {rows} of “{outcome.classes[c]}”, {word}, "
+        f"{amount(missed)} ({share:.0%}) were missed."
+    )
+    return text, uneven, float(share)
+
+
+def amount(value: float) -> str:
+    """Return a number of rows, or a sum of their weights."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def _linear_words(name: str, judgement: str) -> str:
+    if judgement == "clearly worse":
+        return f"A plain linear model ({name}) is clearly worse: the kernel is worth it."
+    if judgement == "better":
+        return f"A plain linear model ({name}) is better on these rows: prefer it."
+    return (
+        f"A plain linear model ({name}) is about as good: if it must be explained, "
+        "take the linear one."
     )
 
 
-def _facts(found: Findings, estimate: Estimate) -> list[tuple[str, str]]:
-    task = found.task
-    facts = [("samples", f"{task.n:,}")]
-    if found.n_features is not None:
-        facts.append(("features", f"{found.n_features:,}"))
-    if task.classes is not None:
-        facts.append(("classes", str(len(task.classes))))
+def alarms(found: Findings, estimate: Estimate, evidence: Evidence) -> list[str]:
+    """Return what looks too good to be true: columns that tell the target."""
+    said = list(evidence.reading.alarms)
+    best, gained = found.task.best_score, abs(estimate.value - estimate.baseline)
+    perfect = best is not None and best - estimate.value < 0.05 * gained
+    if perfect and estimate.beats_baseline and len(evidence.importance) > 1:
+        name, lost, error = max(evidence.importance, key=lambda item: item[1])
+        if lost - 2 * error > CARRIED * gained:
+            said.append(
+                f"Nearly all of the score comes from column {name!r}. Make sure that it is known "
+                "before the answer is."
+            )
+    return said
+
+
+# ---- the report ---------------------------------------------------------------------------------
+
+
+def make_contents(
+    ranking: Any,
+    found: Findings,
+    title: str | None,
+    source: str | None,
+    target: str | None = None,
+    model: str | None = None,
+    command: str | None = None,
+    data: str | None = None,
+) -> Contents:
+    """Return everything the report of a ranking shows."""
+    task, evidence, estimate = found.task, ranking.evidence, ranking.estimate
+    wanted = f"“{target}”" if target else "it"
+    return Contents(
+        title=title or f"How well can {wanted} be predicted?",
+        source=source or "",
+        answer=ranking.answer,
+        verdict=ranking.verdict,
+        estimate=(estimate.value, estimate.low, estimate.high),
+        facts=_facts(found),
+        records=ranking.records,
+        measures={m.name: m.higher_is_better for m in found.measures.measures.values()},
+        meanings=MEANING,
+        score=task.score_name,
+        best_score=task.best_score,
+        paths=_paths(found),
+        evidence=evidence,
+        classes=[] if task.classes is None else [str(c) for c in task.classes],
+        warnings=ranking.warnings,
+        next_steps=_next_steps(ranking, source, model),
+        provenance=_provenance(ranking, evidence, command, data),
+    )
+
+
+def _facts(found: Findings) -> list[tuple[str, str]]:
+    machine = found.results[found.order[0]].record.machine if found.results else ""
     return [
-        *facts,
-        ("task", task.kind),
+        ("kernel", found.best.kernel.formula()),
+        *([("machine", DESCRIPTIONS.get(machine, machine))] if machine else []),
         ("kernels tried", str(len(found.candidates))),
-        ("on the short list", str(len(found.results))),
-        (f"{task.score_name} estimated for new data", with_error(estimate.value, estimate.error)),
-        ("estimated by", ESTIMATES[estimate.kind]),
-        ("score", task.score_name),
-        ("winner", found.best.kernel.formula()),
+        ("tested on held-out rows", str(len(found.results))),
     ]
 
 
+LENGTHS = ("spectrum", "mismatch", "weighted degree")  # families of substrings of some length
+
+
 def _paths(found: Findings) -> list[BandwidthPath]:
+    """Return the families along their parameter, that of the winner first."""
     paths = []
-    families = dict.fromkeys(c.family for c in found.candidates if c.step is not None)
+    families = dict.fromkeys(
+        [found.best.family, *(c.family for c in found.candidates if c.step is not None)]
+    )
     for family in families:
-        members = [i for i, c in enumerate(found.candidates) if c.family == family]
+        members = [
+            i for i, c in enumerate(found.candidates) if c.family == family and c.step is not None
+        ]
         if len(members) < 4 or family.startswith("polynomial"):
             continue
         members.sort(key=lambda i: found.candidates[i].step or 0.0)
+        lengths = family.startswith(LENGTHS)
+        kernels = [found.candidates[i].kernel for i in members]
+        steps = [float(found.candidates[i].step or 0.0) for i in members]
+        widths = steps if lengths else [getattr(k, "length_scale", None) for k in kernels]
         paths.append(
             BandwidthPath(
                 family,
-                np.array([float(found.candidates[i].step or 0.0) for i in members]),
+                np.array(steps),
                 {
                     m.name: m.sign * found.measures.values(m)[members]
                     for m in found.measures.measures.values()
                 },
-                np.array([found.checks[i].loss for i in members]),
+                np.array([found.task.as_score(found.checks[i].loss) for i in members]),
+                axis="length of the substrings" if lengths else "width of the kernel",
+                labels=[number(w) if np.isscalar(w) else "" for w in widths],
+                chosen=steps[members.index(found.order[0])] if found.order[0] in members else None,
             )
         )
     return paths
 
 
-def _weights(found: Findings, sample: PageSample) -> tuple[list[tuple[str, float]], str]:
-    X, names = sample.samples.views[0], sample.feature_names
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[1] > 500 or X.shape[1] < 2:
-        return [], ""
-    if names is None or len(names) != X.shape[1]:
-        return [], ""
-    target = make_target(sample.y[sample.map], task=found.task.kind)
-    part = np.asarray(X[sample.map], dtype=float)
-    weights, meaning = feature_weights(found.best, part, target)
-    order = np.argsort(-weights, kind="stable")[:FEATURES]
-    return [(str(names[k]), float(weights[k])) for k in order], meaning
+READERS = {
+    ".csv": 'pandas.read_csv("{}")',
+    ".tsv": 'pandas.read_csv("{}", sep="\\t")',
+    ".parquet": 'pandas.read_parquet("{}")',
+    ".feather": 'pandas.read_feather("{}")',
+    ".xlsx": 'pandas.read_excel("{}")',
+    ".npy": 'numpy.load("{}")',
+}
+SEQUENCES = (".fasta", ".fa", ".fna", ".faa")
 
 
-def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Array, str]:
-    """Return the relevance of every feature, and what it means.
-
-    For learned weights: the share of the feature in the mean squared distance. Otherwise: the rise
-    of the centred alignment when the feature counts more, d CKA / d log weight, at the winner's
-    width (at the median distance for kernels without one).
-
-    Parameters
-    ----------
-    candidate : Candidate
-    X : array of shape (n, p)
-    target : Target
-
-    Returns
-    -------
-    weights : array of shape (p,)
-        Empty if no feature matters, as among constant ones.
-    meaning : str
-    """
-    scale = getattr(candidate.kernel, "map", None)
-    if isinstance(scale, LinearMap) and np.ndim(scale.S) == 1:
-        share = np.asarray(scale.S, dtype=float) ** 2 * X.var(axis=0)
-        return share / max(
-            float(share.sum()), 1e-300
-        ), "share of each feature in the learned distance"
-    width: Any = getattr(candidate.kernel, "length_scale", None)
-    if candidate.family.partition(",")[0] != "gaussian" or np.ndim(width):
-        width = median_distances(X)[0] / np.sqrt(2.0)
-    kernel = Gaussian(np.full(X.shape[1], float(width)))
-    G = Gram(kernel, X)
-    moments = G.moments(target, keep=True)
-    with python_warnings.catch_warnings():  # that a kernel is constant was said beside the measures
-        python_warnings.simplefilter("ignore", ConstantKernelWarning)
-        _, adjoint = get_measure("cka").value_and_adjoint(moments, target)
-    slope = G.pullback(adjoint, target, moments, inputs=False)[0].parameters.get("length_scale")
-    if slope is None:  # the Gram matrix is constant, and so is its alignment
-        return np.empty(0), ""
-    slope = np.asarray(slope, dtype=float)
-    return -slope * float(width), "rise of the centred alignment if the feature counted more"
-
-
-def _next_steps(ranking: Any, source: str | None) -> list[tuple[str, str]]:
-    steps = [
-        (
-            "Predict new samples with the fitted winner.",
-            "model = ranking.best_estimator\nmodel.predict(X_new)",
-        ),
-        (
-            "Estimate what to expect on new data in another way: the choice of the kernel is made "
-            "anew in every fold.",
-            "from sklearn.model_selection import cross_val_score\n"
-            "cross_val_score(gs.KernelSelector(), X, y, cv=5)",
-        ),
-        (
-            "Keep the model in a file that runs no code when it is loaded.",
-            'gs.save_model(model, "model.safetensors")',
-        ),
-    ]
+def _next_steps(ranking: Any, source: str | None, model: str | None) -> list[tuple[str, str]]:
+    steps = []
     if ranking.records[0]["tied"]:
         second = next(r["kernel"] for r in ranking.records[1:] if r["tied"])
-        steps.insert(
-            0,
+        steps.append(
             (
                 "The first places are tied: by these data neither is clearly worse. The order is "
                 "that of the score; read what else is known of the others.",
                 f"print(ranking.explain({second!r}))",
-            ),
-        )
-    if source:
-        steps.append(
-            (
-                "The same on the command line.",
-                "gramsmith predict run/model.safetensors new.csv",
             )
         )
-    return steps
+    if model is None:
+        return [
+            (
+                "Predict new rows with the fitted winner.",
+                "model = ranking.best_estimator\nmodel.predict(X_new)",
+            ),
+            (
+                "Keep it in a file that runs no code when it is loaded, and load it again.",
+                'gs.save_model(model, "model.safetensors")\n'
+                'model = gs.load_model("model.safetensors")',
+            ),
+            *steps,
+            (
+                "Estimate what to expect on new data in another way: the choice of the kernel is "
+                "made anew in every fold.",
+                "from sklearn.model_selection import cross_val_score\n"
+                "cross_val_score(gs.KernelSelector(), X, y, cv=5)",
+            ),
+        ]
+    suffixes = PurePath(source or "new.csv").suffixes
+    kind = next((s for s in reversed(suffixes) if s in READERS or s in SEQUENCES), "")
+    new = f"new{kind or '.csv'}"
+    lines = ["import gramsmith as gs", f"model = gs.load_model({str(model)!r})"]
+    if kind in SEQUENCES:
+        lines.append(f'new = [record.sequence for record in gs.read_fasta("{new}")]')
+    elif kind in READERS:
+        reader = READERS[kind].format(new)
+        lines = [f"import {reader.partition('.')[0]}", *lines, f"new = {reader}"]
+    return [
+        (
+            "Predict new rows on the command line: a table like the one that was read, in the "
+            "same format.",
+            f"gramsmith predict {shlex.quote(str(model))} {new} -o predictions.csv",
+        ),
+        ("Or in Python.", "\n".join([*lines, "model.predict(new)"])),
+        (
+            "See what the file holds: columns, kernel, the score to expect, limits.",
+            f"gramsmith inspect {shlex.quote(str(model))}",
+        ),
+    ]
+
+
+def _provenance(
+    ranking: Any, evidence: Evidence, command: str | None, data: str | None
+) -> list[tuple[str, str]]:
+    summary = ranking.summary
+    versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
+    return [
+        *([("command", command)] if command else []),
+        ("date", summary["date"]),
+        ("versions", versions),
+        ("machine", f"{platform.system()} {platform.machine()}"),
+        ("seed", str(evidence.seed)),
+        ("data, SHA-256", data or f"{evidence.data} (of the encoded table and the target)"),
+    ]

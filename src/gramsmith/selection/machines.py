@@ -68,7 +68,7 @@ def svc_path(task: Task) -> Path:
             else:
                 machine = SVC(C=C, kernel="precomputed", max_iter=20000 + 20 * len(rows))
                 f = _quietly(machine, K, y, w).decision_function(K_test)
-            out.append(_all_classes(f, seen, task))
+            out.append(all_classes(f, seen, task))
         return np.stack(out)
 
     return run
@@ -111,10 +111,10 @@ def users_path(task: Task, machine: Any) -> Path:
         K, rows, K_test = _with_weight(K, rows, K_test, task)
         seen = np.unique(task.y[rows])
         if task.classes is not None and len(seen) < 2:
-            return _all_classes(np.ones((len(K_test), 1)), seen, task)[None]
+            return all_classes(np.ones((len(K_test), 1)), seen, task)[None]
         fitted = clone(machine).set_params(kernel="precomputed")
         _fit(fitted, K, task.labels[rows], task.weights[rows])
-        return _decision_values(fitted, K_test, seen, task)[None]
+        return decision_values(fitted, K_test, seen, task)[None]
 
     return run
 
@@ -129,6 +129,13 @@ def first_machine(task: Task, machine: Any = None) -> tuple[str, Path, Array]:
     if task.kind == "classification":
         return "svc", svc_path(task), COARSE_C
     return "ridge", ridge_path(task), COARSE_ALPHA
+
+
+def path_of(name: str, task: Task, machine: Any = None) -> Path:
+    """Return how the machine of a held-out record is run; that on landmarks as plain ridge."""
+    if machine is not None:
+        return users_path(task, machine)
+    return {"svc": svc_path, "svr": svr_path}.get(name, ridge_path)(task)
 
 
 def check_machine(machine: Any, task: Task) -> None:
@@ -152,19 +159,19 @@ def check_machine(machine: Any, task: Task) -> None:
         )
 
 
-def _decision_values(machine: Any, K: Array, seen: Array, task: Task) -> Array:
+def decision_values(machine: Any, K: Array, seen: Array, task: Task) -> Array:
     """Return predictions, or values of which the largest decides, whatever the machine has."""
     if task.classes is None:
         return np.asarray(machine.predict(K), dtype=float)
     if hasattr(machine, "decision_function"):
         f = np.asarray(machine.decision_function(K))
         if f.ndim == 1 or f.shape[1] == len(seen):
-            return _all_classes(f, seen, task)
+            return all_classes(f, seen, task)
     if hasattr(machine, "predict_proba"):
         F = np.asarray(machine.predict_proba(K))
     else:
         F = (np.asarray(machine.predict(K))[:, None] == task.classes[seen]).astype(float)
-    return _all_classes(F[:, 1] - F[:, 0] if len(seen) == 2 else F, seen, task)
+    return all_classes(F[:, 1] - F[:, 0] if len(seen) == 2 else F, seen, task)
 
 
 def _with_weight(K: Array, rows: Array, K_test: Array, task: Task) -> tuple[Array, Array, Array]:
@@ -175,7 +182,7 @@ def _with_weight(K: Array, rows: Array, K_test: Array, task: Task) -> tuple[Arra
     return K[np.ix_(counts, counts)], rows[counts], K_test[:, counts]
 
 
-def _all_classes(f: Array, seen: Array, task: Task) -> Array:
+def all_classes(f: Array, seen: Array, task: Task) -> Array:
     """Return decision values for all classes where a training fold has seen some of them only."""
     classes = 2 if task.classes is None else len(task.classes)
     if len(seen) == classes:
@@ -427,7 +434,7 @@ def answers_of(model: Any, X: Any, task: Task) -> Answers:
     if task.default_score or task.score.by_label:
         F = np.where(np.asarray(model.predict(X))[:, None] == task.classes, 1.0, -1.0)
         return Answers(F[:, 1] if C == 2 else F, p)
-    return Answers(_decision_values(model, X, seen, task), p)
+    return Answers(decision_values(model, X, seen, task), p)
 
 
 def _calibrate(machine: Any, f: Array, where: Array, task: Task) -> Any:

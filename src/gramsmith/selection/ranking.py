@@ -26,13 +26,14 @@ from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.gram import ENGINES, Journal
 from gramsmith.gram.journal import fingerprint, open_journal
 from gramsmith.measures import Measure, get_measure
-from gramsmith.report.contents import number, records_frame, with_error
-from gramsmith.report.displays import KernelRankingDisplay
-from gramsmith.report.html import render
+from gramsmith.report.contents import Answer, number, records_frame, with_error
+from gramsmith.report.displays import display_of
+from gramsmith.report.evidence import Evidence
+from gramsmith.report.html import classes_of, render, rivals_of
 from gramsmith.selection import explanation, sizes
 from gramsmith.selection.candidates import Candidate, named_candidates
 from gramsmith.selection.estimate import Estimate, bootstrap, nested, without_choice
-from gramsmith.selection.explanation import PageSample
+from gramsmith.selection.evidence import gather
 from gramsmith.selection.machines import answers_of, check_machine, fit_winner
 from gramsmith.selection.samples import Samples, read_samples
 from gramsmith.selection.steps import Findings, run_steps
@@ -43,6 +44,7 @@ from gramsmith.tables.roles import NO_COLUMNS, ColumnTable
 Array = npt.NDArray[Any]
 
 SHOWN = 12  # rows of the printed table
+FEW = 5  # rows of the table in a notebook
 CONSTRAINTS: dict[str, Any] = {
     "task": [StrOptions({"auto", "classification", "regression"})],
     "scoring": [str, callable, None],
@@ -236,7 +238,7 @@ def rank(
     return KernelRanking(
         found,
         samples.pipeline(found.best, X, model),
-        PageSample.of(found.best, samples, goal),
+        gather(found, samples, X, work, machine),
         estimate,
         converged=not any(issubclass(item.category, ConvergenceWarning) for item in caught),
         columns=samples.columns,
@@ -442,8 +444,8 @@ class KernelRanking:
         What the steps of the selection have found.
     model : estimator
         The winner, fitted.
-    sample : PageSample
-        What the report draws.
+    evidence : Evidence
+        What the report shows beside the table.
     estimate : Estimate
         What to expect on new data.
     converged : bool
@@ -457,6 +459,9 @@ class KernelRanking:
         The winner, fitted on all samples: a pipeline from what the user passed.
     estimate : Estimate
         The score to expect on new data, with an interval; how it was found is its `kind`.
+    evidence : gramsmith.report.Evidence
+        What was said of held-out rows (confusion matrix, curves, residuals, scores per fold), a
+        plain linear model beside it, the importance of the columns, what was read.
     converged : bool
         Whether the winner's solver came to its end.
     columns : ColumnTable
@@ -479,13 +484,13 @@ class KernelRanking:
         self,
         findings: Findings,
         model: Any,
-        sample: PageSample,
+        evidence: Evidence,
         estimate: Estimate,
         converged: bool = True,
         columns: ColumnTable = NO_COLUMNS,
     ) -> None:
         self._findings = findings
-        self._sample = sample
+        self.evidence = evidence
         self.estimate = estimate
         self.best_estimator = model
         self.converged = converged
@@ -516,6 +521,14 @@ class KernelRanking:
         """The outcome in one sentence."""
         return explanation.verdict(self._findings, self.records, self.estimate)
 
+    @cached_property
+    def answer(self) -> Answer:
+        """Whether the model is good enough to be used: a level, a sentence, and details."""
+        alarms = explanation.alarms(self._findings, self.estimate, self.evidence)
+        remarks = [*alarms, *(a.message for a in self._findings.advice if a.code == "copies")]
+        remarks += [] if self.converged else ["not converged"]
+        return explanation.answer(self._findings, self.estimate, self.evidence, remarks)
+
     @property
     def beats_baseline(self) -> bool:
         """Whether the estimate is better, by a test, than answers that look at no features."""
@@ -530,7 +543,8 @@ class KernelRanking:
     def warnings(self) -> list[str]:
         """What should be known before the result is used, in plain words."""
         said = explanation.warnings(self._findings, self.estimate, self.converged)
-        return [*self.columns.remarks, *said]
+        alarms = explanation.alarms(self._findings, self.estimate, self.evidence)
+        return [*alarms, *self.columns.remarks, *said]
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -626,13 +640,29 @@ class KernelRanking:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        answer, contents = self.answer, self.contents()
+        details = "".join(f"<li>{html.escape(text)}</li>" for text in answer.details)
+        others = [["", r["name"], r["value"], r["note"]] for r in rivals_of(contents)[:-1]]
+        _, body = self._table(FEW)
+        kernels = [[row[0], row[1], row[2], ""] for row in body]
+        parts = [
+            f"<p><b>{html.escape(answer.text)}</b></p><ul>{details}</ul>",
+            f"<p>{html.escape(self.verdict)}</p>",
+            html_table(["rank", "kernel", self.scoring, ""], [*kernels, *others]),
+        ]
+        found = classes_of(contents)[:SHOWN]
+        rows = [[c["name"], c["counts"], c["recall"][1], c["precision"][1]] for c in found]
+        parts += [html_table(["class", "found", "recall", "precision"], rows)] if rows else []
         notes = "".join(f"<li>{html.escape(w)}</li>" for w in self.warnings)
-        table = html_table(*self._table())
-        return f"<p>{html.escape(self.verdict)}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
+        parts += [f"<ul>{notes}</ul>"] if notes else []
+        hint = "All kernels: .frame(). The whole report: .write_html(path). Pictures: .plot(kind)."
+        return "".join([*parts, f"<p><small>{hint}</small></p>"])
 
     # ---- as pictures and a page -------------------------------------------------------------
 
-    def contents(self, title: str | None = None, source: str | None = None) -> Any:
+    def contents(
+        self, title: str | None = None, source: str | None = None, **about: str | None
+    ) -> Any:
         """Return everything the report shows, as plain values.
 
         Parameters
@@ -641,28 +671,45 @@ class KernelRanking:
             Headline of the page.
         source : str, optional
             Where the data came from, such as a file name.
+        **about : str
+            See `write_html`.
 
         Returns
         -------
         gramsmith.report.contents.Contents
         """
-        return explanation.make_contents(self, self._findings, self._sample, title, source)
+        return explanation.make_contents(self, self._findings, title, source, **about)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the scores of the kernels with their errors.
+    def plot(self, kind: str = "scores", ax: Any = None) -> Any:
+        """Draw one of the pictures of the report.
 
         Parameters
         ----------
+        kind : str, default="scores"
+            "scores" of the kernels with their errors, or "folds"; "confusion", "roc",
+            "precision_recall" and "reliability" for classes; "predictions" and "residuals" for
+            values; "bandwidth", "gram", "map", "relevance" and "importance" for the winner.
         ax : matplotlib axes, optional
             Where to draw; default a new figure.
 
         Returns
         -------
-        gramsmith.report.displays.KernelRankingDisplay
+        display
+            One of `gramsmith.report`, with `ax_` and `figure_`.
         """
-        return KernelRankingDisplay.from_records(self.records, score=self.scoring).plot(ax=ax)
+        return display_of(self, kind).plot(ax=ax)
 
-    def write_html(self, path: Any, title: str | None = None, source: str | None = None) -> Path:
+    def write_html(
+        self,
+        path: Any,
+        title: str | None = None,
+        source: str | None = None,
+        *,
+        target: str | None = None,
+        model: Any = None,
+        command: str | None = None,
+        data: str | None = None,
+    ) -> Path:
         """Write the report: one page, self-contained, without scripts.
 
         Parameters
@@ -673,11 +720,22 @@ class KernelRanking:
             Headline of the page.
         source : str, optional
             Where the data came from, such as a file name.
+        target : str, optional
+            What is predicted, for the headline.
+        model : str or Path, optional
+            Where the model was saved: the next steps load it from there.
+        command : str, optional
+            How the page was made.
+        data : str, optional
+            Hash of the data; default that of the encoded table and the target.
 
         Returns
         -------
         Path
         """
-        target = Path(path)
-        target.write_bytes(render(self.contents(title, source)).encode("utf-8"))
-        return target
+        about = {"target": target, "command": command, "data": data}
+        about["model"] = None if model is None else str(model)
+        page = render(self.contents(title, source, **about))
+        file = Path(path)
+        file.write_bytes(page.encode("utf-8"))
+        return file

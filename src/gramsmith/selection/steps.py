@@ -95,6 +95,7 @@ def run_steps(
             begun = work.spent()
             learned = learn_candidate(candidates, checks, samples, task, work)
             lesson = work.spent() - begun
+            work.note("learning")
         if learned is not None:
             candidates, checks = [*candidates, learned.candidate], [*checks, learned.check]
         measured = measure(candidates, samples, task, work, measures)
@@ -134,16 +135,14 @@ def about_copies(samples: Samples, task: Task) -> list[Advice]:
 
     Tables of few different values have equal rows by nature.
     """
-    X = samples.views[0]
-    if not task.exchangeable or not isinstance(X, np.ndarray) or X.ndim != 2:
+    copied, looked_at = count_copies(samples, task)
+    if not task.exchangeable or copied is None or copied < sizes.COPIES * looked_at:
         return []
     rows = task.sample(sizes.CHECK_ROWS, salt=7)
-    table = np.column_stack([X[rows], task.y[rows]])
-    different = np.unique(table, axis=0)
-    levels = max(len(np.unique(column)) for column in different.T)
-    copies = 1.0 - len(different) / len(rows)
-    if copies < sizes.COPIES or levels < sizes.COPIED_LEVELS:
+    columns = (*samples.views[0][rows].T, task.y[rows])
+    if max(len(np.unique(column)) for column in columns) < sizes.COPIED_LEVELS:
         return []
+    copies = copied / looked_at
     return [
         Advice(
             "copies",
@@ -152,6 +151,16 @@ def about_copies(samples: Samples, task: Task) -> list[Advice]:
             "groups=np.unique(X, axis=0, return_inverse=True)[1].",
         )
     ]
+
+
+def count_copies(samples: Samples, task: Task) -> tuple[int | None, int]:
+    """Return how many rows repeat another, target included, and among how many; None of objects."""
+    X = samples.views[0]
+    rows = task.sample(sizes.CHECK_ROWS, salt=7)
+    if not isinstance(X, np.ndarray) or X.ndim != 2:
+        return None, len(rows)
+    table = np.column_stack([X[rows], task.y[rows]]) + 0.0  # no two zeros of different sign
+    return len(rows) - len({row.tobytes() for row in table}), len(rows)
 
 
 def check(candidates: Sequence[Candidate], samples: Samples, task: Task, work: Work) -> list[Check]:

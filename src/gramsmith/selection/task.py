@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -192,19 +192,25 @@ class Task:
         proba = not self.default_score and self.score.by_probability
         if not (tune or proba):
             return Answers(f)
+        shifted = f.copy()
+        for here, others in self._other_folds(rows, fold) if tune else ():
+            shifted[here] = f[here] - self.best_threshold(f[others], rows[others])
+        return Answers(shifted, self.probabilities(f, rows, fold) if proba else None)
+
+    def probabilities(self, f: Array, rows: Array, fold: Array) -> Array:
+        """Return probabilities of held-out decision values, (m, C), fitted to the other folds."""
+        p = np.empty((len(f), 2 if self.classes is None else len(self.classes)))
+        for here, others in self._other_folds(rows, fold):
+            w = None if self.w is None else self.w[rows[others]]
+            fitted = fit_calibration(f[others], self.y[rows[others]], p.shape[1], w)
+            p[here] = probabilities(f[here], *fitted)
+        return p
+
+    def _other_folds(self, rows: Array, fold: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield the samples of each fold, and those of all others."""
         parts = fold if len(np.unique(fold)) > 1 else self._blocks(rows, 5)
-        shifted, p = f.copy(), None
-        if proba:
-            p = np.empty((len(f), 2 if self.classes is None else len(self.classes)))
         for part in np.unique(parts):
-            here, others = parts == part, np.flatnonzero(parts != part)
-            if tune:
-                shifted[here] = f[here] - self.best_threshold(f[others], rows[others])
-            if p is not None:
-                w = None if self.w is None else self.w[rows[others]]
-                fitted = fit_calibration(f[others], self.y[rows[others]], p.shape[1], w)
-                p[here] = probabilities(f[here], *fitted)
-        return Answers(shifted, p)
+            yield parts == part, np.flatnonzero(parts != part)
 
     def loss(self, answers: Answers | Array, rows: Array) -> float:
         """Return the loss of answers: lower is better, whatever the score."""

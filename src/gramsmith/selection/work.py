@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -81,6 +81,7 @@ class Work:
     clock: Callable[[], float] = time.monotonic
     start: float = float("nan")  # by the clock; default now
     late: bool = False  # whether work was left out because the time was up
+    seconds: dict[str, float] = field(default_factory=dict, init=False)  # spent, by stage
 
     def __post_init__(self) -> None:
         self.start = self.clock() if np.isnan(self.start) else self.start
@@ -114,8 +115,14 @@ class Work:
 
     def report(self, stage: str, done: int, total: int, label: str) -> None:
         """Tell the listener, if there is one."""
+        self.note(stage)
         if self.progress is not None:
             self.progress(stage, done, total, label)
+
+    def note(self, stage: str) -> None:
+        """Take note that the time since the last note was spent on a stage."""
+        already = sum(self.seconds.values())
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + max(self.spent() - already, 0.0)
 
     def recall(self, key: str) -> Any:
         """Return what an earlier run has left, or None."""

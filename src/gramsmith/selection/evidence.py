@@ -1,0 +1,628 @@
+"""Evidence: what people want to see of a ranking, computed once, at fit, from held-out rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
+
+from gramsmith.gram import Gram
+from gramsmith.gram.journal import fingerprint
+from gramsmith.gram.threads import dense_work
+from gramsmith.kernels import Gaussian, LinearMap, Precomputed
+from gramsmith.machines.calibration import fit_calibration, probabilities
+from gramsmith.measures import get_measure
+from gramsmith.measures.alignment import ConstantKernelWarning
+from gramsmith.report.evidence import (
+    ColumnPicture,
+    Curve,
+    Evidence,
+    Outcome,
+    Reading,
+    Reliability,
+    Rival,
+)
+from gramsmith.report.sample_displays import kernel_map
+from gramsmith.selection.candidates import Candidate, median_distances
+from gramsmith.selection.held_out import HeldOut, Scored, score
+from gramsmith.selection.machines import all_classes, decision_values, path_of
+from gramsmith.selection.samples import Samples
+from gramsmith.selection.steps import Findings, count_copies
+from gramsmith.selection.task import Answers, Task
+from gramsmith.selection.ties import LEVEL, chance_of
+from gramsmith.selection.work import Work
+from gramsmith.tables.encoding import TableEncoder
+from gramsmith.tables.frames import Raw, frame_columns, missing_cells, raw_column
+from gramsmith.tables.roles import Column, as_numbers, as_words, copy_of_target
+from gramsmith.tables.words import dates_of
+from gramsmith.targets import Target, make_target
+
+Array = npt.NDArray[Any]
+
+GRAM_ROWS = 240  # rows of the Gram matrix that is drawn
+MAP_ROWS = 400  # rows of the map, and of the relevance of the columns
+FEATURES = 15  # columns whose relevance and importance are shown
+WIDE = 2000  # features past which relevance is not computed
+SHUFFLED_ROWS = 600  # rows on which columns are shuffled,
+FEW_SHUFFLED_ROWS = 300  # where there are many features
+LINEAR_CELLS = 2_000_000  # cells of the table to which the linear model is fitted
+POINTS = 400  # rows that are drawn as points
+CURVES = 8  # classes that have a curve
+STEPS = 120  # points of a curve
+BINS = 12  # of a small histogram
+PICTURES = 1000  # columns that have one
+PICTURE_ROWS = 20_000  # rows it is made of
+FOLDED = 6  # kernels whose scores are shown for each fold
+
+
+def gather(found: Findings, samples: Samples, X: Any, work: Work, machine: Any = None) -> Evidence:
+    """Return what the report shows beside the table of a ranking.
+
+    Parameters
+    ----------
+    found : Findings
+    samples : Samples
+    X : table as the user passed it
+        For pictures of its columns.
+    work : Work
+        What is not affordable in time is left out.
+    machine : estimator, optional
+        The user's machine.
+
+    Returns
+    -------
+    Evidence
+    """
+    task, best = found.task, found.order[0]
+    scored = found.results.get(best)
+    K, gram, some = picture_rows(found.best, samples, task)
+    places = np.searchsorted(some, gram)
+    weights, meaning = relevance(found.best, samples, task, some)
+    shown = [name for name, _ in weights[:FEATURES]]
+    constant, base = task.constant(task.counting)
+    rivals = [Rival(base, task.as_score(task.loss(constant, task.counting)))]
+    outcome, importance = None, []
+    with dense_work():
+        if scored is not None:
+            outcome = outcome_of(scored, found)
+            rivals += filter(
+                None, [linear_rival(scored, found, samples) if work.in_time() else None]
+            )
+            if work.in_time():
+                importance = importance_of(scored, found, samples, shown, machine)
+    reading = reading_of(samples, X, task)
+    work.note("evidence")
+    return Evidence(
+        reading=reading,
+        outcome=outcome,
+        rivals=rivals,
+        weights=weights[:FEATURES],
+        weights_meaning=meaning,
+        importance=importance,
+        gram=K[np.ix_(places, places)].astype(np.float32),
+        blocks=class_counts(task, gram),
+        map=kernel_map(K),
+        map_colours=np.asarray(task.y[some]),
+        seconds=dict(work.seconds),
+        data=fingerprint(samples.views[0], task.y, task.w, task.groups),
+        seed=task.seed,
+    )
+
+
+def _named(task: Task) -> list[str]:
+    return [] if task.classes is None else [str(c) for c in task.classes]
+
+
+def class_counts(task: Task, rows: Array) -> list[tuple[str, int]]:
+    """Return the classes and how many of the rows are theirs; nothing for values."""
+    names = _named(task)
+    if not names:
+        return []
+    return list(zip(names, np.bincount(task.y[rows], minlength=len(names)).tolist(), strict=True))
+
+
+def picture_rows(best: Candidate, samples: Samples, task: Task) -> tuple[Array, Array, Array]:
+    """Return the winner's Gram matrix of some rows, those drawn as a matrix, and all of them."""
+    some = task.sample(MAP_ROWS, salt=6)
+    gram = some[replace(task, cv=None).of_rows(some).sample(GRAM_ROWS, salt=5)]
+    gram = gram[np.argsort(task.y[gram], kind="stable")]
+    _, K = next(iter(samples.blocks([best], some, some)))
+    return np.asarray(0.5 * (K + K.T)), gram, some
+
+
+# ---- held-out answers ---------------------------------------------------------------------------
+
+
+def outcome_of(scored: Scored, found: Findings) -> Outcome:
+    """Return what a held-out record says, in the forms that people know."""
+    task, record = found.task, scored.record
+    answers = scored.answers[scored.best]
+    kept = np.ones(len(record.rows), dtype=bool) if task.w is None else task.w[record.rows] > 0
+    f, rows = answers.f[kept], record.rows[kept]
+    w = np.ones(len(rows)) if task.w is None else task.w[rows]
+    known = Outcome(
+        record.kind,
+        rows=len(np.unique(rows)),
+        weighted=task.w is not None,
+        folds=dict(_fold_scores(found)),
+    )
+    if task.classes is None:
+        return replace(known, **_of_values(f, rows, w, task))
+    C, y = len(task.classes), task.y[rows]
+    guess = (f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)
+    confusion = np.bincount(C * y + guess, w, C * C).reshape(C, C)
+    roc, precision_recall = _curves(f, y, w, confusion, _named(task))
+    return replace(
+        known,
+        classes=_named(task),
+        confusion=confusion,
+        threshold=scored.threshold(task),
+        roc=roc,
+        precision_recall=precision_recall,
+        reliability=reliability_of(scored, task),
+    )
+
+
+def _fold_scores(found: Findings) -> Iterator[tuple[str, Array]]:
+    task = found.task
+    ranked = [i for i in found.order if i in found.results][:FOLDED]
+    for i in ranked:
+        result = found.results[i]
+        fold, rows, answers = result.record.fold, result.record.rows, result.answers[result.best]
+        parts = [np.flatnonzero(fold == k) for k in np.unique(fold)]
+        if not 2 <= len(parts) <= 12:
+            continue
+        values = np.full(len(parts), np.nan)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            for k, places in enumerate(parts):
+                try:
+                    values[k] = task.as_score(task.loss(answers.at(places), rows[places]))
+                except ValueError:  # a score that is undefined for the classes of the fold
+                    continue
+        yield found.candidates[i].name, values
+
+
+def _of_values(f: Array, rows: Array, w: Array, task: Task) -> dict[str, Any]:
+    y = task.y[rows]
+    gap = np.abs(f - y)
+    order = np.argsort(gap, kind="stable")
+    below = np.cumsum(w[order]) / w.sum()
+    limits = {
+        name: float(gap[order][min(int(np.searchsorted(below, share)), len(gap) - 1)])
+        for name, share in (("half", 0.5), ("nine of ten", 0.9))
+    }
+    some = np.arange(len(rows))
+    if len(some) > POINTS:
+        some = np.sort(np.random.default_rng([task.seed, 12]).choice(some, POINTS, replace=False))
+    errors = {**limits, "mean": float(np.average(gap, weights=w))}
+    return {"actual": y[some], "predicted": f[some], "errors": errors}
+
+
+def _curves(
+    f: Array, y: Array, w: Array, confusion: Array, names: list[str]
+) -> tuple[list[Curve], list[Curve]]:
+    """Return ROC curves and curves of precision and recall: of the rarer of two, or of each."""
+    total = confusion.sum(axis=1)
+    tested = np.flatnonzero(total > 0)
+    if len(tested) < 2:
+        return [], []
+    chosen = tested[np.argsort(total[tested], kind="stable")][: 1 if len(names) == 2 else CURVES]
+    roc, precision_recall = [], []
+    for c in sorted(int(c) for c in chosen):
+        values = f[:, c] if f.ndim == 2 else f if c == 1 else -f
+        true = y == c
+        found, missed = confusion[c, c], total[c] - confusion[c, c]
+        false = confusion[:, c].sum() - found
+        share = float(total[c] / total.sum())
+        wrong, right, _ = roc_curve(true, values, sample_weight=w)
+        used = float(false / (total.sum() - total[c])), float(found / total[c])
+        roc.append(Curve(names[c], *thinned(wrong, right), float(auc(wrong, right)), used, share))
+        precision, recall, _ = precision_recall_curve(true, values, sample_weight=w)
+        area = float(average_precision_score(true, values, sample_weight=w))
+        said = found + false
+        used = float(found / (found + missed)), float(found / said) if said > 0 else 1.0
+        ends = thinned(recall[::-1], precision[::-1])
+        precision_recall.append(Curve(names[c], *ends, area, used, share))
+    return roc, precision_recall
+
+
+def thinned(x: Array, y: Array, most: int = STEPS) -> tuple[Array, Array]:
+    """Return a curve of fewer points: one for each step of its way, and both ends."""
+    way = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
+    if len(x) <= most or way[-1] == 0:
+        return np.round(x, 4), np.round(y, 4)
+    keep = np.unique(np.searchsorted(way, np.linspace(0.0, way[-1], most)).clip(0, len(x) - 1))
+    return np.round(x[keep], 4), np.round(y[keep], 4)
+
+
+def reliability_of(scored: Scored, task: Task) -> Reliability | None:
+    """Return how often probabilities came true that were fitted to the other folds.
+
+    For two classes those of the rarer one, for more those of the answer. None if the machine is not
+    one whose decision values are made into probabilities.
+    """
+    record = scored.record
+    if task.classes is None or record.machine not in ("svc", "landmarks"):
+        return None
+    w = np.ones(len(record.rows)) if task.w is None else task.w[record.rows]
+    kept = w > 0
+    p = task.probabilities(record.values[scored.best], record.rows, record.fold)[kept]
+    rows, w = record.rows[kept], w[kept]
+    y = task.y[rows]
+    if p.shape[1] == 2:
+        rare = int(np.bincount(y, w, 2).argmin())
+        said, true, of = p[:, rare], y == rare, str(task.classes[rare])
+    else:
+        said, true, of = p.max(axis=1), p.argmax(axis=1) == y, ""
+    bins = min(10, len(rows) // 20)
+    if bins < 3:
+        return None
+    order = np.argsort(said, kind="stable")
+    parts = np.array_split(order, bins)
+    mean = np.array([np.average(said[part], weights=w[part]) for part in parts])
+    share = np.array([np.average(true[part], weights=w[part]) for part in parts])
+    total = np.array([w[part].sum() for part in parts])
+    # rows of one group are no independent rows
+    count = np.array([len(np.unique(task.clusters(rows)[part])) for part in parts])
+    low, high = wilson(share, count)
+    gap = float(np.average(np.abs(mean - share), weights=total))
+    return Reliability(of, mean, share, low, high, gap)
+
+
+def wilson(share: Array, count: Array, z: float = 1.96) -> tuple[Array, Array]:
+    """Return Wilson's interval of 95 % for shares of so many independent samples."""
+    middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    spread = np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
+    half = z / (1 + z**2 / count) * spread
+    return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
+
+
+# ---- a plain linear model -----------------------------------------------------------------------
+
+
+def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | None:
+    """Return the score of a plain linear model in the winner's folds, and a paired test.
+
+    Logistic regression, or ridge regression for values; of strings, on the shares of their letters.
+    None where there are no features.
+    """
+    task, record = found.task, scored.record
+    plain = any(c.view == 0 and not isinstance(c.kernel, Precomputed) for c in found.candidates)
+    table, of = plain_table(samples) if plain else (None, "")
+    if table is None:
+        return None
+    most = max(400, LINEAR_CELLS // max(table.shape[1], 1))
+    places = np.arange(len(record.rows))
+    if len(places) > most:
+        places = places[np.linspace(0, len(places) - 1, most).astype(int)]
+    rows, fold = record.rows[places], record.fold[places]
+    if record.training:
+        tests = [np.flatnonzero(fold == k) for k in range(len(record.training))]
+        splits = [
+            (np.intersect1d(train, rows), test)
+            for train, test in zip(record.training, tests, strict=True)
+            if len(test)
+        ]
+    else:
+        splits = [(rows[train], test) for train, test in task.splits(rows, 5)]
+    f: Any = None
+    for train, test in splits:
+        said = _linear_answers(table, train, rows[test], task)
+        f = np.empty((len(rows), *said.shape[1:])) if f is None else f
+        f[test] = said
+    fold = np.empty(len(rows), dtype=int)
+    for k, (_, test) in enumerate(splits):
+        fold[test] = k
+    training = tuple(train for train, _ in splits)
+    own = score(
+        HeldOut("linear", "cross-validation", np.array([np.nan]), f[None], rows, fold, training),
+        task,
+    )
+    winner = scored.answers[scored.best].at(places)
+    chance = chance_of(own.answers[0], winner, rows, record.overlap, task)
+    gap = own.loss - task.loss(winner, rows)
+    judgement = "about as good" if chance > LEVEL else "clearly worse" if gap > 0 else "better"
+    name = "logistic regression" if task.classes is not None else "ridge regression"
+    return Rival(f"{name}{of}", task.as_score(own.loss), judgement)
+
+
+def _linear_answers(table: Any, train: Array, test: Array, task: Task) -> Array:
+    w = task.weights[train]
+    train = train[w > 0]
+    seen = np.unique(task.y[train])
+    classify = task.classes is not None
+    if classify and len(seen) < 2:
+        return all_classes(np.ones((len(test), 1)), seen, task)
+    machine: Any = (
+        LogisticRegression(max_iter=200) if classify else RidgeCV(alphas=np.logspace(-2, 4, 7))
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(table[train], task.labels[train], sample_weight=task.weights[train])
+    return decision_values(machine, table[test], seen, task)
+
+
+def plain_table(samples: Samples) -> tuple[Any, str]:
+    """Return the features of a plain linear model, and what they are of if that must be said."""
+    first = samples.views[0]
+    if samples.several:
+        views = samples.views[: len(samples.sources)]
+        dense = [X for X in views if isinstance(X, np.ndarray) and X.ndim == 2]
+        return (np.hstack(dense), " on all views") if len(dense) == len(views) else (None, "")
+    if getattr(first, "ndim", 1) == 2:
+        return (sp.csr_array(first) if sp.issparse(first) else first), ""
+    strings = list(first)
+    if not all(isinstance(x, str) for x in strings):
+        return None, ""
+    letters = sorted(set("".join(strings)))
+    if not letters or len(letters) > 200:
+        return None, ""
+    shares = np.array([[x.count(c) / max(len(x), 1) for c in letters] for x in strings])
+    spread = shares.std(axis=0)
+    return (shares - shares.mean(axis=0)) / np.where(
+        spread > 0, spread, 1.0
+    ), " on shares of letters"
+
+
+# ---- columns ------------------------------------------------------------------------------------
+
+
+def column_names(candidate: Candidate, samples: Samples) -> tuple[list[str], Array] | None:
+    """Return the names of the columns behind a candidate's features, and the column of each."""
+    X, encoder = samples.views[candidate.view], samples.encoder(candidate)
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or not 2 <= X.shape[1] <= WIDE:
+        return None
+    if not isinstance(encoder, TableEncoder):
+        return None
+    given = getattr(encoder, "column_names_", getattr(encoder, "feature_names_in_", None))
+    names = [f"x{j}" for j in range(encoder.n_features_in_)] if given is None else list(given)
+    return [str(name) for name in names], encoder.sources()
+
+
+def relevance(
+    best: Candidate, samples: Samples, task: Task, rows: Array
+) -> tuple[list[tuple[str, float]], str]:
+    """Return the relevance of the columns to the winner, largest first, and what it means."""
+    known = column_names(best, samples)
+    if known is None:
+        return [], ""
+    names, source = known
+    part = np.asarray(samples.views[best.view][rows], dtype=float)
+    weights, meaning = feature_weights(best, part, make_target(task.y[rows], task=task.kind))
+    if not len(weights):
+        return [], ""
+    total = np.bincount(source, weights, len(names))
+    used = np.unique(source)
+    order = used[np.argsort(-total[used], kind="stable")]
+    return [(names[j], float(total[j])) for j in order], meaning
+
+
+def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Array, str]:
+    """Return the relevance of every feature, and what it means.
+
+    For learned weights: the share of the feature in the mean squared distance. Otherwise: the rise
+    of the centred alignment when the feature counts more, d CKA / d log weight, at the winner's
+    width (at the median distance for kernels without one).
+
+    Parameters
+    ----------
+    candidate : Candidate
+    X : array of shape (n, p)
+    target : Target
+
+    Returns
+    -------
+    weights : array of shape (p,)
+        Empty if no feature matters, as among constant ones.
+    meaning : str
+    """
+    scale = getattr(candidate.kernel, "map", None)
+    if isinstance(scale, LinearMap) and np.ndim(scale.S) == 1:
+        share = np.asarray(scale.S, dtype=float) ** 2 * X.var(axis=0)
+        share = share / max(float(share.sum()), 1e-300)
+        return share, "share of the column in the learned distance"
+    width: Any = getattr(candidate.kernel, "length_scale", None)
+    if candidate.family.partition(",")[0] != "gaussian" or np.ndim(width):
+        width = median_distances(X)[0] / np.sqrt(2.0)
+    kernel = Gaussian(np.full(X.shape[1], float(width)))
+    G = Gram(kernel, X)
+    moments = G.moments(target, keep=True)
+    with warnings.catch_warnings():  # that a kernel is constant was said beside the measures
+        warnings.simplefilter("ignore", ConstantKernelWarning)
+        _, adjoint = get_measure("cka").value_and_adjoint(moments, target)
+    slope = G.pullback(adjoint, target, moments, inputs=False)[0].parameters.get("length_scale")
+    if slope is None:  # the Gram matrix is constant, and so is its alignment
+        return np.empty(0), ""
+    slope = np.asarray(slope, dtype=float)
+    return -slope * float(width), "rise of the centred alignment if the column counted more"
+
+
+def importance_of(
+    scored: Scored, found: Findings, samples: Samples, shown: list[str], machine: Any = None
+) -> list[tuple[str, float, float]]:
+    """Return what the score loses when a column is shuffled on rows that taught nothing.
+
+    The winner's machine, with its regulariser and threshold, is fitted in folds; the test rows are
+    answered as they are and with one column taken from other rows. All features that a column was
+    encoded as are shuffled together. The error is that of the paired difference, by groups where
+    there are groups.
+
+    Parameters
+    ----------
+    scored : Scored
+        The winner's held-out record.
+    found : Findings
+    samples : Samples
+    shown : list of str
+        The columns.
+    machine : estimator, optional
+        The user's machine.
+
+    Returns
+    -------
+    list of (name, loss of the score, error)
+    """
+    task, best = found.task, found.best
+    known = column_names(best, samples)
+    if known is None or not shown:
+        return []
+    names, source = known
+    X = samples.views[best.view]
+    size = SHUFFLED_ROWS if X.shape[1] <= 100 else FEW_SHUFFLED_ROWS
+    rows = task.sample(size, salt=11)
+    rows = rows[task.weights[rows] > 0]
+    repeats = int(np.clip(size // len(rows), 1, 4))
+    rng = np.random.default_rng([task.seed, 11])
+    orders = [rng.permutation(len(rows)) for _ in range(repeats)]
+    columns = [np.flatnonzero(source == names.index(name)) for name in shown]
+    unit = 1.0 if machine is not None else found.checks[found.order[0]].spread
+    path = path_of(scored.record.machine, task, machine)
+    setting = np.array([scored.setting])
+    try:
+        splits = task.splits(rows, 5)
+    except ValueError:  # a splitter of the user has no folds within these rows
+        return []
+    parts = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for train, test in splits:
+            A, B = X[rows[train]], X[rows[test]]
+            tests = [B] + [_shuffled(B, X, rows[o[test]], c) for c in columns for o in orders]
+            K = best.kernel(A, A)
+            cross = np.concatenate([best.kernel(T, A) for T in tests])
+            f = path(0.5 * (K + K.T) / unit, rows[train], cross / unit, setting)[0]
+            parts.append(f.reshape(len(tests), len(test), *f.shape[1:]))
+    values = np.concatenate(parts, axis=1)
+    tested = rows[np.concatenate([test for _, test in splits])]
+    cut = scored.threshold(task)
+    fitted = None
+    if task.classes is not None and not task.default_score and task.score.by_probability:
+        w = None if task.w is None else task.w[tested]
+        fitted = fit_calibration(values[0], task.y[tested], len(task.classes), w)
+
+    def said(f: Array) -> Answers:
+        return Answers(f - cut, None if fitted is None else probabilities(f, *fitted))
+
+    again = np.tile(tested, repeats)
+    plain = said(np.concatenate([values[0]] * repeats))
+    lost = []
+    for k, name in enumerate(shown):
+        places = slice(1 + k * repeats, 1 + (k + 1) * repeats)
+        gap, error = task.difference(said(np.concatenate(values[places])), plain, again)
+        lost.append((name, task.as_error(gap), task.as_error(error)))
+    return lost
+
+
+def _shuffled(B: Array, X: Array, others: Array, columns: Array) -> Array:
+    mixed = B.copy()
+    mixed[:, columns] = X[np.ix_(others, columns)]
+    return mixed
+
+
+# ---- what was read ------------------------------------------------------------------------------
+
+
+def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
+    """Return what was read: columns with small histograms, classes, copies, groups, alarms."""
+    pictures: list[ColumnPicture] = []
+    alarms: list[str] = []
+    for column, raw in _raw_columns(samples, X):
+        pictures.append(picture_of(column, raw))
+        if column.role == "input" and len(raw.values) == task.n:
+            alarms += filter(None, [copy_of_target(column.name, raw, task.labels)])
+    copies, looked_at = count_copies(samples, task)
+    groups = None
+    if task.groups is not None:
+        sizes = np.unique(task.groups, return_counts=True)[1]
+        groups = len(sizes), int(sizes.max())
+    target = None
+    if task.classes is None:
+        column = Column("target", "target", "number", 0, len(np.unique(task.y)), "")
+        target = picture_of(column, Raw(task.y))
+    return Reading(
+        rows=task.n,
+        columns=pictures,
+        n_columns=len(samples.columns) or samples.n_features or 0,
+        target=target,
+        classes=class_counts(task, np.arange(task.n)),
+        copies=copies,
+        looked_at=looked_at,
+        groups=groups,
+        weighted=task.w is not None,
+        alarms=alarms,
+    )
+
+
+def _raw_columns(samples: Samples, X: Any) -> Iterator[tuple[Column, Raw]]:
+    """Yield what each column is, with its values; of many rows, some of them."""
+    if samples.several or not samples.columns:
+        return
+    frame = frame_columns(X)
+    table = None if frame is not None else np.asarray(X, dtype=float)
+    n = len(X) if table is None or table.ndim != 2 else len(table)
+    step = max(1, n // PICTURE_ROWS)
+    values = table.T if frame is None and table is not None else (frame or {}).values()
+    for column, cells in list(zip(samples.columns, values, strict=False))[:PICTURES]:
+        yield (
+            column,
+            Raw(cells[::step]) if frame is None else raw_column(cells[::step], column.name),
+        )
+
+
+def picture_of(column: Column, raw: Raw) -> ColumnPicture:
+    """Return a column with a small histogram: of numbers, dates and lengths; of categories, counts.
+
+    The outermost bins hold what lies beyond the first and the last percent.
+    """
+    known = ColumnPicture(
+        column.name, column.role, column.kind, column.missing, column.distinct, column.note
+    )
+    values = raw.values
+    present = values[~missing_cells(values)]
+    if not len(present) or column.kind in ("id", "constant", "drop"):
+        return known
+    if column.kind in ("category", "ordered", "boolean"):
+        words, counts = np.unique([str(w) for w in as_words(present)], return_counts=True)
+        order = np.argsort(-counts, kind="stable")[:BINS]
+        return replace(known, counts=counts[order].tolist(), low=str(words[order[0]]))
+    shown: Callable[[float], str]
+    if column.kind in ("text", "sequence"):
+        numbers = np.array([len(str(word)) for word in present], dtype=float)
+        shown = "{:.0f} letters".format
+    elif column.kind == "date":
+        stamps = present if present.dtype.kind == "M" else dates_of(present, column.style or "iso")
+        numbers = stamps[~np.isnat(stamps)].astype("datetime64[s]").astype(np.int64).astype(float)
+        shown = _day
+    else:
+        numbers = as_numbers(column.name, present, column.style, column.sentinel)
+        shown = "{:.3g}".format
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers):
+        return known
+    low, high = (shown(float(value)) for value in (numbers.min(), numbers.max()))
+    return replace(known, counts=histogram(numbers), low=low, high=high)
+
+
+def _day(seconds: float) -> str:
+    return str(np.datetime64(int(seconds), "s").astype("datetime64[D]"))
+
+
+def histogram(values: Array) -> list[int]:
+    """Return counts in equal bins; what lies beyond the first and last percent is in the outer."""
+    low, high = np.quantile(values, [0.01, 0.99])
+    if not high > low:
+        low, high = values.min(), values.max()
+    if not high > low:
+        return [len(values)]
+    counts = np.histogram(np.clip(values, low, high), BINS, (low, high))[0]
+    found: list[int] = counts.tolist()
+    return found
