@@ -1,4 +1,4 @@
-"""What every test may ask for: a generator and the data folder."""
+"""What every test may ask for: a generator, the data folder, one small ranking of each kind."""
 
 import os
 from pathlib import Path
@@ -11,10 +11,12 @@ for _library in ("OPENBLAS", "MKL", "OMP"):
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
+import gramsmith as gs  # noqa: E402
 from gramsmith.selection import sizes  # noqa: E402
 
 # The default run is repeatable; HYPOTHESIS_PROFILE=explore looks for new counter-examples.
@@ -67,3 +69,28 @@ def data_dir():
     if not named or not Path(named).is_dir():
         pytest.skip(f"needs the data folder: GRAMSMITH_DATA is {named!r}, no folder")
     return Path(named)
+
+
+@pytest.fixture(scope="session")
+def circle():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(150, 3)), columns=["first", "second", "noise"])
+    y = np.where(X["first"] ** 2 + X["second"] ** 2 > 1.4, "out", "in")
+    return X, y
+
+
+@pytest.fixture(scope="session")
+def ranking(circle):
+    return gs.rank_kernels(*circle)
+
+
+@pytest.fixture(scope="session")
+def wave():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-3, 3, size=(120, 2))
+    return X, np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=120)
+
+
+@pytest.fixture(scope="session")
+def regression(wave):
+    return gs.rank_kernels(*wave)

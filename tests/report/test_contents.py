@@ -6,15 +6,19 @@ from gramsmith.report.contents import Contents, number, records_frame, with_erro
 
 
 def test_defaults_are_empty_and_not_shared():
-    one, two = (Contents("t", "v", [], "accuracy", "loss") for _ in range(2))
+    one, two = (Contents("t", "v", [], "accuracy") for _ in range(2))
     assert one.warnings == []
     assert one.warnings is not two.warnings
-    assert one.gram.size == 0
+    assert one.evidence.gram.size == 0
+    assert one.evidence is not two.evidence
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "–"), (float("nan"), "–"), (0.123456, "0.123"), (True, "yes"), (3, "3")],
+    [
+        *[(None, "–"), (float("nan"), "–"), (0.123456, "0.123"), (True, "yes"), (3, "3")],
+        *[(5e-16, "0"), (2500.4, "2,500"), (1e7, "1e+07")],
+    ],
 )
 def test_number(value, text):
     assert number(value) == text

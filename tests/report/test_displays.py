@@ -9,13 +9,16 @@ import gramsmith as gs
 from gramsmith.measures import MEASURES, Measure
 from gramsmith.report.contents import BandwidthPath, Contents
 from gramsmith.report.displays import (
+    PICTURES,
     BandwidthDisplay,
     FeatureWeightsDisplay,
     GramDisplay,
     KernelMapDisplay,
     KernelRankingDisplay,
+    from_worst_to_best,
     plot_surface,
 )
+from gramsmith.report.evidence import Evidence, Reading
 
 HOSTILE = r"$\frac{a}{b}$ <b>"
 
@@ -70,7 +73,39 @@ def test_ranking_display_keeps_labels():
 def test_bandwidth_curves_are_scaled():
     path = BandwidthPath("gaussian", np.arange(3.0), {"cka": np.array([5.0, 7.0, 6.0])}, np.ones(3))
     display = BandwidthDisplay(path).plot()
-    assert display.ax_.lines[0].get_ydata().tolist() == [0.0, 1.0, 0.5]
+    flat, curve = display.ax_.lines
+    assert flat.get_ydata().tolist() == [0.5, 0.5, 0.5]
+    assert curve.get_ydata().tolist() == [0.0, 1.0, 0.5]
+
+
+def test_one_outlier_does_not_flatten_a_curve():
+    scaled = from_worst_to_best([-500.0, 0.7, 0.8, 0.9, np.nan])
+    assert scaled[0] == 0.0
+    assert scaled[3] == 1.0
+    assert scaled[2] - scaled[1] > 0.2
+    assert np.isnan(scaled[4])
+
+
+def test_all_curves_point_upwards(ranking):
+    """Scores and measures are drawn so that the favourite of each is on top."""
+    display = BandwidthDisplay.from_ranking(ranking).plot()
+    path = display.path
+    records = {r["kernel"]: r for r in ranking.records}
+    for name, values in path.measures.items():
+        best = path.steps[np.nanargmax(values)]
+        line = next(x for x in display.ax_.lines if x.get_label() == name)
+        assert line.get_xdata()[np.nanargmax(line.get_ydata())] == best
+    assert path.scores.max() <= max(r["first_check"] for r in records.values()) + 1e-12
+    assert display.ax_.get_xlabel() == "width of the kernel"
+
+
+def test_lengths_are_called_lengths():
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("AC"), 12)) for _ in range(60)]
+    found = gs.rank_kernels(X, ["AA" in x[:4] for x in X])
+    display = BandwidthDisplay.from_ranking(found).plot()
+    assert display.ax_.get_xlabel() == "length of the substrings"
+    assert [t.get_text() for t in display.ax_.get_xticklabels()] == list("123456")
 
 
 def test_bandwidth_display_of_an_evaluation(rng):
@@ -78,7 +113,6 @@ def test_bandwidth_display_of_an_evaluation(rng):
     mine = Measure("mine", lambda sums: 1 - MEASURES["cka"].formula(sums), higher_is_better=False)
     found = gs.bandwidth_path(X, X[:, 0] > 0, ["cka", mine], n_bandwidths=5)
     display = BandwidthDisplay.from_evaluation(found).plot()
-    assert display.loss_ax_ is None
     first, second = (line.get_ydata() for line in display.ax_.lines)
     np.testing.assert_allclose(first, second)
 
@@ -91,9 +125,8 @@ def test_feature_display_of_an_estimator():
 
 
 def test_displays_of_contents():
-    contents = Contents(
-        "t", "v", [], "accuracy", "error rate", gram=np.eye(2), weights=[("a", 1.0)]
-    )
+    evidence = Evidence(Reading(2), gram=np.eye(2), weights=[("a", 1.0)])
+    contents = Contents("t", "v", [], "accuracy", evidence)
     assert GramDisplay.from_contents(contents).K.shape == (2, 2)
     assert FeatureWeightsDisplay.from_contents(contents).weights == [("a", 1.0)]
 
@@ -110,8 +143,25 @@ def test_displays_of_a_ranking_and_of_its_selector(rng):
     with pytest.raises(ValueError, match="Expected a family below"):
         BandwidthDisplay.from_ranking(ranking, family=99)
     assert len(FeatureWeightsDisplay.from_ranking(ranking).weights) == 2
-    assert GramDisplay.from_ranking(ranking).blocks == ranking.contents().blocks
+    assert GramDisplay.from_ranking(ranking).blocks == ranking.evidence.blocks
     assert KernelMapDisplay.from_ranking(ranking).points.shape == (60, 2)
+
+
+def test_every_picture_with_one_call(ranking, regression):
+    of_values = {"predictions", "residuals"}
+    of_classes = {"confusion", "roc", "precision_recall", "reliability"}
+    for kind in PICTURES:
+        for found, other in ((ranking, of_values), (regression, of_classes)):
+            if kind in other:
+                with pytest.raises(ValueError, match="Expected a ranking of"):
+                    found.plot(kind)
+            else:
+                _, ax = plt.subplots()
+                display = found.plot(kind, ax=ax)
+                assert display.ax_ is ax
+                display.figure_.canvas.draw()
+    with pytest.raises(ValueError, match="among scores"):
+        ranking.plot("rock")
 
 
 def test_feature_display_knows_the_names_of_fit():

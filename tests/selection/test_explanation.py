@@ -5,7 +5,8 @@ import pytest
 
 import gramsmith as gs
 from gramsmith.selection.candidates import Candidate
-from gramsmith.selection.explanation import feature_weights, listed
+from gramsmith.selection.evidence import feature_weights
+from gramsmith.selection.explanation import listed
 from gramsmith.targets import make_target
 
 
@@ -31,17 +32,17 @@ def test_contents_of_a_classification(ranking):
     contents = ranking.contents(title="T", source="S")
     assert (contents.title, contents.source) == ("T", "S")
     assert contents.verdict == ranking.verdict
-    assert contents.gram.shape == (150, 150)
-    assert [name for name, _ in contents.blocks] == ["in", "out"]
-    assert contents.map.shape == (150, 2)
+    assert contents.evidence.gram.shape == (150, 150)
+    assert [name for name, _ in contents.evidence.blocks] == ["in", "out"]
+    assert contents.evidence.map.shape == (150, 2)
     assert {path.family for path in contents.paths} == {"gaussian", "laplacian", "matern"}
     for path in contents.paths:
         assert (np.diff(path.steps) > 0).all()
-        assert np.isfinite(path.verified).all()
+        assert np.isfinite(path.scores).all()
 
 
 def test_useful_features_weigh_more(ranking):
-    weights = dict(ranking.contents().weights)
+    weights = dict(ranking.evidence.weights)
     assert set(weights) == {"first", "second", "noise"}
     assert min(weights["first"], weights["second"]) > weights["noise"]
 
@@ -55,9 +56,9 @@ def test_next_steps_are_code(ranking):
 
 def test_contents_of_a_regression(regression):
     contents = regression.contents()
-    assert contents.blocks == []
+    assert contents.evidence.blocks == []
     assert contents.classes == []
-    assert len(contents.map_colours) == 120
+    assert len(contents.evidence.map_colours) == 120
 
 
 def test_learned_weights_are_shares(rng):

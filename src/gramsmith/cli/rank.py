@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -382,16 +384,25 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
     rows = [[record.get(name) for name in names] for record in records]
     page = folder / f".report.{secrets.token_hex(6)}.tmp"
     try:
-        ranking.write_html(page, source=about["source"])
         path = folder / "model.safetensors"
+        ranking.write_html(
+            page,
+            source=about["source"],
+            target=about["target"],
+            model=path,
+            command=shlex.join(["gramsmith", *sys.argv[1:]]),
+            data=about["data_sha256"],
+        )
         save_model(ranking.best_estimator, path, about=about, records=False)
         write_text(folder / "ranking.csv", lambda stream: write_csv(stream, names, rows))
         write_json(
             folder / "ranking.json",
             {
                 "verdict": ranking.verdict,
+                "answer": asdict(ranking.answer),
                 "estimate": ranking.estimate.to_plain(),
                 "ranking": records,
+                "evidence": ranking.evidence.to_plain(),
             },
         )
         os.replace(page, folder / "report.html")
@@ -442,6 +453,7 @@ def show_ranking(
         show_records(ranking)
         if len(records) > SHOWN:
             click.echo(f"... and {len(records) - SHOWN} more kernels.")
+        click.echo(printable(ranking.answer.text))
         click.echo(printable(ranking.verdict))
     for remark in remarks:
         say(f"Note: {as_options(remark)}")

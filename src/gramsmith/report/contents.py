@@ -148,7 +148,11 @@ def number(value: Any, digits: int = 3) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    if 1000 <= abs(value) < 1e6:
+        return f"{value:,.0f}"
+    return f"{value if abs(value) > 1e-12 else 0.0:.{digits}g}"
 
 
 def with_error(value: Any, error: Any) -> str:

@@ -21,6 +21,7 @@ from gramsmith.kernels import Gaussian, LinearMap, Precomputed
 from gramsmith.machines.calibration import fit_calibration, probabilities
 from gramsmith.measures import get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
+from gramsmith.report.contents import number
 from gramsmith.report.evidence import (
     ColumnPicture,
     Curve,
@@ -604,7 +605,7 @@ def picture_of(column: Column, raw: Raw) -> ColumnPicture:
         shown = _day
     else:
         numbers = as_numbers(column.name, present, column.style, column.sentinel)
-        shown = "{:.3g}".format
+        shown = number
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers):
         return known

@@ -258,8 +258,11 @@ def answer(found: Findings, estimate: Estimate, evidence: Evidence, remarks: lis
         details.append(f"Half of the predictions are within ± {near}, nine of ten within ± {far}.")
     for rival in evidence.rivals[1:]:
         details.append(_linear_words(rival.name, rival.judgement))
+    if not but and estimate.low <= estimate.baseline:
+        but = f"with 95 % confidence it may be no better than {base.name}."
     if but:
-        return Answer("care", f"It works, with care: {value}. But: {but}", details, interval)
+        but = f"{but[:1].lower()}{but[1:]}"
+        return Answer("care", f"It works, with care: {value}; but {but}", details, interval)
     if remarks:
         return Answer("care", f"It works, with care: {value}.", details, interval)
     return Answer("good", f"It works: {value}.", details, interval)
