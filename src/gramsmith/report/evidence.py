@@ -46,7 +46,7 @@ class Reliability:
     of : str
         The class the probabilities are of; empty: of the answer that was given.
     said, true : arrays of shape (b,)
-        Mean probability and share that came true, in bins of about equally many rows.
+        Mean probability and share that came true, in tenths; those of few rows are joined.
     low, high : arrays of shape (b,)
         Interval of 95 % of the share.
     gap : float

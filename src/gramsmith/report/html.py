@@ -11,7 +11,7 @@ from io import StringIO
 from typing import Any
 
 from gramsmith.report import displays
-from gramsmith.report.axes import COLOURS, GREY, settled_style
+from gramsmith.report.axes import COLOURS, GREY, settled_style, shorten
 from gramsmith.report.contents import Contents, number, with_error
 from gramsmith.report.evidence import ColumnPicture
 from gramsmith.report.outcome_displays import (
@@ -71,7 +71,7 @@ CAPTIONS = {
     ),
     "reliability": (
         "Can its probabilities be believed?",
-        "What was said against what came true, in bins of equally many held-out rows, with "
+        "What was said against what came true on held-out rows, in tenths, with "
         "intervals of 95 %. On the dotted line they can be believed; below it they promise too "
         "much.",
     ),
@@ -107,7 +107,8 @@ CAPTIONS = {
     "importance": (
         "What is lost without each column",
         "How much the score falls when the column is shuffled on held-out rows, with its standard "
-        "error. No direction either; columns that say the same share their importance.",
+        "error; a little below zero is chance. No direction either. Columns that say the same "
+        "share their importance.",
     ),
 }
 SHOWN = 30  # kernels, and columns, that are shown without being asked for
@@ -259,7 +260,10 @@ def _confusion(contents: Contents) -> list[tuple[str, list[tuple[str, int]]]]:
     total = outcome.confusion.sum(axis=1, keepdims=True)
     shares = outcome.confusion / [[t if t > 0 else 1.0] for t in total[:, 0]]
     return [
-        (name, [(_amount(v), round(100 * float(s))) for v, s in zip(values, parts, strict=True)])
+        (
+            shorten(name, 24),
+            [(_amount(v), round(100 * float(s))) for v, s in zip(values, parts, strict=True)],
+        )
         for name, values, parts in zip(outcome.classes, outcome.confusion, shares, strict=True)
     ]
 
@@ -284,11 +288,16 @@ def _tabs(contents: Contents) -> list[dict[str, Any]]:
     """Return the families of kernels along their parameter, one tab each."""
     return [
         {
-            "name": path.family,
+            "name": _titled(path.family),
             "svg": draw(lambda k=k: displays.BandwidthDisplay.from_contents(contents, k)),  # type: ignore[misc]
         }
         for k, path in enumerate(contents.paths[:FAMILIES])
     ]
+
+
+def _titled(family: str) -> str:
+    first, comma, rest = family.partition(",")
+    return f"{ {'matern': 'Matérn'}.get(first, first[:1].upper() + first[1:]) }{comma}{rest}"
 
 
 class _Figures:

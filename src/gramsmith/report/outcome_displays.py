@@ -155,8 +155,8 @@ class ThresholdDisplay:
         alone = len(self.curves) == 1
         for k, curve in enumerate(self.curves):
             colour = COLOURS[k % len(COLOURS)]
-            word = "area" if roc else "average"
-            label = f"{shorten(curve.name, 14)}: {word} {curve.area:.3f}"
+            word = (": area" if roc else ": average precision") if alone else ""
+            label = f"{shorten(curve.name, 14)}{word} {curve.area:.3f}"
             line = LINES[k % len(LINES)]
             ax.plot(curve.x, curve.y, color=colour, ls=line, lw=1.8, label=label)
             mark = {"marker": "o" if alone else MARKERS[k % len(MARKERS)], "color": colour}
@@ -219,7 +219,7 @@ class ReliabilityDisplay:
         known = outcome_of(ranking, classes=True).reliability
         if known is None:
             raise ValueError(
-                "Expected a winner with probabilities and at least 60 held-out rows, got none. "
+                "Expected a winner with probabilities for at least 30 held-out rows, got none. "
                 "Rank without machine=, or with more rows."
             )
         return cls(known)

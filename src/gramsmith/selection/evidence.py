@@ -264,11 +264,9 @@ def reliability_of(scored: Scored, task: Task) -> Reliability | None:
         said, true, of = p[:, rare], y == rare, str(task.classes[rare])
     else:
         said, true, of = p.max(axis=1), p.argmax(axis=1) == y, ""
-    bins = min(10, len(rows) // 20)
-    if bins < 3:
+    parts = binned(said)
+    if len(parts) < 2:
         return None
-    order = np.argsort(said, kind="stable")
-    parts = np.array_split(order, bins)
     mean = np.array([np.average(said[part], weights=w[part]) for part in parts])
     share = np.array([np.average(true[part], weights=w[part]) for part in parts])
     total = np.array([w[part].sum() for part in parts])
@@ -277,6 +275,21 @@ def reliability_of(scored: Scored, task: Task) -> Reliability | None:
     low, high = wilson(share, count)
     gap = float(np.average(np.abs(mean - share), weights=total))
     return Reliability(of, mean, share, low, high, gap)
+
+
+def binned(values: Array, least: int = 15) -> list[Array]:
+    """Return places in tenths of 0 to 1, ascending; tenths of few values join their neighbours."""
+    tenth = np.minimum((10 * values).astype(int), 9)
+    parts: list[Array] = []
+    waiting = np.empty(0, dtype=int)
+    for k in range(10):
+        waiting = np.concatenate([waiting, np.flatnonzero(tenth == k)])
+        if len(waiting) >= least:
+            parts.append(waiting)
+            waiting = waiting[:0]
+    if len(waiting) and parts:
+        parts[-1] = np.concatenate([parts[-1], waiting])
+    return parts
 
 
 def wilson(share: Array, count: Array, z: float = 1.96) -> tuple[Array, Array]:
@@ -565,7 +578,7 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
 
 def _raw_columns(samples: Samples, X: Any) -> Iterator[tuple[Column, Raw]]:
     """Yield what each column is, with its values; of many rows, some of them."""
-    if samples.several or not samples.columns:
+    if X is None or samples.several or not samples.columns:
         return
     frame = frame_columns(X)
     table = None if frame is not None else np.asarray(X, dtype=float)

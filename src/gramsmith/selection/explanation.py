@@ -33,7 +33,7 @@ ESTIMATES = {
     "leave-one-out": "leave-one-out of the first check, not corrected for the choice",
 }
 UNEVEN = 0.8  # of an equal share: a class with less is called rare
-MISSED = 0.5  # share of a class that may be missed before it is a reason for care
+MISSED = 1 / 3  # share of a class that may be missed before it is a reason for care
 CARRIED = 0.8  # of what was gained over the baseline: a column that loses that much carries all
 
 MEANING = {
@@ -251,8 +251,8 @@ def answer(found: Findings, estimate: Estimate, evidence: Evidence, remarks: lis
     but = ""
     if outcome is not None and task.classes is not None:
         missed, is_rare, share = missed_class(outcome, found)
-        details.append(missed)
         but = missed if is_rare and share > MISSED else ""
+        details += [] if but else [missed]
     if outcome is not None and outcome.errors:
         near, far = (number(outcome.errors[name]) for name in ("half", "nine of ten"))
         details.append(f"Half of the predictions are within ± {near}, nine of ten within ± {far}.")
