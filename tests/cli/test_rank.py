@@ -73,8 +73,13 @@ def test_json_and_quiet(command, table):
 def test_same_seed_same_files(command, table, tmp_path):
     for name in ("a", "b"):
         assert command("rank", table, "-t", "y", "-o", tmp_path / name, "--jobs", 1).status == 0
-    for name in FILES - {"run.json"}:
+    for name in FILES - {"run.json", "report.html"}:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    # at its end the page names the folder, and how long it took
+    pages = [(tmp_path / name / "report.html").read_text() for name in ("a", "b")]
+    first, second = (page.partition('aria-labelledby="next"') for page in pages)
+    assert first[0] == second[0]
+    assert str(tmp_path / "a" / "model.safetensors") in first[2]
 
 
 def test_regression_and_sample(command, tmp_path):

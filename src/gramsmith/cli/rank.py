@@ -129,6 +129,7 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
                 about |= {"summary": plain(ranking.summary)}
                 spent = {"command": {"file": file, **command}, "seconds": time.time() - started}
                 spent["versions"] = about["summary"]["versions"]
+                spent["steps"] = ranking.evidence.seconds
                 write_outputs(output, ranking, about, {**spent, **about})
                 journal.close(remove=True)
         except KeyboardInterrupt:
