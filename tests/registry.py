@@ -30,6 +30,10 @@ KERNELS: dict[str, tuple[Kernel, object]] = {
     "matern 1/2": (gs.Matern(0.7, 0.5), lambda X, Z: tb.matern(X, Z, 0.7, 0.5)),
     "matern 3/2": (gs.Matern(0.9, 1.5), lambda X, Z: tb.matern(X, Z, 0.9, 1.5)),
     "matern 5/2": (gs.Matern(1.1, 2.5), lambda X, Z: tb.matern(X, Z, 1.1, 2.5)),
+    "power exponential": (
+        gs.PowerExponential([1.0, 2.0, 0.7], 0.8, 1.4),
+        lambda X, Z: tb.power_exponential(X, Z, np.array([1.0, 2.0, 0.7]), 0.8, 1.4),
+    ),
     "rational quadratic": (
         gs.RationalQuadratic(1.1, 0.7),
         lambda X, Z: tb.rational_quadratic(X, Z, 1.1, 0.7),

@@ -48,6 +48,13 @@ def laplacian(X, Z=None, length_scale=1.0, norm="l1"):
     return np.exp(-size[norm])
 
 
+def power_exponential(X, Z=None, length_scale=1.0, power=1.0, norm=2.0):
+    """exp(-|(x - z) / length_scale|_norm^power)."""
+    delta = np.abs(differences(*_scaled(X, Z, length_scale)))
+    size = np.sum(delta**norm, axis=2) ** (1 / norm)
+    return np.exp(-(size**power))
+
+
 def matern(X, Z=None, length_scale=1.0, nu=1.5):
     """Matern kernel with nu = 1/2, 3/2 or 5/2, r = sqrt(2 nu) |x - z| / length_scale."""
     r = np.sqrt(2 * nu) * distances(*_scaled(X, Z, length_scale))

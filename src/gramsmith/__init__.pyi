@@ -51,6 +51,7 @@ from gramsmith.kernels import Nystroem as Nystroem
 from gramsmith.kernels import Periodic as Periodic
 from gramsmith.kernels import Polynomial as Polynomial
 from gramsmith.kernels import PolynomialOf as PolynomialOf
+from gramsmith.kernels import PowerExponential as PowerExponential
 from gramsmith.kernels import Precomputed as Precomputed
 from gramsmith.kernels import RandomFourier as RandomFourier
 from gramsmith.kernels import RankOne as RankOne

@@ -5,12 +5,15 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
-from gramsmith.learning.agop import BLOCK, outer_products
+from gramsmith.learning.agop import BLOCK, leading_directions, outer_products, symmetric_root
 
 SHAPE = np.array([[1.0, 0.2], [0.0, 1.0], [0.3, 0.0]])
 KERNELS = [
     gs.Gaussian(1.3),
     gs.Laplacian(1.1),
+    gs.Laplacian(1.1, norm="l2"),
+    gs.PowerExponential(1.2, power=0.8, norm=1.3),
+    gs.PowerExponential(1.2, power=1.0, norm=1.0) @ gs.LinearMap(np.array([1.0, 0.3, 2.0])),
     gs.Matern(nu=1.5),
     gs.RationalQuadratic(),
     gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(SHAPE),
@@ -61,6 +64,39 @@ def test_an_oblique_direction(structure, rank, rng):
     U = np.linalg.eigh(S @ S.T)[1]
     assert abs(U[:, -1] @ direction) > 0.95
     assert S.shape == (6, 6 if rank is None else 1)
+
+
+def test_leading_directions_hold_their_share(rng):
+    U = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    S = symmetric_root((U * [9.0, 4.0, 1.0, 1e-4, 0.0]) @ U.T)  # shares .643, .929, 1
+    for share, rank in ((0.5, 1), (0.7, 2), (0.95, 3), (1.0 - 1e-7, 4)):
+        found = leading_directions(S, share)
+        assert found.shape == (5, rank)
+        np.testing.assert_allclose(found @ found.T, (S @ U[:, :rank]) @ (S @ U[:, :rank]).T)
+
+
+def test_a_full_map_of_one_direction_is_climbed_as_such(rng):
+    """As free as it is, it would follow the labels that are wrong."""
+    X = rng.normal(size=(400, 10))
+    v = np.ones(10) / np.sqrt(10.0)
+    y = (np.sin(2.0 * X @ v) > 0) ^ (rng.random(400) < 0.05)
+    learner = gs.TransformLearner(structure="full", shrinkage="cross_fit", random_state=0)
+    S = learner.fit(X, y).components_.T
+    values, U = np.linalg.eigh(S @ S.T)
+    assert abs(U[:, -1] @ v) > 0.98
+    assert learner.shrinkage_ == 1.0
+    assert values[-2] < 1e-6 * values[-1]
+
+
+@pytest.mark.parametrize(
+    "kernel", [gs.Laplacian(), gs.Laplacian(norm="l2"), gs.PowerExponential(1.0, 1.2, 1.5)], ids=str
+)
+def test_other_kernels_find_the_features_too(kernel, rng):
+    X = rng.normal(size=(150, 6))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1]
+    learner = gs.TransformLearner(kernel, solver="outer_product", random_state=0).fit(X, y)
+    assert learner.feature_importances_[:2].sum() > 0.7
+    assert learner.shrinkage_ > 0
 
 
 def test_the_units_of_columns_follow(rng):

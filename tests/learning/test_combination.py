@@ -204,7 +204,7 @@ def test_no_kernel_aligns():
     [
         ({"kernels": []}, golden.X, "empty list"),
         ({"method": "best"}, golden.X, "'method' parameter .*Got 'best'"),
-        ({"measure": "fsm"}, golden.X, "kta, cka"),
+        ({"measure": "fsm!"}, golden.X, "kta, cka"),
         ({}, [golden.K, golden.K[:5, :5]], "same samples"),
         ({}, [golden.K[:, :5]], "square"),
         ({"kernels": [gs.Linear()]}, (golden.X, golden.X), "one view per kernel"),

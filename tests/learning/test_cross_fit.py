@@ -104,6 +104,33 @@ def test_losses_are_those_of_ridge_regressions_on_the_folds(rng):
         assert found.losses[k] == pytest.approx(losses.mean(), rel=1e-6)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_mistakes_are_those_of_ridge_classifiers(classes, rng):
+    """Against the bordered system: one regression per indicator, the largest wins."""
+    X = rng.normal(size=(60, 2))
+    y = np.digitize(X[:, 0], [-0.5, 0.7][: classes - 1])
+    target = make_target(y)
+    folds = make_folds(3, y, target, None, 0)
+
+    def matrix(amount, width, rows, columns):
+        return tb.gaussian(X[rows], X[rows if columns is None else columns], 1.0 + amount)
+
+    amounts = (0.0, 1.0)
+    options = {"widths": False, "amounts": amounts, "mistakes": True}
+    found = cross_fit(lambda rows: matrix, target, folds, **options)
+    Y = responses(target)
+    for k, amount in enumerate(amounts):
+        wrong = 0
+        for train, test in folds:
+            _, _, alpha = choose_width(matrix, amount, train, Y, target.w, None)
+            coef = [tb_ridge(matrix(amount, 1.0, train, None), f[train], alpha) for f in Y.T]
+            F = np.stack([matrix(amount, 1.0, test, train) @ c + b for c, b in coef], axis=1)
+            F = F + (target.V if classes > 2 else 2.0 * target.V[:, 1:] - 1.0).mean(axis=0)
+            said = F.argmax(axis=1) if classes > 2 else F[:, 0] > 0
+            wrong += int(np.sum(said != target.codes[test]))
+        assert found.losses[k] == pytest.approx(wrong / len(y))
+
+
 def tb_ridge(K, y, alpha):
     """Coefficients and intercept from the bordered system."""
     n = len(K)

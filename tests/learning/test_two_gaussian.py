@@ -111,7 +111,7 @@ def test_verbose(capsys):
         ({"sigma1": 0.0}, "'sigma1' parameter .*Got 0.0"),
         ({"sigma2": -1.0}, "'sigma2' parameter .*Got -1.0"),
         ({"mixing": "square"}, "'mixing' parameter .*Got 'square'"),
-        ({"measure": "fsm"}, "kta, cka"),
+        ({"measure": "fsm!"}, "kta, cka"),
         ({"n_grid": 2}, "'n_grid' parameter .*Got 2"),
     ],
 )

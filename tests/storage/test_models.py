@@ -31,6 +31,7 @@ VECTOR_KERNELS = [
     gs.Laplacian(2.0, norm="l2"),
     gs.Matern(1.5, nu=2.5),
     gs.RationalQuadratic(1.5, alpha=0.3),
+    gs.PowerExponential(1.5, power=0.7, norm=1.5),
     gs.Chi2(0.4),
     gs.Linear(),
     gs.Polynomial(3, gamma=0.5, coef0=2.0),

@@ -35,6 +35,7 @@ from gramsmith.kernels.geometry import (
     ChiSquare,
     CityBlock,
     InnerProduct,
+    Minkowski,
     PairKernel,
     SquaredEuclidean,
 )
@@ -122,6 +123,8 @@ def _pair_kernel(kernel: PairKernel, X: Tensor, Z: Array) -> Tensor:
         s = _squared_distance(X, Z, scale, exact=geometry.cusp)
     elif isinstance(geometry, CityBlock):
         s = _over_features(lambda x, z: abs(x - z), X / scale, Z / scale)
+    elif isinstance(geometry, Minkowski):
+        s = _over_features(lambda x, z: abs(x - z) ** geometry.norm, X / scale, Z / scale)
     elif isinstance(geometry, ChiSquare):
         s = _over_features(_chi_square, X, Z)
     else:

@@ -46,6 +46,7 @@ from gramsmith.kernels.radial import Gaussian as Gaussian
 from gramsmith.kernels.radial import Laplacian as Laplacian
 from gramsmith.kernels.radial import Matern as Matern
 from gramsmith.kernels.radial import Periodic as Periodic
+from gramsmith.kernels.radial import PowerExponential as PowerExponential
 from gramsmith.kernels.radial import RationalQuadratic as RationalQuadratic
 from gramsmith.kernels.sets import AllSubsets as AllSubsets
 from gramsmith.kernels.strings import AllSubstrings as AllSubstrings

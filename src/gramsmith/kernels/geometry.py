@@ -54,7 +54,7 @@ class Geometry(Protocol):
     def points(self, a: Any) -> Any:
         """Return the scaled rows held by an embedding."""
 
-    def degree(self) -> int:
+    def degree(self) -> float:
         """Return the power with which s grows when the rows are multiplied by a number."""
 
     def per_feature(self, a: Any, b: Any) -> Array:
@@ -300,6 +300,46 @@ class CityBlock:
 
     def per_feature(self, a: Any, b: Any) -> Array:
         return np.asarray(np.abs(a[:, None, :] - b[None, :, :]))
+
+
+@dataclass(frozen=True)
+class Minkowski:
+    """s = Σ_k |x_k - z_k|^norm, for a norm from 1 to 2."""
+
+    norm: float
+    sparse = False
+
+    def reference(self, *Xs: Any) -> Any:
+        return column_centre(Xs)
+
+    def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
+        return CityBlock().embed(X, reference, scale, dtype)
+
+    def pair(self, a: Any, b: Any) -> Array:
+        return np.asarray(cdist(a, b, "minkowski", p=self.norm) ** self.norm, dtype=a.dtype)
+
+    def diagonal(self, a: Any) -> Array:
+        return np.zeros(len(a))
+
+    def points(self, a: Any) -> Any:
+        return a
+
+    def pair_vjp(self, a: Any, b: Any, V: Array, *, scales: bool = False) -> tuple[Array, Array]:
+        da, db = np.empty(a.shape), np.empty(b.shape)
+        for k in range(a.shape[1]):
+            D = a[:, k, None] - b[:, k]
+            G = self.norm * np.sign(D) * np.abs(D) ** (self.norm - 1.0) * V
+            da[:, k], db[:, k] = G.sum(axis=1), -G.sum(axis=0)
+        return da, db
+
+    def diagonal_vjp(self, a: Any, v: Array) -> Array | None:
+        return None
+
+    def degree(self) -> float:
+        return float(self.norm)
+
+    def per_feature(self, a: Any, b: Any) -> Array:
+        return np.asarray(np.abs(a[:, None, :] - b[None, :, :]) ** self.norm)
 
 
 @dataclass(frozen=True)

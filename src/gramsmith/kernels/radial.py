@@ -7,11 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.arguments import is_one_of, is_positive
+from gramsmith.arguments import abridged, is_number, is_one_of, is_positive
 from gramsmith.kernels import compiled
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding, borrowed
-from gramsmith.kernels.geometry import ChiSquare, CityBlock, Geometry, PairKernel, SquaredEuclidean
+from gramsmith.kernels.geometry import (
+    ChiSquare,
+    CityBlock,
+    Geometry,
+    Minkowski,
+    PairKernel,
+    SquaredEuclidean,
+)
 
 REACH = 40.0  # exp(-s) of a larger s is below the rounding of 1
 
@@ -278,6 +285,62 @@ class Matern(Radial):
         if self.nu == 0.5:
             return np.where(r > 0, -e / np.where(r > 0, 2.0 * r, 1.0), 0.0)
         return np.asarray(-1.5 * e if self.nu == 1.5 else (-5.0 / 6.0) * (1.0 + r) * e)
+
+
+class PowerExponential(Radial):
+    r"""The exponential of a power of a norm, between the Laplacian and the Gaussian kernels.
+
+    .. math:: k(x, z) = \exp\left(-\Big(\sum_k |x_k - z_k|^q / \ell_k^q\Big)^{p/q}\right)
+
+    It is positive definite for 0 < p <= q <= 2. A norm q below 2 tells columns from their mixtures,
+    a power p below 2 is rougher than the Gaussian: p = q = 1 is the l1 Laplacian, p = 1 and q = 2
+    the l2 one, and p = q = 2 a Gaussian of length ℓ/√2. Where the kernel has a kink, at x = z, its
+    slope is taken to be 0.
+
+    Parameters
+    ----------
+    length_scale : float or array of shape (p,), default=1.0
+        One length for all features, or one per feature.
+    power : float, default=1.0
+        The power p of the distance.
+    norm : float, default=2.0
+        The q of the norm, from 1 to 2.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.PowerExponential(power=0.7, norm=1.5)([[0.0, 0.0]], [[1.0, 1.0]]).round(6)
+    array([[0.251098]])
+    """
+
+    def __init__(self, length_scale: Any = 1.0, power: float = 1.0, norm: float = 2.0) -> None:
+        self.length_scale = length_scale
+        self.power = power
+        self.norm = norm
+
+    @property
+    def geometry(self) -> Geometry:  # type: ignore[override]
+        return Minkowski(self.norm)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        known = is_number(self.power) and is_number(self.norm)
+        if not (known and 0.0 < self.power <= self.norm and 1.0 <= self.norm <= 2.0):
+            raise ValueError(
+                "PowerExponential: expected 0 < power <= norm with a norm from 1 to 2, got power "
+                f"{abridged(self.power)} and norm {abridged(self.norm)}. Elsewhere it is not positive definite."
+            )
+
+    def value(self, s: Array) -> Array:
+        return np.asarray(np.exp(-(s ** (self.power / self.norm))))
+
+    def slope(self, s: Array) -> Array:
+        ratio = self.power / self.norm
+        if ratio == 1.0:
+            return np.asarray(-np.exp(-s))
+        inside = np.where(s > 0, s, 1.0)
+        slope = -ratio * inside ** (ratio - 1.0) * np.exp(-(inside**ratio))
+        return np.where(s > 0, slope, 0.0)
 
 
 class RationalQuadratic(Radial):

@@ -76,7 +76,7 @@ def follow_gradients(
             kernel = Composed(base, LinearMap(WIDTH**step * S))
             coef = ridge.solve(alpha).coef
             G = outer_products(kernel, X, X[rows], coef, w, S.ndim == 1)
-            found = _root(G)
+            found = np.sqrt(np.maximum(G, 0.0)) if G.ndim == 1 else symmetric_root(G)
             if not (np.isfinite(found).all() and found.any()):
                 break  # a regression that is constant tells nothing
             S = found * np.sqrt(size / _size(found, variance))
@@ -133,10 +133,11 @@ def outer_products(
         block = slice(start, start + BLOCK)
         part = X[block]
         e = kernel.embed(part, reference)
+        K = kernel.tile(e, E)  # once for all functions
         for c in coef.T:
             # Σ_ij W_ij k(x_i, z_j) with W_ij = c_j has the gradient of f at x_i as its derivative
             W = np.repeat(c[None, :], len(part), axis=0)
-            de, _, _ = kernel.tile_vjp(e, E, W)
+            de, _, _ = kernel.tile_vjp(e, E, W, K)
             D, _ = kernel.embed_vjp(part, reference, e, de)
             D = np.asarray(D, dtype=np.float64)
             weighted = D * w[block, None]
@@ -144,12 +145,17 @@ def outer_products(
     return G / float(w.sum())
 
 
-def _root(G: Array) -> Array:
-    """Return the symmetric map whose SS' is G, or the weights if G is a diagonal."""
-    if G.ndim == 1:
-        return np.asarray(np.sqrt(np.maximum(G, 0.0)))
+def symmetric_root(G: Array) -> Array:
+    """Return the symmetric map whose SS' is G."""
     values, U = np.linalg.eigh(G)
     return np.asarray((U * np.sqrt(np.maximum(values, 0.0))) @ U.T)
+
+
+def leading_directions(S: Array, share: float) -> Array:
+    """Return the fewest columns along directions of a symmetric map that hold a share of |S|²."""
+    squares = np.sort(np.square(np.linalg.eigvalsh(S)))[::-1]
+    enough = np.searchsorted(np.cumsum(squares), share * squares.sum())
+    return _largest(S, min(int(enough) + 1, len(S)))
 
 
 def _largest(S: Array, rank: int) -> Array:

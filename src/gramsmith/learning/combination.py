@@ -1,4 +1,4 @@
-"""KernelCombination: weights of a list of kernels, by alignment."""
+"""KernelCombination: weights of a list of kernels, by alignment or any other objective."""
 
 from __future__ import annotations
 
@@ -18,21 +18,39 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from gramsmith.gram import Gram, as_views
 from gramsmith.gram.views import Views, brings_samples, views_in
 from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum
-from gramsmith.learning.cross_fit import CrossFitted, Matrix, choose_width, subsample
+from gramsmith.learning.cross_fit import (
+    FEW_ITERATIONS,
+    ITERATIONS,
+    ROWS,
+    CrossFitted,
+    Matrix,
+    choose_width,
+    subsample,
+)
+from gramsmith.learning.mixture import climb_shares, dense_sum, measured_sum
 from gramsmith.learning.monitor import Callback, sweep_progress
-from gramsmith.learning.objective import Array, get_projection, responses
+from gramsmith.learning.objective import (
+    Array,
+    get_objective,
+    get_projection,
+    responses,
+    sign_of,
+    unit_of,
+)
 from gramsmith.learning.start import start_kernel
+from gramsmith.measures import Measure
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
-from gramsmith.solvers import solve_nonnegative
+from gramsmith.solvers import solve_nonnegative, warn_unless_converged
 from gramsmith.targets import Target, make_target
 
 NOISE = 50.0  # of eigenvalues of cosines between kernels, in units of rounding
 MEMBER_ROWS = 300  # on which the members are compared
+TOLERANCE = 1e-6  # of a climb, where weights have no closed form
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of largest alignment, and what lies between them and one member alone.
+    """The best weights, and what lies between them and one member alone.
 
     Parameters
     ----------
@@ -40,8 +58,9 @@ class Weights:
     products : array of shape (m, m)
         Inner products of the kernels.
     alignments : array of shape (m,)
+        The alignment of every kernel, or whatever is climbed.
     value : float
-        The alignment of the sum.
+        That of the sum.
     """
 
     end: Array
@@ -74,6 +93,8 @@ class KernelCombination(CrossFitted):
 
     One streamed sweep leaves the m x m inner products; the weights follow from them alone, by
     non-negative least squares (ALIGNF). ALIGN takes the alignment of every kernel as its weight.
+    The best weights of other measures and objectives have no closed form and are climbed: a
+    measure in the moments of the same sweep, an objective that needs a solve in dense matrices.
 
     The best sum for an alignment need not serve a machine better than its best member. It is
     therefore drawn back towards that member, the one of smallest leave-one-out error of a ridge
@@ -86,18 +107,21 @@ class KernelCombination(CrossFitted):
         with them, None included. Default: thirteen Gaussians of doubling width for samples; the
         matrices themselves when `fit` is given a list of matrices or of `Gram`.
     method : {"alignf", "align", "uniform"}, default="alignf"
-        How to choose the weights.
-    measure : {"cka", "kta", "cka_debiased"} or one of these `Measure` objects, default="cka"
-        Centred, plain or debiased alignment. The closed form of the weights is for alignments;
-        `KernelLearner` climbs any other objective of a sum.
+        How to choose the weights: the best ones, the alignment of every kernel, or all alike.
+    measure : str, Measure or objective, default="cka"
+        What the weights make best: "cka", "kta" or "cka_debiased" in closed form, any other
+        measure ("fsm_loo", ...), objective ("ridge_loo", ...) or object of your own (see
+        `gramsmith.learning.Objective`) by a climb. method="align" needs an alignment.
     signed : bool, default=False
-        Whether ALIGNF may use negative weights. The sum is then not positive definite in general:
-        machines say so and cut negative eigenvalues off, see `gramsmith.nearest_psd`.
+        Whether ALIGNF may use negative weights, for alignments only. The sum is then not positive
+        definite in general: machines say so and cut negative eigenvalues off, see
+        `gramsmith.nearest_psd`.
     shrinkage : float or "cross_fit", default="cross_fit"
-        How much of the learned sum is kept: 0 is the best member alone, 1 the sum of largest
-        alignment. "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other
-        rows, and takes the smallest amount within one standard error of the best. method="uniform"
-        learns nothing and keeps its weights.
+        How much of the learned sum is kept: 0 is the best member alone, 1 the sum with the best
+        weights. "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other
+        rows, and takes the smallest amount within one standard error of the best, by the mistakes
+        of a ridge regression where there are classes, and by its squared error elsewhere.
+        method="uniform" learns nothing and keeps its weights.
     cv : int, splitter or iterable, optional
         The folds of shrinkage="cross_fit"; default four, in which classes have their share and
         groups stay together.
@@ -131,12 +155,12 @@ class KernelCombination(CrossFitted):
     shrinkage_ : float
         How much of the learned sum is in the kernel.
     shrinkage_curve_ : dict of arrays
-        With shrinkage="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
-        "error" (standard error of the difference to the best).
+        With shrinkage="cross_fit": "amount", "loss" (share of mistakes, or squared error of values,
+        on rows that did not teach) and "error" (standard error of the difference to the best).
     value_ : float
-        The largest alignment of a sum, that at shrinkage 1.
+        The best measure of a sum, that at shrinkage 1.
     alignments_ : array of shape (m,)
-        The alignment of every kernel.
+        The alignment of every kernel, or whatever `measure` is.
     names_ : list of str
         The names of the kernels.
     n_iter_ : int
@@ -233,7 +257,7 @@ class KernelCombination(CrossFitted):
         KernelCombination
         """
         self._validate_params()
-        projection = get_projection(self.measure)
+        self._check_measure()
         kernels = self.kernels
         single = isinstance(kernels, str | Kernel | Gram) or getattr(kernels, "ndim", 3) == 2
         if single or not (kernels is None or hasattr(kernels, "__iter__")):
@@ -252,8 +276,8 @@ class KernelCombination(CrossFitted):
             groups = np.asarray(groups)
             check_consistent_length(groups, target.w)
         progress = sweep_progress("KernelCombination", self.callback, self.verbose)
-        found = self._sum(views, target, projection, progress)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        found = self._sum(views, target, seed, progress)
         self.alignments_, self.value_ = found.alignments, found.value
         self.weights_ = self._shrunk(found, views, y, target, groups, seed)
         self.names_ = list(views.names)
@@ -294,8 +318,22 @@ class KernelCombination(CrossFitted):
 
     # ---- how ----------------------------------------------------------------------------------
 
-    def _sum(self, views: Views, target: Target, projection: str, progress: Any = None) -> Weights:
+    def _check_measure(self) -> None:
+        objective = get_objective(self.measure)
+        closed = get_projection(self.measure) is not None
+        for asked, what in ((self.method == "align", 'method="align"'), (self.signed, "signed")):
+            if asked and not closed:
+                raise ValueError(
+                    f"Expected a measure among kta, cka, cka_debiased with {what}, which is a "
+                    f"formula of alignments, got {objective.name!r}. Use the default method with "
+                    "weights that are not negative, whose best ones are climbed."
+                )
+
+    def _sum(self, views: Views, target: Target, seed: int, progress: Any = None) -> Weights:
         """Return the best weights on samples."""
+        projection = get_projection(self.measure)
+        if projection is None:
+            return self._climbed(views, target, seed, progress)
         gram = Gram(views, engine=self._engine(), dtype=self.dtype, progress=progress)
         moments = gram.moments(target, cross=True)
         M = np.asarray(kernel_products(moments, target, projection))
@@ -307,6 +345,45 @@ class KernelCombination(CrossFitted):
         size = float(np.sqrt(max(end @ M @ end, 0.0)))
         return Weights(end, M, alignments, float(a @ end / (size * norm)) if size > 0 else 0.0)
 
+    def _climbed(self, views: Views, target: Target, seed: int, progress: Any) -> Weights:
+        """Return the best weights for an objective without a closed form."""
+        objective = get_objective(self.measure)
+        solves = not isinstance(objective, Measure)
+        if solves:
+            rows = np.flatnonzero(target.w)
+            rows = subsample(target, rows, ROWS if self._crossing else len(rows), seed)
+            if len(rows) < len(target.w):
+                views, target = views.take(rows), target.take(rows)
+        gram = Gram(views, engine=self._engine(), dtype=self.dtype, progress=progress)
+        moments = gram.moments(target, cross=True)
+        M = np.asarray(kernel_products(moments, target, "plain"))
+        if isinstance(objective, Measure):
+            evaluate = measured_sum(objective, moments, target)
+        else:
+            grams = [Gram(views.part(k), dtype=np.float64) for k in range(len(views))]
+            evaluate = dense_sum(objective, grams, target)
+        alone = np.array([evaluate(one)[0] for one in np.eye(len(M))])
+        if self.method == "uniform":
+            end = np.full(len(M), 1.0 / len(M))
+            return Weights(end, M, alone, evaluate(end)[0])
+        sign, sizes = sign_of(objective), np.sqrt(np.maximum(M.diagonal(), 0.0)) / target.n
+        merits = np.where(np.isfinite(alone) & (sizes > 0), sign * alone, -np.inf)
+        member, equal = np.eye(len(M))[int(np.argmax(merits))], np.where(sizes > 0, 1.0, 0.0)
+        found = climb_shares(
+            evaluate,
+            sign,
+            sizes,
+            [equal / len(M), 0.9 * member + 0.1 * equal / len(M)],
+            unit=unit_of(objective, target),
+            max_iter=FEW_ITERATIONS if solves and self._crossing else ITERATIONS,
+            tol=TOLERANCE,
+        )
+        if not (solves and self._crossing):  # where stopping soon is intended
+            warn_unless_converged(found, "KernelCombination")
+        if merits.max() >= sign * found.value:
+            return Weights(member, M, alone, float(sign * merits.max()))
+        return Weights(found.theta / np.linalg.norm(found.theta), M, alone, found.value)
+
     def _shrunk(
         self, found: Weights, views: Views, y: Any, target: Target, groups: Any, seed: int
     ) -> Array:
@@ -315,7 +392,7 @@ class KernelCombination(CrossFitted):
             self.__dict__.pop("shrinkage_curve_", None)  # of an earlier fit
             self.shrinkage_ = 1.0
             return found.end
-        projection = get_projection(self.measure)
+        projection = get_projection(self.measure) or "centred"
         grams = [Gram(views.part(k), dtype=np.float64) for k in range(len(views))]
 
         def learn(rows: Array) -> Matrix | None:
@@ -324,7 +401,10 @@ class KernelCombination(CrossFitted):
                 return None
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # all rows say it once
-                part = self._sum(views.take(rows), goal, projection)
+                try:
+                    part = self._sum(views.take(rows), goal, seed)
+                except ValueError:  # a class of one row, say, for a measure that needs two
+                    return None
             member = best_member(grams, target, rows, seed)
 
             def matrix(amount: float, width: float, a: Array, b: Array | None) -> Array:
@@ -336,7 +416,8 @@ class KernelCombination(CrossFitted):
         with warnings.catch_warnings():
             # A sum with negative weights may be indefinite: machines say so.
             warnings.filterwarnings("ignore", ".*negative eigenvalues", UserWarning)
-            amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=False, cv=cv)
+            options: dict[str, Any] = {"widths": False, "mistakes": True, "cv": cv}
+            amount = self._amount_or_quarter(learn, y, target, groups, seed, **options)
             member = best_member(grams, target, np.flatnonzero(target.w), seed)
         return found.at(amount, member)
 

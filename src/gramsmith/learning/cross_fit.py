@@ -66,7 +66,7 @@ class CrossFit:
     ----------
     amounts : array of shape (m,)
     losses : array of shape (m,)
-        Mean squared error on the folds.
+        Mean squared error on the folds, or the share of mistakes.
     errors : array of shape (m,)
         Standard error of the difference to the best.
     """
@@ -93,6 +93,7 @@ def cross_fit(
     groups: Array | None = None,
     *,
     widths: bool = True,
+    mistakes: bool = False,
     amounts: tuple[float, ...] = AMOUNTS,
     seed: int = 0,
     after: Callable[[int, int], None] = lambda done, total: None,
@@ -109,6 +110,10 @@ def cross_fit(
         Rows of one group count as one in the standard error.
     widths : bool
         Whether the width is chosen anew for every amount.
+    mistakes : bool
+        Whether classes are judged by the share of rows that the regression puts into another one.
+        The squared error of many indicators falls with a better size of the values, which changes
+        no class.
     amounts : tuple of float
         Ascending.
     seed : int
@@ -132,7 +137,11 @@ def cross_fit(
             )
             found = ridge.solve(alpha)
             K = matrix(amount, WIDTH ** steps[k], test, rows)
-            losses[k, test] += np.square(K @ found.coef + found.intercept - Y[test]).mean(axis=1)
+            values = K @ found.coef + found.intercept
+            if mistakes and target.kind == "classes":
+                losses[k, test] += classes_of(values, target) != target.codes[test]
+            else:
+                losses[k, test] += np.square(values - Y[test]).mean(axis=1)
         judged[test] += 1.0
         after(done, len(folds))
     seen = judged > 0
@@ -142,6 +151,13 @@ def cross_fit(
     named = None if groups is None else np.unique(groups[seen], return_inverse=True)[1]
     errors = np.array([standard_error(d, w[seen], named) for d in differences])
     return CrossFit(np.array(amounts), means, errors)
+
+
+def classes_of(values: Array, target: Target) -> Array:
+    """Return the class that a regression of `responses` means, from 0."""
+    if values.shape[1] > 1:
+        return np.asarray((values + target.w @ target.V / target.n).argmax(axis=1))
+    return np.asarray(values[:, 0] + target.w @ (2.0 * target.V[:, 1] - 1.0) / target.n > 0)
 
 
 def choose_width(
@@ -275,6 +291,7 @@ class CrossFitted(Learner):
         widths: bool = True,
         *,
         cv: Any,
+        mistakes: bool = False,
     ) -> float:
         """Set and return the amount of learning; `shrinkage_curve_` tells what each was worth."""
         self.__dict__.pop("shrinkage_curve_", None)  # of an earlier fit
@@ -290,7 +307,8 @@ class CrossFitted(Learner):
         folds = make_folds(cv, y, target, groups, seed)
         found = None
         if folds:
-            found = cross_fit(learn, target, folds, groups, widths=widths, seed=seed, after=after)
+            options: dict[str, Any] = {"widths": widths, "mistakes": mistakes}
+            found = cross_fit(learn, target, folds, groups, seed=seed, after=after, **options)
         if found is None:
             warnings.warn(
                 f"{name}: expected rows enough to learn from a part of them and judge on the rest, "

@@ -322,16 +322,14 @@ def stored_name(measure: Any) -> Any:
     return measure.name if known else measure
 
 
-def get_projection(measure: Any) -> str:
-    """Return what an alignment, by name or as a Measure, does to matrices before their products."""
+def get_projection(measure: Any) -> str | None:
+    """Return what an alignment, by name or as a Measure, does to matrices before their products.
+
+    None is any other objective: its best weights have no closed form.
+    """
     name = measure.name if isinstance(measure, Measure) else measure
     known = isinstance(name, str) and name in PROJECTIONS
-    if not known or measure not in (name, MEASURES[name]):
-        raise ValueError(
-            f"Expected a measure among {', '.join(PROJECTIONS)}, whose best weights have a closed "
-            f"form, got {measure!r}. KernelLearner climbs any other objective."
-        )
-    return PROJECTIONS[name]
+    return PROJECTIONS[name] if known and measure in (name, MEASURES[name]) else None
 
 
 def held_out_measure(objective: Measure | Objective) -> Measure:
@@ -403,8 +401,7 @@ class StreamedObjective:
     def __post_init__(self) -> None:
         self.name = self.measure.name
         self.sign = self.measure.sign
-        # A number that grows with the kernel has no unit but its own size.
-        self.unit = 1.0 if self.measure.scale_invariant else 0.0
+        self.unit = unit_of(self.measure, self.target)
         self.measure.check(self.target)
 
     def value(self, kernel: Kernel) -> float:
@@ -452,20 +449,10 @@ class DenseObjective:
     def __post_init__(self) -> None:
         self.objective = copy(self.objective)
         self.name = self.objective.name
-        self.sign = 1.0 if self.objective.higher_is_better else -1.0
-        w = self.target.w
-        if not getattr(self.objective, "takes_weights", False) and np.any(w != 1.0):
-            raise ValueError(
-                f"Expected no sample_weight (or ones) for {self.name!r}, whose solve counts every "
-                f"sample once, got weights from {w.min():.3g} to {w.max():.3g}. Use a measure such "
-                'as "cka", or repeat the rows.'
-            )
-        if hasattr(self.objective, "check"):
-            self.objective.check(self.target)
-        self.unit = 1.0
-        if hasattr(self.objective, "unit"):
-            self.unit = float(self.objective.unit(self.target))
-        check_dense(self.name, len(w))
+        self.sign = sign_of(self.objective)
+        check_objective(self.objective, self.target)
+        self.unit = unit_of(self.objective, self.target)
+        check_dense(self.name, len(self.target.w))
 
     def _matrix(self, kernel: Kernel) -> Array:
         return Gram(kernel, self.X, engine=self.engine, dtype=np.float64).toarray()
@@ -481,6 +468,32 @@ class DenseObjective:
         if dK is None or not np.isfinite(value):
             return float(value), {}
         return float(value), contract(kernel, self.X, dK, K)
+
+
+def check_objective(objective: Objective, target: Target) -> None:
+    """Raise if an objective has no value for a target, or does not heed its weights."""
+    w = target.w
+    if not getattr(objective, "takes_weights", False) and np.any(w != 1.0):
+        raise ValueError(
+            f"Expected no sample_weight (or ones) for {objective.name!r}, whose solve counts every "
+            f"sample once, got weights from {w.min():.3g} to {w.max():.3g}. Use a measure such "
+            'as "cka", or repeat the rows.'
+        )
+    if hasattr(objective, "check"):
+        objective.check(target)
+
+
+def sign_of(objective: Measure | Objective) -> float:
+    """Return +1 where higher is better, else -1."""
+    return 1.0 if objective.higher_is_better else -1.0
+
+
+def unit_of(objective: Measure | Objective, target: Target) -> float:
+    """Return what counts as one where a search asks how small an improvement is."""
+    if isinstance(objective, Measure):
+        # A number that grows with the kernel has no unit but its own size.
+        return 1.0 if objective.scale_invariant else 0.0
+    return float(objective.unit(target)) if hasattr(objective, "unit") else 1.0
 
 
 def check_dense(

@@ -1,4 +1,4 @@
-"""SpectralAligner: the eigen-directions of a kernel, reweighted by alignment, and its map."""
+"""SpectralAligner: the eigen-directions of a kernel, reweighted by an objective, and its map."""
 
 from __future__ import annotations
 
@@ -18,13 +18,27 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.gram import Gram
-from gramsmith.kernels import Composed, Kernel, Linear, Precomputed
+from gramsmith.kernels import Composed, Kernel, Linear, LinearMap, Precomputed
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.maps import SampleMap
 from gramsmith.kernels.precomputed import rests_on_matrix
-from gramsmith.learning.cross_fit import CAUTIOUS, CrossFitted, Matrix
+from gramsmith.learning.cross_fit import (
+    CAUTIOUS,
+    FEW_ITERATIONS,
+    ITERATIONS,
+    ROWS,
+    CrossFitted,
+    Matrix,
+    subsample,
+)
+from gramsmith.learning.mixture import climb_shares
 from gramsmith.learning.monitor import Callback, Stopped, sweep_progress
-from gramsmith.learning.objective import check_dense
+from gramsmith.learning.objective import (
+    check_dense,
+    get_objective,
+    get_projection,
+    make_objective,
+)
 from gramsmith.learning.samples import (
     HOLD_OUT_CONSTRAINTS,
     Array,
@@ -33,13 +47,16 @@ from gramsmith.learning.samples import (
     take_rows,
 )
 from gramsmith.learning.start import signs, start_kernel
-from gramsmith.solvers import pivoted_cholesky
+from gramsmith.measures import Measure
+from gramsmith.solvers import pivoted_cholesky, warn_unless_converged
 from gramsmith.targets import Target, check_weights, make_target
 
 THRESHOLDS = tuple(10.0**-k for k in range(1, 8))
 SMALLEST = 1e-8  # eigenvalue, of the largest, where the kernel itself is a part of the result
 DENSE = 4000  # samples up to which "auto" takes all eigenvectors
 FULL = 1e-13  # of the trace, that a factor without a limit on its columns may leave
+FLOOR = 1e-12  # of the largest weight, what a climb sees of a weight of zero
+TOLERANCE = 1e-6  # of a climb
 
 
 class SpectralMap(SampleMap):
@@ -102,7 +119,7 @@ class SpectralMap(SampleMap):
 
 @dataclass(frozen=True)
 class Directions:
-    """The eigen-directions of a kernel on samples, and the weights that align best.
+    """The eigen-directions of a kernel on samples, and the best weights.
 
     Parameters
     ----------
@@ -113,7 +130,9 @@ class Directions:
     rows : array of shape (m,), optional
         Of the samples; None are all.
     alphas : array of shape (r,)
-        The weights that align best.
+        The weights that are best for what is climbed.
+    value : float
+        That of G = Σ alpha_n v_n v_n'.
     n_iter : int
     interrupted : bool
         Whether there would have been more.
@@ -123,6 +142,7 @@ class Directions:
     coef: Array
     rows: Array | None
     alphas: Array
+    value: float
     n_iter: int
     interrupted: bool = False
 
@@ -155,6 +175,9 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
     generalises. What was learned is then mixed with the kernel itself, whose weights are the
     eigenvalues, by an amount chosen on rows that did not teach (`shrinkage`).
 
+    The formula is for plain alignment. For any other `measure` the weights, none negative, are
+    climbed from there, or from the eigenvalues where those are better.
+
     Parameters
     ----------
     kernel : Kernel or name, optional
@@ -169,11 +192,15 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         Gram-Schmidt), which never needs the n x n matrix; "auto" changes over at 4000 samples.
     max_rank : int, default=500
         Columns of the Cholesky factor; with as many as samples it gives what "eigen" gives.
+    measure : str, Measure or objective, default="kta"
+        What the weights make best: "kta" in closed form, any other measure, objective
+        ("ridge_loo", ...) or object of your own (see `gramsmith.learning.Objective`) by a climb,
+        on at most 1000 rows where it needs a solve and the amount is cross-fitted.
     shrinkage : float or "cross_fit", default="cross_fit"
         How much of what was learned is kept: 0 is the kernel itself, as far as the directions go,
-        1 the weights of largest alignment; in between both are mixed, with one trace. "cross_fit"
-        tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other rows, and takes the
-        smallest amount within one standard error of the best.
+        1 the best weights; in between both are mixed, with one trace. "cross_fit" tries 0, 1/4,
+        1/2, 3/4 and 1 over four folds, learning from the other rows, and takes the smallest amount
+        within one standard error of the best.
     cv : int, splitter or iterable, optional
         The folds of shrinkage="cross_fit"; default four, in which classes have their share and
         groups stay together.
@@ -215,7 +242,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
     alphas_ : array of shape (r,)
         Their weights.
     value_ : float
-        Alignment of G with the target on the training samples, that at shrinkage 1.
+        Alignment of G with the target on the training samples, or whatever `measure` is, that at
+        shrinkage 1.
     threshold_ : float
         The threshold used.
     held_out_ : array of shape (7,) or None
@@ -269,6 +297,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         method: str = "auto",
         *,
         max_rank: int = 500,
+        measure: Any = "kta",
         shrinkage: float | str = "cross_fit",
         cv: Any = None,
         target: str = "auto",
@@ -286,6 +315,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         self.n_components = n_components
         self.method = method
         self.max_rank = max_rank
+        self.measure = measure
         self.shrinkage = shrinkage
         self.cv = cv
         self.target = target
@@ -316,6 +346,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         SpectralAligner
         """
         self._validate_params()
+        get_objective(self.measure)
         if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
             X, y = self._check_samples(X, y)
         if self._is_pairwise():  # rows of a matrix stay, with a weight of zero
@@ -330,7 +361,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         rng = check_random_state(self.random_state)
         self.threshold_, self.held_out_ = self._choose(kernel, X, target, rng)
         seed = int(rng.randint(2**31 - 1)) if self._crossing else 0
-        found = self._solve(kernel, X, target, self._lowest(self.threshold_))
+        found = self._solve(kernel, X, target, self.threshold_, seed)
 
         def learn(rows: Array) -> Matrix | None:
             goal = target.take(rows)
@@ -340,7 +371,10 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # all rows say it once
                 threshold, _ = self._choose(kernel, part, goal, np.random.RandomState(seed))
-                there = self._solve(kernel, part, goal, self._lowest(threshold))
+                try:
+                    there = self._solve(kernel, part, goal, threshold, seed)
+                except ValueError:  # a class of one row, say, for a measure that needs two
+                    return None
 
             def matrix(amount: float, width: float, a: Array, b: Array | None) -> Array:
                 psi = self._map(kernel, part, there, there.weights(amount, threshold))
@@ -358,7 +392,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         self.eigenvalues_, self.alphas_ = found.values[kept], alphas[kept]
         self.n_iter_ = found.n_iter
         self.kernel_ = Composed(Linear(), self._map(kernel, X, found, alphas, kept))
-        self.value_ = _spectral_alignment(found.weights(1.0, self.threshold_), target)
+        self.value_ = found.value
         return self
 
     def transform(self, X: Any) -> Array:
@@ -424,7 +458,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
             self._some(X, held, learn),
             target.take(learn),
         )
-        found = self._solve(kernel, part, goal, THRESHOLDS[-1])
+        found = self._solve(kernel, part, goal, THRESHOLDS[-1], 0)
         Psi = self._map(kernel, part, found, found.alphas)(new)
         scores = []
         for threshold in THRESHOLDS:
@@ -432,8 +466,14 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
             scores.append(feature_alignment(U, target.take(held)))
         return THRESHOLDS[int(np.argmax(scores))], np.array(scores)
 
-    def _solve(self, kernel: Kernel, X: Any, target: Target, threshold: float) -> Directions:
-        """Return the directions of eigenvalues above a share of the largest."""
+    def _solve(
+        self, kernel: Kernel, X: Any, target: Target, threshold: float, seed: int
+    ) -> Directions:
+        """Return the directions, with weights where eigenvalues are above a share of the largest.
+
+        Directions below it are needed where the kernel itself is a part of the result.
+        """
+        learned, threshold = threshold, self._lowest(threshold)
         tell = sweep_progress("SpectralAligner", self.callback, self.verbose)
         gram = Gram(kernel, X, engine=self._engine(), dtype=np.float64, progress=tell)
         dense = self.method == "eigen" or (self.method == "auto" and gram.n <= DENSE)
@@ -444,7 +484,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
             keep = values > max(threshold, 1e-13) * values[0]
             values, V = values[keep], V[:, keep]
             coef = target.w[:, None] * V / values
-            return Directions(values, coef, None, _weights(V, target), n_iter)
+            alphas, value = self._best_weights(values, V, target, learned, seed)
+            return Directions(values, coef, None, alphas, value, n_iter)
         rank, seen, stopped = min(self.max_rank, gram.n), 0, False
 
         def column(j: int) -> Array:
@@ -492,16 +533,64 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         V = factor.L @ (U / np.sqrt(values))
         sign = signs(V * (target.w > 0)[:, None])
         U, V = U * sign, V * sign
-        alphas = _weights(V, target)
+        alphas, value = self._best_weights(values, V, target, learned, seed)
         # L = K(:, pivots) T with T = L_pp^-T, so v(x) = k(x, pivots) T u / sqrt(lambda)
         T = solve_triangular(factor.L[factor.pivots], U, trans="T", lower=True)
         coef = T / np.sqrt(values)
         if not self._is_pairwise():
-            return Directions(values, coef, factor.pivots, alphas, factor.rank, interrupted)
+            return Directions(values, coef, factor.pivots, alphas, value, factor.rank, interrupted)
         # New rows of a matrix have a column for every sample, pivot or not.
         full = np.zeros((gram.n, len(values)))
         full[factor.pivots] = coef
-        return Directions(values, full, None, alphas, factor.rank, interrupted)
+        return Directions(values, full, None, alphas, value, factor.rank, interrupted)
+
+    def _best_weights(
+        self, values: Array, V: Array, target: Target, threshold: float, seed: int
+    ) -> tuple[Array, float]:
+        """Return the best weights of the columns of V, and what they reach.
+
+        Eigenvalues below `threshold` of the largest have no say.
+        """
+        kept = values > max(threshold, 1e-13) * values[0]
+        closed = np.where(kept, _weights(V, target), 0.0)
+        if get_projection(self.measure) == "plain":
+            return closed, _spectral_alignment(closed, target)
+        objective = get_objective(self.measure)
+        # A diagonal map under the inner product of the directions as features: k = Σ s_n² v_n v_n'
+        rows, features, few = np.flatnonzero(target.w), V[:, kept], False
+        if not isinstance(objective, Measure):
+            few = self._crossing
+            rows = subsample(target, rows, ROWS if few else len(rows), seed)
+        if len(rows) < len(target.w):
+            features, target = features[rows], target.take(rows)
+        # of eigenvectors as long as √n, so that shares give a kernel of trace n
+        features = np.sqrt(target.n) * features
+        climbed = make_objective(objective, features, target, engine=self._engine())
+        kernel = Composed(Linear(), LinearMap(np.ones(features.shape[1])))
+
+        def evaluate(weights: Array) -> tuple[float, Array]:
+            S = np.sqrt(np.maximum(weights, FLOOR * weights.max()))  # a root has no slope at 0
+            kernel.set_params(map__S=S)
+            value, slopes = climbed.value_and_gradient(kernel)
+            return value, np.asarray(slopes.get("map__S", np.zeros(len(S))) / (2.0 * S))
+
+        starts = [start / start.sum() for start in (closed[kept], values[kept]) if start.sum() > 0]
+        merits = [climbed.sign * evaluate(start)[0] for start in starts]
+        merits = [merit if np.isfinite(merit) else -np.inf for merit in merits]
+        found = climb_shares(
+            evaluate,
+            climbed.sign,
+            np.ones(len(starts[0])),
+            [starts[int(np.argmax(merits))]],
+            unit=climbed.unit,
+            max_iter=FEW_ITERATIONS if few else ITERATIONS,
+            tol=TOLERANCE,
+        )
+        if not few:  # where stopping soon is intended
+            warn_unless_converged(found, "SpectralAligner")
+        alphas = np.zeros(len(values))
+        alphas[kept] = found.theta
+        return alphas, found.value
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

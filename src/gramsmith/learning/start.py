@@ -139,7 +139,7 @@ def distance_power(kernel: Kernel) -> int:
     """Return the power of the weights in which a kernel is smooth at 0: 1 for city blocks."""
     parts = [kernel, *kernel.get_params(deep=True).values()]
     degrees = [part.geometry.degree() for part in parts if isinstance(part, PairKernel)]
-    return 1 if 1 in degrees else 2
+    return 1 if any(degree < 2 for degree in degrees) else 2
 
 
 def kernel_scale(kernel: Kernel) -> float:

@@ -32,7 +32,7 @@ from gramsmith.kernels import (
 )
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.symbolic import refuse_symbols
-from gramsmith.learning.agop import follow_gradients
+from gramsmith.learning.agop import follow_gradients, leading_directions, symmetric_root
 from gramsmith.learning.ascent import (
     REMEDY,
     SEARCH_CONSTRAINTS,
@@ -87,6 +87,8 @@ from gramsmith.targets import Target, make_target
 
 REGRESSIONS = 3  # whose gradients are followed
 HALF = 0.5  # of what one of them teaches, from where a climb starts
+FEW_DIRECTIONS = 0.95  # share of a full map, that of its directions which alone are climbed
+NUMBERS = 0.1  # numbers that may be climbed then, per sample
 SIZE = 2.0  # mean squared distance, in units of the kernel, around which widths are tried
 LEAST = 1e-3  # of the largest weight, what a smaller one counts as where only a part is kept
 SINGLE = 2000  # samples from which tiles are float32 unless asked otherwise
@@ -544,6 +546,11 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
             monitor = Monitor("TransformLearner")
             followed, end = follow_gradients(base, X, target, start, 1, monitor, 0)
             S = end if self.structure == "low_rank" else between(start, end, HALF)
+            if self.structure == "full" and followed.status != "interrupted":
+                steps = REGRESSIONS + 1
+                followed, end = follow_gradients(base, X, target, end, steps, monitor, 0)
+                few = leading_directions(end, FEW_DIRECTIONS)
+                S = few if few.size <= NUMBERS * X.shape[0] else S
             if followed.status == "interrupted":
                 coordinates = map_coordinates(start, deviations(X, w), 1)
                 return Climb(base, start, S, variance, followed, coordinates, LEAST)
@@ -591,7 +598,11 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         if penalty.l1 and degenerate(Composed(base, LinearMap(S)), X) == "constant":
             S, found = np.zeros_like(S), replace(found, theta=np.zeros_like(found.theta))
         least = 0.0 if penalty.l1 else LEAST  # what a price has removed stays out
-        return Climb(base, start, S, variance, found, phase.coordinates, least)
+        coordinates = phase.coordinates
+        if S.shape != start.shape:  # a few directions of a full map
+            S = symmetric_root(S @ S.T)
+            coordinates = map_coordinates(S, spread, 1)
+        return Climb(base, start, S, variance, found, coordinates, least)
 
     def _follow_gradients(
         self, base: Kernel, X: Any, target: Target, start: Array, variance: Array

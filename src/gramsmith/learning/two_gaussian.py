@@ -1,10 +1,11 @@
-"""TwoGaussianLearner: two bandwidths and their shares, by alignment.
+"""TwoGaussianLearner: two bandwidths and their shares, by alignment or any other objective.
 
 The best share has a closed form (`best_share`). With it, the alignment of u K1 + (1 - u) K(σ) is a
 function of σ alone (`BandwidthProfile`), which can have many local maxima: Tan et al. say
 two; six are common. All are bracketed on a grid, refined and compared (`search_bandwidth`). Of a
 pair that is free, one sweep tells the alignment of every two bandwidths of a grid, from which the
-best maxima are refined (`search_pair`).
+best maxima are refined (`search_pair`). Other objectives have no closed form: they are climbed over
+bandwidths and share together, from the best pairs of a coarser grid (`climb_mixture`).
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from gramsmith.gram import Engine, Gram
 from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum
 from gramsmith.kernels.radial import Radial
 from gramsmith.kernels.symbolic import refuse_symbols
+from gramsmith.learning.ascent import maximise
 from gramsmith.learning.cross_fit import (
     CAUTIOUS,
+    FEW_ITERATIONS,
     ROWS,
     WIDTH,
     CrossFitted,
@@ -37,16 +40,27 @@ from gramsmith.learning.cross_fit import (
     choose_width,
     subsample,
 )
-from gramsmith.learning.monitor import Callback, Stopped, tell_row
-from gramsmith.learning.objective import get_projection, responses
+from gramsmith.learning.monitor import Callback, Monitor, Stopped, tell_row
+from gramsmith.learning.objective import (
+    KernelObjective,
+    get_objective,
+    get_projection,
+    make_objective,
+    responses,
+    sign_of,
+)
 from gramsmith.learning.samples import drop_zero_weights
 from gramsmith.learning.start import start_kernel
+from gramsmith.measures import Measure
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.targets import Target, make_target
 
 Array = npt.NDArray[Any]
 
 PEAKS = 4  # of a table of pairs, that are climbed
+COARSE = 16  # bandwidths that are tried where every pair needs a sweep or a solve
+EDGE = 1e-6  # from a share of 0 or 1, where a climb sees a mixture
+TOLERANCE = 1e-6  # of a climb
 AROUND = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
 
 
@@ -75,12 +89,16 @@ class TwoGaussianLearner(CrossFitted):
     mixing : {"linear", "circle"}, default="linear"
         The weight of the second kernel: 1 - u, or the square root of 1 - u². The mixtures are
         multiples of each other, so that they align alike.
-    measure : {"kta", "cka", "cka_debiased"} or one of these `Measure` objects, default="kta"
-        The alignment. The closed form of u is for alignments; `KernelLearner` climbs any other
-        objective of a mixture.
+    measure : str, Measure or objective, default="kta"
+        What the mixture makes best: for "kta", "cka" and "cka_debiased" as above; any other
+        measure ("fsm_loo", ...), objective ("ridge_loo", ...) or object of your own (see
+        `gramsmith.learning.Objective`) is climbed over the bandwidths and the share, from the best
+        pairs of a grid of 16, on at most 1000 rows where it needs a solve and the amount is
+        cross-fitted.
     search : {"joint", "sequential"}, default="joint"
         Whether two free bandwidths are searched together, or the best single one first and the
-        second one beside it, as in the paper, which can end lower.
+        second one beside it, as in the paper, which can end lower. For alignments; others are
+        searched together.
     shrinkage : float or "cross_fit", default="cross_fit"
         How much of the second Gaussian is kept: 0 is one Gaussian, 1 the mixture of largest
         alignment with its own bandwidths. "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds,
@@ -122,7 +140,7 @@ class TwoGaussianLearner(CrossFitted):
         Bandwidths in the kernel. sigma2_ is 0 or infinity where the identity or a constant kernel
         is best.
     value_ : float
-        The largest alignment, that at shrinkage 1.
+        The best alignment, or whatever `measure` is, that at shrinkage 1.
     kernel_ : Kernel
         The mixture.
     shrinkage_ : float
@@ -131,9 +149,9 @@ class TwoGaussianLearner(CrossFitted):
         With shrinkage="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
         "error" (standard error of the difference to the best).
     surface_ : dict
-        "u" of shape (a,), "sigma" of shape (b,), "value" of shape (a, b): the alignment of every
-        mixture on the grid, beside the first bandwidth of the search.
-        `gramsmith.report.plot_surface` draws it.
+        For alignments, whose mixtures all come from one sweep: "u" of shape (a,), "sigma" of shape
+        (b,), "value" of shape (a, b), the alignment of every mixture on the grid, beside the first
+        bandwidth of the search. `gramsmith.report.plot_surface` draws it.
     history_ : dict of arrays
         "sigma1" (NaN for one Gaussian alone), "sigma", "value", "u" of every bandwidth visited.
     n_iter_ : int
@@ -177,7 +195,7 @@ class TwoGaussianLearner(CrossFitted):
         "u_": "number",
         "sigma1_": "number",
         "sigma2_": "number",
-        "surface_": "value",
+        "surface_": "value?",
         "history_": "value",
         "n_iter_": "whole",
     }
@@ -243,14 +261,14 @@ class TwoGaussianLearner(CrossFitted):
         TwoGaussianLearner
         """
         self._validate_params()
-        projection = get_projection(self.measure)
+        objective, projection = get_objective(self.measure), get_projection(self.measure)
         refuse_symbols("TwoGaussianLearner", X)
         X, y = self._check_samples(X, y, sparse=False)
         cv = self._splits(y, sample_weight, groups)
         X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
-        profile = BandwidthProfile(X, target, None, projection, self._engine())
         low, high = bandwidth_range(X)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows: list[dict[str, float]] = []
 
         def after(point: Point) -> None:
@@ -258,49 +276,65 @@ class TwoGaussianLearner(CrossFitted):
             rows.append(
                 {"sigma1": point.first, "sigma": point.sigma, "value": point.value, "u": share}
             )
+            points.append(point)
             tell_row("TwoGaussianLearner", self.verbose, len(rows), rows[-1])
             if self.callback is not None and self.callback(rows[-1]):
                 raise Stopped
 
+        points: list[Point] = []
         try:
-            found, interrupted = self._search(profile, low, high, after), False
+            found, interrupted = self._search(X, target, seed, after), False
         except KeyboardInterrupt as interrupt:
             if not rows:
                 raise
-            best = max(rows, key=lambda row: row["value"])
-            sigma1 = best["sigma"] if np.isnan(best["sigma1"]) else best["sigma1"]
+            best = max(points, key=lambda point: sign_of(objective) * point.value)
+            sigma1 = best.sigma if np.isnan(best.first) else best.first
             sigma1 = sigma1 if self.sigma1 is None else float(self.sigma1)
-            point = replace(profile, first=Gaussian(sigma1))(best["sigma"])
-            found = PairSearch(sigma1, point.sigma, point.value, point.u, 0, True)
+            if projection is not None:
+                profile = self._profile(X, target, projection)
+                best = replace(profile, first=Gaussian(sigma1))(best.sigma)
+            found = PairSearch(sigma1, best.sigma, best.value, best.u, 0, True)
             interrupted = True
             if not isinstance(interrupt, Stopped):
                 self._warn("interrupted; the best mixture so far is kept. Fit again for more.")
         if not found.converged:
             self._warn(f"not every maximum was refined. Raise max_iter above {self.max_iter}.")
-        grid = np.geomspace(low, high, self.n_grid)
-        beside = replace(profile, first=Gaussian(found.sigma1))
-        self.surface_ = self._surface(
-            [beside(found.sigma2)] if interrupted else beside.points(grid), profile.norm
-        )
+        self.__dict__.pop("surface_", None)  # of an earlier fit
+        if projection is not None:
+            grid = np.geomspace(low, high, self.n_grid)
+            profile = self._profile(X, target, projection)
+            beside = replace(profile, first=Gaussian(found.sigma1))
+            self.surface_ = self._surface(
+                [beside(found.sigma2)] if interrupted else beside.points(grid), profile.norm
+            )
         self.value_ = found.value
-        self._shrink(found, X, y, target, groups, interrupted, cv, narrow=0.1 * low)
+        self._shrink(found, X, y, target, groups, interrupted, cv, seed, narrow=0.1 * low)
         self.history_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         self.n_iter_ = found.n_iter
         return self
 
     # ---- how ----------------------------------------------------------------------------------
 
+    def _profile(self, X: Array, target: Target, projection: str) -> BandwidthProfile:
+        return BandwidthProfile(X, target, None, projection, self._engine())
+
     def _search(
         self,
-        profile: BandwidthProfile,
-        low: float,
-        high: float,
+        X: Array,
+        target: Target,
+        seed: int,
         after: Callable[[Point], None] | None = None,
+        peaks: int = PEAKS,
     ) -> PairSearch:
-        """Return the best mixture, with the bandwidths that were given."""
+        """Return the best mixture on samples, with the bandwidths that were given."""
+        low, high = bandwidth_range(X)
+        projection = get_projection(self.measure)
+        if projection is None:
+            return self._climb(X, target, seed, (low, high), after)
+        profile = self._profile(X, target, projection)
         options: dict[str, Any] = {"max_iter": self.max_iter, "after": after}
         if self.sigma1 is None and self.sigma2 is None and self.search == "joint":
-            return search_pair(profile, low, high, n_grid=self.n_grid, **options)
+            return search_pair(profile, low, high, n_grid=self.n_grid, peaks=peaks, **options)
         options |= {"n_grid": self.n_grid, "tol": self.tol}
         steps, converged, sigma1, sigma2 = 0, True, self.sigma1, self.sigma2
         if sigma1 is None:
@@ -325,6 +359,27 @@ class TwoGaussianLearner(CrossFitted):
             after(point)
         return PairSearch(float(sigma1), point.sigma, point.value, point.u, steps, converged)
 
+    def _climb(
+        self,
+        X: Array,
+        target: Target,
+        seed: int,
+        limits: tuple[float, float],
+        after: Callable[[Point], None] | None,
+    ) -> PairSearch:
+        """Return the best mixture for an objective without a closed form."""
+        objective = get_objective(self.measure)
+        few = self._crossing and not isinstance(objective, Measure)
+        if few:
+            rows = subsample(target, np.arange(len(X)), ROWS, seed)
+            X, target = X[rows], target.take(rows)
+        climbed = make_objective(objective, X, target, engine=self._engine(), dtype=np.float64)
+        asked = int(self.max_iter)  # type: ignore[arg-type]  # a number here, unlike elsewhere
+        most = min(FEW_ITERATIONS, asked) if few else asked
+        given = (self.sigma1, self.sigma2)
+        found = climb_mixture(climbed, given, limits, min(self.n_grid, COARSE), most, after)
+        return replace(found, converged=True) if few else found
+
     def _shrink(
         self,
         found: PairSearch,
@@ -334,12 +389,12 @@ class TwoGaussianLearner(CrossFitted):
         groups: Array | None,
         interrupted: bool,
         cv: Any,
+        seed: int,
         narrow: float,
     ) -> None:
         """Set the kernel, at the amount of learning that pays and the width that suits it."""
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         free = self.sigma1 is None and self.sigma2 is None
-        projection = get_projection(self.measure)
+        projection = get_projection(self.measure) or "centred"
         typical = float(start_kernel(None, X, target.w).length_scale)
 
         def kernel(found: PairSearch, amount: float, width: float) -> Kernel:
@@ -360,12 +415,12 @@ class TwoGaussianLearner(CrossFitted):
 
         def learn(rows: Array) -> Matrix | None:
             goal = target.take(rows)
-            profile = BandwidthProfile(X[rows], goal, None, projection, self._engine())
-            try:
-                limits = bandwidth_range(X[rows])
-            except ValueError:  # one sample over and over
+            if not target_norm(goal, projection) > 0:  # one class alone
                 return None
-            return path(self._search(profile, *limits)) if profile.norm > 0 else None
+            try:
+                return path(self._search(X[rows], goal, seed, peaks=1))
+            except ValueError:  # one sample over and over, say
+                return None
 
         if interrupted and self._crossing:
             self.shrinkage_ = amount = CAUTIOUS
@@ -615,13 +670,14 @@ def search_pair(
     high: float,
     *,
     n_grid: int = 64,
+    peaks: int = PEAKS,
     max_iter: int = 100,
     after: Callable[[Point], None] | None = None,
 ) -> PairSearch:
     """Maximise the alignment of the best mixture over two bandwidths and the limits of one.
 
     One sweep gives the products of all Gaussians of a log-spaced grid, the identity and a constant,
-    hence the best mixture of every two. The `PEAKS` highest local maxima among these are climbed.
+    hence the best mixture of every two. The `peaks` highest local maxima among these are climbed.
     `after` is called with every Gaussian of the grid alone, and every pair on the way.
     """
     sigmas = np.geomspace(low, high, n_grid)
@@ -646,15 +702,15 @@ def search_pair(
         for sigma, value in zip(sigmas, table.diagonal()[2:-2], strict=True):
             after(visited(float(sigma), float(value)))
     around = np.max([np.roll(table, shift, (0, 1)) for shift in AROUND], axis=0)
-    peaks = np.argwhere((table >= around) & np.isfinite(table)) - 1
-    peaks = peaks[(peaks[:, 0] < peaks[:, 1]) & (np.ptp(peaks, axis=1) < m - 1)]
-    if not len(peaks):  # one Gaussian is as good as any two
+    pairs = np.argwhere((table >= around) & np.isfinite(table)) - 1
+    pairs = pairs[(pairs[:, 0] < pairs[:, 1]) & (np.ptp(pairs, axis=1) < m - 1)]
+    if not len(pairs):  # one Gaussian is as good as any two
         best = 1 + int(np.argmax(table.diagonal()[2:-2]))
-        peaks = np.array([[best, min(best + 1, m - 2)]]) if m > 3 else np.array([[1, 1]])
-    order = np.argsort(-table[peaks[:, 0] + 1, peaks[:, 1] + 1], kind="stable")
+        pairs = np.array([[best, min(best + 1, m - 2)]]) if m > 3 else np.array([[1, 1]])
+    order = np.argsort(-table[pairs[:, 0] + 1, pairs[:, 1] + 1], kind="stable")
     found = [
         climb_pair(profile, kernels[i], kernels[j], (low, high), max_iter, after)
-        for i, j in peaks[order[:PEAKS]]
+        for i, j in pairs[order[:peaks]]
     ]
     best_pair = max(found, key=lambda one: one.value)
     steps = sum(one.n_iter for one in found)
@@ -709,6 +765,133 @@ def climb_pair(
     if not inside[0] or (inside[1] and u < 0.5):
         sigma, u = sigma[::-1], 1.0 - u
     return PairSearch(float(sigma[0]), float(sigma[1]), value, u, steps, outcome.status != 1)
+
+
+def climb_mixture(
+    objective: KernelObjective,
+    given: tuple[float | None, float | None],
+    limits: tuple[float, float],
+    n_grid: int,
+    max_iter: int,
+    after: Callable[[Point], None] | None = None,
+) -> PairSearch:
+    """Climb any objective of u K(σ1) + (1 - u) K(σ2) over the share and the free bandwidths.
+
+    Single Gaussians of a log-spaced grid are compared first, then the best one mixed with each of
+    the others in equal shares; the two best mixtures are climbed. One Gaussian alone stays where no
+    mixture is better.
+
+    Parameters
+    ----------
+    objective : KernelObjective
+    given : pair of float or None
+        Bandwidths that are not free.
+    limits : pair of float
+        Of free bandwidths.
+    n_grid : int
+    max_iter : int
+        Of every climb.
+    after : callable, optional
+        Called with every mixture.
+    """
+    free = np.array([sigma is None for sigma in given])
+    kernel = Sum(Scaled(Gaussian(1.0), 0.5), Scaled(Gaussian(1.0), 0.5))
+    best: tuple[float, PairSearch] | None = None
+    steps, stopped = 0, KeyboardInterrupt()
+
+    def visit(sigma: Array, u: float, value: float) -> None:
+        nonlocal best, stopped
+        score = objective.sign * value
+        if np.isfinite(score) and (best is None or score > best[0]):
+            best = score, PairSearch(float(sigma[0]), float(sigma[1]), value, u, 0, True)
+        if after is not None:
+            alone = u in (0.0, 1.0)
+            first = np.nan if alone else float(sigma[0])
+            point = visited(float(sigma[0 if u == 1.0 else 1]), value, 0.0 if alone else u, first)
+            try:
+                after(point)
+            except Stopped as asked:  # which a climb takes for any other interrupt
+                stopped = asked
+                raise
+
+    def single(sigma: Array, u: float) -> float:
+        value = objective.value(Gaussian(float(sigma[0 if u == 1.0 else 1])))
+        visit(sigma, u, value)
+        return objective.sign * value
+
+    def mixture(sigma: Array, u: float) -> tuple[float, Array]:
+        """Return the value, and its slopes by the logarithms of both bandwidths and by u."""
+        kernel.set_params(
+            k1__scale=u,
+            k2__scale=1.0 - u,
+            k1__kernel__length_scale=float(sigma[0]),
+            k2__kernel__length_scale=float(sigma[1]),
+        )
+        value, slopes = objective.value_and_gradient(kernel)
+        visit(sigma, u, value)
+        names = ("k1__kernel__length_scale", "k2__kernel__length_scale", "k1__scale", "k2__scale")
+        a, b, c, d = (float(slopes.get(name, 0.0)) for name in names)
+        return value, np.array([a * sigma[0], b * sigma[1], c - d])
+
+    grid = np.geomspace(*limits, n_grid)
+    if free.all():
+        merits = [single(np.full(2, sigma), 1.0) for sigma in grid]
+        first = grid[int(np.nanargmax(np.where(np.isfinite(merits), merits, -np.inf)))]
+        pairs = [np.array([first, sigma]) for sigma in grid if sigma != first]
+    elif free.any():
+        fixed = float(given[0] if given[0] is not None else given[1] or 0.0)
+        pairs = [np.array([fixed, s] if free[1] else [s, fixed]) for s in grid]
+        single(pairs[0], 1.0 if free[1] else 0.0)
+    else:
+        pairs = [np.array(given, dtype=np.float64)]
+        single(pairs[0], 1.0)
+        single(pairs[0], 0.0)
+    scores = [objective.sign * mixture(pair, 0.5)[0] for pair in pairs]
+    scores = [score if np.isfinite(score) else -np.inf for score in scores]
+    converged = True
+    moving = np.append(free, True)
+    box = np.array([np.log(limits), np.log(limits), [EDGE, 1.0 - EDGE]])[moving]
+    reach = np.array([2.0, 2.0, 0.5])  # how far a climb goes before it takes its bearings again
+    for k in np.argsort(scores, kind="stable")[::-1][:2]:
+        pair = pairs[k]
+
+        def problem(theta: Array, pair: Array = pair) -> tuple[float, float, Array]:
+            sigma = pair.copy()
+            sigma[free] = np.exp(theta[:-1])
+            value, slopes = mixture(sigma, float(theta[-1]))
+            score = objective.sign * value
+            if not (np.isfinite(score) and np.isfinite(slopes).all()):
+                return -np.inf, value, np.zeros(len(theta))
+            return score, value, objective.sign * slopes[moving]
+
+        if not np.isfinite(scores[k]):
+            continue
+        found = maximise(
+            problem,
+            np.append(np.log(pair[free]), 0.5),
+            Monitor("TwoGaussianLearner"),
+            limits=box,
+            step_limits=lambda theta: (reach[moving], 0.5 * reach[moving]),
+            max_iter=max_iter,
+            tol=TOLERANCE,
+            unit=objective.unit,
+        )
+        if found.status == "interrupted":
+            raise stopped
+        steps += found.n_iter
+        converged = converged and found.converged
+    if best is None:
+        raise ValueError(
+            f"Expected a mixture where {objective.name!r} is finite, got none. Standardise the "
+            "features, or use another measure."
+        )
+    result = replace(best[1], n_iter=steps, converged=converged)
+    if free.all() and result.u < 0.5:
+        sigma1, sigma2 = result.sigma2, result.sigma1
+        result = replace(result, sigma1=sigma1, sigma2=sigma2, u=1.0 - result.u)
+    if min(result.u, 1.0 - result.u) <= EDGE:
+        result = replace(result, u=float(np.round(result.u)))
+    return result
 
 
 @dataclass(frozen=True)

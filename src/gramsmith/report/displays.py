@@ -404,7 +404,7 @@ class ShrinkageDisplay:
         ax.axhline(losses.min(), color=GREY, lw=0.8, ls=":")
         ax.axvline(self.chosen, color=COLOURS[2], lw=1.2, ls="--", label="taken")
         ax.set_xlabel("amount of learning")
-        ax.set_ylabel("squared error on other rows")
+        ax.set_ylabel("loss on other rows")
         ax.legend(frameon=False)
         strip_frame(ax)
         self.ax_, self.figure_ = ax, ax.figure

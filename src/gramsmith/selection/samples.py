@@ -174,7 +174,7 @@ def _of_distances(kernel: Any, s: Array, unit: float) -> Array:
     return np.asarray(kernel.value(s / unit), dtype=np.float64)
 
 
-def _distances(kernels: Sequence[Any], X: Any, rows: Array, columns: Array) -> tuple[int, Array]:
+def _distances(kernels: Sequence[Any], X: Any, rows: Array, columns: Array) -> tuple[float, Array]:
     """Return what kernels of one geometry have in common, and the power in which it scales."""
     A, B = (kernels[0].check_input(take_rows(X, index)) for index in (rows, columns))
     # one with a kink asks for exact small distances, and that serves the others too
