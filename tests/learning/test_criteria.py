@@ -154,17 +154,19 @@ def test_weights_are_heeded_or_refused(name, parity, rng):
 @pytest.mark.parametrize("criterion", MEASURES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_slopes_by_weights_of_a_sum(criterion, weighted, rng):
-    X, y = rng.normal(size=(30, 3)) + 3.0, np.arange(30) % 3
+    y = np.arange(30) % 3
+    # without a signal "fsm_loo" is infinite
+    X = rng.normal(size=(30, 3)) + 3.0 + 2.0 * np.eye(3)[y]
     target = make_target(y, sample_weight=rng.uniform(1.0, 2.0, 30) if weighted else None)
     kernels = [gs.Gaussian(1.0), 0.1 * gs.Linear(), gs.Gaussian(3.0)]
     moments = gs.Gram(kernels, X).moments(target, cross=True)
-    evaluate, mu, h = measured_sum(MEASURES[criterion], moments, target), rng.uniform(1, 2, 3), 1e-6
+    evaluate, mu, h = measured_sum(MEASURES[criterion], moments, target), rng.uniform(1, 2, 3), 1e-4
     value, slopes = evaluate(mu)
     dense = sum(m * k(X) for m, k in zip(mu, kernels, strict=True))
     there = make_objective(criterion, dense, target).value(gs.Precomputed())
     assert value == pytest.approx(there, rel=1e-9)
     wanted = [(evaluate(mu + h * e)[0] - evaluate(mu - h * e)[0]) / (2 * h) for e in np.eye(3)]
-    np.testing.assert_allclose(slopes, wanted, atol=1e-6 * np.abs(wanted).max() + 1e-9)
+    np.testing.assert_allclose(slopes, wanted, atol=1e-5 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("criterion", OBJECTIVES)
