@@ -112,6 +112,7 @@ def rows_of(truth: str, sizes: list[int], results: dict[tuple[str, int], Any]) -
 
 def plot(path: str, results: dict[tuple[str, int], Any], n: int) -> None:
     """Draw the learned importances of every truth."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 6), layout="constrained")
@@ -125,7 +126,9 @@ def plot(path: str, results: dict[tuple[str, int], Any], n: int) -> None:
         ax.set_xlabel("feature")
         ax.set_ylabel("importance")
         ax.legend(frameon=False)
-    figure.savefig(path)
+    # no date and no random names, so that the same picture is the same file
+    with rc_context({"svg.hashsalt": "truths", "svg.fonttype": "none"}):
+        figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
 
 
 def main() -> None:
