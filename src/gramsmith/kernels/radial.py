@@ -328,7 +328,8 @@ class PowerExponential(Radial):
         if not (known and 0.0 < self.power <= self.norm and 1.0 <= self.norm <= 2.0):
             raise ValueError(
                 "PowerExponential: expected 0 < power <= norm with a norm from 1 to 2, got power "
-                f"{abridged(self.power)} and norm {abridged(self.norm)}. Elsewhere it is not positive definite."
+                f"{abridged(self.power)} and norm {abridged(self.norm)}. Elsewhere it is not "
+                "positive definite; use, for example, power=1.0 and norm=1.5."
             )
 
     def value(self, s: Array) -> Array:
