@@ -28,7 +28,7 @@ BELOW = {
     "gram": {"arguments", "kernels", "moments", "targets"},
     "evaluation": {"arguments", "gram", "kernels", "measures", "moments", "targets"},
     "solvers": {"kernels"},
-    "learning": {"arguments", "gram", "kernels", "measures", "solvers", "targets"},
+    "learning": {"arguments", "gram", "kernels", "measures", "moments", "solvers", "targets"},
     "machines": {"arguments", "gram", "kernels", "solvers", "targets"},
     "report": {"gram", "kernels"},
     "tables": set(),
