@@ -91,7 +91,7 @@ def test_learned_kernels_learn_from_the_past_only(rng, monkeypatch):
     learned = []
     original = steps.learn_weights
 
-    def spy(source, middle, views, task, rows):
+    def spy(source, middle, views, task, rows, *told):
         learned.append(rows)
         return original(source, middle, views, task, rows)
 
@@ -114,7 +114,7 @@ def test_learned_kernels_are_learned_in_whole_groups(rng, monkeypatch):
     taught, tested = [], []
     original, check = steps.learn_weights, steps.check_candidates
 
-    def spy(source, middle, views, task, rows):
+    def spy(source, middle, views, task, rows, *told):
         taught.append(rows)
         return original(source, middle, views, task, rows)
 

@@ -26,7 +26,7 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
     """
     import numpy as np
 
-    from gramsmith.cli.rank import load
+    from gramsmith.cli.rank import load, measured
     from gramsmith.evaluation import estimate
     from gramsmith.evaluation import evaluate as measure
     from gramsmith.measures import MEASURES
@@ -65,15 +65,26 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
             found = estimate(kernels, X, y, wanted, **settings)
         else:
             found = measure(kernels, X, y, measures=wanted, **settings)
-    records = [
-        {"kernel": name} | {m: found.cells[name, m].value for m in found.measures}
-        for name in kernels
-    ]
+    records = [{"kernel": name} | _values(found, name) for name in kernels]
     advice = list(dict.fromkeys([*(item.message for item in found.advice), *remarks]))
     if as_json:
         show_json({"file": table.name, "rows": table.n_rows, "measures": records, "advice": advice})
         return
     head = ["kernel", *(f"{m.name} {m.arrow}" for m in found.measures.values())]
-    show_table(head, [list(record.values()) for record in records])
+    rows = [[r["kernel"], *(measured(r, m) for m in found.measures)] for r in records]
+    show_table(head, rows)
     for message in advice:
         say(f"Note: {message}")
+
+
+def _values(found: Any, name: str) -> dict[str, Any]:
+    """Return the measures of a kernel; those that were estimated with errors and intervals."""
+    values: dict[str, Any] = {}
+    for measure in found.measures:
+        cell = found.cells[name, measure]
+        values[measure] = cell.value
+        if found.draws is not None:
+            low, high = cell.interval() or (None, None)
+            values |= {f"{measure}_error": cell.error}
+            values |= {f"{measure}_low": low, f"{measure}_high": high}
+    return values

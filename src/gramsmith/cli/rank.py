@@ -311,7 +311,7 @@ def show_plan(
     table: Table, goal: Target, arguments: dict[str, Any], quiet: bool, whole: bool = False
 ) -> dict[str, Any]:
     """Say what is going to be done, and refuse what cannot fit the memory allowed."""
-    from gramsmith.selection import plan_ranking
+    from gramsmith.selection import plan_ranking, sizes
 
     with collected_warnings() as remarks, about_the_data(table.name):
         plan = plan_ranking(table.inputs(), goal.y, **arguments)
@@ -335,7 +335,8 @@ def show_plan(
         say(
             f"{table.name}: {plan.n_samples:,} rows, {table.n_columns} columns"
             f"{f', {table.note}' if table.note else ''}, {goal.task} ({goal.reason}).\n"
-            f"Plan: check {len(plan.kernels)} kernels, measure them on {plan.n_measured:,} rows, "
+            f"Plan: check {len(plan.kernels)} kernels, measure them on {plan.n_measured:,} rows"
+            f"{' in random draws' if sizes.EXACT_ROWS < plan.n_samples else ''}, "
             f"cross-validate the best with {plan.machine}; about {plan.memory_mib:,.0f} MiB and "
             f"{duration(plan.seconds)}."
         )
@@ -433,7 +434,15 @@ def show_records(ranking: Any) -> None:
     measures = [name for name in measures if name not in ("score", "first_check")]
     arrows = {name: get_measure(name).arrow for name in measures}
     head = ["rank", *(f"{name} {arrows[name]}" for name in measures)]
-    show_table(head, [[r["rank"], *(r.get(name) for name in measures)] for r in records])
+    show_table(head, [[r["rank"], *(measured(r, name) for name in measures)] for r in records])
+
+
+def measured(record: dict[str, Any], name: str) -> Any:
+    """Return a measure as a table shows it: with its error where it was estimated."""
+    from gramsmith.report.contents import with_error
+
+    value = record.get(name)
+    return with_error(value, record[f"{name}_error"]) if f"{name}_low" in record else value
 
 
 def show_ranking(

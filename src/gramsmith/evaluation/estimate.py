@@ -23,7 +23,8 @@ from gramsmith.evaluation.advice import about_kernel, about_target, about_task, 
 from gramsmith.evaluation.errors import values_of
 from gramsmith.evaluation.evaluate import choose_measures, evaluate
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
-from gramsmith.gram import Engine, Gram, Views, as_engine, as_views
+from gramsmith.gram import Engine, Gram, Views, as_engine, as_views, once
+from gramsmith.gram.journal import fingerprint
 from gramsmith.gram.parquet import ParquetRows
 from gramsmith.gram.threads import dense_work
 from gramsmith.gram.views import take_rows
@@ -54,6 +55,7 @@ def estimate(
     confidence: float = 0.95,
     rows: int = 4096,
     max_draws: int = 256,
+    grow: bool = True,
     target: str = "auto",
     task: str = "auto",
     sample_weight: Any = None,
@@ -61,8 +63,9 @@ def estimate(
     n_jobs: int | None = None,
     engine: Engine | None = None,
     dtype: Any = None,
+    resume: Any = None,
     random_state: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[float, int], None] | None = None,
 ) -> Evaluation:
     r"""Estimate the measures of `evaluate` from a part of the pairs, with an interval for each.
 
@@ -95,14 +98,20 @@ def estimate(
         Samples in a draw. Fewer for kernels that take long, such as those of strings.
     max_draws : int, default=256
         Draws at most; what is then still wider than `tolerance` is said in the advice.
+    grow : bool, default=True
+        Whether draws become more, and larger, until the intervals are narrow enough. False takes
+        16 draws of `rows` samples, which is a known amount of work, whatever the intervals.
     target, task, sample_weight
         See `gramsmith.targets.make_target`.
     memory, n_jobs, engine, dtype
         See `Gram`.
+    resume : path or Journal, optional
+        A file for finished draws, and for bands of the one in work, see `Threads`: a run that was
+        ended goes on from there, also to a smaller `tolerance`.
     random_state : int
         Decides the draws.
     progress : callable, optional
-        Called with (draws done, draws expected).
+        Called with (draws done, draws expected), during long draws with parts of one.
 
     Returns
     -------
@@ -127,7 +136,7 @@ def estimate(
     chosen = choose_measures(measures, goal)
     views = as_views(_with_width(kernels, X), X)
     views.check_lengths(len(goal.w))
-    options = {"engine": as_engine(engine, n_jobs, memory), "dtype": dtype}
+    options = {"engine": as_engine(engine, n_jobs, memory, resume), "dtype": dtype}
     advice = [*about_target(goal), *(about_task(goal) if task == "auto" else ())]
     draws = Draws(views, goal, chosen, options, int(random_state), progress)
     for doubled in range(DOUBLINGS + 1):
@@ -137,9 +146,9 @@ def estimate(
             about = {"target": target, "task": task, "sample_weight": sample_weight}
             return _exact(evaluate(whole, None, y, measures=chosen, folds=0, **about, **options))
         sample = draws.take(size, 0, FIRST)
-        if not np.nanmax(sample.remainder(), initial=0.0) > 0.25 * tolerance:
+        if not grow or not np.nanmax(sample.remainder(), initial=0.0) > 0.25 * tolerance:
             break
-    while (width := sample.widest(confidence)) > tolerance and len(sample) < max_draws:
+    while grow and (width := sample.widest(confidence)) > tolerance and len(sample) < max_draws:
         count = int(np.ceil(len(sample) * (SPARE * width / tolerance) ** 2))
         more = draws.take(size, len(sample), min(max(count, len(sample) + 1), max_draws))
         sample = sample.joined(more)
@@ -250,23 +259,27 @@ class Draws:
         measures: list[Measure],
         options: dict[str, Any],
         seed: int,
-        progress: Callable[[int, int], None] | None,
+        progress: Callable[[float, int], None] | None,
     ) -> None:
         self.views, self.goal, self.measures, self.options = views, goal, measures, options
         self.seed, self.progress = seed, progress
         classes = goal.members if goal.kind == "classes" else [np.arange(len(goal.w))]
         self.strata = [rows[goal.w[rows] > 0] for rows in classes]
-        self.reasons: dict[str, Measure] = {}
-        self.last: list[tuple[Moments, Target]] = []  # of the last draw, for remarks on the kernels
+        self.reasons: dict[str, str] = {}  # why a measure is undefined, and its name
+        self.remarks: list[Advice] = []  # on the kernels, of the last draw
+        self.drawn = 0  # samples in it
 
     def take(self, size: int, start: int, stop: int) -> Sample:
         """Return what the draws number `start` to `stop` - 1 of `size` samples each say."""
         values, halves = [], []
         for done, (index, copies, part) in enumerate(self._read(size, start, stop), start + 1):
             drawn = self.goal.drawn(index, copies)
-            whole, two = self._measured(drawn, copies, part)
+            whole, two, reasons, remarks = self._kept(drawn, copies, part, done - 1, stop)
             values.append(whole)
             halves.append(two)
+            self.reasons |= reasons
+            self.remarks = [Advice(*remark) for remark in remarks]
+            self.drawn = len(index)
             if self.progress is not None:
                 self.progress(done, stop)
         whole = np.array(values)
@@ -321,20 +334,55 @@ class Draws:
                 yield index, each, ahead.take(np.arange(place, place + len(index)))
                 place += len(index)
 
-    def _measured(self, drawn: Target, copies: Array, part: Views) -> tuple[Array, Array]:
-        """Return the measures of a draw and the mean of those of its halves, shape (m, k)."""
+    def _kept(self, drawn: Target, copies: Array, part: Views, done: int, stop: int) -> Any:
+        """Return what `_measured` does, unless the journal of the engine has it."""
+        engine = self.options["engine"]
+
+        def told(tiles: int, of: int) -> None:
+            if self.progress is not None and tiles < of:
+                self.progress(done + tiles / of, stop)
+
+        def compute() -> Any:
+            return self._measured(drawn, copies, part, told)
+
+        if engine.journal is None:
+            return compute()
+        what = {
+            "kernels": list(part.names),
+            "kernel parameters": fingerprint(part.kernels),
+            "measures": [measure.name for measure in self.measures],
+        }
+        # rows of a file are not read for their hash alone: those of the first draw stand for them
+        data = {"data": fingerprint(part.samples, self.goal.w, self.goal.V), "seed": self.seed}
+        engine.journal.begin({**what, **data, "rows": self.views.n})
+        inputs = (part.samples, drawn.w, drawn.V, copies, what, str(self.options["dtype"]))
+        return once(engine, ("draw", inputs), compute)
+
+    def _measured(
+        self, drawn: Target, copies: Array, part: Views, told: Callable[[int, int], None]
+    ) -> tuple[Array, Array, dict[str, str], list[tuple[str, str, str | None]]]:
+        """Return the measures of a draw and the mean of those of its halves, shape (m, k).
+
+        And why measures are undefined, and remarks on the kernels.
+        """
+        undefined: dict[str, Measure] = {}
         classes = len(self.strata) > 1
         sizes = [int(column.sum()) for column in drawn.V.T] if classes else [len(drawn.w)]
         middle = sum((s + 1) // 2 for s in sizes)
         fold = (np.arange(len(drawn.w)) >= middle).astype(int)
-        moments = Gram(part, **self.options).moments(drawn, fold=fold, cross=False)
+        moments = Gram(part, progress=told, **self.options).moments(drawn, fold=fold, cross=False)
         with warnings.catch_warnings(), dense_work():
             warnings.simplefilter("ignore", ConstantKernelWarning)
             every = of_all_samples(moments, drawn)
-            self.last = [(every, drawn)]
-            whole = np.array(values_of(every, drawn, self.measures, self.reasons), dtype=float)
+            whole = np.array(values_of(every, drawn, self.measures, undefined), dtype=float)
+            reasons = {text: measure.name for text, measure in undefined.items()}
+            remarks = [
+                (remark.code, remark.message, remark.kernel)
+                for k, (name, kernel) in enumerate(zip(part.names, part.kernels, strict=True))
+                for remark in about_kernel(name, every.of(k), drawn, kernel)
+            ]
             if min(sizes) < FEWEST or any(s % 2 for s in sizes):
-                return whole, whole
+                return whole, whole, reasons, remarks
             halves = []
             for f in (0, 1):
                 rows = np.flatnonzero(fold == f)
@@ -343,7 +391,7 @@ class Draws:
                 cut, _ = moments.without(1 - f)
                 cut = cut.reweighted(float(goal.w[k] / drawn.w[rows[k]]))
                 halves.append(values_of(of_all_samples(cut, goal), goal, self.measures))
-        return whole, np.array(halves, dtype=float).mean(axis=0)
+        return whole, np.array(halves, dtype=float).mean(axis=0), reasons, remarks
 
 
 def of_all_samples(moments: Moments, target: Target) -> Moments:
@@ -396,11 +444,8 @@ def _table(
     """Return the table of what draws have found."""
     named = dict(zip(views.names, views.kernels, strict=True))
     names, titles = list(named), [m.name for m in measures]
-    ((moments, drawn),) = draws.last
-    advice = list(advice)
-    for k, name in enumerate(names):
-        advice += about_kernel(name, moments.of(k), drawn)
-    advice += [Advice("undefined", text, measure=m.name) for text, m in draws.reasons.items()]
+    advice = [*advice, *draws.remarks]
+    advice += [Advice("undefined", text, measure=name) for text, name in draws.reasons.items()]
     known = sample.cells()
     for (k, j), cell in known.items():
         if cell.value is None and not np.isnan(sample.values[:, k, j]).all():
@@ -409,7 +454,7 @@ def _table(
     advice.append(
         Advice(
             "estimated",
-            f"Estimated from {len(sample)} random draws of {len(drawn.w):,} of {goal.n:,.0f} "
+            f"Estimated from {len(sample)} random draws of {draws.drawn:,} of {goal.n:,.0f} "
             "samples; the errors are those of drawing.",
         )
     )
@@ -430,7 +475,8 @@ def _table(
             )
         )
     cells = {(names[k], titles[j]): cell for (k, j), cell in known.items()}
-    table = Evaluation(named, {m.name: m for m in measures}, cells, (), round(goal.n))
+    drawn = len(sample), draws.drawn
+    table = Evaluation(named, {m.name: m for m in measures}, cells, (), round(goal.n), drawn)
     leading = "cka" if "cka" in table.measures else titles[0]
     return replace(table, advice=(*advice, *about_ties(table, leading)))
 

@@ -95,6 +95,9 @@ class Evaluation:
     advice : tuple of Advice
     n : int
         Number of samples.
+    draws : tuple of int, optional
+        Of an estimate: how many random draws there were, and samples in each; None where all pairs
+        were looked at.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class Evaluation:
     cells: dict[tuple[str, str], Cell]
     advice: tuple[Advice, ...]
     n: int
+    draws: tuple[int, int] | None = None
 
     def __getitem__(self, key: tuple[str, str | Measure]) -> Cell:
         """Return the cell of (kernel name, measure)."""

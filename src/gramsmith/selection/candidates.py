@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ Array = npt.NDArray[Any]
 GAUSSIAN_STEPS = range(-6, 6)  # powers of two of gamma around 1 / median squared distance
 LAPLACIAN_STEPS = range(-4, 4)
 MATERN_STEPS = range(-3, 6, 2)
+CLIMB = 12  # steps, at most, in which feature weights are learned
 
 
 @dataclass(frozen=True)
@@ -281,10 +282,22 @@ def narrower(candidate: Candidate, factor: float) -> Candidate:
     return replace(candidate, name=f"{candidate.name}, {factor:g} times narrower", kernel=kernel)
 
 
+def climbs(n: int) -> int:
+    """Return from how many starts feature weights are learned."""
+    return 2 if n > sizes.LEARN_TWICE_ROWS else 1
+
+
 def learn_weights(
-    source: Candidate, middle: Candidate, X: Array, task: Task, rows: Array
+    source: Candidate,
+    middle: Candidate,
+    X: Array,
+    task: Task,
+    rows: Array,
+    told: Callable[[int], Any] = lambda steps: None,
 ) -> list[Candidate]:
     """Return Gaussians of feature weights that are learned from some rows.
+
+    `told` is called with 1 after every step of a climb, of which there are at most `CLIMB`.
 
     The alignment finds the features that matter, but it has several optima, likes wide kernels and
     favours the strongest feature. So the weights are tried as learned, softened (square roots)
@@ -293,8 +306,9 @@ def learn_weights(
     spread = X[rows].var(axis=0)
     found = []
     starts = [("", source), (" (second climb)", middle)]
-    for start, first in starts if task.n > sizes.LEARN_TWICE_ROWS else starts[:1]:
-        S = _learn(X[rows], task.y[rows], 1.0 / (np.sqrt(2.0) * first.kernel.length_scale), task)
+    for start, first in starts[: climbs(task.n)]:
+        width = 1.0 / (np.sqrt(2.0) * first.kernel.length_scale)
+        S = _learn(X[rows], task.y[rows], width, task, told)
         if S is None:
             continue
         share = S**2 * spread
@@ -308,7 +322,9 @@ def learn_weights(
     return found
 
 
-def _learn(X: Array, y: Array, start: float, task: Task) -> Array | None:
+def _learn(
+    X: Array, y: Array, start: float, task: Task, told: Callable[[int], Any]
+) -> Array | None:
     """Return feature weights that raise the alignment, or None where there are none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # stopping early is the intention
@@ -318,11 +334,12 @@ def _learn(X: Array, y: Array, start: float, task: Task) -> Array | None:
                 measure="cka",
                 shrinkage=1.0,  # shrunk shapes are made from the weights, too
                 l1=0.0,  # sparse shapes are made from the weights, see `learn_weights`
-                max_iter=12,
+                max_iter=CLIMB,
                 init=np.full(X.shape[1], float(start)),
                 task=task.kind,
                 dtype="float32",
                 random_state=task.seed,
+                callback=lambda numbers: told(1),
             ).fit(X, y)
         except ValueError:
             return None

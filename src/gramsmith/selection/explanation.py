@@ -81,12 +81,15 @@ def sampled(found: Findings) -> str | None:
     n = found.task.n
     compared = sizes.LANDMARK_ROWS if found.on_landmarks else sizes.CROSS_VALIDATION_ROWS
     steps = {
-        "the measures": sizes.MEASURE_ROWS,
+        **({} if found.measures.draws else {"the measures": min(found.measures.n, n)}),
         "the first check": sizes.CHECK_ROWS,
         "the comparison of machines": compared,
     }
     used = {what: min(size, found.max_samples or n) for what, size in steps.items()}
     parts = [f"{what} on {rows:,} rows" for what, rows in used.items() if rows < n]
+    if found.measures.draws:
+        count, rows = found.measures.draws
+        parts.insert(0, f"the measures, estimated from {count} random draws of {rows:,} rows")
     if not parts:
         return None
     end = "the winner was fitted on all of them"

@@ -25,6 +25,7 @@ from gramsmith.solvers.landmarks import LandmarkPath, landmark_path
 
 Array = npt.NDArray[Any]
 
+STEPS = 4  # of a check, after which someone is told: kernel, path, residuals, scores
 # Regularisers per sample, in units of the variance of the features.
 ALPHAS = 10.0 ** np.arange(-8.0, 1.5, 0.5)
 
@@ -63,13 +64,14 @@ def check_candidates(
     rows: Array | None = None,
     fresh: Array | None = None,
     engine: Engine | None = None,
+    told: Callable[[int, Check, HeldOut], None] = lambda i, check, record: None,
 ) -> list[Check]:
     """Return the held-out losses of ridge regression for every candidate.
 
     Default are all rows that count; `fresh` says which of them the losses are computed from.
     """
     rows = task.counting if rows is None else rows
-    found = left_out(candidates, samples, task, rows=rows, fresh=fresh, engine=engine)
+    found = left_out(candidates, samples, task, rows=rows, fresh=fresh, engine=engine, told=told)
     return [check for check, _ in filter(None, found)]
 
 
@@ -84,12 +86,14 @@ def left_out(
     engine: Engine | None = None,
     attempt: Attempt = always,
     known: Collection[int] = (),
-    told: Callable[[int, HeldOut], None] = lambda i, record: None,
+    stepped: Callable[[], None] = lambda: None,
+    told: Callable[[int, Check, HeldOut], None] = lambda i, check, record: None,
 ) -> list[tuple[Check, HeldOut] | None]:
     """Return the check of every candidate, and the record behind it at the best regulariser.
 
     None for candidates for which there was no time, and for those that are known already. `told` is
-    called with every record as it comes.
+    called with every check and its record as they come, `stepped` after each of the `STEPS` of a
+    check, by whoever does it.
     """
     m = sizes.count_landmarks(len(rows)) if landmarks is None else min(landmarks, len(rows))
     rng = np.random.default_rng([task.seed, 1])
@@ -100,7 +104,7 @@ def left_out(
     fresh = np.ones(len(rows), dtype=bool) if fresh is None else fresh
 
     def check(item: tuple[int, Callable[[], Array]]) -> tuple[Check, HeldOut]:
-        return _check(item[1](), chosen, task, rows, splits, fresh)
+        return _check(item[1](), chosen, task, rows, splits, fresh, stepped)
 
     order: list[int] = []
 
@@ -115,7 +119,7 @@ def left_out(
     for place, result in enumerate(work_off(check, left(), None if few else engine, attempt)):
         found[order[place]] = result
         if result is not None:
-            told(order[place], result[1])
+            told(order[place], *result)
     return [found.get(i) for i in range(len(candidates))]
 
 
@@ -139,29 +143,33 @@ def check_by_halving(
     limited = work.time_budget is not None and len(few) < len(rows)
     found: dict[int, Check] = {}
     pace = 0.0  # seconds per kernel value, typically
-    told = 0
-
-    def tell(place: int, _: HeldOut) -> None:
-        nonlocal told
-        told += 1
-        most = 2 * len(candidates)  # the better half is checked twice, or a few more
-        work.report("check", min(told, most - 1), most, f"{len(candidates)} kernels")
+    # the better half is checked twice, or a few more
+    told = work.counting("check", 2 * len(candidates), f"{len(candidates)} kernels")
 
     def run(left: Sequence[int], part: Array, must: bool) -> None:
         nonlocal pace
         values = len(part) * sizes.count_landmarks(len(part))
         attempts = work.attempts(pace * values, must=must)
-        done = left_out(
+        keys = [f"check/{len(part)}/{candidates[i].name}" for i in left]
+        known = {k: kept for k, key in enumerate(keys) if (kept := work.recall(key)) is not None}
+        found.update((left[k], Check(**kept)) for k, kept in known.items())
+
+        def checked(place: int, check: Check, _: HeldOut) -> None:
+            found[left[place]] = check
+            work.keep(keys[place], check.to_plain())
+            told(1)
+
+        left_out(
             [candidates[i] for i in left],
             samples,
             task,
             rows=part,
             engine=work.sweeps,
             attempt=attempts,
-            told=tell,
+            known=known,
+            told=checked,
         )
         pace = float(np.median(attempts.lengths)) / values if attempts.lengths else pace
-        found.update((i, item[0]) for i, item in zip(left, done, strict=True) if item is not None)
 
     left: Sequence[int] = range(len(candidates))
     if limited:
@@ -192,8 +200,15 @@ def promising(candidates: Sequence[Candidate], checks: Sequence[Check]) -> list[
 
 
 def _check(
-    K: Array, chosen: Array, task: Task, rows: Array, splits: Splits, fresh: Array
+    K: Array,
+    chosen: Array,
+    task: Task,
+    rows: Array,
+    splits: Splits,
+    fresh: Array,
+    stepped: Callable[[], None],
 ) -> tuple[Check, HeldOut]:
+    stepped()
     Y, w = task.codes[rows], task.weights[rows]
     K_mm = K[chosen]
     spread = max(float(np.mean(np.diagonal(K_mm)) - K_mm.mean()), 1e-12)
@@ -203,10 +218,12 @@ def _check(
     training = [rows[train] for train, _ in splits]
     if task.exchangeable:  # left out one by one; folds only say what thresholds are fitted to
         path = _path(K, K_mm, Y, w)
+        stepped()
         F = Y - path.loo_residuals(K, Y, alphas, None if np.all(w == 1.0) else w)
         F, training = F[:, tested], []
     else:
         F = _folded(K, K_mm, Y, w, alphas, splits)
+    stepped()
     keep = fresh[tested]
     F, tested, fold = F[:, keep], tested[keep], fold[keep]
     where = rows[tested]

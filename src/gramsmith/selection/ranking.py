@@ -146,7 +146,8 @@ def rank_kernels(
     max_samples : int, optional
         Most rows used in any one step before the final fit.
     progress : callable, optional
-        Called with (stage, done, total, label).
+        Called with (stage, done, total, label), one call at a time but not always by the same
+        thread.
     resume : path, Journal or mutable mapping, optional
         A file for finished work: bands of sweeps, fits, steps. A run that was ended goes on from
         there; the file of another run is refused. A mapping is filled with plain values and
@@ -208,7 +209,9 @@ def rank(
     if machine is not None:
         check_machine(machine, goal)
     measures = None if measures is None else [get_measure(m) for m in measures]
-    candidates, samples = _read_kernels(kernels, X, goal, roles)
+    width = X.shape[1] if np.ndim(X) == 2 else 1
+    told = work.counting("read", 4 * width, f"{goal.n:,} rows")
+    candidates, samples = _read_kernels(kernels, X, goal, roles, told)
     work.reserve = sizes.fit_seconds(goal.n, goal.classes is not None)
     if isinstance(work.checkpoint, Journal):
         chosen = {**options, "measures": measures, "machine": machine, "seed": goal.seed}
@@ -247,15 +250,8 @@ def rank(
 
 def fit_best(found: Findings, samples: Samples, machine: Any, work: Work | None = None) -> Any:
     """Return the winner, fitted on all samples of its view."""
-    best, met = found.order[0], 0
-    total = sizes.PASSES * found.task.n
-
-    def told(rows: int) -> None:
-        nonlocal met
-        met = min(met + rows, total - 1)
-        if work is not None:
-            work.report("fit", met, total, found.best.name)
-
+    best, work = found.order[0], Work() if work is None else work
+    told = work.counting("fit", sizes.PASSES * found.task.n, found.best.name)
     result = found.results.get(best)
     return fit_winner(found.best, found.checks[best], result, samples, found.task, machine, told)
 
@@ -318,7 +314,7 @@ class RankingPlan:
     kernels : list of str
         Names of the candidates.
     n_measured : int
-        Rows for which the measures are computed.
+        Rows for which the measures are computed; where they are estimated, rows drawn at most.
     machine : str
         What the winner will be fitted with.
     memory_mib : float
@@ -401,7 +397,7 @@ def plan_ranking(
         n_features=p,
         task=goal.kind,
         kernels=[c.name for c in candidates],
-        n_measured=min(n, sizes.MEASURE_ROWS, max_samples or n),
+        n_measured=min(n, sizes.rows_measured(n, candidates), max_samples or n),
         machine=name,
         memory_mib=8.0 * max(held, 10 * sizes.CROSS_VALIDATION_ROWS**2) / 2**20 + 200.0,
         seconds=sizes.ranking_seconds(n, len(candidates), classes, exact),
@@ -426,9 +422,13 @@ def as_seed(random_state: Any) -> int:
 
 
 def _read_kernels(
-    kernels: Any, X: Any, task: Task, roles: Any = None
+    kernels: Any,
+    X: Any,
+    task: Task,
+    roles: Any = None,
+    told: Callable[[int], None] = lambda columns: None,
 ) -> tuple[list[Candidate], Samples]:
-    samples = read_samples(X, task.labels, kernels, roles)
+    samples = read_samples(X, task.labels, kernels, roles, told)
     candidates, views = named_candidates(
         kernels, samples.views, task.seed, variants=samples.variants, blocks=samples.column_blocks
     )
@@ -565,6 +565,8 @@ class KernelRanking:
         Keys: rank, kernel, family, tied; score, score_error, verified (how the score was held out),
         machine, parameter and reach, None for kernels that were not on the short list; first_check,
         first_check_error, first_check_squared, first_check_rows; the measures and their errors.
+        Measures of many rows are estimated from random draws: their errors are those of drawing,
+        and low and high the limits of 95 % intervals for the value of all rows.
         """
         found, task, rows = self._findings, self._findings.task, []
         for rank, i in enumerate(found.order, start=1):
@@ -589,6 +591,9 @@ class KernelRanking:
                 cell = found.measures[candidate.name, measure]
                 row[measure] = cell.value
                 row[f"{measure}_error"] = cell.error
+                if found.measures.draws is not None:
+                    limits = cell.interval() or (None, None)
+                    row |= {f"{measure}_low": limits[0], f"{measure}_high": limits[1]}
             rows.append(row)
         return rows
 
@@ -615,6 +620,7 @@ class KernelRanking:
     def _table(self, limit: int = SHOWN) -> tuple[list[str], list[list[str]]]:
         measures = self._findings.measures.measures
         arrows = [f"{m.name} {m.arrow}" for m in measures.values()]
+        drawn = self._findings.measures.draws is not None
         far = any((record["reach"] or 0.0) > 0.0 for record in self.records[:limit])
         head = ["rank", "kernel", self.scoring, *(["reach"] if far else []), "first check", *arrows]
         body = []
@@ -626,7 +632,10 @@ class KernelRanking:
                 with_error(record["score"], record["score_error"]),
                 *([number(record["reach"])] if far else []),
                 number(record["first_check"]),
-                *(number(record[m]) for m in measures),
+                *(
+                    with_error(record[m], record[f"{m}_error"]) if drawn else number(record[m])
+                    for m in measures
+                ),
             ]
             body.append(cells)
         return head, body

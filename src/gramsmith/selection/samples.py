@@ -200,8 +200,17 @@ def as_array(X: Any) -> Any:
     return out
 
 
-def read_samples(X: Any, y: Array, kernels: Any, roles: Any = None) -> Samples:
-    """Return the samples of targets y as kernels take them, or raise before any work."""
+def read_samples(
+    X: Any,
+    y: Array,
+    kernels: Any,
+    roles: Any = None,
+    told: Callable[[int], None] = lambda columns: None,
+) -> Samples:
+    """Return the samples of targets y as kernels take them, or raise before any work.
+
+    `told` is called with 1 for every column of a table, once for each of its encodings.
+    """
     n = len(y)
     several = isinstance(X, tuple)
     auto = isinstance(kernels, str) and kernels == "auto"
@@ -216,7 +225,7 @@ def read_samples(X: Any, y: Array, kernels: Any, roles: Any = None) -> Samples:
         if all_precomputed(kernels):
             found.append((check_kernel_matrix(view, psd="ignore"), None, source, ""))
         elif is_table(view) and not (isinstance(view, list) and _compare_objects(kernels)):
-            encoder = TableEncoder(roles=roles).fit(view, y)
+            encoder = _fitted(TableEncoder(roles=roles), told, view, y)
             columns = encoder.columns_
             inputs = [column for column in columns if column.role == "input"]
             if auto and len(inputs) == 1 and inputs[0].kind in TEXTS and not inputs[0].missing:
@@ -229,7 +238,7 @@ def read_samples(X: Any, y: Array, kernels: Any, roles: Any = None) -> Samples:
             if auto and not several and not sp.issparse(found[-1][0]):
                 found += [
                     (coded.transform(view), coded, 0, word)
-                    for word, coded in _variants(view, roles)
+                    for word, coded in _variants(view, roles, told)
                 ]
         else:
             # a column of a data frame is read by place, whatever its index says
@@ -242,15 +251,26 @@ def read_samples(X: Any, y: Array, kernels: Any, roles: Any = None) -> Samples:
     return Samples(views, encoders, sources, several, variants, columns, tuple(learned))
 
 
-def _variants(X: Any, roles: Any) -> Iterator[tuple[str, TableEncoder]]:
+def _fitted(encoder: TableEncoder, told: Callable[[int], None], *data: Any) -> TableEncoder:
+    """Return an encoder, fitted while someone listens."""
+    encoder._told = told
+    try:
+        return encoder.fit(*data)
+    finally:
+        del encoder._told
+
+
+def _variants(
+    X: Any, roles: Any, told: Callable[[int], None]
+) -> Iterator[tuple[str, TableEncoder]]:
     """Yield other encodings of a table that are worth a view of their own."""
-    coded = TableEncoder(indicators=True, roles=roles).fit(X)
+    coded = _fitted(TableEncoder(indicators=True, roles=roles), told, X)
     # where such columns are more than a few
     if coded.level_counts_.any() and 3 * np.count_nonzero(coded.level_counts_) >= len(
         coded.level_counts_
     ):
         yield "categories", coded
-    powered = TableEncoder(power=True, roles=roles).fit(X)
+    powered = _fitted(TableEncoder(power=True, roles=roles), told, X)
     if (powered.powers_ != 1.0).any():
         yield "unskewed", powered
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from gramsmith.evaluation.estimate import FIRST
 from gramsmith.kernels import Precomputed
 
 MEASURE_ROWS = 800  # rows of the measures, which settle early
+DRAWN_ROWS = 768  # rows in each random draw from which the measures of many rows are estimated,
+DRAWN_OBJECTS = 256  # of strings and other objects, whose kernels take longer
 FEW_ROWS = 200  # rows that are always looked at, however short the time
 CHECK_ROWS = 5000  # rows of the first check of all candidates
 HALVING_ROWS = 1000  # rows from which only the better half is checked on all of them
@@ -40,6 +43,22 @@ def outer_folds(n: int) -> int:
 def check_seconds(n: int, kernels: int) -> float:
     """Return about how long the first check takes."""
     return (0.2 + 4e-4 * min(n, CHECK_ROWS)) * max(kernels, 8) / 30.0
+
+
+def drawn_rows(kernels: Iterable[Any]) -> int:
+    """Return how many rows a draw has from which the measures of candidates are estimated."""
+    by_vectors = all(c.kernel.requires_vector_input for c in kernels)
+    return DRAWN_ROWS if by_vectors else DRAWN_OBJECTS
+
+
+def rows_measured(n: int, kernels: Iterable[Any]) -> int:
+    """Return how many rows, at most, the measures look at."""
+    return MEASURE_ROWS if n <= EXACT_ROWS else FIRST * drawn_rows(kernels)
+
+
+def measure_seconds(kernels: Sequence[Any]) -> float:
+    """Return about how long estimates of the measures take."""
+    return 0.2 + 0.05 * len(kernels)
 
 
 def landmark_seconds(rows: int) -> float:

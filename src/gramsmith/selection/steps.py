@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,18 @@ from gramsmith.evaluation.errors import (
     left_out_values,
     values_of,
 )
+from gramsmith.evaluation.estimate import estimate
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
-from gramsmith.gram import Gram
+from gramsmith.gram import Gram, Threads
 from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import Gaussian, LinearMap
 from gramsmith.measures import Measure, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.moments import Moments
 from gramsmith.selection import machines, sizes
-from gramsmith.selection.candidates import Candidate, learn_weights, narrower
+from gramsmith.selection.candidates import CLIMB, Candidate, climbs, learn_weights, narrower
 from gramsmith.selection.first_check import (
+    STEPS,
     Check,
     check_by_halving,
     check_candidates,
@@ -99,8 +102,8 @@ def run_steps(
         if learned is not None:
             candidates, checks = [*candidates, learned.candidate], [*checks, learned.check]
         measured = measure(candidates, samples, task, work, measures)
-        favourites = measured.favourites()
-        short = short_list(candidates, checks, favourites)
+        liked = favourites(measured.table())
+        short = short_list(candidates, checks, liked)
         names = [candidates[i].name for i in short]
         on_landmarks = machine is None and sizes.use_landmarks(
             task.n, [candidates[i].kernel for i in short]
@@ -117,7 +120,7 @@ def run_steps(
             candidates=tuple(candidates),
             checks=tuple(checks),
             measures=measured.table(names),
-            favourites=favourites,
+            favourites=liked,
             short=tuple(short),
             results=results,
             order=tuple(order),
@@ -245,14 +248,22 @@ def learn_from(
     """
     kept = work.recall(key)
     if kept is None:
-        learned = _learn_from(source, middle, samples, task, rows, work)
+        # a fold's own weights are learned while machines are cross-validated
+        stage = "learn" if key == "learned" else "cross-validation"
+        learned = _learn_from(source, middle, samples, task, rows, work, stage)
         work.keep(key, {} if learned is None else learned.to_plain())
         return learned
     return Learned.from_plain(kept, source, middle) if kept else None
 
 
 def _learn_from(
-    source: Candidate, middle: Candidate, samples: Samples, task: Task, rows: Array, work: Work
+    source: Candidate,
+    middle: Candidate,
+    samples: Samples,
+    task: Task,
+    rows: Array,
+    work: Work,
+    stage: str,
 ) -> Learned | None:
     size = 1000 if task.n <= sizes.LEARN_LONGER_ROWS else 2000
     plain = replace(task, cv=None).of_rows(rows)
@@ -261,12 +272,23 @@ def _learn_from(
     fresh = ~np.isin(names[rows], names[taught])
     if np.count_nonzero(fresh) < sizes.FRESH_ROWS:
         return None
-    shapes = learn_weights(source, middle, samples.views[source.view], task, taught)
+    # steps of the climbs, then checks of three shapes of each, of their source and of other widths
+    total = climbs(task.n) * (CLIMB + 1 + 3) + 6
+    told = work.counting(stage, total, "feature weights")
+    shapes = learn_weights(source, middle, samples.views[source.view], task, taught, told)
     if not shapes:
         return None
 
     def check_learned(group: list[Candidate]) -> list[Check]:
-        return check_candidates(group, samples, task, rows=rows, fresh=fresh, engine=work.sweeps)
+        return check_candidates(
+            group,
+            samples,
+            task,
+            rows=rows,
+            fresh=fresh,
+            engine=work.sweeps,
+            told=lambda *_: told(1),
+        )
 
     try:
         before, *first = check_learned([source, *shapes])
@@ -281,6 +303,33 @@ def _learn_from(
     if check.squared >= before.squared:
         return None
     return Learned(kernel, check, taught, source, middle)
+
+
+def favourites(table: Evaluation) -> dict[str, str]:
+    """Return the candidate each measure prefers, but of those that prefer the identity."""
+    return {
+        name: table.best(name)
+        for name, m in table.measures.items()
+        if not m.favours_identity and np.isfinite(table.scores(name)).any()
+    }
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """The measures of all rows, estimated from random draws of them."""
+
+    evaluation: Evaluation
+
+    def table(self, with_errors: Sequence[str] = ()) -> Evaluation:
+        """Return the measures; all of them have errors."""
+        return self.evaluation
+
+    def advice(self, names: Sequence[str]) -> list[Advice]:
+        """Return remarks on the target and on some candidates."""
+        told = ("imbalanced", "near-identity", "near-constant")
+        return [
+            a for a in self.evaluation.advice if a.code in told and a.kernel in (None, *names)
+        ]
 
 
 @dataclass(frozen=True)
@@ -315,15 +364,6 @@ class Measured:
         measures = {m.name: m for m in self.measures}
         return Evaluation(kernels, measures, cells, (), len(self.target.w))
 
-    def favourites(self) -> dict[str, str]:
-        """Return the candidate each measure prefers, but of those that prefer the identity."""
-        table = self.table()
-        return {
-            m.name: table.best(m.name)
-            for m in self.measures
-            if not m.favours_identity and np.isfinite(table.scores(m.name)).any()
-        }
-
     def advice(self, names: Sequence[str]) -> list[Advice]:
         """Return remarks on the target and on some candidates."""
         found = [*about_target(self.target)]
@@ -339,11 +379,16 @@ def measure(
     task: Task,
     work: Work,
     measures: Sequence[str | Measure] | None = None,
-) -> Measured:
+) -> Measured | Estimated:
     """Return what one sweep over a sample of the rows says of all candidates.
 
-    Measures that are not defined for the task are left out.
+    Measures that are not defined for the task are left out. Those of many rows are estimates for
+    all of them, as far as there is time.
     """
+    chosen = defined(measures, "values" if task.classes is None else "classes")
+    seconds = work.pace * sizes.measure_seconds(candidates)
+    if task.n > sizes.EXACT_ROWS and chosen and work.in_time(seconds):
+        return estimate_measures(candidates, samples, task, work, chosen)
     rows = work.rows(task, sizes.MEASURE_ROWS if work.in_time() else sizes.FEW_ROWS, salt=2)
     fold = np.empty(len(rows), dtype=int)
     plain = replace(task, cv=None)
@@ -354,11 +399,52 @@ def measure(
     w = None if task.w is None else task.w[rows]
     target = make_target(task.y[rows], task=task.kind, sample_weight=w)
     G = Gram(samples.of(candidates).take(rows), engine=work.sweeps)
-    chosen = [get_measure(m) for m in (DEFAULT_MEASURES if measures is None else measures)]
-    chosen = [m for m in chosen if target.kind in m.kinds]
     moments = G.moments(target, fold=fold, cross=False)
     work.report("measures", 1, 1, f"{len(rows)} rows")
     return Measured(candidates, chosen, target, moments)
+
+
+def defined(measures: Sequence[str | Measure] | None, kind: str) -> list[Measure]:
+    """Return the measures, by default the usual ones, that are defined for a kind of target."""
+    chosen = [get_measure(m) for m in (DEFAULT_MEASURES if measures is None else measures)]
+    return [m for m in chosen if kind in m.kinds]
+
+
+def estimate_measures(
+    candidates: Sequence[Candidate],
+    samples: Samples,
+    task: Task,
+    work: Work,
+    measures: Sequence[Measure],
+) -> Estimated:
+    """Return what random draws of the rows say of all candidates on all rows."""
+    views, y, w = samples.of(candidates), task.y, task.w
+    if work.max_samples is not None and work.max_samples < task.n:
+        rows = work.rows(task, work.max_samples, salt=2)
+        views, y, w = views.take(rows), y[rows], None if w is None else w[rows]
+    size = sizes.drawn_rows(candidates)
+
+    def told(done: float, total: int) -> None:
+        work.report("measures", round(100 * done), 100 * total, f"{total} draws of {size} rows")
+
+    table = estimate(
+        views,
+        None,
+        y,
+        measures,
+        rows=size,
+        grow=False,  # nothing is decided by the last digit
+        task=task.kind,
+        sample_weight=w,
+        engine=work.sweeps,
+        random_state=task.seed,
+        progress=told,
+    )
+    cells = {
+        key: cell if cell.value is not None and np.isfinite(cell.value) else Cell(None)
+        for key, cell in table.cells.items()
+    }
+    return Estimated(replace(table, cells=cells))
 
 
 def short_list(
@@ -414,11 +500,16 @@ def compare_landmarks(
             names = np.arange(task.n) if task.groups is None else task.groups
             fresh = ~np.isin(names[rows], names[learned.taught])
 
-        def told(k: int, record: HeldOut) -> None:
+        steps = STEPS * len(group)
+        stepped = work.counting("cross-validation", steps, f"{len(group)} kernels on landmarks")
+        stepped(STEPS * len(records))
+
+        def told(k: int, _: Check, record: HeldOut) -> None:
             records[k] = record
             work.keep(f"held-out/{group[k].name}", record.to_plain())
-            work.report("cross-validation", len(records), len(group), group[k].name)
+            stepped(1 if here else STEPS)
 
+        here = isinstance(work.sweeps, Threads)  # elsewhere nobody can be told
         left_out(
             group,
             samples,
@@ -430,9 +521,9 @@ def compare_landmarks(
             attempt=work.attempts(work.pace * sizes.landmark_seconds(len(rows))),
             known=tuple(records),
             told=told,
+            **({"stepped": partial(stepped, 1)} if here else {}),
         )
-    for k, candidate in enumerate(group):
-        work.report("cross-validation", k + 1, len(group), candidate.name)
+    work.report("cross-validation", len(group), len(group), f"{len(group)} kernels on landmarks")
     return {i: score(records[k], task) for k, i in enumerate(short) if k in records}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field
@@ -82,6 +83,7 @@ class Work:
     start: float = float("nan")  # by the clock; default now
     late: bool = False  # whether work was left out because the time was up
     seconds: dict[str, float] = field(default_factory=dict, init=False)  # spent, by stage
+    lock: Any = field(default_factory=threading.RLock, repr=False)  # one word at a time
 
     def __post_init__(self) -> None:
         self.start = self.clock() if np.isnan(self.start) else self.start
@@ -115,9 +117,22 @@ class Work:
 
     def report(self, stage: str, done: int, total: int, label: str) -> None:
         """Tell the listener, if there is one."""
-        self.note(stage)
-        if self.progress is not None:
-            self.progress(stage, done, total, label)
+        with self.lock:
+            self.note(stage)
+            if self.progress is not None:
+                self.progress(stage, done, total, label)
+
+    def counting(self, stage: str, total: int, label: str) -> Callable[[int], None]:
+        """Return what is told of so many more steps of a stage, which takes about `total`."""
+        done = 0
+
+        def told(steps: int = 1) -> None:
+            nonlocal done
+            with self.lock:
+                done = min(done + steps, total - 1)  # who ends the stage says so
+                self.report(stage, done, total, label)
+
+        return told
 
     def note(self, stage: str) -> None:
         """Take note that the time since the last note was spent on a stage."""

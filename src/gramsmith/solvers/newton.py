@@ -333,13 +333,13 @@ def fit_features(
         last = 2.0 * tol * abs(objective(theta, f))
         if y.ndim == 2 and each.max() <= 4.0 * each.mean():
             diagonal = column + np.mean(each) * square[:, None]
-            v, promise = _solve_newton(times, descent, lambda v: v / diagonal, rough, fine, last)
+            v, promise = solve_newton(times, descent, lambda v: v / diagonal, rough, fine, last)
         else:
             if solve is None or np.abs(each - near).sum() > 0.3 * near.sum():
                 H = (B * each[:, None]).T @ B
                 H[np.diag_indices_from(H)] += penalty
                 near, solve = each, Definite(H).solve
-            v, promise = _solve_newton(times, descent, solve, rough, fine, last)
+            v, promise = solve_newton(times, descent, solve, rough, fine, last)
         return (v, B @ v), promise
 
     theta = np.zeros((r + 1, *y.shape[1:])) if start is None else start
@@ -351,7 +351,7 @@ def fit_features(
     return _expansion(found, theta[:-1], theta[-1] - shift, f - shift, 0.0)
 
 
-def _solve_newton(
+def solve_newton(
     times: Callable[[Array], Array],
     descent: Array,
     precondition: Callable[[Array], Array],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar
 
@@ -176,6 +176,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.roles = roles
         self.power = power
 
+    # who is told how many columns have been looked at; no parameter, and not kept
+    _told: Callable[[int], None] | None = None
+
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Decide what the columns are, and learn means, medians and categories.
 
@@ -210,7 +213,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         roles = check_roles(self.roles, names)
         raws = {name: raw_column(column, name) for name, column in columns.items()}
-        found = [decide(k, raw, roles.get(k), self.max_categories) for k, raw in raws.items()]
+        found = [
+            self._tell(decide(k, raw, roles.get(k), self.max_categories)) for k, raw in raws.items()
+        ]
         self._take(found, list(raws.values()))
         if y is not None:
             self._warn_of_copies(raws, np.asarray(y))
@@ -242,9 +247,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.columns_ = ColumnTable()
         if not sp.issparse(X):
             self.columns_ = ColumnTable(
-                decide(name, Raw(X[:, j]), "number") for j, name in enumerate(names)
+                self._tell(decide(name, Raw(X[:, j]), "number")) for j, name in enumerate(names)
             )
         self.feature_names_out_ = self._output_names()
+
+    def _tell(self, value: Any) -> Any:
+        """Return a value, and tell whoever listens that one more column was looked at."""
+        if self._told is not None:
+            self._told(1)
+        return value
 
     def _take(
         self, found: Sequence[Column], raws: list[Raw], among: list[Array] | None = None
@@ -317,7 +328,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     self.fill_[j] = np.median(X[~absent[:, j], j])
             X = np.where(absent, self.fill_, X) if self.gaps_.any() else X
             if self.power:
-                self.powers_ = np.array([_skew_power(X[:, j]) for j in range(p)])
+                self.powers_ = np.array([self._tell(_skew_power(X[:, j])) for j in range(p)])
                 X = self._powered(X)
             self._fit_scale(X)
         levels = [_levels(X[:, j]) for j in range(p)] if self.indicators else []

@@ -1,0 +1,281 @@
+"""Newton's method for regularised losses on a kernel matrix that is not held.
+
+With g the slopes and H the curvatures of the loss at f = Ka + b, a Newton step from a, b is
+
+    (K + αH^-1) Δa + Δb = -H^-1 (g + αa),    1'Δa = 0
+
+a kernel ridge system, and solved like one: by conjugate gradients, preconditioned by landmarks. The
+sum of Δa stays zero because every direction of the search has it. The curvature diag(p) - pp' of
+a multinomial loss takes sums over classes away: there all directions sum to zero over classes, and
+H^-1 divides by p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.solvers.definite import Definite
+from gramsmith.solvers.losses import Loss
+from gramsmith.solvers.newton import Expansion, State, damped_newton, solve_newton
+
+Array = npt.NDArray[Any]
+Product = Callable[[Array], Array]
+
+FORCING = 0.03  # relative residual of a step: Newton's convergence is kept, few products are lost
+FINEST = 1e-10  # of a step that is not downhill before: rounding is next
+FLAT = 1e-10  # of the largest curvature, what a smaller one counts as
+
+
+def fit_products(
+    product: Product,
+    Phi: Array,
+    y: Array,
+    loss: Loss,
+    alpha: float,
+    *,
+    fit_intercept: bool = True,
+    sample_weight: Array | None = None,
+    start: Array | None = None,
+    max_iter: int = 100,
+    tol: float = 1e-8,
+    max_products: int = 1000,
+    report: Callable[[int, float], None] | None = None,
+) -> tuple[Expansion, int]:
+    """Minimise the regularised loss over one coefficient per sample, by products K V alone.
+
+    Parameters
+    ----------
+    product : callable
+        ``product(V)`` returns K V for V of shape (n, C).
+    Phi : array of shape (n, m)
+        Features of landmarks: ΦΦ' is about K. The better, the fewer products.
+    y : array of shape (n,) or (n, C)
+        Targets, as `code_targets` gives them.
+    loss : Loss
+    alpha : float
+        Regulariser, positive.
+    fit_intercept : bool, default=True
+        Whether there is an intercept; it is not penalised.
+    sample_weight : array of shape (n,), optional
+        Positive weights; weight 2 is the same as repeating a row.
+    start : array of the shape of y, optional
+        Decision values close to those of the minimum, such as those of the landmarks alone.
+    max_iter : int, default=100
+        Limit of Newton steps.
+    tol : float, default=1e-8
+        Stop when a step promises to lower the objective by less than this share of it.
+    max_products : int, default=1000
+        Limit of products; what is found by then is returned.
+    report : callable, optional
+        Called after every product with its number and the relative residual of the step in work.
+
+    Returns
+    -------
+    found : Expansion
+    products : int
+        The number of products with K.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramsmith.solvers.losses import Logistic
+    >>> from gramsmith.solvers.newton_cg import fit_products
+    >>> x, y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> K = np.outer(x, x)
+    >>> found, _ = fit_products(lambda V: K @ V, x[:, None], y, Logistic(), alpha=1.0)
+    >>> found.f.round(3)
+    array([-2.013, -1.007,  1.007,  2.013])
+    """
+    n, several = len(y), y.ndim == 2
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    products = 0
+
+    def shaped(F: Array) -> Array:
+        """Return decision values (n, C) as the loss wants them."""
+        return F if several else F[:, 0]
+
+    def slope(F: Array) -> Array:
+        return weight[:, None] * np.reshape(loss.slope(y, shaped(F)), (n, -1))
+
+    def times(V: Array) -> Array:
+        nonlocal products
+        products += 1
+        return np.reshape(product(V), (n, -1))
+
+    def objective(a: Array, b: Array, Ka: Array) -> float:
+        return float(weight @ loss.value(y, shaped(Ka + b)) + 0.5 * alpha * np.sum(a * Ka))
+
+    def step(a: Array, b: Array, Ka: Array) -> tuple[State, float]:
+        g, p = slope(Ka + b), np.reshape(loss.curvature(y, shaped(Ka + b)), (n, -1))
+        H = (_Classes if several else _Curvature)(Phi, weight, p, alpha)
+        border = H.border() if fit_intercept else None
+        gradient = g + alpha * a
+
+        def search(residual: Array) -> Array:
+            """Return a direction that may be searched: sums over samples are zero."""
+            z = H.precondition(residual)
+            return z if border is None else z - border.part(z.sum(axis=0))
+
+        def intercept(residual: Array) -> Array:
+            if border is None:
+                return np.zeros(residual.shape[1])
+            return border.solve(np.stack([np.sum(B * residual) for B in border.columns]))
+
+        residual = H.divided(-gradient)
+        da, dKa = np.zeros_like(a), np.zeros_like(a)
+        z = search(residual)
+        d, rho = z, float(np.sum(residual * z))
+        first, enough = float(np.linalg.norm(gradient)), FORCING
+        db, promise = np.zeros(a.shape[1]), 0.0
+        while rho > 0.0 and products < max_products:
+            Kd = times(d)
+            Ad = H.on_range(Kd) + alpha * H.divided(d)
+            curvature = float(np.sum(d * Ad))
+            if curvature <= 0.0:
+                break
+            length = rho / curvature
+            da, dKa, residual = da + length * d, dKa + length * Kd, residual - length * Ad
+            db = intercept(residual)
+            left = float(np.linalg.norm(H.times(residual - db))) / first
+            promise = -float(np.sum(g * (dKa + db)) + alpha * np.sum(a * dKa))
+            if report is not None:
+                report(products, left)
+            if left <= enough and promise > 0.0 or left <= FINEST:
+                break
+            z = search(residual)
+            rho, before = float(np.sum(residual * z)), rho
+            d = z + rho / before * d
+        return (da, db, dKa), promise
+
+    C = y.shape[1] if several else 1
+    a, b, Ka = np.zeros((n, C)), np.zeros(C), np.zeros((n, C))
+    if start is not None:
+        # at the minimum αa = -g
+        F = np.reshape(start, (n, C))
+        a = -slope(F) / alpha
+        a = a - a.mean(axis=0) if fit_intercept else a
+        Ka = times(a)
+        b = (F - Ka).mean(axis=0) if fit_intercept else b
+    found = damped_newton((a, b, Ka), objective, step, max_iter=max_iter, tol=tol, polish=True)
+    a, b, Ka = found.state
+    b = b - b.mean() if several else b  # common to all classes, it changes nothing
+    spent = products >= max_products and found.status != "converged"
+    outcome = Expansion(
+        a=shaped(a),
+        b=b if several else float(b[0]),
+        f=shaped(Ka + b),
+        objective=found.history[-1],
+        history=found.history,
+        status=found.status,
+        advice="Raise alpha or n_landmarks." if spent else found.advice,
+        n_iter=found.n_iter,
+    )
+    return outcome, products
+
+
+class _Curvature:
+    """The second derivatives H = diag(W) of a loss, and (ΦΦ' + αH^-1)^-1 by the features Φ.
+
+    Parameters
+    ----------
+    Phi : array of shape (n, m)
+    weight : array of shape (n,)
+    p : array of shape (n, 1)
+        Curvature of the loss.
+    alpha : float
+    """
+
+    def __init__(self, Phi: Array, weight: Array, p: Array, alpha: float) -> None:
+        self.Phi, self.alpha = Phi, alpha
+        self.W = weight[:, None] * np.maximum(p, FLAT * float(p.max(initial=0.0)) or 1.0)
+        self._factor(self.W[:, 0])
+
+    def _factor(self, W: Array) -> None:
+        M = self.Phi.T @ (self.Phi * W[:, None])
+        M[np.diag_indices_from(M)] += self.alpha
+        self.solve = Definite(M).solve
+
+    def times(self, V: Array) -> Array:
+        """Return H V."""
+        return self.W * V
+
+    def divided(self, V: Array) -> Array:
+        """Return H^-1 V."""
+        return V / self.W
+
+    def on_range(self, V: Array) -> Array:
+        """Return the part of V that H sees."""
+        return V
+
+    def inner(self, T: Array) -> Array:
+        """Return (Φ'HΦ + αI)^-1 T."""
+        return np.asarray(self.solve(T))
+
+    def precondition(self, V: Array) -> Array:
+        """Return (ΦΦ' + αH^-1)^-1 V = (HV - HΦ (Φ'HΦ + αI)^-1 Φ'HV) / α."""
+        HV = self.times(V)
+        return (HV - self.times(self.Phi @ self.inner(self.Phi.T @ HV))) / self.alpha
+
+    def border(self) -> _Border:
+        """Return the columns that intercepts add to the system, in the preconditioner."""
+        n, C = self.W.shape
+        units = (np.tile(row, (n, 1)) for row in np.eye(C))
+        return _Border([self.precondition(self.on_range(unit)) for unit in units])
+
+
+class _Classes(_Curvature):
+    """The same for the multinomial loss, H = w (diag(p) - pp') for every sample.
+
+    Φ'HΦ has all pairs of classes and is never formed: its systems are solved by conjugate gradients
+    on the features, preconditioned by one class in place of all.
+    """
+
+    def __init__(self, Phi: Array, weight: Array, p: Array, alpha: float) -> None:
+        self.Phi, self.alpha, self.w = Phi, alpha, weight[:, None]
+        p = np.maximum(p, FLAT)
+        self.p = p / p.sum(axis=1, keepdims=True)
+        self.W = self.w * self.p
+        self._factor(weight * np.maximum(0.5 * (1.0 - np.sum(self.p**2, axis=1)), FLAT))
+
+    def times(self, V: Array) -> Array:
+        return self.W * (V - np.sum(self.p * V, axis=1, keepdims=True))
+
+    def divided(self, V: Array) -> Array:
+        return self.on_range(V / self.W)
+
+    def on_range(self, V: Array) -> Array:
+        return V - V.mean(axis=1, keepdims=True)
+
+    def inner(self, T: Array) -> Array:
+        def times(x: Array) -> Array:
+            return np.asarray(self.Phi.T @ self.times(self.Phi @ x) + self.alpha * x)
+
+        return solve_newton(times, T, self.solve, FINEST, FINEST, 0.0)[0]
+
+
+class _Border:
+    """What intercepts add to a Newton step: B_c = M 1_c for the preconditioner M.
+
+    Parameters
+    ----------
+    columns : list of arrays of shape (n, C)
+        One for the intercept of every class.
+    """
+
+    def __init__(self, columns: list[Array]) -> None:
+        self.columns = columns
+        # what is common to all classes changes nothing, hence the pseudo-inverse
+        self.inverse = np.linalg.pinv(np.stack([B.sum(axis=0) for B in columns]), 1e-10, True)
+
+    def solve(self, sums: Array) -> Array:
+        """Return the intercepts for sums over samples."""
+        return np.asarray(self.inverse @ sums)
+
+    def part(self, sums: Array) -> Array:
+        """Return what is to be taken off so that sums over samples become zero."""
+        b = self.solve(sums)
+        return np.asarray(sum(x * B for x, B in zip(b, self.columns, strict=True)))
