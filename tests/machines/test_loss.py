@@ -203,3 +203,38 @@ def test_landmarks_that_do_not_fit_into_memory_are_refused_at_once(rng, monkeypa
     machine = gs.KernelLogisticRegression(solver="nystroem")
     with pytest.raises(MemoryError, match="Lower n_landmarks"):
         machine.fit(rng.normal(size=(100, 2)), np.arange(100) % 2)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_products_find_the_machine_on_all_samples(rng, loss, classes):
+    X = rng.normal(size=(260, 3))
+    f = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=260)
+    y = np.array(["low", "high", "top"])[np.digitize(f, [0.0, 0.9][: classes - 1])]
+    options = {"loss": loss, "class_weight": "balanced", "tol": 1e-11}
+    fixed = {"kernel": gs.Gaussian(1.5), "alpha": 0.3, **options}
+    exact = gs.KernelLossClassifier(solver="newton", **fixed).fit(X, y)
+    found = gs.KernelLossClassifier(solver="cg", n_landmarks=50, random_state=0, **fixed).fit(X, y)
+    np.testing.assert_allclose(found.decision_function(X), exact.decision_function(X), atol=1e-4)
+    assert found.objective_ == pytest.approx(exact.objective_, rel=1e-9)
+    assert found.n_landmarks_ == 50
+    assert 0 < found.n_products_ < 200
+    assert found.residual_ < 1e-3
+    assert len(found.support_) == 260
+
+
+def test_auto_takes_products_where_few_will_do(rng, monkeypatch, capsys):
+    from gramsmith.machines import loss as module
+
+    monkeypatch.setattr(module, "NEWTON_LIMIT", 100)
+    X = rng.normal(size=(200, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    easy = gs.KernelLogisticRegression(gs.Gaussian(2.0), alpha=1.0, n_landmarks=60, verbose=True)
+    assert easy.fit(X, y).solver_ == "cg"
+    assert "products per step expected of 'cg'" in capsys.readouterr().out
+    hard = gs.KernelLogisticRegression(gs.Gaussian(0.1), alpha=1e-4, n_landmarks=5)
+    assert hard.fit(X, y).solver_ == "nystroem"
+    monkeypatch.setattr(module, "CG_LIMIT", 150)
+    assert easy.set_params(verbose=False).fit(X, y).solver_ == "nystroem"
+    chosen = gs.KernelLogisticRegression(gs.Gaussian(2.0), solver="cg", n_landmarks=60).fit(X, y)
+    assert chosen.alpha_ in chosen.alphas_

@@ -333,3 +333,35 @@ def test_progress_of_conjugate_gradients(rng, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == machine.n_iter_
     assert "residual" in lines[0]
+
+
+@pytest.mark.parametrize("criterion", [None, "squared", "error"])
+def test_conjugate_gradients_choose_among_neighbours_by_the_same_products(rng, criterion):
+    # the candidates around the one that landmarks prefer, each as if it were solved for alone
+    X = rng.normal(size=(300, 3))
+    f = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=300)
+    kind, more, y = gs.KernelRidgeRegressor, {}, f
+    if criterion is not None:
+        kind, more, y = gs.KernelRidgeClassifier, {"criterion": criterion}, np.digitize(f, [0, 0.8])
+    options = {"n_landmarks": 120, "random_state": 0, "tol": 1e-10, **more}
+    w = rng.uniform(0.5, 2.0, size=300)
+    found = kind(gs.Gaussian(1.0), solver="cg", **options).fit(X, y, sample_weight=w)
+    assert len(found.cg_alphas_) == 3
+    assert found.alpha_ == found.cg_alphas_[np.argmin(found.estimated_loo_errors_)]
+    alone = []
+    for alpha, estimate in zip(found.cg_alphas_, found.estimated_loo_errors_, strict=True):
+        exact = kind(gs.Gaussian(1.0), alpha=alpha, **more).fit(X, y, sample_weight=w)
+        assert estimate == pytest.approx(exact.loo_errors_[0], rel=0.1)
+        alone.append(exact)
+    best = alone[int(np.argmin(found.estimated_loo_errors_))]
+    values = [getattr(m, "decision_function", m.predict)(X) for m in (found, best)]
+    np.testing.assert_allclose(*values, atol=1e-7)
+
+
+def test_the_trace_that_probes_know_mends_estimates_of_few_landmarks(rng):
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=400)
+    exact = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.02).fit(X, y)
+    options = {"alpha": 0.02, "solver": "cg", "n_landmarks": 60, "random_state": 0}
+    found = gs.KernelRidgeRegressor(gs.Gaussian(1.0), **options).fit(X, y)
+    assert 0.6 < found.estimated_loo_error_ / exact.loo_errors_[0] < 1.1  # 0.4 by landmarks alone

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from gramsmith.gram import Gram
 from gramsmith.kernels.landmarks import choose_landmarks, inverse_root
 from gramsmith.machines.base import (
     AT_LEAST_ONE,
@@ -23,14 +24,19 @@ from gramsmith.machines.base import (
 )
 from gramsmith.solvers import fit_expansion, warn_unless_converged
 from gramsmith.solvers.definite import clip_negative, warn_negative
+from gramsmith.solvers.landmarks import expected_products
 from gramsmith.solvers.left_out import features_of, left_out_losses, usual_alphas
 from gramsmith.solvers.losses import LOSSES, Multinomial, code_targets
 from gramsmith.solvers.newton import fit_features
+from gramsmith.solvers.newton_cg import FORCING, fit_products
 
 Array = npt.NDArray[Any]
 
-# Past this many samples a Newton step on all of them takes minutes: "auto" then takes landmarks.
+# Past this many samples a Newton step on all of them takes minutes: "auto" then goes on by conjugate
+# gradients, if few products will do for a step, and past the next many by landmarks.
 NEWTON_LIMIT = 12_000
+CG_LIMIT = 30_000
+CG_PRODUCTS = 10
 
 
 def _has_probabilities(machine: Any) -> bool:
@@ -124,11 +130,14 @@ class KernelLossClassifier(LossProbabilities):
         total.
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalised.
-    solver : {"auto", "newton", "nystroem"}, default="auto"
+    solver : {"auto", "newton", "cg", "nystroem"}, default="auto"
         "newton" holds the kernel matrix; "nystroem" fits functions of `n_landmarks` samples, time
-        and memory in proportion to n. "auto" takes the former up to 12 000 samples.
+        and memory in proportion to n; "cg" goes on from there to the minimum over all samples, by
+        products with a matrix that is not held. "auto" is "newton" up to 12 000 samples, "cg" up to
+        30 000 if at most 10 products are expected of a step, else "nystroem"; `solver_` says which.
     n_landmarks : int, default=500
-        Landmarks of "nystroem", drawn by what those before them leave unexplained.
+        Landmarks of "nystroem" and of the preconditioner of "cg", drawn by what those before them
+        leave unexplained.
     random_state : int, RandomState or None
         For the choice of the landmarks.
     tol : float, default=1e-8
@@ -136,7 +145,8 @@ class KernelLossClassifier(LossProbabilities):
     max_iter : int, default=100
         Most Newton steps.
     verbose : bool, default=False
-        Whether to print the objective after every Newton step.
+        Whether to print the objective after every Newton step, what "auto" takes past 12 000
+        samples, and a line per product of "cg".
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
     engine : Engine, optional
@@ -162,7 +172,11 @@ class KernelLossClassifier(LossProbabilities):
     solver_ : str
         The solver in use.
     n_landmarks_ : int
-        Landmarks in use. With "nystroem" only.
+        Landmarks in use. Not with "newton".
+    n_products_ : int
+        Products with the kernel matrix. With "cg" only.
+    residual_ : float
+        |g + αa| / |g| at the end, g the slopes of the loss: zero at the minimum. With "cg" only.
     kernel_ : Kernel
         The kernel in use.
     support_ : int array of shape (n_support,)
@@ -192,13 +206,15 @@ class KernelLossClassifier(LossProbabilities):
         "loo_losses_": "loose *?",
         "solver_": "text?",
         "n_landmarks_": "whole?",
+        "n_products_": "whole?",
+        "residual_": "number?",
     }
     _stored_parameters: ClassVar[dict[str, str]] = {"loss": f"choice {' '.join(LOSSES)}"}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelClassifier._parameter_constraints,
         "alpha": [POSITIVE, StrOptions({"loo"})],
         "alphas": ["array-like", None],
-        "solver": [StrOptions({"auto", "newton", "nystroem"})],
+        "solver": [StrOptions({"auto", "newton", "cg", "nystroem"})],
         "n_landmarks": [AT_LEAST_ONE],
         "loss": [StrOptions(set(LOSSES)), HasMethods(["value", "slope", "curvature"])],
     }
@@ -243,7 +259,8 @@ class KernelLossClassifier(LossProbabilities):
         self.solver_ = self.solver
         if self.solver == "auto":
             self.solver_ = "newton" if train.n <= NEWTON_LIMIT else "nystroem"
-        self.__dict__.pop("n_landmarks_", None)
+        for name in ("n_landmarks_", "n_products_", "residual_"):
+            self.__dict__.pop(name, None)
         loss = self._loss(len(self.classes_) > 2)
         # Weights and regulariser times a number change nothing: from here they have mean one.
         (self._fit_dense if self.solver_ == "newton" else self._fit_landmarks)(train, loss, scale)
@@ -257,7 +274,7 @@ class KernelLossClassifier(LossProbabilities):
         return [code_targets((train.y == c).astype(int), 2) for c in range(C)]
 
     def _fit_dense(self, train: Training, loss: Any, scale: float) -> None:
-        remedy = "Use solver='nystroem', or a sample of the rows."
+        remedy = "Use solver='nystroem' or solver='cg', or a sample of the rows."
         targets = self._targets(train, loss)
         # K, a factor for every class that is fitted together, and two to work with
         together = max(1 if target.ndim == 1 else target.shape[1] for target in targets)
@@ -313,8 +330,57 @@ class KernelLossClassifier(LossProbabilities):
             )
             for target, start in zip(targets, starts, strict=True)
         ]
-        a, b = self._take_down(found, scale)
-        self._keep(train, root @ (turn @ a), b, landmarks)
+        if self.solver == "auto" and train.n <= CG_LIMIT and self._definite:
+            # the curvature of the usual losses is one at most
+            products = expected_products(G.block, landmarks, root, train.n, alpha, FORCING)
+            self.solver_ = "cg" if products <= CG_PRODUCTS else "nystroem"
+            if self.verbose:
+                who = f"[{type(self).__name__}]"
+                print(f"{who} {products} products per step expected of 'cg': {self.solver_!r}")
+        if self.solver_ == "nystroem":
+            a, b = self._take_down(found, scale)
+            self._keep(train, root @ (turn @ a), b, landmarks)
+            return
+        starts = [one.f for one in found]
+        found = self._fit_products(train, G, Phi, targets, loss, alpha, starts)
+        self._keep(train, *self._take_down(found, scale))
+
+    @property
+    def _definite(self) -> bool:
+        return not self._is_pairwise() and bool(self.kernel_.positive_definite)
+
+    def _fit_products(
+        self,
+        train: Training,
+        G: Gram,
+        Phi: Array,
+        targets: list[Array],
+        loss: Any,
+        alpha: float,
+        starts: list[Array],
+    ) -> list[Any]:
+        """Return the machines on all samples, by products with their kernel matrix."""
+
+        def report(n: int, residual: float) -> None:
+            if self.verbose:
+                print(f"[{type(self).__name__}] product {n}: residual {residual:.3g}")
+
+        solved = [
+            fit_products(
+                G.__matmul__,
+                Phi,
+                target,
+                loss,
+                alpha,
+                start=start,
+                report=report,
+                **self._options(train),
+            )
+            for target, start in zip(targets, starts, strict=True)
+        ]
+        self.n_products_ = sum(products for _, products in solved)
+        self.residual_ = max(one.residual for one, _ in solved)
+        return [one for one, _ in solved]
 
     def _options(self, train: Training) -> dict[str, Any]:
         return {
@@ -414,11 +480,14 @@ class KernelLogisticRegression(KernelLossClassifier):
         total.
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalised.
-    solver : {"auto", "newton", "nystroem"}, default="auto"
+    solver : {"auto", "newton", "cg", "nystroem"}, default="auto"
         "newton" holds the kernel matrix; "nystroem" fits functions of `n_landmarks` samples, time
-        and memory in proportion to n. "auto" takes the former up to 12 000 samples.
+        and memory in proportion to n; "cg" goes on from there to the minimum over all samples, by
+        products with a matrix that is not held. "auto" is "newton" up to 12 000 samples, "cg" up to
+        30 000 if at most 10 products are expected of a step, else "nystroem"; `solver_` says which.
     n_landmarks : int, default=500
-        Landmarks of "nystroem", drawn by what those before them leave unexplained.
+        Landmarks of "nystroem" and of the preconditioner of "cg", drawn by what those before them
+        leave unexplained.
     random_state : int, RandomState or None
         For the choice of the landmarks.
     tol : float, default=1e-8
@@ -426,7 +495,8 @@ class KernelLogisticRegression(KernelLossClassifier):
     max_iter : int, default=100
         Most Newton steps.
     verbose : bool, default=False
-        Whether to print the objective after every Newton step.
+        Whether to print the objective after every Newton step, what "auto" takes past 12 000
+        samples, and a line per product of "cg".
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
     engine : Engine, optional
@@ -452,7 +522,11 @@ class KernelLogisticRegression(KernelLossClassifier):
     solver_ : str
         The solver in use.
     n_landmarks_ : int
-        Landmarks in use. With "nystroem" only.
+        Landmarks in use. Not with "newton".
+    n_products_ : int
+        Products with the kernel matrix. With "cg" only.
+    residual_ : float
+        |g + αa| / |g| at the end, g the slopes of the loss: zero at the minimum. With "cg" only.
     kernel_ : Kernel
         The kernel in use.
     support_ : int array of shape (n_support,)

@@ -26,7 +26,12 @@ from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.solvers import RidgePath, conjugate_gradients, warn_unless_converged
 from gramsmith.solvers.definite import warn_negative
-from gramsmith.solvers.landmarks import Blocks, LandmarkPath, LandmarkPreconditioner, landmark_path
+from gramsmith.solvers.landmarks import (
+    Blocks,
+    LandmarkPreconditioner,
+    expected_products,
+    landmark_path,
+)
 from gramsmith.solvers.ridge import centred, ridge_at
 
 Array = npt.NDArray[Any]
@@ -37,6 +42,7 @@ Residuals = Callable[[Array], Iterable[tuple[slice, Array]]]
 EIGEN_LIMIT = 12_000
 CG_LIMIT = 30_000
 CG_PRODUCTS = 40
+PROBES = 4  # random vectors that tell the trace of an inverse
 ROUGH_ROWS = 8_000  # samples from which float32 products serve for corrections
 # Regularisers per sample on landmarks, in units of the variance of the features.
 LANDMARK_ALPHAS = 10.0 ** np.arange(-9.0, 2.5, 0.5)
@@ -58,6 +64,8 @@ class KernelRidge(KernelMachine):
         "n_landmarks_": "whole?",
         "estimated_loo_residuals_": "record * | record * *?",
         "estimated_loo_error_": "number?",
+        "cg_alphas_": "loose *?",
+        "estimated_loo_errors_": "loose *?",
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -96,6 +104,7 @@ class KernelRidge(KernelMachine):
         for name in (
             *("loo_errors_", "loo_residuals_", "landmark_loo_errors_", "residual_"),
             *("n_landmarks_", "estimated_loo_residuals_", "estimated_loo_error_"),
+            *("cg_alphas_", "estimated_loo_errors_"),
         ):
             self.__dict__.pop(name, None)
         # Weights and regulariser times a number change nothing: all is done with weights of mean
@@ -107,6 +116,8 @@ class KernelRidge(KernelMachine):
         self.alphas_ = self.alphas_ * train.scale
         self.alpha_ = self.alpha_ * train.scale if fixed is None else float(self.alpha)
         self.jitter_ *= train.scale
+        if self.solver_ == "cg":
+            self.cg_alphas_ = self.cg_alphas_ * train.scale
 
     def _solve_blocks(self, train: Training, Y: Array, fixed: float | None) -> None:
         G = self._gram(train.X)
@@ -126,7 +137,10 @@ class KernelRidge(KernelMachine):
 
         self._choose(train, Y, fixed, residuals, LANDMARK_ALPHAS * path.spread * path.total)
         if undecided:
-            products = self._expected_products(train, G, landmarks, path)
+            smallest = self.alpha_ if fixed is not None else self._near(self.alpha_).min()
+            products = expected_products(
+                G.block, landmarks, path.root, train.n, smallest, self.tol
+            )
             self.solver_ = "cg" if products <= CG_PRODUCTS else "nystroem"
             self._say(f"{products} products expected of 'cg': solver {self.solver_!r}")
         if self.solver_ == "nystroem":
@@ -136,20 +150,14 @@ class KernelRidge(KernelMachine):
             # The residuals are those of the landmarks, not of the machine.
             self.landmark_loo_errors_ = self.loo_errors_
             del self.loo_errors_, self.loo_residuals_
-            self._solve_cg(train, Y, G, blocks, path.root)
+            near = np.array([self.alpha_]) if fixed is not None else self._near(self.alpha_)
+            self._solve_cg(train, Y, G, blocks, path.root, near)
 
-    def _expected_products(
-        self, train: Training, G: Gram, landmarks: Array, path: LandmarkPath
-    ) -> int:
-        """Return about how many products conjugate gradients will take.
-
-        From the largest eigenvalue of what the landmarks leave of K, as a sample of rows shows it.
-        """
-        some = np.arange(0, train.n, max(1, train.n // 500))
-        Z = G.block(some, landmarks) @ path.root
-        top = float(np.linalg.eigvalsh(G.block(some, some) - Z @ Z.T)[-1]) * train.n / len(some)
-        condition = 1.0 + max(top, 0.0) / max(self.alpha_, np.finfo(float).tiny)
-        return int(min(1e9, 2 + 0.5 * np.sqrt(condition) * np.log(2.0 / self.tol)))
+    def _near(self, alpha: float) -> Array:
+        """Return the candidate that landmarks prefer and its neighbours, ascending."""
+        order = np.sort(self.alphas_)
+        place = int(np.searchsorted(order, alpha))
+        return order[max(place - 1, 0) : place + 2]
 
     def _solve_dense(self, train: Training, Y: Array, fixed: float | None) -> None:
         K = self._dense(train, "Use solver='nystroem' or solver='cg'.", copies=4)
@@ -177,16 +185,24 @@ class KernelRidge(KernelMachine):
         self.jitter_ = found.jitter
         self._keep(train, found.coef, found.intercept)
 
-    def _solve_cg(self, train: Training, Y: Array, G: Gram, blocks: Blocks, root: Array) -> None:
-        alpha = self.alpha_
-        if alpha <= 0:
+    def _solve_cg(
+        self, train: Training, Y: Array, G: Gram, blocks: Blocks, root: Array, near: Array
+    ) -> None:
+        """Solve for some regularisers side by side, and take the best of them."""
+        near = near[near > 0] if len(near) > 1 else near
+        if not near.min(initial=np.inf) > 0 or not len(near):
             raise ValueError(
-                f"{type(self).__name__}: expected alpha > 0 with solver='cg', got {alpha!r}. "
+                f"{type(self).__name__}: expected alpha > 0 with solver='cg', got {near.min()!r}. "
                 "Use solver='eigen' to interpolate."
             )
-        offset, Y = centred(Y, train.weight, self.fit_intercept)
-        R = np.column_stack([Y, np.ones(train.n)]) if self.fit_intercept else Y
-        alphas, r = np.full(R.shape[1], alpha), 1.0 / train.weight
+        offset, Z = centred(Y, train.weight, self.fit_intercept)
+        q, a = Y.shape[1], len(near)
+        rng = landmark_generator(self.random_state)
+        probes = rng.choice([-1.0, 1.0], size=(train.n, PROBES))
+        one = [np.ones(train.n)] if self.fit_intercept else []
+        R = np.column_stack([Z, *one, probes])
+        alphas, r = np.repeat(near, R.shape[1]), 1.0 / train.weight
+        R = np.tile(R, (1, a))
         inverse = LandmarkPreconditioner(root, blocks, r, alphas)
         rough = None
         if train.n >= ROUGH_ROWS and not self._is_pairwise():
@@ -204,17 +220,37 @@ class KernelRidge(KernelMachine):
         )
         warn_unless_converged(found, type(self).__name__)
         self.n_iter_, self.residual_ = found.n_iter, found.residual
-        C, b, diagonal = found.c, np.zeros(Y.shape[1]), inverse.diagonal()[:, :1]
+        columns = found.c.reshape(train.n, a, -1).transpose(1, 0, 2)
+        diagonals = inverse.diagonal().reshape(train.n, a, -1).transpose(1, 0, 2)[:, :, :1]
+        # The diagonal of the inverse is about that of the preconditioner, but for its sum, which
+        # random probes know well: it would be too large, and residuals too small.
+        apart = columns[:, :, -PROBES:] - self._probed(inverse, R, a)
+        more = np.sum(probes * apart, axis=(1, 2)) / PROBES
+        sums = diagonals.sum(axis=(1, 2))
+        diagonals = diagonals * np.clip(1.0 + more / sums, 0.01, 1.0)[:, None, None]
+        C, b = columns[:, :, :q], np.zeros((a, q))
         if self.fit_intercept:
-            U, v = C[:, :-1], C[:, -1:]
-            b = U.sum(axis=0) / v.sum()
-            C = U - v * b
-            diagonal = diagonal - v * v / v.sum()
-        # c_i over the diagonal of the inverse, here that of the preconditioner.
-        left_out = C / np.maximum(diagonal, np.finfo(float).tiny)
-        self.estimated_loo_residuals_ = left_out
-        self.estimated_loo_error_ = float(np.average((left_out**2).mean(axis=1), weights=1.0 / r))
-        self._keep(train, C, b + offset)
+            v = columns[:, :, q : q + 1]
+            total = v.sum(axis=1, keepdims=True)
+            b = C.sum(axis=1) / total[:, 0]
+            C = C - v * b[:, None]
+            diagonals = diagonals - v * v / total
+        # c_i over the diagonal of the inverse
+        left_out = C / np.maximum(diagonals, np.finfo(float).tiny)
+        squared, wrong = (e / train.weight.sum() for e in self._errors(train, Y, left_out))
+        errors = wrong if self._criterion == "error" else squared
+        self.cg_alphas_, self.estimated_loo_errors_ = near, errors
+        self.alpha_ = _best(near, errors, squared, self._rounding(train, Y))
+        best = int(np.flatnonzero(near == self.alpha_)[0])
+        self.estimated_loo_residuals_ = left_out[best]
+        self.estimated_loo_error_ = float(squared[best])
+        self._keep(train, np.ascontiguousarray(C[best]), b[best] + offset)
+
+    @staticmethod
+    def _probed(inverse: LandmarkPreconditioner, R: Array, a: int) -> Array:
+        """Return the preconditioner times the probes, for each of a regularisers."""
+        parts = inverse(R).reshape(len(R), a, -1)[:, :, -PROBES:]
+        return np.asarray(parts.transpose(1, 0, 2))
 
     def _report(self, n_iter: int, residual: float) -> None:
         self._say(f"product {n_iter}: residual {residual:.3g}")
@@ -269,36 +305,61 @@ class KernelRidge(KernelMachine):
             self.alphas_ = np.array([fixed])
         else:
             self.alphas_ = np.array(grid if self.alphas is None else self.alphas, dtype=float)
-        criterion = getattr(self, "criterion", "squared")
+        criterion = self._criterion
         squared, wrong = np.zeros(len(self.alphas_)), np.zeros(len(self.alphas_))
         only: list[Array] = []  # of a single candidate, so that no second pass is needed
         for rows, R in residuals(self.alphas_):
-            w = train.weight[rows]
-            squared += (R * R).mean(axis=2) @ w
-            if criterion == "error":
-                F = Y[rows] - R
-                code = F[..., 0] > 0 if F.shape[2] == 1 else F.argmax(axis=2)
-                wrong += (code != train.y[rows]) @ w
+            more = self._errors(train, Y, R, rows)
+            squared, wrong = squared + more[0], wrong + more[1]
             if len(R) == 1:
                 only.append(R[0])
         total = train.weight.sum()
         squared, wrong = squared / total, wrong / total
         self.loo_errors_ = wrong if criterion == "error" else squared
-        # Residuals of 1e-10 of the targets are rounding, whatever the regulariser, and so are
-        # those below the digits in which the targets are given.
-        digits = float(np.finfo(float).eps) * float(np.abs(Y).max())
-        rounding = 1e-20 * float(np.mean(centred(Y, train.weight, self.fit_intercept)[1] ** 2))
-        rounding = max(rounding, digits**2)
-        best = np.flatnonzero(self.loo_errors_ <= self.loo_errors_.min() + rounding)
-        best = best[squared[best] <= squared[best].min() + rounding]
-        # Of equally good regularisers take the largest: smoother, and better conditioned.
-        self.alpha_ = float(self.alphas_[best].max())
+        rounding = self._rounding(train, Y)
+        self.alpha_ = _best(self.alphas_, self.loo_errors_, squared, rounding)
         free = fixed is None and self.alphas is None and criterion == "squared"
         if refine is not None and free and squared.min() > rounding:
             self.alpha_ = refine(self.alphas_)[0]
         if not only or self.alpha_ != self.alphas_[0]:
             only = [R[0] for _, R in residuals(np.array([self.alpha_]))]
         self.loo_residuals_ = np.concatenate(only)
+
+    def _rounding(self, train: Training, Y: Array) -> float:
+        """Return the mean squared residual below which there is nothing but rounding.
+
+        Residuals of 1e-10 of the targets are rounding, whatever the regulariser, and so are those
+        below the digits in which the targets are given.
+        """
+        digits = float(np.finfo(float).eps) * float(np.abs(Y).max())
+        rounding = 1e-20 * float(np.mean(centred(Y, train.weight, self.fit_intercept)[1] ** 2))
+        return max(rounding, digits**2)
+
+    @property
+    def _criterion(self) -> str:
+        return getattr(self, "criterion", "squared")
+
+    def _errors(
+        self, train: Training, Y: Array, R: Array, rows: slice = slice(None)
+    ) -> tuple[Array, Array]:
+        """Return weighted sums of squared residuals (a, rows, q) and of wrong classes."""
+        w = train.weight[rows]
+        squared = (R * R).mean(axis=2) @ w
+        if self._criterion != "error":
+            return squared, np.zeros_like(squared)
+        F = Y[rows] - R
+        code = F[..., 0] > 0 if F.shape[2] == 1 else F.argmax(axis=2)
+        return squared, (code != train.y[rows]) @ w
+
+
+def _best(alphas: Array, errors: Array, squared: Array, rounding: float) -> float:
+    """Return the regulariser of the smallest error; ties are decided by the squared error.
+
+    Of equally good ones the largest: smoother, and better conditioned.
+    """
+    best = np.flatnonzero(errors <= errors.min() + rounding)
+    best = best[squared[best] <= squared[best].min() + rounding]
+    return float(alphas[best].max())
 
 
 class KernelRidgeRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin, KernelRidge):
@@ -325,8 +386,8 @@ class KernelRidgeRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin
     solver : {"auto", "eigen", "nystroem", "cg"}, default="auto"
         "eigen" holds K; "nystroem" restricts the solution to landmarks, which takes passes
         over blocks of rows and never holds more than one; "cg" solves the full system
-        without holding K, with `alpha` chosen on the landmarks. "auto" is "eigen" up to 12 000
-        samples, "cg" up to 30 000 if at most 40 products are expected, else "nystroem"; `solver_`
+        without holding K: of the candidates for `alpha` the one that landmarks prefer and its
+        neighbours, all by the same products. "auto" is "eigen" up to 12 000 samples, "cg" up to 30 000 if at most 40 products are expected, else "nystroem"; `solver_`
         says which.
     n_landmarks : int, default=500
         Landmarks of "nystroem", uniform ones of every class in proportion; and of the
@@ -357,11 +418,16 @@ class KernelRidgeRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin
         y_i minus the prediction of the machine without sample i, at `alpha_`; samples of weight
         zero are not there. Not with "cg".
     landmark_loo_errors_ : array of shape (m,)
-        What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses; an
-        estimate of its own, which would take n solutions. With "cg" only.
+        What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses the
+        candidates it solves for. With "cg" only.
+    cg_alphas_ : array of shape (k,)
+        These candidates, at most three. With "cg" only.
+    estimated_loo_errors_ : array of shape (k,)
+        What `loo_errors_` would be for them, estimated: see `estimated_loo_residuals_`. The
+        smallest decides. With "cg" only.
     estimated_loo_residuals_ : array of the shape of `loo_residuals_`
         With "cg" only: an estimate of them, exact coefficients over leverages that the landmarks
-        give.
+        give, times a number so that their sum is right. Too small where landmarks are few.
     estimated_loo_error_ : float
         Their mean square. With "cg" only.
     residual_ : float
@@ -513,11 +579,16 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
         Class codes minus the decision values of the machine without the sample, at `alpha_`;
         samples of weight zero are not there. Not with "cg".
     landmark_loo_errors_ : array of shape (m,)
-        What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses. With
-        "cg" only.
+        What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses the
+        candidates it solves for. With "cg" only.
+    cg_alphas_ : array of shape (k,)
+        These candidates, at most three. With "cg" only.
+    estimated_loo_errors_ : array of shape (k,)
+        What `loo_errors_` would be for them, estimated: see `estimated_loo_residuals_`. The
+        smallest decides. With "cg" only.
     estimated_loo_residuals_ : array of the shape of `loo_residuals_`
         With "cg" only: an estimate of them, exact coefficients over leverages that the landmarks
-        give.
+        give, times a number so that their sum is right. Too small where landmarks are few.
     estimated_loo_error_ : float
         Their mean square. With "cg" only.
     residual_ : float

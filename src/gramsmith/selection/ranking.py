@@ -209,7 +209,7 @@ def rank(
     if machine is not None:
         check_machine(machine, goal)
     measures = None if measures is None else [get_measure(m) for m in measures]
-    width = X.shape[1] if np.ndim(X) == 2 else 1
+    width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
     told = work.counting("read", 4 * width, f"{goal.n:,} rows")
     candidates, samples = _read_kernels(kernels, X, goal, roles, told)
     work.reserve = sizes.fit_seconds(goal.n, goal.classes is not None)

@@ -13,6 +13,7 @@ H^-1 divides by p.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,19 @@ FINEST = 1e-10  # of a step that is not downhill before: rounding is next
 FLAT = 1e-10  # of the largest curvature, what a smaller one counts as
 
 
+@dataclass(frozen=True, kw_only=True)
+class Streamed(Expansion):
+    """The coefficients of an expansion that was fitted by products.
+
+    Parameters
+    ----------
+    residual : float
+        |g + αa| / |g|, zero at the minimum.
+    """
+
+    residual: float
+
+
 def fit_products(
     product: Product,
     Phi: Array,
@@ -44,7 +58,7 @@ def fit_products(
     tol: float = 1e-8,
     max_products: int = 1000,
     report: Callable[[int, float], None] | None = None,
-) -> tuple[Expansion, int]:
+) -> tuple[Streamed, int]:
     """Minimise the regularised loss over one coefficient per sample, by products K V alone.
 
     Parameters
@@ -75,7 +89,7 @@ def fit_products(
 
     Returns
     -------
-    found : Expansion
+    found : Streamed
     products : int
         The number of products with K.
 
@@ -92,7 +106,7 @@ def fit_products(
     """
     n, several = len(y), y.ndim == 2
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    products = 0
+    products, spent = 0, False
 
     def shaped(F: Array) -> Array:
         """Return decision values (n, C) as the loss wants them."""
@@ -110,6 +124,7 @@ def fit_products(
         return float(weight @ loss.value(y, shaped(Ka + b)) + 0.5 * alpha * np.sum(a * Ka))
 
     def step(a: Array, b: Array, Ka: Array) -> tuple[State, float]:
+        nonlocal spent
         g, p = slope(Ka + b), np.reshape(loss.curvature(y, shaped(Ka + b)), (n, -1))
         H = (_Classes if several else _Curvature)(Phi, weight, p, alpha)
         border = H.border() if fit_intercept else None
@@ -131,6 +146,7 @@ def fit_products(
         d, rho = z, float(np.sum(residual * z))
         first, enough = float(np.linalg.norm(gradient)), FORCING
         db, promise = np.zeros(a.shape[1]), 0.0
+        spent = products >= max_products
         while rho > 0.0 and products < max_products:
             Kd = times(d)
             Ad = H.on_range(Kd) + alpha * H.divided(d)
@@ -163,16 +179,17 @@ def fit_products(
     found = damped_newton((a, b, Ka), objective, step, max_iter=max_iter, tol=tol, polish=True)
     a, b, Ka = found.state
     b = b - b.mean() if several else b  # common to all classes, it changes nothing
-    spent = products >= max_products and found.status != "converged"
-    outcome = Expansion(
+    g = slope(Ka + b)
+    outcome = Streamed(
         a=shaped(a),
         b=b if several else float(b[0]),
         f=shaped(Ka + b),
         objective=found.history[-1],
         history=found.history,
-        status=found.status,
+        status="max_iter" if spent else found.status,
         advice="Raise alpha or n_landmarks." if spent else found.advice,
         n_iter=found.n_iter,
+        residual=float(np.linalg.norm(g + alpha * a) / np.linalg.norm(g)) if g.any() else 0.0,
     )
     return outcome, products
 
