@@ -32,8 +32,8 @@ from gramsmith.solvers.newton_cg import FORCING, fit_products
 
 Array = npt.NDArray[Any]
 
-# Past this many samples a Newton step on all of them takes minutes: "auto" then goes on by conjugate
-# gradients, if few products will do for a step, and past the next many by landmarks.
+# Past this many samples a Newton step on all of them takes minutes: "auto" then goes on by
+# conjugate gradients, if few products will do for a step, and past the next many by landmarks.
 NEWTON_LIMIT = 12_000
 CG_LIMIT = 30_000
 CG_PRODUCTS = 10

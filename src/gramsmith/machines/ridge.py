@@ -91,6 +91,7 @@ class KernelRidge(KernelMachine):
     alphas_: Array
     loo_errors_: Array
     loo_residuals_: Array
+    cg_alphas_: Array
     jitter_: float
     # who is told how many rows have been met, over all passes; no parameter, and not kept
     _told: Callable[[int], None] | None = None
@@ -138,9 +139,7 @@ class KernelRidge(KernelMachine):
         self._choose(train, Y, fixed, residuals, LANDMARK_ALPHAS * path.spread * path.total)
         if undecided:
             smallest = self.alpha_ if fixed is not None else self._near(self.alpha_).min()
-            products = expected_products(
-                G.block, landmarks, path.root, train.n, smallest, self.tol
-            )
+            products = expected_products(G.block, landmarks, path.root, train.n, smallest, self.tol)
             self.solver_ = "cg" if products <= CG_PRODUCTS else "nystroem"
             self._say(f"{products} products expected of 'cg': solver {self.solver_!r}")
         if self.solver_ == "nystroem":
@@ -387,8 +386,8 @@ class KernelRidgeRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin
         "eigen" holds K; "nystroem" restricts the solution to landmarks, which takes passes
         over blocks of rows and never holds more than one; "cg" solves the full system
         without holding K: of the candidates for `alpha` the one that landmarks prefer and its
-        neighbours, all by the same products. "auto" is "eigen" up to 12 000 samples, "cg" up to 30 000 if at most 40 products are expected, else "nystroem"; `solver_`
-        says which.
+        neighbours, all by the same products. "auto" is "eigen" up to 12 000 samples, "cg" up to
+        30 000 if at most 40 products are expected, else "nystroem"; `solver_` says which.
     n_landmarks : int, default=500
         Landmarks of "nystroem", uniform ones of every class in proportion; and of the
         preconditioner of "cg", drawn by pivots of a Cholesky factor.

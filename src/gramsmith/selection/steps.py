@@ -327,9 +327,7 @@ class Estimated:
     def advice(self, names: Sequence[str]) -> list[Advice]:
         """Return remarks on the target and on some candidates."""
         told = ("imbalanced", "near-identity", "near-constant")
-        return [
-            a for a in self.evaluation.advice if a.code in told and a.kernel in (None, *names)
-        ]
+        return [a for a in self.evaluation.advice if a.code in told and a.kernel in (None, *names)]
 
 
 @dataclass(frozen=True)

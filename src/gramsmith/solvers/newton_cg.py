@@ -113,7 +113,7 @@ def fit_products(
         return F if several else F[:, 0]
 
     def slope(F: Array) -> Array:
-        return weight[:, None] * np.reshape(loss.slope(y, shaped(F)), (n, -1))
+        return np.asarray(weight[:, None] * np.reshape(loss.slope(y, shaped(F)), (n, -1)))
 
     def times(V: Array) -> Array:
         nonlocal products
@@ -160,7 +160,7 @@ def fit_products(
             promise = -float(np.sum(g * (dKa + db)) + alpha * np.sum(a * dKa))
             if report is not None:
                 report(products, left)
-            if left <= enough and promise > 0.0 or left <= FINEST:
+            if (left <= enough and promise > 0.0) or left <= FINEST:
                 break
             z = search(residual)
             rho, before = float(np.sum(residual * z)), rho
@@ -235,7 +235,8 @@ class _Curvature:
     def precondition(self, V: Array) -> Array:
         """Return (ΦΦ' + αH^-1)^-1 V = (HV - HΦ (Φ'HΦ + αI)^-1 Φ'HV) / α."""
         HV = self.times(V)
-        return (HV - self.times(self.Phi @ self.inner(self.Phi.T @ HV))) / self.alpha
+        rest = self.times(self.Phi @ self.inner(self.Phi.T @ HV))
+        return np.asarray((HV - rest) / self.alpha)
 
     def border(self) -> _Border:
         """Return the columns that intercepts add to the system, in the preconditioner."""
@@ -259,13 +260,13 @@ class _Classes(_Curvature):
         self._factor(weight * np.maximum(0.5 * (1.0 - np.sum(self.p**2, axis=1)), FLAT))
 
     def times(self, V: Array) -> Array:
-        return self.W * (V - np.sum(self.p * V, axis=1, keepdims=True))
+        return np.asarray(self.W * (V - np.sum(self.p * V, axis=1, keepdims=True)))
 
     def divided(self, V: Array) -> Array:
         return self.on_range(V / self.W)
 
     def on_range(self, V: Array) -> Array:
-        return V - V.mean(axis=1, keepdims=True)
+        return np.asarray(V - V.mean(axis=1, keepdims=True))
 
     def inner(self, T: Array) -> Array:
         def times(x: Array) -> Array:
