@@ -218,11 +218,11 @@ class _Curvature:
 
     def times(self, V: Array) -> Array:
         """Return H V."""
-        return self.W * V
+        return np.asarray(self.W * V)
 
     def divided(self, V: Array) -> Array:
         """Return H^-1 V."""
-        return V / self.W
+        return np.asarray(V / self.W)
 
     def on_range(self, V: Array) -> Array:
         """Return the part of V that H sees."""
