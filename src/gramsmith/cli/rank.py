@@ -439,10 +439,10 @@ def show_records(ranking: Any) -> None:
 
 def measured(record: dict[str, Any], name: str) -> Any:
     """Return a measure as a table shows it: with its error where it was estimated."""
-    from gramsmith.report.contents import with_error
-
-    value = record.get(name)
-    return with_error(value, record[f"{name}_error"]) if f"{name}_low" in record else value
+    value, error = record.get(name), record.get(f"{name}_error")
+    if value is None or error is None or f"{name}_low" not in record:
+        return value
+    return f"{value:.4g} ±{error:.1g}"
 
 
 def show_ranking(
