@@ -39,7 +39,7 @@ TASKS = (
         "How two rows of numbers compare.",
         "theory/kernels",
         (
-            "Gaussian Laplacian Matern RationalQuadratic Periodic",
+            "Gaussian Laplacian Matern PowerExponential RationalQuadratic Periodic",
             "Linear Polynomial Sigmoid Bilinear Constant RankOne",
             "Chi2 Tanimoto",
             "Mixed",

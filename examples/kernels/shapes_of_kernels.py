@@ -16,6 +16,7 @@ kernels = {
     "Matérn 5/2": gs.Matern(1.0, nu=2.5),
     "Matérn 3/2": gs.Matern(1.0, nu=1.5),
     "Laplacian": gs.Laplacian(1.0),
+    "power 1.4": gs.PowerExponential(1.0, power=1.4),
     "rational quadratic": gs.RationalQuadratic(1.0, alpha=0.5),
     "periodic": gs.Periodic(1.0, period=2.5),
 }
@@ -23,7 +24,7 @@ x = np.linspace(0, 6, 300)[:, None]
 noise = np.random.default_rng(1).normal(size=(300, 2))
 
 # %%
-fig, axes = plt.subplots(6, 2, figsize=(8, 9), sharex=True, layout="constrained")
+fig, axes = plt.subplots(7, 2, figsize=(8, 10), sharex=True, layout="constrained")
 for (left, right), (name, kernel) in zip(axes, kernels.items()):
     K = kernel(x)
     left.plot(x, K[0])

@@ -23,7 +23,7 @@ kernels = {
 }
 
 # %%
-fig, axes = plt.subplots(1, 3, figsize=(10.5, 4), layout="constrained")
+fig, axes = plt.subplots(1, 3, figsize=(10.5, 4.4), layout="constrained")
 for ax, (word, kernel) in zip(axes, kernels.items()):
     K = kernel(X)  # the wines of load_wine are in the order of their growers
     ax.imshow(K, cmap="cividis", vmin=0, vmax=1)
