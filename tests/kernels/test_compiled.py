@@ -1,20 +1,24 @@
 from decimal import Decimal, localcontext
 from importlib.util import find_spec
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import gramsmith as gs
 from gramsmith.gram.band import Weights
 from gramsmith.kernels.compilation import compiled_route
 from gramsmith.kernels.compiled import (
     HEIGHT,
+    NONE,
     NUMBERS,
     POWERS,
     STRIP,
     Pull,
     Run,
     band_sums,
+    columns_first,
     double_exponentials,
     exp,
     fours,
@@ -22,7 +26,7 @@ from gramsmith.kernels.compiled import (
     tile_sums,
     tile_weights,
 )
-from gramsmith.kernels.embedding import rows
+from gramsmith.kernels.embedding import add_named, rows
 
 needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="needs numba")
 
@@ -218,26 +222,85 @@ def band_of(name, rng, dtype, kernel):
     E = kernel.embed(rng.normal(size=(edges[-1], 3)), np.zeros(3), dtype)
     b = rows(E, slice(edges[1]))
     a = b if same else kernel.embed(rng.normal(size=(17, 3)), np.zeros(3), dtype)
-    run = Run(np.array(edges), np.arange(len(edges) - 1) % 2, same)
     K = kernel.tile(a, E).astype(float)
     if same:
-        np.fill_diagonal(K, 1.0)
+        K[:, : edges[1]] = kernel.tile(a, a)
+    # rows and columns have probes and weights of their own, one after the other
+    run = Run(np.array(edges), np.arange(len(edges) - 1) % 2, same, 0, len(K))
     return a, E, run, K
+
+
+CURVES = {
+    "root": gs.Matern(2.0, nu=0.5),
+    "matern": gs.Matern(2.0, nu=1.5),
+    "smooth": gs.Matern(2.0, nu=2.5),
+    "rational": gs.RationalQuadratic(2.0, alpha=1.3),
+    "power": gs.Polynomial(3, gamma=0.3, coef0=0.5),
+    "line": gs.Linear(),
+    "tangent": gs.Sigmoid(0.4, coef0=-0.2),
+}
+
+
+@needs_numba
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize("kernel", CURVES)
+def test_curves_are_the_values_of_kernels(rng, kernel, dtype):
+    """Rows from all but equal to far apart: from one end of the curve to the other."""
+    kernel = CURVES[kernel]
+    x = np.concatenate([rng.normal(size=(90, 3)) * scale for scale in (1e-6, 1e-2, 1.0, 5.0)])
+    a = kernel.embed(x, np.zeros(3), dtype)
+    wanted = kernel.tile(a, a)
+    with compiled_route(True):
+        got = kernel.tile_into(a, a, np.empty(wanted.shape, dtype))
+    assert got.dtype == wanted.dtype == dtype
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(got, wanted, rtol=50 * eps, atol=4 * eps)
+
+
+@needs_numba
+@pytest.mark.parametrize("dtype", ROUNDING)
+def test_slight_tangents_keep_their_digits(rng, dtype):
+    kernel = gs.Sigmoid(1e-9)
+    a = kernel.embed(rng.normal(size=(20, 3)), None, dtype)
+    with compiled_route(True):
+        got = kernel.tile_into(a, a, np.empty((20, 20), dtype))
+    np.testing.assert_allclose(got, kernel.tile(a, a), rtol=4 * np.finfo(dtype).eps)
+
+
+class Tripled(gs.Matern):
+    """A kernel of one's own: the curve of the class it derives from is not its own."""
+
+    def value(self, s):
+        return 3.0 * super().value(s)
+
+    def slope(self, s):
+        return 3.0 * super().slope(s)
+
+
+def test_a_derived_kernel_is_not_taken_for_its_base(rng):
+    kernel = Tripled()
+    a = kernel.embed(rng.normal(size=(5, 2)), np.zeros(2))
+    assert gs.Matern().curved(a, a) is not None
+    assert kernel.curved(a, a) is None
+    with compiled_route(True):
+        np.testing.assert_array_equal(kernel.tile_into(a, a, np.empty((5, 5))), kernel.tile(a, a))
 
 
 @needs_numba
 @pytest.mark.parametrize("band", BANDS)
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("weighted", [True, False])
-def test_sums_of_a_band(rng, band, dtype, weighted):
-    kernel = gs.Gaussian(2.0)
+@pytest.mark.parametrize("kernel", [gs.Gaussian(2.0), gs.Laplacian(2.0, norm="l2")])
+def test_sums_of_a_band(rng, band, dtype, weighted, kernel):
     a, E, run, K = band_of(band, rng, dtype, kernel)
     b, c, t = *K.shape, 3
     VI, VJ = (rng.normal(size=(n, t)).astype(dtype) for n in (b, c))
     wi, wj = (rng.random(n) for n in (b, c)) if weighted else (None, None)
     pivots = np.array([0.25, 0.0, 0.1])
     right, left = np.ones((3, 2, b, t)), np.ones((3, c, t))
-    found = band_sums(kernel.log_factors(a, E), run, pivots, VI, VJ, wi, wj, right, left)
+    U = columns_first(np.concatenate([VI, VJ]))
+    w = np.concatenate([wi, wj]) if weighted else NONE
+    found = band_sums(kernel.curved(a, E), run, pivots, U, w, right, left)
     weights = np.outer(wi, wj) if weighted else np.ones((b, c))
     wanted_right, wanted_left = np.ones(right.shape), np.ones(left.shape)
     tolerance = 4 * ROUNDING[dtype] * np.sqrt(c)
@@ -253,6 +316,55 @@ def test_sums_of_a_band(rng, band, dtype, weighted):
     close(left, wanted_left, tolerance)
 
 
+def pull_of(L, R, fi, fj, run):
+    """The derivatives by the tiles of a band whose columns stand after its rows."""
+    (b, t), c = L.shape, len(R)
+    left = np.concatenate([L, np.zeros((c, t), L.dtype)])
+    right = np.concatenate([np.zeros((b, t), R.dtype), R])
+    fi, fj = np.concatenate([fi, fj * 0]), np.concatenate([fi * 0, fj])
+    return Pull(fours(left), fours(right), fi, fj, run)
+
+
+@needs_numba
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize("kernel", CURVES)
+@pytest.mark.parametrize("wants", ["samples", "parameters"])
+def test_derivatives_of_a_band_of_any_curve(rng, dtype, kernel, wants):
+    """Against the derivatives of its tiles, one by one."""
+    kernel = CURVES[kernel]
+    a, E, run, K = band_of("three tiles", rng, dtype, kernel)
+    L, R = (rng.normal(size=(n, 3)).astype(dtype) for n in K.shape)
+    fi, fj = (rng.random(n).astype(dtype) for n in K.shape)
+    W = L.astype(float) @ R.T + np.outer(fi.astype(float), fj) * K
+    W[:, : run.edges[1]] *= 0.5
+    da, db, named = kernel.band_vjp(a, E, pull_of(L, R, fi, fj, run), wants)
+    wide = [kernel.embed(kernel.geometry.points(e), np.zeros(3)) for e in (a, E)]
+    if kernel.scales_inputs:  # the points are scaled already
+        wide = [
+            clone(kernel).set_params(length_scale=1.0).embed(kernel.geometry.points(e), np.zeros(3))
+            for e in (a, E)
+        ]
+    wanted_a, wanted_b, wanted = 0.0, [], {}
+    for start, stop in pairwise(run.edges):
+        J = slice(start, stop)
+        there = wide[0] if start == 0 else rows(wide[1], J)
+        xa, xb, parts = kernel.tile_vjp(wide[0], there, W[:, J])
+        wanted_a, wanted_b = wanted_a + xa, [*wanted_b, xb]
+        add_named(wanted, parts)
+    tolerance = 40 * ROUNDING[dtype] * np.sqrt(max(K.shape))
+    size = np.abs(W).sum()
+    if wants == "samples":
+        np.testing.assert_allclose(da, wanted_a, atol=tolerance * np.abs(wanted_a).max())
+        np.testing.assert_allclose(db, np.vstack(wanted_b), atol=tolerance * np.abs(wanted_a).max())
+    elif kernel.scales_inputs:
+        _, by_length = kernel.embed_vjp(None, None, wide[0], wanted_a)
+        _, more = kernel.embed_vjp(None, None, wide[1], np.vstack(wanted_b))
+        wanted["length_scale"] = by_length["length_scale"] + more["length_scale"]
+    assert named.keys() == wanted.keys()
+    for name, value in named.items():
+        assert value == pytest.approx(wanted[name], abs=tolerance * size)
+
+
 @needs_numba
 @pytest.mark.parametrize("band", BANDS)
 @pytest.mark.parametrize("dtype", ROUNDING)
@@ -265,7 +377,7 @@ def test_derivatives_of_a_band(rng, band, dtype, t):
     V = (L.astype(float) @ R.T + np.outer(fi.astype(float), fj) * K) * K
     if run.same:
         V[:, : run.edges[1]] *= 0.5
-    pull = Pull(fours(L), fours(R), fi, fj, run)
+    pull = pull_of(L, R, fi, fj, run)
     x, z = (e[1][:, :3].astype(float) for e in (a, E))
     apart = x[:, None] - z
     d = -2.0 * V[:, :, None] * apart
@@ -281,6 +393,6 @@ def test_derivatives_of_a_band(rng, band, dtype, t):
     got = (da * x).sum(axis=0) + (db * z).sum(axis=0)
     np.testing.assert_allclose(got, products, atol=tolerance * np.abs(V).sum())
     raw = [np.hstack([r, np.ones((len(r), 1))]).astype(dtype) for r in (x, z)]
-    scatter = kernel.scatter(a, E, pull, *raw)
+    scatter, _ = kernel.scatter(a, E, pull, *raw)
     wanted = np.einsum("ij,ijk,ijl->kl", V, apart, apart)
     np.testing.assert_allclose(scatter, wanted, atol=tolerance * np.abs(V).sum())

@@ -11,7 +11,7 @@ Tiles cover the upper triangle; each counts for itself and for its mirror image.
 tile stands in one function for each kind: `kernel_sums` (one kernel, or a path of its squares),
 `crossed_sums` (all kernels, with the products between them) and `Kernel.tile_vjp`. Each uses
 compiled loops where the plan says so and a tile suits them (`gramsmith.kernels.compiled`); for
-kernels that are exponentials of matrix products a whole band is one compiled function.
+kernels that are functions of a matrix product a whole band is one compiled function.
 """
 
 from __future__ import annotations
@@ -162,6 +162,11 @@ class Forward:
         weighted = bool(np.any(self.w != 1.0))
         return Side(probe, probe.astype(np.float32), self.w if weighted else None)
 
+    @cached_property
+    def _columns(self) -> Array:
+        """The probe of all samples as compiled loops read it."""
+        return compiled.columns_first(self.side.probe(self.dtype))
+
     @property
     def worker_bytes(self) -> int:
         """The memory that a worker needs for its tiles: one, the same less its pivot, one more."""
@@ -193,7 +198,7 @@ class Forward:
         squares = np.zeros((2, m, m, folds))
         I = self.side.part(rows)
         with one_blas_thread(), compiled_route(self.plan.compiled):
-            in_one_go = self._exponentials(band, right, left, squares)
+            in_one_go = self._in_one_go(band, right, left, squares)
             if len(in_one_go) == len(self.members):
                 return Sums(right, left, squares)
             for j in range(band.start, band.stop):
@@ -208,7 +213,7 @@ class Forward:
                     squares[1, :, :, f] += q
         return Sums(right, left, squares)
 
-    def _exponentials(self, band: Band, right: Array, left: Array, squares: Array) -> set[int]:
+    def _in_one_go(self, band: Band, right: Array, left: Array, squares: Array) -> set[int]:
         """Add the sums of the kernels that take one compiled function, and return their numbers."""
         done: set[int] = set()
         if not compiled.suits_type(self.dtype, self.probe.shape[1]) or self.kept is not None:
@@ -221,13 +226,12 @@ class Forward:
         for i, member in enumerate(self.members):
             own = slice(k, k + len(member.kernels))
             k = own.stop
-            factors = _log_factors(member, rows, columns, self.dtype)
-            if factors is None:
+            curved = _curved(member, rows, columns, self.dtype)
+            if curved is None:
                 continue
-            I, J = self.side.part(rows), self.side.part(columns)
-            VI, VJ = I.probe(self.dtype), J.probe(self.dtype)
+            w = compiled.NONE if self.side.w is None else self.side.w
             found = compiled.band_sums(
-                factors, run, self.pivot[own], VI, VJ, I.w, J.w, right[own], left[own]
+                curved, run, self.pivot[own], self._columns, w, right[own], left[own]
             )
             if not np.isfinite(found).all():
                 continue  # tile by tile there is a message
@@ -331,16 +335,16 @@ def kernel_sums(
     return K, squares
 
 
-def _log_factors(member: Member, I: slice, J: slice, dtype: Any) -> tuple[Array, Array] | None:
-    """Return the factors of the logarithm of all tiles of a band, in their type, or None."""
-    factors = member.kernel.log_factors(rows(member.E, I), rows(member.E, J))
-    return factors if factors is not None and factors[0].dtype == dtype else None
+def _curved(member: Member, I: slice, J: slice, dtype: Any) -> compiled.Curved | None:
+    """Return the tiles of a band as a function of one matrix product, in their type, or None."""
+    found = member.kernel.curved(rows(member.E, I), rows(member.E, J))
+    return found if found is not None and found.dtype == dtype else None
 
 
 def compiles(member: Member, plan: Plan, dtype: Any) -> bool:
     """Return whether all bands of a kernel are one compiled function each."""
     everything = slice(None)
-    return plan.compiled and _log_factors(member, everything, everything, dtype) is not None
+    return plan.compiled and _curved(member, everything, everything, dtype) is not None
 
 
 def _run(plan: Plan, band: Band) -> compiled.Run:
@@ -350,7 +354,9 @@ def _run(plan: Plan, band: Band) -> compiled.Run:
     edges = [block.rows.start - first.rows.start for block in blocks]
     edges.append(blocks[-1].rows.stop - first.rows.start)
     folds = [block.fold - first.fold for block in blocks]
-    return compiled.Run(np.array(edges), np.array(folds), band.start == band.row)
+    row = plan.blocks[band.row].rows.start
+    same = band.start == band.row
+    return compiled.Run(np.array(edges), np.array(folds), same, row, first.rows.start)
 
 
 def _compiled_sums(K: Array, pivot: float, tile: Tile, k: int) -> float:
@@ -653,6 +659,17 @@ class Backward:
         return 8 * sum(widths) * longest
 
     @cached_property
+    def _weights(self) -> dict[int, tuple[Array, Array, Array, Array]]:
+        """The derivatives by the tiles of every kernel as compiled loops read them."""
+        V, w, found = self.probe, self.w, {}
+        for k in self.needed:
+            A, own = self.adjoint.A[k], 4.0 * self.adjoint.nu[k, k]
+            left, right = np.hstack([A, V]), np.hstack([V, A])
+            parts = compiled.fours(left), compiled.fours(right), own * w, w
+            found[k] = tuple(part.astype(self.dtype) for part in parts)
+        return found
+
+    @cached_property
     def _weighted(self) -> bool:
         return bool(np.any(self.w != 1.0))
 
@@ -690,17 +707,9 @@ class Backward:
         if self.kept is not None or others.any() or not compiled.suits_type(self.dtype):
             return None
         I, J = self.plan.blocks[band.row].rows, self.plan.columns(band)
-        if _log_factors(self.members[k], I, J, self.dtype) is None:
+        if _curved(self.members[k], I, J, self.dtype) is None:
             return None
-        A, V, dtype = self.adjoint.A[k], self.probe, self.dtype
-        fi = np.full(_length(I), 4.0 * self.adjoint.nu[k, k])
-        pull = compiled.Pull(
-            compiled.fours(np.hstack([A[I], V[I]]).astype(dtype)),
-            compiled.fours(np.hstack([V[J], A[J]]).astype(dtype)),
-            (fi * self.w[I]).astype(dtype),
-            self.w[J].astype(dtype),
-            _run(self.plan, band),
-        )
+        pull = compiled.Pull(*self._weights[k], _run(self.plan, band))
         E, X = self.members[k].E, self.mapped[k] if self.mapped else None
         found = self.members[k].kernel.band_vjp(
             rows(E, I), rows(E, J), pull, self._wanted, rows(X, I), rows(X, J)

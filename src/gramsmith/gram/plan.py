@@ -25,6 +25,7 @@ FEWEST = 4  # blocks of medium data sets, so that threads share the tiles evenly
 SMALLEST = 256  # rows of a block below which it is not divided for their sake
 
 PIECES = 8  # bands of a block row of tiles, so that many threads share even few blocks evenly
+SHORTEST = 3  # tiles of a band where that leaves four bands to a row: a band costs an interpreter
 LONGEST = 256  # tiles of a band, which is about a second's work
 
 
@@ -70,7 +71,7 @@ class Plan:
     def bands(self) -> tuple[Band, ...]:
         """All tiles, cut into runs within the rows of blocks, in the order of `tiles`."""
         count = len(self.blocks)
-        length = min(max(1, count // PIECES), LONGEST)
+        length = min(max(1, count // PIECES, min(SHORTEST, count // 4)), LONGEST)
         return tuple(
             Band(i, j, min(j + length, count))
             for i in range(count)

@@ -86,10 +86,10 @@ class OptionalHooks(Parametrised):
         """
         return np.asarray(self.tile(a, b))
 
-    def log_factors(self, a: Embedding, b: Embedding) -> tuple[Array, Array] | None:
-        """Return L and R with tile(a, b) = exp(L R') where that is so, up to rounding, else None.
+    def curved(self, a: Embedding, b: Embedding) -> Any:
+        """Return tile(a, b) as a `compiled.Curved` matrix product where it is one, else None.
 
-        The compiled route then forms tiles and their sums in one go. A sample with itself is 1.
+        The compiled route then forms tiles and their sums in one go.
         """
         return None
 

@@ -8,12 +8,14 @@ formulas: `value` and `slope`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
+from gramsmith.kernels import compiled
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding
 
@@ -138,11 +140,28 @@ class SquaredEuclidean:
             return _exact_above(1e-4 * S.min(), self.points(a), self.points(b), S, a is b)
         return S
 
-    def negative_factors(self, a: Any, b: Any) -> tuple[Array, Array] | None:
-        """Return L and R with -s = L R' where that is as exact as `negative_pair`, else None."""
-        if sp.issparse(a[0]) or self.cusp or not self._safe(a, b):
-            return None
-        return a[0], b[1]
+    def product(self, a: Any, b: Any) -> tuple[Array, Array] | None:
+        """Return L and R with -s = L R' where that is as exact as `negative_pair`, else None.
+
+        Near pairs of a kernel with a cusp are left to `compiled.exact_near`.
+        """
+        return None if sp.issparse(a[0]) or not self._safe(a, b) else (a[0], b[1])
+
+    def band_vjp(self, curved: Any, a: Any, b: Any, pull: Any, *, scales: bool) -> Any:
+        """Return what `pair_vjp` returns for all tiles of a band, and `compiled.Products`."""
+        # d(-|x - z|²) = -2 (x - z)'(dx - dz)
+        ones = np.ascontiguousarray(a[1][:, :-1])  # [x, 1]: one product gives V'x and V'1
+        x, z = self.points(a), self.points(b)
+        found = compiled.band_products(
+            curved, pull, ones, None if scales else np.ascontiguousarray(z)
+        )
+        # Σ_i x_i (V z)_i = Σ_j z_j (V'x)_j: one of the two products does for both scales
+        db = (4.0 if scales else 2.0) * found.by_columns[:-1].T
+        db -= 2.0 * z * found.by_columns[-1][:, None]
+        da = -2.0 * x * found.sums[:, None]
+        if not scales:
+            da += 2.0 * found.by_rows
+        return da, db, found
 
     def _sparse_pair(self, a: Any, b: Any, reach: float) -> Array:
         S: Array = 2.0 * (a[0] @ b[0].T).toarray()
@@ -354,11 +373,20 @@ class InnerProduct:
     def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
         if sp.issparse(X):
             return sp.csr_array(X).astype(dtype)
-        return np.asarray(X, dtype=np.float64).astype(dtype)
+        return np.asarray(X, dtype=np.float64).astype(dtype, order="C")
 
     def pair(self, a: Any, b: Any) -> Array:
         G = a @ b.T
         return np.asarray(G.toarray() if sp.issparse(G) else G)
+
+    def product(self, a: Any, b: Any) -> tuple[Array, Array] | None:
+        """Return L and R with s = L R' where the rows are dense, else None."""
+        return None if sp.issparse(a) else (a, b)
+
+    def band_vjp(self, curved: Any, a: Any, b: Any, pull: Any, *, scales: bool) -> Any:
+        """Return what `pair_vjp` returns for all tiles of a band, and `compiled.Products`."""
+        found = compiled.band_products(curved, pull, a, b)
+        return found.by_rows, found.by_columns.T, found
 
     def diagonal(self, a: Any) -> Array:
         if sp.issparse(a):
@@ -486,6 +514,18 @@ def feature_distances(A: Any, B: Any, V: Array) -> Array:
     return np.asarray(left + right - 2.0 * feature_products(A, B, V), dtype=np.float64)
 
 
+@cache
+def _own_curve(kind: type[Kernel]) -> bool:
+    """Return whether the curve of a class is that of its values, not of a class it derives from."""
+
+    def origin(name: str) -> type:
+        return next(c for c in kind.__mro__ if name in vars(c))
+
+    return all(
+        issubclass(origin("curve"), origin(name)) for name in ("value", "slope", "geometry", "tile")
+    )
+
+
 class PairKernel(Kernel):
     """k(x, z) = value(s(x, z)), where the geometry gives s.
 
@@ -507,6 +547,22 @@ class PairKernel(Kernel):
 
     def partials(self, s: Array) -> Gradient:
         """Return the derivative of `value` by each parameter except `length_scale`."""
+        return {}
+
+    def curve(self) -> Any:
+        """Return `value` as a `compiled.Curve` of the matrix product of the geometry, or None."""
+        return None
+
+    def by_curve(self, partial: float, total: float) -> Gradient:
+        """Return the derivatives by the parameters of `value`, from the sums of a band.
+
+        Parameters
+        ----------
+        partial : float
+            `compiled.Products.partial`.
+        total : float
+            The sum of all V.
+        """
         return {}
 
     @property
@@ -544,6 +600,82 @@ class PairKernel(Kernel):
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
         return self.value(self.geometry.pair(a, b))
+
+    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
+        curved = self.curved(a, b) if compiled.suits(out) else None
+        if curved is None or curved.dtype != out.dtype:
+            return self.tile(a, b)
+        return compiled.curved_tile(curved, a is b, out)
+
+    def curved(self, a: Embedding, b: Embedding) -> Any:
+        curve = self.curve() if _own_curve(type(self)) else None
+        found = None if curve is None else self.geometry.product(a, b)  # type: ignore[attr-defined]
+        return None if found is None else compiled.Curved(*found, curve)
+
+    def band_vjp(
+        self, a: Embedding, b: Embedding, pull: Any, wants: Wanted, Xa: Any = None, Xb: Any = None
+    ) -> tuple[Embedding, Embedding, Gradient] | None:
+        curved = self.curved(a, b)
+        if curved is None:
+            return None
+        if wants == "parameters" and self.scales_inputs:
+            return None, None, self._by_length_of_band(a, b, pull)
+        if wants == "parameters":
+            found = compiled.band_products(curved, pull)
+            da = db = None
+        else:
+            geometry: Any = self.geometry
+            da, db, found = geometry.band_vjp(curved, a, b, pull, scales=wants == "scales")
+        return da, db, self.by_curve(found.partial, float(found.sums.sum()))
+
+    def _by_length_of_band(self, a: Embedding, b: Embedding, pull: Any) -> Gradient:
+        # (x_k - z_k)² is proportional to 1 / l_k²
+        ones = np.ascontiguousarray(a[1][:, :-1])
+        spread, named = self.scatter(a, b, pull, ones, b[1][:, :-1], diagonal=True)
+        by_length = 2.0 * spread / self.length_scale
+        several = np.ndim(self.length_scale)
+        return {**named, "length_scale": by_length if several else float(by_length.sum())}
+
+    def scatter(
+        self,
+        a: Embedding,
+        b: Embedding,
+        pull: Any,
+        Xa: Array,
+        Xb: Array,
+        diagonal: bool = False,
+    ) -> Any:
+        """Return Σ_ij V_ij (x_i - x_j)(x_i - x_j)', V = -slope * (derivatives by K), of a band.
+
+        Parameters
+        ----------
+        a, b : embeddings
+        pull : kernels.compiled.Pull
+        Xa, Xb : arrays of shape (n_a, p + 1) and (n_b, p + 1)
+            The rows x, and a column of ones.
+        diagonal : bool
+            Whether the diagonal is all that is wanted.
+
+        Returns
+        -------
+        scatter : array of shape (p, p) or (p,)
+        named : dict
+            `by_curve`. None instead of both where the tiles are no curve of a product.
+        """
+        curved = self.curved(a, b)
+        if curved is None:
+            return None
+        found = compiled.band_products(curved, pull, Xa)
+        named = self.by_curve(found.partial, float(found.sums.sum()))
+        by_columns, sums = found.by_columns, found.sums
+        x, z = Xa[:, :-1].astype(np.float64), Xb[:, :-1].astype(np.float64)
+        if diagonal:
+            own = sums @ np.square(x) + by_columns[-1] @ np.square(z)
+            return own - 2.0 * np.vecdot(by_columns[:-1], z.T), named
+        # what belongs to pairs, x'V z + z'V'x, is twice the symmetric part of z'(V'x)
+        part = (x * sums[:, None]).T @ x + z.T @ (z * by_columns[-1][:, None])
+        crossed = z.T @ by_columns[:-1].T
+        return part - crossed - crossed.T, named
 
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(self.value(self.geometry.diagonal(a)), dtype=np.float64)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, as_numbers, is_positive, is_whole
+from gramsmith.kernels import compiled
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding
@@ -30,6 +31,9 @@ class Linear(InnerProductKernel):
     >>> gs.Linear()([[1.0, 2.0]], [[3.0, 4.0]])
     array([[11.]])
     """
+
+    def curve(self) -> Any:
+        return compiled.Curve(compiled.POWER, (1.0, 0.0, 1.0), distance=False)
 
     def value(self, s: Array) -> Array:
         return s
@@ -87,6 +91,13 @@ class Polynomial(InnerProductKernel):
                 "a kernel. Use 0 or a positive number."
             )
 
+    def curve(self) -> Any:
+        numbers = float(self.gamma), float(self.coef0), float(self.degree)
+        return compiled.Curve(compiled.POWER, numbers, distance=False)
+
+    def by_curve(self, partial: float, total: float) -> Gradient:
+        return {"gamma": partial, "coef0": total / self.gamma}
+
     def value(self, s: Array) -> Array:
         return np.asarray((self.gamma * s + self.coef0) ** int(self.degree))
 
@@ -131,6 +142,13 @@ class Sigmoid(InnerProductKernel):
     @property
     def positive_definite(self) -> bool:
         return False
+
+    def curve(self) -> Any:
+        numbers = float(self.gamma), float(self.coef0)
+        return compiled.Curve(compiled.TANGENT, numbers, distance=False)
+
+    def by_curve(self, partial: float, total: float) -> Gradient:
+        return {"gamma": partial, "coef0": total / self.gamma}
 
     def value(self, s: Array) -> Array:
         return np.asarray(np.tanh(self.gamma * s + self.coef0))

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from gramsmith.kernels.base import Array, Gradient, Kernel, NotDifferentiable, Wanted, bracketed
 from gramsmith.kernels.embedding import Embedding, prefixed
 from gramsmith.kernels.geometry import column_centre
-from gramsmith.kernels.radial import Gaussian
+from gramsmith.kernels.radial import Radial
 
 
 class SampleMap(BaseEstimator):
@@ -250,8 +250,8 @@ class Composed(Kernel):
     def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
         return self.kernel.tile_into(a, b, out)
 
-    def log_factors(self, a: Embedding, b: Embedding) -> tuple[Array, Array] | None:
-        return self.kernel.log_factors(a, b)
+    def curved(self, a: Embedding, b: Embedding) -> Any:
+        return self.kernel.curved(a, b)
 
     def diagonal(self, a: Embedding) -> Array:
         return self.kernel.diagonal(a)
@@ -268,14 +268,18 @@ class Composed(Kernel):
         if wants != "samples" and Xa is not None:
             kernel: Any = self.kernel
             diagonal = np.ndim(self.map.get_params()["S"]) == 1
-            C = kernel.scatter(a, b, pull, Xa, Xb, diagonal)
-            return None if C is None else (None, None, self._by_scatter(C))
+            found = kernel.scatter(a, b, pull, Xa, Xb, diagonal)
+            if found is None:
+                return None
+            C, named = found
+            return None, None, {**self._by_scatter(C), **prefixed("kernel", named)}
         found = self.kernel.band_vjp(a, b, pull, self._wanted_before_map(wants))
         return None if found is None else (*found[:2], prefixed("kernel", found[2]))
 
     def mapped_rows(self, X: Any, reference: Any, dtype: Any) -> Any:
         S: Any = getattr(self.map, "S", None)
-        if not isinstance(self.kernel, Gaussian) or S is None or sp.issparse(X):
+        scaled = isinstance(self.kernel, Radial) and self.kernel.curve() is not None
+        if not scaled or S is None or sp.issparse(X):
             return None
         p = len(S)
         if np.ndim(S) == 2 and p > 2 * np.shape(S)[1]:

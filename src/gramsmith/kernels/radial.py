@@ -83,8 +83,8 @@ class Gaussian(Radial):
         S = self.geometry.negative_pair(a, b, out, REACH)  # type: ignore[attr-defined]
         return compiled.exp(S)
 
-    def log_factors(self, a: Embedding, b: Embedding) -> tuple[Array, Array] | None:
-        return self.geometry.negative_factors(a, b)  # type: ignore[attr-defined, no-any-return]
+    def curve(self) -> Any:
+        return compiled.Curve(compiled.EXPONENTIAL)
 
     def is_square_of(self, other: Kernel) -> bool:
         return type(other) is type(self) and _is_half(np.square(self.scale), np.square(other.scale))
@@ -110,68 +110,6 @@ class Gaussian(Radial):
             # The slope is -K; its sign is changed in the rows, which are smaller than the tile.
             da, db = self.geometry.pair_vjp(a, b, V, scales=wants != "samples")
         return np.negative(da, out=da), np.negative(db, out=db), {}
-
-    def band_vjp(
-        self, a: Embedding, b: Embedding, pull: Any, wants: Wanted, Xa: Any = None, Xb: Any = None
-    ) -> tuple[Embedding, Embedding, Gradient] | None:
-        factors = self.log_factors(a, b)
-        if factors is None:
-            return None
-        ones = np.ascontiguousarray(a[1][:, :-1])  # [x, 1]: one product gives V'x and V'1
-        if wants == "parameters":
-            # (x_k - z_k)² is proportional to 1 / l_k²
-            spread = self.scatter(a, b, pull, ones, b[1][:, :-1], diagonal=True)
-            by_length = 2.0 * spread / self.length_scale
-            several = np.ndim(self.length_scale)
-            return None, None, {"length_scale": by_length if several else float(by_length.sum())}
-        # d exp(-|x - z|²) = -2 K (x - z)'(dx - dz), with V = K * (derivatives by K)
-        x, z = self.geometry.points(a), self.geometry.points(b)
-        wanted = None if wants != "samples" else np.ascontiguousarray(z)
-        by_columns, by_rows, sums = compiled.band_products(factors, pull, ones, wanted)
-        # Σ_i x_i (V z)_i = Σ_j z_j (V'x)_j: one of the two products does for both scales
-        db = (2.0 if wants == "samples" else 4.0) * by_columns[:-1].T
-        db -= 2.0 * z * by_columns[-1][:, None]
-        da = -2.0 * x * sums[:, None]
-        if wants == "samples":
-            da += 2.0 * by_rows
-        return da, db, {}
-
-    def scatter(
-        self,
-        a: Embedding,
-        b: Embedding,
-        pull: Any,
-        Xa: Array,
-        Xb: Array,
-        diagonal: bool = False,
-    ) -> Any:
-        """Return Σ_ij V_ij (x_i - x_j)(x_i - x_j)', V = K * (derivatives by K), of a band.
-
-        Parameters
-        ----------
-        a, b : embeddings
-        pull : kernels.compiled.Pull
-        Xa, Xb : arrays of shape (n_a, p + 1) and (n_b, p + 1)
-            The rows x, and a column of ones.
-        diagonal : bool
-            Whether the diagonal is all that is wanted.
-
-        Returns
-        -------
-        array of shape (p, p) or (p,), or None where the tiles are no exponentials of products
-        """
-        factors = self.log_factors(a, b)
-        if factors is None:
-            return None
-        by_columns, _, sums = compiled.band_products(factors, pull, Xa, None)
-        x, z = Xa[:, :-1].astype(np.float64), Xb[:, :-1].astype(np.float64)
-        if diagonal:
-            own = sums @ np.square(x) + by_columns[-1] @ np.square(z)
-            return own - 2.0 * np.vecdot(by_columns[:-1], z.T)
-        # what belongs to pairs, x'V z + z'V'x, is twice the symmetric part of z'(V'x)
-        part = (x * sums[:, None]).T @ x + z.T @ (z * by_columns[-1][:, None])
-        crossed = z.T @ by_columns[:-1].T
-        return np.asarray(part - crossed - crossed.T)
 
     def chained(
         self, a: Embedding, b: Embedding, W: Array, K: Array | None
@@ -225,6 +163,11 @@ class Laplacian(Radial):
         often = int(self.geometry.doublings(E))  # type: ignore[attr-defined]
         return often if self.norm == "l1" else often // 2  # |x - z|² grows by 4
 
+    def curve(self) -> Any:
+        if self.norm == "l1":
+            return None
+        return compiled.Curve(compiled.ROOT, (1.0, 0.0, 0.0, 0.5, 0.0, 0.0), cusp=True)
+
     def value(self, s: Array) -> Array:
         return np.asarray(np.exp(-s if self.norm == "l1" else -np.sqrt(s)))
 
@@ -270,6 +213,14 @@ class Matern(Radial):
                 f"Expected nu 0.5, 1.5 or 2.5, got {self.nu!r}. Choose one of them, "
                 "or Gaussian for the limit of large nu."
             )
+
+    def curve(self) -> Any:
+        numbers = {
+            0.5: (1.0, 0.0, 0.0, 0.5, 0.0, 0.0),
+            1.5: (3.0, 1.0, 0.0, 0.0, 1.5, 0.0),
+            2.5: (5.0, 1.0, 1.0 / 3.0, 0.0, 5.0 / 6.0, 5.0 / 6.0),
+        }[self.nu]
+        return compiled.Curve(compiled.ROOT, numbers, cusp=self.nu == 0.5)
 
     def value(self, s: Array) -> Array:
         r = np.sqrt(2.0 * self.nu * s)
@@ -368,6 +319,12 @@ class RationalQuadratic(Radial):
     def __init__(self, length_scale: Any = 1.0, alpha: float = 1.0) -> None:
         self.length_scale = length_scale
         self.alpha = alpha
+
+    def curve(self) -> Any:
+        return compiled.Curve(compiled.RATIONAL, (float(self.alpha),))
+
+    def by_curve(self, partial: float, total: float) -> Gradient:
+        return {"alpha": partial}
 
     def value(self, s: Array) -> Array:
         return np.asarray((1.0 + s / (2.0 * self.alpha)) ** -self.alpha)
