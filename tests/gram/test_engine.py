@@ -13,6 +13,7 @@ import gramsmith as gs
 from gramsmith.gram import Engine, Gram, Serial, Threads, as_engine
 from gramsmith.gram.member import Unembedded
 from gramsmith.gram.plan import make_plan
+from gramsmith.kernels import compilation
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
 
@@ -42,6 +43,7 @@ def processes():
 KERNELS = {
     "gaussian": gs.Gaussian(np.full(4, 2.0)),
     "map": gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.eye(4) / 3),
+    "rational": gs.RationalQuadratic(2.0, alpha=1.5),
     "sum": gs.Matern(2.0) + 0.5 * gs.Polynomial(2),
 }
 
@@ -73,12 +75,20 @@ def everything(engine, n, dtype):
     return [value.hex() for part in parts for value in np.ravel(np.float64(part))]
 
 
+@pytest.mark.parametrize("route", ["compiled", "numpy"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_same_bits_on_every_engine(dtype, processes):
+def test_same_bits_on_every_engine(dtype, route, processes, monkeypatch):
+    if route == "compiled":
+        pytest.importorskip("numba")
+    # the plan says which route is taken, in other processes too
+    monkeypatch.setattr(compilation, "SAMPLES", 0 if route == "compiled" else 10**9)
     n = 1100
-    assert len(make_plan(n, dtype).bands) > 5
+    plan = make_plan(n, dtype)
+    assert len(plan.bands) > 5
+    assert plan.compiled == (route == "compiled")
     expected = everything(Serial(), n, dtype)
-    for engine in (Threads(2), Threads(3), Threads(16), Threads(2, memory=32), processes):
+    engines = (Threads(1), Threads(2), Threads(3), Threads(16), Threads(2, memory=32), processes)
+    for engine in engines:
         assert everything(engine, n, dtype) == expected, engine
 
 
@@ -126,6 +136,22 @@ def test_fewer_threads_where_the_budget_is_short(monkeypatch):
         gs.cka(Gram(gs.Gaussian(), X, engine=engine), y)
     assert counts[0] == counts[1] > 8
     assert counts[1] > counts[2] > counts[3] >= 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_machine_with_many_cores_needs_no_more_memory(dtype):
+    """At 128 threads the default budget has no room for all, and fewer do the same work."""
+    X, y = samples(2300, dtype)
+    goal = make_target(y)
+    values = []
+    for engine in (Serial(), Threads(128), Threads(128, memory=24)):
+        G = Gram(KERNELS["map"], X, engine=engine)
+        sums = G.moments(goal)
+        _, adjoint = get_measure("cka").value_and_adjoint(sums, goal)
+        values.append(G.pullback(adjoint, goal, sums)[0])
+    for other in values[1:]:
+        np.testing.assert_array_equal(other.inputs, values[0].inputs)
+        np.testing.assert_array_equal(other.parameters["map__S"], values[0].parameters["map__S"])
 
 
 def test_engines_are_refused_before_work():
