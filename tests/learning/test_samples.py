@@ -148,3 +148,16 @@ def test_every_class_has_its_share(rng):
     assert shares(np.array([1, 50]), 10).tolist() == [1, 9]
     with pytest.raises(ValueError, match="batch_size >= 6"):
         make_draw(target, np.arange(100), 5, None)
+
+
+@pytest.mark.parametrize("y", [np.linspace(0.0, 1.0, 40), np.arange(40) % 2])
+def test_batches_of_many_rows_have_every_row_once_and_alike_often(y):
+    """Few of many are drawn another way than many of few."""
+    for size in (8, 30):
+        draw = make_draw(make_target(y), np.arange(40), size, np.random.RandomState(0))
+        batches = [draw() for _ in range(2000)]
+        assert all(len(np.unique(rows)) == size for rows in batches)
+        share = np.bincount(np.concatenate(batches), minlength=40) / len(batches)
+        # five deviations
+        p = size / 40
+        assert np.abs(share - p).max() < 5.0 * np.sqrt(p * (1 - p) / len(batches))

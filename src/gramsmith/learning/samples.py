@@ -125,8 +125,20 @@ def hold_out(target: Target, fraction: float, rng: Any) -> tuple[Array, Array] |
 
 def make_draw(target: Target, rows: Array, size: int, rng: Any) -> Callable[[], Array]:
     """Return a function that draws a batch of rows, in which every class has its share."""
+
+    def some(group: Array, count: int) -> Array:
+        if 4 * count > len(group):
+            return np.asarray(rng.choice(group, count, replace=False))
+        # which would shuffle a large group for every batch: here the first that differ are taken
+        size, first = count, np.empty(0, dtype=int)
+        while len(first) < count:
+            size *= 2
+            drawn = rng.randint(len(group), size=size)
+            first = np.sort(np.unique(drawn, return_index=True)[1])
+        return np.asarray(group[drawn[first[:count]]])
+
     if target.kind != "classes":
-        return lambda: np.sort(rng.choice(rows, size, replace=False))
+        return lambda: np.sort(some(rows, size))
     codes = target.codes[rows]
     groups = [rows[codes == c] for c in np.unique(codes)]
     if size < 2 * len(groups):
@@ -137,7 +149,7 @@ def make_draw(target: Target, rows: Array, size: int, rng: Any) -> Callable[[], 
     counts = shares(np.array([len(group) for group in groups]), size)
 
     def draw() -> Array:
-        parts = [rng.choice(g, k, replace=False) for g, k in zip(groups, counts, strict=True)]
+        parts = [some(group, k) for group, k in zip(groups, counts, strict=True)]
         return np.sort(np.concatenate(parts))
 
     return draw
