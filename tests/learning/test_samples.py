@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
+from gramsmith.learning import samples
 from gramsmith.learning.samples import drop_zero_weights, hold_out, make_draw, shares, take_rows
 from gramsmith.targets import make_target
 from plain_learners import KernelLearner, TransformLearner
@@ -151,8 +152,9 @@ def test_every_class_has_its_share(rng):
 
 
 @pytest.mark.parametrize("y", [np.linspace(0.0, 1.0, 40), np.arange(40) % 2])
-def test_batches_of_many_rows_have_every_row_once_and_alike_often(y):
+def test_batches_of_many_rows_have_every_row_once_and_alike_often(y, monkeypatch):
     """Few of many are drawn another way than many of few."""
+    monkeypatch.setattr(samples, "SHUFFLED", 0)
     for size in (8, 30):
         draw = make_draw(make_target(y), np.arange(40), size, np.random.RandomState(0))
         batches = [draw() for _ in range(2000)]

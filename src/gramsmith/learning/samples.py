@@ -20,6 +20,8 @@ from gramsmith.targets import TARGETS, Target, check_weights, normalised_weights
 
 Array = npt.NDArray[Any]
 
+SHUFFLED = 4096  # rows that are shuffled for a batch sooner than drawn one by one
+
 # scikit-learn's constraints of parameters that several learners have
 TARGET_CONSTRAINTS: dict[str, Any] = {
     "target": [StrOptions(set(TARGETS))],
@@ -127,9 +129,9 @@ def make_draw(target: Target, rows: Array, size: int, rng: Any) -> Callable[[], 
     """Return a function that draws a batch of rows, in which every class has its share."""
 
     def some(group: Array, count: int) -> Array:
-        if 4 * count > len(group):
+        if len(group) < max(SHUFFLED, 4 * count):
             return np.asarray(rng.choice(group, count, replace=False))
-        # which would shuffle a large group for every batch: here the first that differ are taken
+        # which shuffles the whole group for every batch; of many, the first that differ are taken
         size, first = count, np.empty(0, dtype=int)
         while len(first) < count:
             size *= 2
