@@ -662,12 +662,12 @@ class Backward:
     @cached_property
     def _weights(self) -> dict[int, tuple[Array, Array, Array, Array]]:
         """The derivatives by the tiles of every kernel as compiled loops read them."""
-        V, w, found = self.probe, self.w, {}
+        V, w, dtype, found = self.probe, self.w, self.dtype, {}
         for k in self.needed:
             A, own = self.adjoint.A[k], 4.0 * self.adjoint.nu[k, k]
-            left, right = np.hstack([A, V]), np.hstack([V, A])
-            parts = compiled.fours(left), compiled.fours(right), own * w, w
-            found[k] = tuple(part.astype(self.dtype) for part in parts)
+            left = compiled.fours(np.hstack([A, V]).astype(dtype))
+            right = compiled.fours(np.hstack([V, A]).astype(dtype))
+            found[k] = left, right, (own * w).astype(dtype), w.astype(dtype)
         return found
 
     @cached_property

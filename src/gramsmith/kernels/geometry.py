@@ -608,9 +608,12 @@ class PairKernel(Kernel):
         return compiled.curved_tile(curved, a is b, out)
 
     def curved(self, a: Embedding, b: Embedding) -> Any:
-        curve = self.curve() if _own_curve(type(self)) else None
-        found = None if curve is None else self.geometry.product(a, b)  # type: ignore[attr-defined]
-        return None if found is None else compiled.Curved(*found, curve)
+        kind: Any = type(self)
+        curve = self.curve() if _own_curve(kind) else None
+        if curve is None:
+            return None
+        factors = self.geometry.product(a, b)  # type: ignore[attr-defined]
+        return None if factors is None else compiled.Curved(factors[0], factors[1], curve)
 
     def band_vjp(
         self, a: Embedding, b: Embedding, pull: Any, wants: Wanted, Xa: Any = None, Xb: Any = None
