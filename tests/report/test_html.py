@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import gramsmith as gs
-from gramsmith.report.contents import Contents
+from gramsmith.report.contents import BandwidthPath, Contents
+from gramsmith.report.evidence import ColumnPicture, Evidence, Reading
 from gramsmith.report.html import draw, render, visible
 
 SCRIPT = "<script>alert(1)</script>"
@@ -54,6 +55,43 @@ def test_under_a_megabyte(page):
     assert (page / "one.html").stat().st_size < 1_000_000
 
 
+def test_under_a_megabyte_with_many_columns_and_kernels():
+    rng = np.random.default_rng(0)
+    columns = [
+        ColumnPicture(f"a column with a name {k}", "input", "number", 3, 900, "", counts, "-3", "3")
+        for k, counts in enumerate(rng.integers(0, 99, (1000, 12)).tolist())
+    ]
+    kernel = {"rank": 2, "tied": False, "score": 0.912345, "score_error": 0.01}
+    kernel |= {"first_check": 0.912345, "first_check_error": 0.01, "verified": "cross-validation"}
+    measures = ("cka", "cka_debiased", "kta", "fsm_loo", "csm", "fsm")
+    for name in measures:
+        kernel |= {name: 0.123456, f"{name}_error": 0.0123}
+    records = [{**kernel, "kernel": f"Gaussian width {k}, categories"} for k in range(500)]
+    evidence = Evidence(
+        Reading(1000, columns, 1000),
+        gram=rng.random((240, 240)).astype(np.float32),
+        map=rng.normal(size=(400, 2)),
+        map_colours=np.zeros(400),
+        weights=[(f"column {k}", 0.1) for k in range(15)],
+        importance=[(f"column {k}", 0.1, 0.01) for k in range(15)],
+    )
+    steps = np.arange(12.0)
+    path = BandwidthPath("gaussian", steps, {name: rng.random(12) for name in measures}, steps)
+    page = render(
+        Contents(
+            "t",
+            "v",
+            records,
+            "accuracy",
+            evidence,
+            measures=dict.fromkeys(measures, True),
+            paths=[path] * 6,
+        )
+    )
+    assert len(page.encode()) < 1_000_000
+    assert page.count("<tr>") > 1900
+
+
 def test_no_script_no_request(text):
     parser = Tags()
     parser.feed(text)
@@ -84,7 +122,7 @@ def test_hostile_names_are_shown_as_text(text):
 
 def test_page_has_its_parts(text):
     for part in (
-        *("beside simpler answers", "Class by class", "Which kernel, and why"),
+        *("Beside simpler answers", "Class by class", "Which kernel, and why"),
         *("Where it goes wrong", "What was read", "Gram matrix", "All kernels"),
         *("What is lost without each column", "What to do next", "How this page came about"),
     ):

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 # The one palette, for white: every colour has a contrast of 3 on white, and any two are told apart
 # by readers who see no difference of red and green, or of blue and yellow. The page has its
 # counterpart for black. Curves also differ by their line, classes by their marker.
@@ -61,6 +63,32 @@ def strip_frame(ax: Any) -> None:
         ax.spines[side].set_visible(False)
 
 
+def without_outliers(values: Any) -> tuple[float, float]:
+    """Return the least and the largest value, but for those far outside the middle half.
+
+    Far is three times its width.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+
+    Returns
+    -------
+    low, high : float
+
+    Examples
+    --------
+    >>> from gramsmith.report.axes import without_outliers
+    >>> without_outliers([1.0, 2.0, 3.0, 4.0, 5.0, 1e6])
+    (1.0, 5.0)
+    """
+    values = np.asarray(values, dtype=float)
+    first, third = np.quantile(values, [0.25, 0.75])
+    reach = 3.0 * (third - first)
+    kept = values[(values >= first - reach) & (values <= third + reach)] if reach > 0 else values
+    return float(kept.min()), float(kept.max())
+
+
 def spread_out(places: Any, gap: float, low: float, high: float) -> Any:
     """Return places moved as little as needed to be a gap apart, within limits, in their order.
 
@@ -83,8 +111,6 @@ def spread_out(places: Any, gap: float, low: float, high: float) -> Any:
     >>> spread_out([4.0, 5.0, 9.0], 2.0, 0.0, 10.0)
     array([3.5, 5.5, 9. ])
     """
-    import numpy as np
-
     # clusters of labels that touch: each is centred on the places of its members
     clusters: list[list[float]] = []
     for place in np.asarray(places, dtype=float):

@@ -22,6 +22,7 @@ from gramsmith.report.axes import (
     new_axes,
     shorten,
     strip_frame,
+    without_outliers,
 )
 from gramsmith.report.evidence import Curve, Outcome, Reliability
 
@@ -321,10 +322,7 @@ class PredictionDisplay:
 
 def limits(values: Array) -> tuple[float, float]:
     """Return limits of an axis that holds all values, but for a few that lie very far out."""
-    low, high = np.quantile(values, [0.01, 0.99])
-    reach = high - low
-    kept = values[(values >= low - reach) & (values <= high + reach)]
-    low, high = float(kept.min()), float(kept.max())
+    low, high = without_outliers(values)
     margin = 0.04 * (high - low) or 0.5
     return low - margin, high + margin
 

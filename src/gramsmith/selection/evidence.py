@@ -21,6 +21,7 @@ from gramsmith.kernels import Gaussian, LinearMap, Precomputed
 from gramsmith.machines.calibration import fit_calibration, probabilities
 from gramsmith.measures import get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
+from gramsmith.report.axes import without_outliers
 from gramsmith.report.contents import number
 from gramsmith.report.evidence import (
     ColumnPicture,
@@ -595,7 +596,7 @@ def _raw_columns(samples: Samples, X: Any) -> Iterator[tuple[Column, Raw]]:
 def picture_of(column: Column, raw: Raw) -> ColumnPicture:
     """Return a column with a small histogram: of numbers, dates and lengths; of categories, counts.
 
-    The outermost bins hold what lies beyond the first and the last percent.
+    Far outliers are counted in the outermost bins.
     """
     known = ColumnPicture(
         column.name, column.role, column.kind, column.missing, column.distinct, column.note
@@ -631,10 +632,8 @@ def _day(seconds: float) -> str:
 
 
 def histogram(values: Array) -> list[int]:
-    """Return counts in equal bins; what lies beyond the first and last percent is in the outer."""
-    low, high = np.quantile(values, [0.01, 0.99])
-    if not high > low:
-        low, high = values.min(), values.max()
+    """Return counts in equal bins; far outliers are counted in the outermost."""
+    low, high = without_outliers(values)
     if not high > low:
         return [len(values)]
     counts = np.histogram(np.clip(values, low, high), BINS, (low, high))[0]

@@ -1,0 +1,294 @@
+"""Evidence: the numbers of the report, against scikit-learn's, and on unfriendly data."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn import metrics
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import ShuffleSplit
+
+import gramsmith as gs
+from gramsmith.report.evidence import Outcome
+from gramsmith.selection.evidence import binned, histogram, picture_of, thinned, wilson
+from gramsmith.tables.frames import Raw
+from gramsmith.tables.roles import Column
+
+KERNELS = {"linear": "linear", "rbf": gs.Gaussian(1.0)}
+
+
+def held_out(ranking):
+    """The winner's held-out decision values, labels, weights and rows."""
+    found = ranking._findings
+    result, task = found.results[found.order[0]], found.task
+    rows = result.record.rows
+    return result.answers[result.best].f, task.y[rows], None if task.w is None else task.w[rows]
+
+
+def two_rings(rng, n=160):
+    X = rng.normal(size=(n, 2))
+    return X, np.where(X[:, 0] ** 2 + X[:, 1] ** 2 > 2.6, "out", "in")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_curves_and_counts_are_those_of_scikit_learn(rng, weighted):
+    X, y = two_rings(rng)
+    w = rng.integers(0, 4, len(y)) / len(y) if weighted else None
+    ranking = gs.rank_kernels(X, y, KERNELS, sample_weight=w)
+    outcome = ranking.evidence.outcome
+    f, codes, weights = held_out(ranking)
+    guess = (f > 0).astype(int)
+    expected = metrics.confusion_matrix(codes, guess, sample_weight=weights)
+    np.testing.assert_allclose(outcome.confusion, expected)
+    np.testing.assert_allclose(
+        outcome.recall, metrics.recall_score(codes, guess, average=None, sample_weight=weights)
+    )
+    np.testing.assert_allclose(
+        outcome.precision,
+        metrics.precision_score(codes, guess, average=None, sample_weight=weights),
+    )
+    rare = int(np.argmin(expected.sum(axis=1)))
+    values, true = f if rare else -f, codes == rare
+    [roc], [pr] = outcome.roc, outcome.precision_recall
+    assert roc.name == outcome.classes[rare]
+    assert roc.area == pytest.approx(metrics.roc_auc_score(true, values, sample_weight=weights))
+    area = metrics.average_precision_score(true, values, sample_weight=weights)
+    assert pr.area == pytest.approx(area)
+    # the mark stands where the counts say
+    assert roc.used[1] == pytest.approx(outcome.recall[rare])
+    assert pr.used == pytest.approx((outcome.recall[rare], outcome.precision[rare]))
+    score = float(np.trace(expected) / expected.sum())
+    assert score == pytest.approx(ranking.records[0]["score"])
+
+
+def test_each_of_several_classes_has_its_curve(rng):
+    y = rng.integers(0, 3, 150)
+    ranking = gs.rank_kernels(rng.normal(size=(150, 2)) + 2 * np.eye(3)[y][:, :2], y, KERNELS)
+    f, codes, _ = held_out(ranking)
+    for c, curve in enumerate(ranking.evidence.outcome.roc):
+        assert curve.area == pytest.approx(metrics.roc_auc_score(codes == c, f[:, c]))
+    assert ranking.evidence.outcome.reliability.of == ""
+
+
+def test_groups_and_folds(rng):
+    X, y = two_rings(rng)
+    groups = np.repeat(np.arange(20), 8)
+    ranking = gs.rank_kernels(X, y, KERNELS, groups=groups)
+    outcome, reading = ranking.evidence.outcome, ranking.evidence.reading
+    assert reading.groups == (20, 8)
+    scores = outcome.folds[ranking.records[0]["kernel"]]
+    assert len(scores) == 5
+    record = ranking._findings.results[ranking._findings.order[0]].record
+    sizes = np.bincount(record.fold)
+    assert np.average(scores, weights=sizes) == pytest.approx(ranking.records[0]["score"])
+
+
+def test_a_linear_task_has_a_linear_rival(rng):
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + X[:, 1] > 0.3 * rng.normal(size=200)
+    baseline, linear = gs.rank_kernels(X, y, KERNELS).evidence.rivals
+    assert baseline.name.startswith("always answering")
+    assert baseline.score == pytest.approx(max(y.mean(), 1 - y.mean()))
+    assert (linear.name, linear.judgement) == ("logistic regression", "about as good")
+    X, y = two_rings(rng, 240)
+    assert gs.rank_kernels(X, y, KERNELS).evidence.rivals[1].judgement == "clearly worse"
+
+
+def test_the_rival_is_the_estimator_of_that_name(rng):
+    X = rng.normal(size=(120, 2))
+    y = (X[:, 0] > 0.5 * rng.normal(size=120)).astype(int)
+    ranking = gs.rank_kernels(X, y, KERNELS)
+    record = ranking._findings.results[ranking._findings.order[0]].record
+    right = 0
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    for k, train in enumerate(record.training):
+        test = record.rows[record.fold == k]
+        right += (LogisticRegression().fit(Z[train], y[train]).predict(Z[test]) == y[test]).sum()
+    assert ranking.evidence.rivals[1].score == pytest.approx(right / 120)
+
+
+def test_importance_finds_the_columns_that_matter(rng):
+    X = pd.DataFrame(rng.normal(size=(240, 3)), columns=["useful", "noise", "more noise"])
+    X["colour"] = rng.choice(["red", "green", "blue"], 240)
+    y = np.where((X["useful"] > 0) ^ (X["colour"] == "red"), "yes", "no")
+    ranking = gs.rank_kernels(X, y)
+    lost = {name: (gap, error) for name, gap, error in ranking.evidence.importance}
+    assert set(lost) == set(X)
+    for name in ("useful", "colour"):
+        assert lost[name][0] > 0.1
+        assert lost[name][0] > 4 * lost[name][1]
+    for name in ("noise", "more noise"):
+        assert abs(lost[name][0]) < 4 * lost[name][1] + 0.02
+
+
+def test_importance_of_values_is_in_units_of_the_score(regression):
+    [(first, gap, _), (second, other, _)] = sorted(
+        regression.evidence.importance, key=lambda item: -item[1]
+    )
+    assert (first, second) == ("x0", "x1")
+    # a shuffled column that says all costs R² and as much again
+    assert 1.0 < gap < 2.6
+    assert abs(other) < 0.2
+
+
+def test_errors_of_values(regression):
+    outcome = regression.evidence.outcome
+    f, y, _ = held_out(regression)
+    gap = np.abs(f - y)
+    assert outcome.errors["mean"] == pytest.approx(gap.mean())
+    assert np.mean(gap <= outcome.errors["half"]) == pytest.approx(0.5, abs=0.02)
+    assert np.mean(gap <= outcome.errors["nine of ten"]) == pytest.approx(0.9, abs=0.02)
+    np.testing.assert_allclose(np.sort(outcome.actual), np.sort(y))
+    assert outcome.classes == []
+
+
+def test_probabilities_that_can_be_believed(rng):
+    x = rng.normal(size=(700, 1))
+    y = rng.random(700) < 1 / (1 + np.exp(-2 * x[:, 0]))
+    ranking = gs.rank_kernels(x, y, {"linear": "linear"})
+    seen = ranking.evidence.outcome.reliability
+    assert seen.gap < 0.06
+    assert (np.diff(seen.said) > 0).all()
+    assert ((seen.low <= seen.true) & (seen.true <= seen.high)).all()
+    assert np.mean((seen.low <= seen.said) & (seen.said <= seen.high)) > 0.7
+
+
+UNFRIENDLY = {
+    "one row of a class": lambda rng: ((rng.normal(size=(40, 2)), np.r_[np.zeros(39), 1]), {}),
+    "sparse": lambda rng: (
+        (sp.random_array((60, 8), density=0.3, rng=rng, format="csr"), rng.integers(0, 2, 60)),
+        {},
+    ),
+    "two views": lambda rng: (
+        ((rng.normal(size=(50, 2)), rng.normal(size=(50, 3))), rng.integers(0, 2, 50)),
+        {"kernels": ["rbf", "linear"]},
+    ),
+    "a matrix": lambda rng: (
+        (np.eye(40) + 0.1, rng.integers(0, 2, 40)),
+        {"kernels": "precomputed"},
+    ),
+    "no time": lambda rng: ((rng.normal(size=(60, 2)), rng.integers(0, 2, 60)), {"time_budget": 0}),
+    "folds of the user": lambda rng: (
+        (rng.normal(size=(60, 2)), rng.normal(size=60)),
+        {"cv": ShuffleSplit(3, random_state=0)},
+    ),
+    "log loss": lambda rng: (
+        (rng.normal(size=(60, 2)), rng.integers(0, 3, 60)),
+        {"scoring": "neg_log_loss"},
+    ),
+    "area": lambda rng: ((rng.normal(size=(60, 2)), np.arange(60) % 2), {"scoring": "roc_auc"}),
+    "machine of the user": lambda rng: (
+        (rng.normal(size=(60, 2)), rng.integers(0, 2, 60)),
+        {"machine": gs.KernelLogisticRegression()},
+    ),
+    "offset": lambda rng: ((1e10 + rng.normal(size=(60, 2)), rng.normal(size=60) + 1e10), {}),
+    "strings": lambda rng: (
+        (["".join(rng.choice(list("AC"), 9)) for _ in range(50)], rng.integers(0, 2, 50)),
+        {"kernels": [gs.Spectrum(2)]},
+    ),
+    "sets": lambda rng: (
+        ([set(rng.integers(0, 9, 4).tolist()) for _ in range(40)], rng.integers(0, 2, 40)),
+        {"kernels": [gs.AllSubsets()]},
+    ),
+    "weights of nothing": lambda rng: (
+        (rng.normal(size=(60, 2)), rng.integers(0, 2, 60)),
+        {"sample_weight": np.r_[np.zeros(20), np.full(40, 1 / 60)]},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", UNFRIENDLY)
+def test_every_ranking_has_a_page(rng, tmp_path, kind):
+    (X, y), options = UNFRIENDLY[kind](rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranking = gs.rank_kernels(X, y, **{"kernels": KERNELS, **options})
+    page = ranking.write_html(tmp_path / "report.html").read_text()
+    assert ranking.answer.text.split(":")[0] in page.replace("&#39;", "'")
+    assert ">nan<" not in page.lower()
+    assert (ranking.evidence.outcome is None) == (kind == "no time")
+    assert ranking.evidence.to_plain()["reading"]["rows"] == len(y)
+    assert "<table>" in ranking._repr_html_()
+
+
+def test_what_was_read(rng):
+    frame = pd.DataFrame(
+        {
+            "size": np.r_[rng.normal(size=58), 1e6, np.nan],
+            "colour": ["red"] * 40 + ["blue"] * 20,
+            "day": pd.date_range("2024-01-01", periods=60),
+            "same": 1.0,
+        }
+    )
+    frame = pd.concat([frame, frame.iloc[:6]], ignore_index=True)
+    reading = gs.rank_kernels(frame, rng.normal(size=66), KERNELS).evidence.reading
+    size, colour, day, same = reading.columns
+    assert (size.missing, sum(size.counts)) == (1, 65)
+    assert sorted(size.counts)[-2] > 3  # one value of a million leaves the others their bins
+    assert (colour.counts, colour.low) == ([46, 20], "red")
+    assert (day.kind, day.low, day.high) == ("date", "2024-01-01", "2024-02-29")
+    assert (same.role, same.counts) == ("left out", [])
+    assert reading.target.counts
+    assert reading.copies == 0  # the targets differ
+
+
+def test_copies_are_counted(rng):
+    X = rng.normal(size=(50, 2))
+    X, y = np.r_[X, X[:7]], np.r_[np.arange(50) % 2, np.arange(7) % 2]
+    assert gs.rank_kernels(X, y, KERNELS).evidence.reading.copies == 7
+
+
+def test_a_copy_of_the_target_is_an_alarm(rng):
+    X = pd.DataFrame({"a": rng.normal(size=60), "leak": ["u", "v"] * 30})
+    with pytest.warns(UserWarning, match="one to one"):
+        ranking = gs.rank_kernels(X, np.tile(["no", "yes"], 30), KERNELS)
+    assert any("one to one" in text for text in ranking.warnings)
+    assert ranking.answer.level == "care"
+
+
+def test_answers_know_good_from_poor(rng):
+    X, y = two_rings(rng, 240)
+    assert gs.rank_kernels(X, y, KERNELS).answer.level == "good"
+    noise = gs.rank_kernels(X, rng.permutation(y), KERNELS).answer
+    assert noise.level == "poor"
+    assert "not clearly better than always answering" in noise.text
+    rare = (X[:, 0] > 1.3) & (rng.random(240) < 0.6)
+    missed = gs.rank_kernels(X, rare, KERNELS).answer
+    assert missed.level != "good"
+
+
+def test_times_and_provenance(ranking):
+    assert {"check", "measures", "cross-validation", "fit", "evidence"} <= set(
+        ranking.evidence.seconds
+    )
+    assert all(value >= 0 for value in ranking.evidence.seconds.values())
+    named = dict(ranking.contents().provenance)
+    assert named["seed"] == "0"
+    assert "scipy" in named["versions"]
+    assert len(ranking.evidence.data) == 32
+
+
+def test_small_pieces():
+    x = np.linspace(0, 1, 1000)
+    thin, height = thinned(x, x**2)
+    assert len(thin) <= 120
+    assert (thin[0], thin[-1], height[-1]) == (0.0, 1.0, 1.0)
+    assert np.abs(np.interp(x, thin, height) - x**2).max() < 0.01
+    low, high = wilson(np.array([0.0, 0.5]), np.array([10, 100]))
+    assert low.tolist() == pytest.approx([0.0, 0.4038], abs=1e-4)
+    assert high.tolist() == pytest.approx([0.2775, 0.5962], abs=1e-4)
+    parts = binned(np.r_[np.full(40, 0.05), np.full(3, 0.4), np.full(20, 0.9)])
+    assert [len(part) for part in parts] == [40, 23]
+    assert histogram(np.ones(5)) == [5]
+    assert sum(histogram(np.r_[np.arange(100.0), 1e9])) == 101
+    empty = picture_of(Column("a", "input", "number", 3, 0, ""), Raw(np.full(3, np.nan)))
+    assert empty.counts == []
+
+
+def test_shares_of_what_was_not_tested():
+    outcome = Outcome("cross-validation", 3, ["a", "b"], np.array([[3.0, 0.0], [0.0, 0.0]]))
+    assert outcome.recall[0] == 1.0
+    assert np.isnan(outcome.recall[1])
+    assert np.isnan(outcome.precision[1])
