@@ -76,6 +76,12 @@ docs: $(STAMP)  ## build the documentation; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser."
 
+versions:  ## lowest dependencies, every Python at hand, each extra alone; VERSIONS="extras" for one
+	.ci/versions $(VERSIONS)
+
+release: $(STAMP)  ## build twice, compare, install the wheel in an empty environment and use it
+	.ci/release $(BIN)/python
+
 build: $(STAMP)  ## build the wheel and the source distribution into dist/
 	$(BIN)/python -m build
 
