@@ -85,4 +85,6 @@ count, heavy = subprocess.run(  # noqa: S603
     [sys.executable, "-c", light], capture_output=True, text=True, check=True
 ).stdout.split()
 assert heavy == "False"
-print(f"import gramsmith: {1000 * took:.0f} ms, {count} modules; all is well with {extra or 'base'}")
+print(
+    f"import gramsmith: {1000 * took:.0f} ms, {count} modules; all is well with {extra or 'base'}"
+)

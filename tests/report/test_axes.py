@@ -1,6 +1,8 @@
 """What all displays share: labels as text, and a style that nobody else sets."""
 
 import re
+import sys
+from importlib import import_module
 from importlib.resources import files
 
 import matplotlib as mpl
@@ -11,6 +13,7 @@ import pytest
 from gramsmith.report.axes import (
     COLOURS,
     label_ticks,
+    needs_extra,
     new_axes,
     settled_style,
     shorten,
@@ -124,3 +127,17 @@ def test_any_two_colours_are_told_apart(name, eyes):
     gaps = [np.linalg.norm(a - b) for i, a in enumerate(points) for b in points[:i]]
     assert min(gaps) > 14  # a difference of 2 is just seen side by side
     assert min(contrast(c, back) for c in colours) >= 3
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2", "pandas"])
+def test_what_to_install_is_said(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "gramsmith\[plot\]"'):
+        with needs_extra():
+            import_module(package)
+
+
+def test_other_packages_are_not_ours():
+    with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere'"):
+        with needs_extra():
+            import_module("nowhere")

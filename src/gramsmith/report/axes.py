@@ -19,9 +19,23 @@ LABEL = 34  # characters of a label that are shown
 
 
 @contextmanager
+def needs_extra() -> Iterator[None]:
+    """Say what to install where the block imports what is not there."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in ("matplotlib", "jinja2", "markupsafe", "pandas"):
+            raise
+        advice = f'Expected {package} to be installed. Do this: pip install "gramsmith[plot]"'
+        raise ModuleNotFoundError(advice, name=error.name) from error
+
+
+@contextmanager
 def settled_style(settings: Mapping[Any, Any]) -> Iterator[None]:
     """Draw under matplotlib's defaults and these settings, whatever the user's own style is."""
-    from matplotlib import style
+    with needs_extra():
+        from matplotlib import style
 
     with style.context(["default", dict(settings)]):
         yield
@@ -29,7 +43,8 @@ def settled_style(settings: Mapping[Any, Any]) -> Iterator[None]:
 
 def new_axes(ax: Any, width: float = 4.4, height: float = 3.0) -> Any:
     """Return the axes given, or new ones of this size."""
-    import matplotlib.pyplot as plt
+    with needs_extra():
+        import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
 

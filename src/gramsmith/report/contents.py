@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from gramsmith.report.axes import needs_extra
 from gramsmith.report.evidence import Evidence, Reading
 
 Array = npt.NDArray[Any]
@@ -137,7 +138,8 @@ def records_frame(records: Sequence[dict[str, Any]]) -> Any:
     -------
     pandas.DataFrame
     """
-    import pandas as pd
+    with needs_extra():
+        import pandas as pd
 
     return pd.DataFrame.from_records(list(records)).set_index("rank")
 

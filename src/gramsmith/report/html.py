@@ -11,7 +11,7 @@ from io import StringIO
 from typing import Any
 
 from gramsmith.report import displays
-from gramsmith.report.axes import COLOURS, GREY, settled_style, shorten
+from gramsmith.report.axes import COLOURS, GREY, needs_extra, settled_style, shorten
 from gramsmith.report.contents import Contents, number, with_error
 from gramsmith.report.evidence import ColumnPicture
 from gramsmith.report.outcome_displays import (
@@ -136,7 +136,8 @@ def render(contents: Contents) -> str:
     >>> "<h1>&lt;b&gt;</h1>" in page, "<script" in page
     (True, False)
     """
-    from jinja2 import Environment
+    with needs_extra():
+        from jinja2 import Environment
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     folder = files("gramsmith.report").joinpath("templates")
@@ -368,8 +369,9 @@ def draw(make: Callable[[], Any]) -> Any:
     -------
     markupsafe.Markup
     """
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
+    with needs_extra():
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
 
     with settled_style(STYLE), warnings.catch_warnings():
         # a label may hold letters that the drawing font lacks; the browser has them
