@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 begun = time.perf_counter()
-import gramsmith as gs  # noqa: E402
+import gramsmith as gs
 
 took = time.perf_counter() - begun
-import numpy as np  # noqa: E402
+import numpy as np
 
 BROUGHT = {
     "cli": {"click", "rich", "pandas", "pyarrow", "matplotlib", "jinja2"},
@@ -73,7 +73,7 @@ if "distributed" in here:
 rows = "\n".join(f"{a},{b},{label}" for (a, b), label in zip(X[:, :2], y, strict=True))
 (folder / "t.csv").write_text("a,b,y\n" + rows + "\n")
 command = [sys.executable, "-m", "gramsmith", "rank", "t.csv", "--target", "y", "-o", "run"]
-done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
+done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 if extra == "cli":
     assert done.returncode == 0, done.stderr
     assert (folder / "run" / "report.html").exists()
@@ -81,7 +81,7 @@ elif "click" not in here and not find_spec("click"):
     assert done.returncode == 2, done.stderr
     assert "gramsmith[cli]" in done.stderr, done.stderr
 light = "import gramsmith, sys; print(len(sys.modules), 'sklearn' in sys.modules)"
-count, heavy = subprocess.run(  # noqa: S603
+count, heavy = subprocess.run(
     [sys.executable, "-c", light], capture_output=True, text=True, check=True
 ).stdout.split()
 assert heavy == "False"
