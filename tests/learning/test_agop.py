@@ -1,5 +1,7 @@
 """Maps from the gradients of ridge regressions."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -64,6 +66,23 @@ def test_an_oblique_direction(structure, rank, rng):
     U = np.linalg.eigh(S @ S.T)[1]
     assert abs(U[:, -1] @ direction) > 0.95
     assert S.shape == (6, 6 if rank is None else 1)
+
+
+def test_the_rank_is_the_one_that_serves_other_rows(rng):
+    X = rng.normal(size=(150, 5))
+    one = np.sin(2.0 * X @ np.ones(5) / np.sqrt(5.0))
+    alike = np.square(X).sum(axis=1) > 5.0
+    learner = gs.TransformLearner(structure="low_rank", random_state=0)
+    assert len(learner.fit(X, one).components_) <= 2
+    assert len(learner.fit(X, alike).components_) == 5
+    for options in ({"rank": 3}, {"shrinkage": 1.0, "max_iter": 5}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = gs.TransformLearner(structure="low_rank", **options).fit(X, one)
+        assert len(found.components_) == options.get("rank", 2)
+    too_few = gs.TransformLearner(structure="low_rank")
+    with pytest.warns(UserWarning, match="expected rows enough"):
+        assert len(too_few.fit(X[:9], [1, *[0] * 8]).components_) == 2
 
 
 def test_leading_directions_hold_their_share(rng):

@@ -83,7 +83,7 @@ def follow_gradients(
     except KeyboardInterrupt:
         status = "interrupted"
     if rank is not None:
-        S = _largest(S, rank)
+        S = largest_directions(S, rank)
         S = S * np.sqrt(size / _size(S, variance))
     done = len(monitor.rows)
     advice = "The map so far is kept; fit again for more." if status == "interrupted" else ""
@@ -155,10 +155,10 @@ def leading_directions(S: Array, share: float) -> Array:
     """Return the fewest columns along directions of a symmetric map that hold a share of |S|²."""
     squares = np.sort(np.square(np.linalg.eigvalsh(S)))[::-1]
     enough = np.searchsorted(np.cumsum(squares), share * squares.sum())
-    return _largest(S, min(int(enough) + 1, len(S)))
+    return largest_directions(S, min(int(enough) + 1, len(S)))
 
 
-def _largest(S: Array, rank: int) -> Array:
+def largest_directions(S: Array, rank: int) -> Array:
     """Return the columns of a symmetric map along its largest directions, shape (p, rank)."""
     values, U = np.linalg.eigh(S)
     top = (U * values)[:, ::-1][:, :rank]

@@ -32,7 +32,12 @@ from gramsmith.kernels import (
 )
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.symbolic import refuse_symbols
-from gramsmith.learning.agop import follow_gradients, leading_directions, symmetric_root
+from gramsmith.learning.agop import (
+    follow_gradients,
+    largest_directions,
+    leading_directions,
+    symmetric_root,
+)
 from gramsmith.learning.ascent import (
     REMEDY,
     SEARCH_CONSTRAINTS,
@@ -52,6 +57,8 @@ from gramsmith.learning.cross_fit import (
     CrossFitted,
     Matrix,
     choose_width,
+    cross_fit,
+    make_folds,
     subsample,
 )
 from gramsmith.learning.monitor import Callback, Monitor
@@ -128,9 +135,7 @@ class Climb:
 
     def map(self, amount: float) -> Array:
         """Return the map at an amount of learning, of a mean squared distance of `SIZE`."""
-        S = between(self.start, self.end, amount, self.least)
-        size = 2.0 * float(self.variance @ _squares(S))
-        return np.asarray(S * (kernel_scale(self.base) * np.sqrt(SIZE / size))) if size > 0 else S
+        return sized(self.base, between(self.start, self.end, amount, self.least), self.variance)
 
     def matrix(
         self, X: Any, amount: float, width: float, rows: Array, columns: Array | None
@@ -159,6 +164,12 @@ def between(start: Array, end: Array, amount: float, least: float = LEAST) -> Ar
         ratio = np.maximum(values, least**2 * values.max()) / first**2
         return np.asarray(first * (U * ratio ** (0.5 * amount)) @ U.T)
     return np.asarray((1.0 - amount) * start + amount * end)
+
+
+def sized(base: Kernel, S: Array, variance: Array) -> Array:
+    """Return the multiple of a map with a mean squared distance of `SIZE`."""
+    size = 2.0 * float(variance @ _squares(S))
+    return np.asarray(S * (kernel_scale(base) * np.sqrt(SIZE / size))) if size > 0 else S
 
 
 def _squares(S: Array) -> Array:
@@ -190,7 +201,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
     structure : {"diagonal", "full", "low_rank"}, default="diagonal"
         The shape of S.
     rank : int, optional
-        Columns of a low-rank S; default 2.
+        Columns of a low-rank S. Default: with shrinkage="cross_fit" that of 1, 2, 4, ... directions
+        of gradient outer products, or all of them alike, which serves rows best that did not teach;
+        otherwise, and for sparse rows, 2.
     measure : str, Measure or objective, default="ridge_loo"
         What is climbed: the name of a measure ("kta", "cka", "cka_debiased" are raised, "fsm",
         "fsm_loo", "csm" lowered), of an objective that needs a solve ("ridge_loo",
@@ -483,8 +496,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
             if self._crossing and solves:
                 rows = subsample(target, rows, ROWS, seed)
             if len(rows) == X.shape[0]:
-                return self._climb(X, y, w, rng)
-            return self._climb(X[rows], y[rows], None if w is None else w[rows], rng)
+                return self._climb(X, y, w, rng, **options)
+            return self._climb(X[rows], y[rows], None if w is None else w[rows], rng, **options)
 
         def learn(rows: Array) -> Matrix | None:
             try:
@@ -496,6 +509,10 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
             folds.append(found)
             return partial(found.matrix, X)
 
+        options: dict[str, int] = {}
+        searched = self._crossing and self.init is None and not sp.issparse(X)
+        if self.structure == "low_rank" and self.rank is None and searched:
+            options["rank"] = self._choose_rank(X, y, target, groups, seed, cv)
         folds: list[Climb] = []
         self.__dict__.pop("feature_importances_std_", None)  # of an earlier fit
         found = climb(np.arange(X.shape[0]), rng)
@@ -527,15 +544,57 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         self.n_iter_ = found.outcome.n_iter
         return self._outcomes(found, X)
 
-    def _climb(self, X: Any, y: Any, w: Array | None, rng: Any) -> Climb:
-        """Climb the objective on checked samples, and return where that led."""
-        objective = get_objective(self.measure, self.C)
-        target = make_target(y, self.target, task=self.task, sample_weight=w)
-        q = check_rank(self.structure, self.rank, X.shape[1])
+    def _base(self, X: Any) -> Kernel:
+        """Return the kernel on top of the map, or raise if it has no derivative."""
         base = Gaussian.from_gamma(1.0) if self.kernel is None else clone(as_kernel(self.kernel, X))
         vectors = base.requires_vector_input and not isinstance(base, Precomputed)
         if not (vectors and base.differentiable):
             raise base._no_derivative()
+        return base
+
+    def _choose_rank(
+        self, X: Array, y: Any, target: Target, groups: Array | None, seed: int, cv: Any
+    ) -> int:
+        """Return the number of directions that serves rows best which did not teach.
+
+        These are the largest of gradient outer products; all of them count alike, as at the start.
+        """
+        p, base = X.shape[1], self._base(X)
+        ranks = [*(2**k for k in range(p.bit_length()) if 2**k < p), p]
+        variance = np.asarray(column_moments(X, target.w)[1])
+
+        def learn(rows: Array) -> Matrix | None:
+            goal = target.take(rows)
+            if not goal.norm(goal.M_centred) > 0:  # one class alone
+                return None
+            monitor = Monitor("TransformLearner")
+            found, S = follow_gradients(base, X[rows], goal, np.eye(p), REGRESSIONS, monitor, seed)
+            if found.status == "interrupted":
+                raise KeyboardInterrupt
+
+            def matrix(rank: float, width: float, a: Array, b: Array | None) -> Array:
+                few = largest_directions(S, int(rank)) if rank < p else np.eye(p)
+                kernel = Composed(base, LinearMap(width * sized(base, few, variance)))
+                return np.asarray(kernel(X[a]) if b is None else kernel(X[a], X[b]))
+
+            return matrix
+
+        folds = make_folds(cv, y, target, groups, seed)
+        amounts = tuple(map(float, ranks))
+        widths = not isinstance(base, Linear)
+        tried = (
+            cross_fit(learn, target, folds, groups, widths=widths, amounts=amounts, seed=seed)
+            if folds
+            else None
+        )
+        return check_rank("low_rank", None, p) if tried is None else ranks[tried.losses.argmin()]
+
+    def _climb(self, X: Any, y: Any, w: Array | None, rng: Any, rank: int | None = None) -> Climb:
+        """Climb the objective on checked samples, and return where that led."""
+        objective = get_objective(self.measure, self.C)
+        target = make_target(y, self.target, task=self.task, sample_weight=w)
+        q = check_rank(self.structure, self.rank if rank is None else rank, X.shape[1])
+        base = self._base(X)
         start = S = make_start(X, self.structure, q, self.init, kernel_scale(base), rng, w)
         kernel = make_map(base, S, sp.issparse(X))
         kernel.check_parameters()
