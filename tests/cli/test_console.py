@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -72,6 +73,18 @@ def test_progress_without_a_terminal_names_the_stages(capsys):
     assert capsys.readouterr().err == "check ...\nmeasures ...\n"
     with Progress(quiet=True) as progress:
         progress("check", 1, 1, "x")
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_without_a_terminal_goes_on_while_a_stage_lasts(capsys):
+    with Progress(interval=0.02) as progress:
+        progress("check", 2, 30, "Gaussian")
+        time.sleep(0.2)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "check ..."
+    assert len(said) > 2
+    assert set(said[1:]) == {"check 2 of 30 (Gaussian) after 0 seconds"}
+    time.sleep(0.1)
     assert capsys.readouterr().err == ""
 
 

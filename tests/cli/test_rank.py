@@ -39,6 +39,24 @@ def test_a_run_leaves_five_files(command, table, tmp_path):
     assert about["columns"][2]["kind"] == "text"
 
 
+def test_uneven_classes_are_told_the_option_and_not_again(command, tmp_path):
+    rows = [f"{i % 7 + 5 * (i < 4)},{i * i % 11},{'rare' if i < 4 else 'often'}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *rows]))
+    done = command("rank", tmp_path / "t.csv", "-t", "y")
+    assert "smallest class has 6.7%" in done.err
+    assert "--scoring balanced_accuracy counts" in done.err
+    assert "class_weight=" not in done.err
+    done = command("rank", tmp_path / "t.csv", "-t", "y", "--scoring", "balanced_accuracy")
+    assert done.status == 0, done.err
+    assert "smallest class" not in done.err
+
+
+def test_one_column_is_one_column(command, tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{i}.5,{i % 2}\n" for i in range(20)))
+    done = command("rank", tmp_path / "t.csv", "-t", "y", "--dry-run")
+    assert "20 rows, 1 column, classification" in done.err
+
+
 def test_nothing_is_overwritten_unasked(command, table, tmp_path):
     (tmp_path / "run.json").write_text("precious")
     done = command("rank", table, "-t", "y", "-o", tmp_path)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
@@ -25,8 +26,15 @@ from sklearn.gaussian_process.kernels import (
     RationalQuadratic,
     WhiteKernel,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    StandardScaler,
+)
 
 import gramsmith as gs
 from gramsmith.kernels.adapt import FromSklearn
@@ -188,6 +196,22 @@ def unusual(data):
     yield "Pipeline-powers", powers.fit(raw[["height", "rooms"]], values), "raw numbers"
     taken = make_pipeline(TakeColumn("note"), gs.KernelSVC(gs.Spectrum(2)))
     yield "Pipeline-column", taken.fit(raw[["note"]], two), "notes"
+    filled = make_pipeline(SimpleImputer(strategy="most_frequent"), OrdinalEncoder())
+    columns = ColumnTransformer(
+        [
+            ("gaps", SimpleImputer(add_indicator=True), ["height"]),
+            ("power", PowerTransformer(), ["rooms"]),
+            ("places", filled, ["colour"]),
+            ("sizes", OneHotEncoder(drop="first", max_categories=3), slice("size", "size")),
+            ("months", "drop", ["seen", "note"]),
+        ],
+        remainder="passthrough",
+    )
+    sorted_out = make_pipeline(columns, gs.KernelRidgeClassifier(gs.Gaussian(2.0)))
+    yield "Pipeline-columns", sorted_out.fit(raw, two), "raw"
+    numbered = ColumnTransformer([("scaled", StandardScaler(), [0])], remainder="passthrough")
+    ways = make_pipeline(numbered, OneHotEncoder(handle_unknown="ignore"), gs.KernelSVR())
+    yield "Pipeline-numbered", ways.fit(np.round(X), values), "vectors"
     landmarks = gs.Nystroem(gs.Gaussian(1.5), n_landmarks=8)
     waves = gs.RandomFourier(gs.Gaussian([1.0, 2.0, 1.5]), n_features=40)
     yield "KernelSVC-Nystroem", gs.KernelSVC(landmarks).fit(X, two), "vectors"

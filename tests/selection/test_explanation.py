@@ -1,12 +1,14 @@
 """Explanation: warnings that are worth reading, the contents of the page, feature weights."""
 
+import re
+
 import numpy as np
 import pytest
 
 import gramsmith as gs
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.evidence import feature_weights
-from gramsmith.selection.explanation import listed
+from gramsmith.selection.explanation import listed, verdict
 from gramsmith.targets import make_target
 
 
@@ -18,7 +20,25 @@ def test_noise_is_called_noise(rng):
 def test_uneven_classes_are_mentioned(rng):
     y = np.r_[np.zeros(95, int), np.ones(5, int)]
     found = gs.rank_kernels(rng.normal(size=(100, 2)) + y[:, None], y, ["rbf", "linear"])
-    assert any("smallest class" in w for w in found.warnings)
+    [said] = [w for w in found.warnings if "smallest class" in w]
+    assert 'scoring="balanced_accuracy"' in said
+
+
+@pytest.mark.parametrize(
+    "option", [{"scoring": "balanced_accuracy"}, {"class_weight": "balanced"}], ids=str
+)
+def test_uneven_classes_are_not_mentioned_again(rng, option):
+    y = np.r_[np.zeros(95, int), np.ones(5, int)]
+    X = rng.normal(size=(100, 2)) + y[:, None]
+    found = gs.rank_kernels(X, y, ["rbf", "linear"], **option)
+    assert not any("smallest class" in w for w in found.warnings)
+
+
+def test_a_tie_of_many_is_one_list(ranking):
+    records = [{**r, "tied": True} for r in ranking.records[:6]]
+    said = verdict(ranking._findings, records, ranking.estimate)
+    assert re.search(r"“, “[^”]+” and 2 more are not clearly worse|”, “[^”]+” and 2 more are", said)
+    assert " and “" not in said
 
 
 def test_listed():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -161,21 +163,38 @@ def fitting(widths: Sequence[int], room: int) -> int:
 
 
 class Progress:
-    """A progress bar on a terminal, one line per stage elsewhere, silence if asked for.
+    """A progress bar on a terminal, lines elsewhere, silence if asked for.
+
+    The bar moves several times a second, whatever the work is doing. In a log there is a line for
+    every stage and, while one lasts, a line every `interval` seconds.
 
     Parameters
     ----------
     quiet : bool
         Whether to show nothing.
+    interval : float
+        Seconds between lines.
     """
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, interval: float = 10.0) -> None:
         self._quiet = quiet
+        self._interval = interval
         self._bar: Any = None
         self._task: Any = None
         self._stage = ""
+        self._words = ""
+        self._ended = threading.Event()
+
+    def _lines(self) -> None:
+        """Say every now and then how far the work has come, until it has ended."""
+        begun = time.monotonic()
+        while not self._ended.wait(self._interval):
+            if self._words:
+                say(f"{self._words} after {time.monotonic() - begun:.0f} seconds")
 
     def __enter__(self) -> Progress:
+        if not self._quiet and not sys.stderr.isatty():
+            threading.Thread(target=self._lines, name="progress", daemon=True).start()
         if not self._quiet and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
@@ -188,6 +207,7 @@ class Progress:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._ended.set()
         if self._bar is not None:
             self._bar.stop()
 
@@ -198,6 +218,8 @@ class Progress:
         if self._bar is None:
             if stage != self._stage:
                 say(f"{stage} ...")
+            named = f" ({label[:40]})" if label else ""
+            self._words = f"{stage} {done:,} of {total:,}{named}"
         elif self._task is None or stage != self._stage:
             if self._task is not None:
                 self._bar.remove_task(self._task)

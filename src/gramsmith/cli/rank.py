@@ -312,6 +312,7 @@ def show_plan(
 ) -> dict[str, Any]:
     """Say what is going to be done, and refuse what cannot fit the memory allowed."""
     from gramsmith.selection import plan_ranking, sizes
+    from gramsmith.tables.streams import counted
 
     with collected_warnings() as remarks, about_the_data(table.name):
         plan = plan_ranking(table.inputs(), goal.y, **arguments)
@@ -333,9 +334,10 @@ def show_plan(
         for remark in [*plan.columns.remarks, *remarks] if whole else ():
             say(f"Note: {as_options(remark)}")
         say(
-            f"{table.name}: {plan.n_samples:,} rows, {table.n_columns} columns"
+            f"{table.name}: {counted(plan.n_samples, 'row')}, {counted(table.n_columns, 'column')}"
             f"{f', {table.note}' if table.note else ''}, {goal.task} ({goal.reason}).\n"
-            f"Plan: check {len(plan.kernels)} kernels, measure them on {plan.n_measured:,} rows"
+            f"Plan: check {counted(len(plan.kernels), 'kernel')}, measure them on "
+            f"{counted(plan.n_measured, 'row')}"
             f"{' in random draws' if sizes.EXACT_ROWS < plan.n_samples else ''}, "
             f"cross-validate the best with {plan.machine}; about {plan.memory_mib:,.0f} MiB and "
             f"{duration(plan.seconds)}."
@@ -345,12 +347,14 @@ def show_plan(
 
 def show_columns(columns: Any, whole: bool) -> None:
     """Say what each column is: all of them if asked for, else of a wide table the first."""
+    from gramsmith.tables.streams import counted
+
     most = len(columns) if whole else MOST_COLUMNS
     if columns and not all(c.kind == "number" and not c.note and not c.missing for c in columns):
         rows = [[str(cell)[:WIDE] for cell in row[:-1]] for row in columns.rows()[:most]]
         show_table(columns.HEAD[:-1], rows, err=True)
         if len(columns) > most:
-            say(f"... and {len(columns) - most} more columns; --dry-run shows all.")
+            say(f"... and {counted(len(columns) - most, 'more column')}; --dry-run shows all.")
 
 
 def duration(seconds: float) -> str:
@@ -449,6 +453,8 @@ def show_ranking(
     ranking: Any, remarks: list[str], folder: Path | None, as_json: bool, quiet: bool
 ) -> None:
     """Print the result and say where everything is."""
+    from gramsmith.tables.streams import counted
+
     records = ranking.records
     if as_json:
         show_json(
@@ -462,7 +468,7 @@ def show_ranking(
     else:
         show_records(ranking)
         if len(records) > SHOWN:
-            click.echo(f"... and {len(records) - SHOWN} more kernels.")
+            click.echo(f"... and {counted(len(records) - SHOWN, 'more kernel')}.")
         click.echo(printable(ranking.answer.text))
         click.echo(printable(ranking.verdict))
     for remark in remarks:

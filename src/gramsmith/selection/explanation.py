@@ -57,10 +57,10 @@ def verdict(found: Findings, records: Records, estimate: Estimate) -> str:
     )
     text = f"{best['kernel']} wins{machine}: {found.task.score_name} {expected(estimate)}"
     if tied:
-        named = listed([f"“{name}”" for name in tied[:3]])
-        more = f" and {len(tied) - 3} more" if len(tied) > 3 else ""
+        more = [f"{len(tied) - 3} more"] if len(tied) > 3 else []
+        named = listed([*(f"“{name}”" for name in tied[:3]), *more])
         verb = "is" if len(tied) == 1 else "are"
-        return f"{text}; {named}{more} {verb} not clearly worse, a tie."
+        return f"{text}; {named} {verb} not clearly worse, a tie."
     others = [r["kernel"] for r in records[1:] if r["score"] is not None]
     if others:
         return f"{text}; “{others[0]}”, the next, is clearly worse."

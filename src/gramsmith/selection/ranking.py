@@ -40,6 +40,7 @@ from gramsmith.selection.steps import Findings, run_steps
 from gramsmith.selection.task import Answers, Task, read_task
 from gramsmith.selection.work import Work
 from gramsmith.tables.roles import NO_COLUMNS, ColumnTable
+from gramsmith.tables.streams import counted
 
 Array = npt.NDArray[Any]
 
@@ -644,7 +645,8 @@ class KernelRanking:
         lines = [self.verdict, "", text_table(*self._table())]
         left = len(self.records) - SHOWN
         if left > 0:
-            lines.append(f"... and {left} more kernels: see .frame()")
+            more = counted(left, "more kernel")
+            lines.append(f"... and {more}: see .frame()")
         lines += [f"! {warning}" for warning in self.warnings]
         return "\n".join(lines)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.evaluation.advice import about_kernel, about_target
+from gramsmith.evaluation.advice import about_kernel
 from gramsmith.evaluation.errors import (
     SCREENING_FOLDS,
     jackknife,
@@ -125,7 +125,7 @@ def run_steps(
             results=results,
             order=tuple(order),
             tied=frozenset(tied),
-            advice=(*about_copies(samples, task), *measured.advice(names)),
+            advice=(*about_copies(samples, task), *about_classes(task), *measured.advice(names)),
             on_landmarks=on_landmarks,
             n_features=samples.n_features,
             max_samples=work.max_samples,
@@ -164,6 +164,23 @@ def count_copies(samples: Samples, task: Task) -> tuple[int | None, int]:
         return None, len(rows)
     table = np.column_stack([X[rows], task.y[rows]]) + 0.0  # no two zeros of different sign
     return len(rows) - len({row.tobytes() for row in table}), len(rows)
+
+
+def about_classes(task: Task) -> list[Advice]:
+    """Return a remark if classes are uneven, and nothing was asked for that takes care of it."""
+    if task.classes is None or not task.default_score or task.class_weight is not None:
+        return []
+    counts = np.bincount(task.y[task.counting].astype(int), minlength=len(task.classes))
+    if 9 * counts.min() >= counts.max():
+        return []
+    return [
+        Advice(
+            "imbalanced",
+            f"The smallest class has {counts.min() / counts.sum():.1%} of the samples, and the "
+            'accuracy hardly counts it. scoring="balanced_accuracy" counts all classes alike, '
+            'class_weight="balanced" also lets them weigh alike in training.',
+        )
+    ]
 
 
 def check(candidates: Sequence[Candidate], samples: Samples, task: Task, work: Work) -> list[Check]:
@@ -363,8 +380,8 @@ class Measured:
         return Evaluation(kernels, measures, cells, (), len(self.target.w))
 
     def advice(self, names: Sequence[str]) -> list[Advice]:
-        """Return remarks on the target and on some candidates."""
-        found = [*about_target(self.target)]
+        """Return remarks on some candidates."""
+        found: list[Advice] = []
         for k, c in enumerate(self.candidates):
             if c.name in names:
                 found += about_kernel(c.name, self.moments.of(k), self.target, c.kernel)

@@ -14,6 +14,7 @@ from typing import Any
 from gramsmith.kernels.base import Kernel
 from gramsmith.storage.models import ModelSummary, inspect_model
 from gramsmith.storage.registry import REGISTRY
+from gramsmith.tables.streams import counted
 
 Lines = Iterator[str]
 
@@ -240,10 +241,10 @@ def _expects(first: Any, facts: dict[str, Any]) -> str:
     names = [name for name, _ in _pairs(facts.get("columns"), str)]
     items = names or _in(first, "fitted", "feature_names_in_", "items")
     if isinstance(items, list):
-        return f"{len(items)} columns: {_few([str(item) for item in items])}"
+        return f"{counted(len(items), 'column')}: {_few([str(item) for item in items])}"
     count = _in(first, "fitted", "n_features_in_")
     if isinstance(count, int):
-        return f"{count} columns of numbers"
+        return f"{counted(count, 'column')} of numbers"
     samples = _in(first, "fitted", "support_samples_")
     return "strings, sets or other objects" if _in(samples, "$") == "objects" else ""
 
@@ -253,7 +254,7 @@ def _trained(summary: ModelSummary) -> str:
     rows, groups = facts.get("rows"), facts.get("groups")
     if not isinstance(rows, int):
         return ""
-    text = f"{rows:,} rows"
+    text = counted(rows, "row")
     text += f" in {groups:,} groups" if isinstance(groups, int) else ""
     text += f" of {source}" if isinstance(source, str) else ""
     return text + (f", {facts['date']}" if isinstance(facts.get("date"), str) else "")

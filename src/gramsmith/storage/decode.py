@@ -244,10 +244,12 @@ def restored(entry: Entry, params: dict[str, Any], learned: dict[str, Any], wher
         for key, specification in specifications.items():
             if key in values:
                 check(values[key], specification, sizes, f"{where}.{key}")
-    model = entry.cls(**params)
-    for key, value in learned.items():
-        setattr(model, key, value)
     try:
+        if entry.make is not None:
+            return entry.make(params, learned)
+        model = entry.cls(**params)
+        for key, value in learned.items():
+            setattr(model, key, value)
         if isinstance(model, Kernel):
             model.check_parameters()
         if learned or not entry.fitted:

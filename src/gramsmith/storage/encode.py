@@ -139,6 +139,8 @@ class Encoder:
         entry = REGISTRY[key]
         params = {k: None if k == "engine" else getattr(value, k) for k in entry.arguments}
         fitted = {k: v for k, v in attributes(value).items() if k not in params}
+        if entry.keep is not None:
+            params, fitted = entry.keep(value, params, fitted)
         for kept, specifications in ((params, entry.params), (fitted, entry.fitted)):
             self._check(kept, specifications, where)
         unknown = sorted(fitted.keys() - entry.fitted.keys())
@@ -202,6 +204,7 @@ def refusal(value: Any, where: str) -> str:
         return f"{where}: expected random_state to be a whole number or None, got {kind}."
     return (
         f"{where}: expected a class that gramsmith can store, got {type(value).__module__}.{kind}. "
-        "Its kernels, learners and machines can be kept, and Pipeline, StandardScaler and "
-        "MinMaxScaler of scikit-learn."
+        "Its kernels, learners and machines can be kept, and of scikit-learn Pipeline, "
+        "ColumnTransformer, StandardScaler, MinMaxScaler, PowerTransformer, SimpleImputer, "
+        "OneHotEncoder and OrdinalEncoder."
     )

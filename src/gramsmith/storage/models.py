@@ -124,8 +124,9 @@ def save_model(
     Parameters
     ----------
     model : estimator or kernel
-        Anything of gramsmith, fitted or not, and scikit-learn's `Pipeline`, `StandardScaler` and
-        `MinMaxScaler`. Kernels that hold functions cannot be kept.
+        Anything of gramsmith, fitted or not, and scikit-learn's `Pipeline`, `ColumnTransformer`,
+        `StandardScaler`, `MinMaxScaler`, `PowerTransformer`, `SimpleImputer`, `OneHotEncoder` and
+        `OrdinalEncoder`. Kernels that hold functions cannot be kept.
     path : str or path-like
         Usually ending in ``.safetensors``. An existing file is replaced.
     about : dict, optional

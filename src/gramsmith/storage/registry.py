@@ -30,6 +30,7 @@ from sklearn.gaussian_process import kernels as gaussian_process
 
 from gramsmith import kernels, learning, machines, selection, tables
 from gramsmith.kernels.adapt import FromCallable, FromSklearn
+from gramsmith.storage.transformers import TRANSFORMERS
 
 _INPUTS = {"n_features_in_": "count p?", "feature_names_in_": "names p?"}
 _ENGINE = {"engine": "none"}  # of a machine or a cluster, not of a model
@@ -54,6 +55,9 @@ class Entry:
         From a version to a later one.
     check : callable
         Raises where a loaded object cannot be used.
+    keep, make : callable, optional
+        To what is kept and back, for classes of others that hold more than plain values, see
+        :mod:`gramsmith.storage.transformers`.
     """
 
     cls: type
@@ -62,6 +66,8 @@ class Entry:
     arguments: Mapping[str, bool]
     upgrades: Mapping[int, Callable[[State], State]]
     check: Callable[[Any], None]
+    keep: Callable[[Any, State, State], tuple[State, State]] | None = None
+    make: Callable[[State, State], Any] | None = None
 
     @property
     def version(self) -> int:
@@ -78,6 +84,7 @@ def _entry(
     fitted: Mapping[str, str],
     params: Mapping[str, str],
     check: Callable[[Any], None] = _sound,
+    **hooks: Any,
 ) -> Entry:
     arguments = _arguments(cls)
     return Entry(
@@ -87,6 +94,7 @@ def _entry(
         MappingProxyType(arguments),
         MappingProxyType(getattr(cls, "_stored_upgrades", {})),
         getattr(cls, "_check_stored", check),
+        **hooks,
     )
 
 
@@ -198,6 +206,12 @@ _SKLEARN = {
         },
         {"feature_range": "pair", "clip": "flag", "copy": "flag"},
     ),
+    **{
+        kept.cls.__name__: _entry(
+            kept.cls, kept.fitted, kept.params, kept.check, keep=kept.keep, make=kept.make
+        )
+        for kept in TRANSFORMERS
+    },
 }
 
 REGISTRY: Mapping[str, Entry] = MappingProxyType({**_OURS, **_SKLEARN})

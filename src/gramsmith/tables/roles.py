@@ -12,7 +12,7 @@ import numpy as np
 
 from gramsmith.tables.frames import Raw, missing_cells
 from gramsmith.tables.names import ROW_NAMES, nearest
-from gramsmith.tables.streams import Array, short
+from gramsmith.tables.streams import Array, counted, short
 from gramsmith.tables.words import (
     TRUTH,
     Style,
@@ -178,14 +178,14 @@ def _number(seen: Column, present: Array, distinct: Array) -> Column:
     n = len(present)
     whole = bool((distinct == np.round(distinct)).all())
     if whole and len(distinct) == n >= ROWS_FOR_IDS and not seen.missing:
-        counted = present[0] in (0, 1) and bool((np.diff(present) == 1).all())
-        if IDENTIFIER.search(seen.name) or (counted and not TREND.search(seen.name)):
+        row_numbers = present[0] in (0, 1) and bool((np.diff(present) == 1).all())
+        if IDENTIFIER.search(seen.name) or (row_numbers and not TREND.search(seen.name)):
             return replace(seen, role="left out", kind="id")
     others = distinct[~np.isin(distinct, SENTINELS)]
     odd = [value for value in SENTINELS if value in distinct]
     if len(odd) == 1 and len(others) > 2 and others.min() >= 0:
         count = int((present == odd[0]).sum())
-        note = f"{odd[0]:g} is read as missing ({count} cells)"
+        note = f"{odd[0]:g} is read as missing ({counted(count, 'cell')})"
         return replace(
             seen, sentinel=odd[0], note=note, missing=seen.missing + count, distinct=len(others)
         )
