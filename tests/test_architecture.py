@@ -31,7 +31,7 @@ BELOW = {
     "learning": {"arguments", "gram", "kernels", "measures", "moments", "solvers", "targets"},
     "machines": {"arguments", "gram", "kernels", "solvers", "targets"},
     "report": {"gram", "kernels"},
-    "tables": set(),
+    "tables": {"kernels"},
     "selection": {
         *("cached", "evaluation", "gram", "kernels", "learning", "machines", "measures"),
         *("moments", "report", "solvers", "tables", "targets"),

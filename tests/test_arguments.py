@@ -1,6 +1,8 @@
 """Arguments that mean nothing are refused in words of gramsmith, before any work."""
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import gramsmith as gs
@@ -117,3 +119,64 @@ def test_separability_of_what_is_no_kernel_matrix():
         with pytest.raises(ValueError, match=r"diagonal .* nearest_psd"):
             measure(-K, y)
         assert np.isfinite(measure(K, y))
+
+
+LISTS = {"a": X[:, 0], "b": [[1, 2]] * 30}
+MIXED = np.array([[v, "xy"[i % 2]] for i, v in enumerate(X[:, 0])], dtype=object)
+TABLES = {
+    "lists in a frame": (lambda: pd.DataFrame(LISTS), r"got \[1, 2\].* column 'b'"),
+    "dicts in a frame": (
+        lambda: pd.DataFrame({"a": X[:, 0], "b": [{"k": 1}] * 30}),
+        r"got \{'k': 1\}.* column 'b'",
+    ),
+    "lists in an array": (
+        lambda: pd.DataFrame(LISTS).to_numpy(),
+        r"got \[1, 2\] in column 1 \(first in row 0",
+    ),
+    "texts in an array": (lambda: MIXED, r"got 'x' in column 1 \(first in row 0"),
+    "an array of texts": (lambda: MIXED.astype(str), r"got 'x' in column 1 \(first in row 0"),
+    "rows of lists": (lambda: MIXED.tolist(), r"got 'x' in column 1 \(first in row 0"),
+    "lists in Arrow": (lambda: pa.table(LISTS), "column 'b'|column 'b': expected"),
+    "texts in Arrow": (
+        lambda: pa.table({"a": X[:, 0], "b": ["x", "y"] * 15}),
+        r"got 'x' in column 'b' \(first in row 0",
+    ),
+}
+READERS = {
+    "rank": lambda T: gs.rank_kernels(T, y, ["rbf"], cv=2),
+    "selector": lambda T: gs.KernelSelector(["rbf"], cv=2).fit(T, y),
+    "machine": lambda T: gs.KernelSVC().fit(T, y),
+    "evaluate": lambda T: gs.evaluate("rbf", T, y),
+    "gram": lambda T: gs.Gram("rbf", T).toarray(),
+    "kernel": lambda T: gs.Gaussian()(T),
+    "transform": lambda T: gs.TransformLearner(max_iter=1).fit(T, y),
+    "combination": lambda T: gs.KernelCombination().fit(T, y),
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("use", READERS)
+def test_cells_that_are_no_numbers_are_named(use, table):
+    make, words = table
+    if use in ("rank", "selector") and "'x' in column 'b'" in words:
+        READERS[use](make())  # they encode texts
+        return
+    with pytest.raises((ValueError, TypeError), match=rf"(?is)(expected .*{words})") as refused:
+        READERS[use](make())
+    assert len(str(refused.value)) < 400
+
+
+def test_a_table_of_arrow_is_a_table():
+    table = pa.table({"a": X[:, 0], "b": X[:, 1]})
+    found, expected = (gs.evaluate("rbf", T, y) for T in (table, X[:, :2]))
+    assert found.scores("cka").tolist() == expected.scores("cka").tolist()
+    machine = gs.KernelSVC(gs.Gaussian(1.0)).fit(table, y)
+    same = gs.KernelSVC(gs.Gaussian(1.0)).fit(X[:, :2], y)
+    assert machine.predict(table).tolist() == same.predict(X[:, :2]).tolist()
+
+
+def test_a_gap_is_missing_and_no_text():
+    gap = np.array([[None, 1.0], *[[v, 1.0] for v in X[1:, 0]]], dtype=object)
+    for use in ("machine", "evaluate", "gram"):
+        with pytest.raises(ValueError, match="contains NaN"):
+            READERS[use](gap)

@@ -240,7 +240,7 @@ def test_numbers_out_of_order_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("fitted", "transformers"), node()),
+        (("fitted", "transformers_"), node()),
         (("fitted", "widths"), {"$": "dict", "items": [["n", 5]]}),
         (("fitted", "widths"), {"$": "dict", "items": []}),
         (("fitted", "n_features_in_"), 1),

@@ -5,6 +5,7 @@ import os
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -97,16 +98,49 @@ def test_no_escape_sequence_is_said(case, tmp_path, capsys):
 
 
 def test_workbooks(tmp_path):
-    calamine = pytest.importorskip("python_calamine")
-    assert calamine
-    pytest.importorskip("openpyxl", reason="writes the workbook")
-    import pandas as pd
+    pytest.importorskip("python_calamine")
+    n = 24
+    frame = pd.DataFrame(
+        {
+            "a": [None if i == 1 else i + 0.5 for i in range(n)],
+            "b": [None if i == 2 else "xz"[i % 2] for i in range(n)],
+            "flag": [i % 3 == 0 for i in range(n)],
+            "day": pd.date_range("2024-03-01", periods=n),
+            "y": ["p" if i % 2 else "q" for i in range(n)],
+        }
+    )
+    path = tmp_path / "t.xlsx"
+    frame.to_excel(path, index=False)
+    table = read_table(path, target="y")
+    np.testing.assert_allclose(table.columns["a"], frame["a"].to_numpy())
+    assert table.columns["b"].tolist() == [None if i == 2 else "xz"[i % 2] for i in range(n)]
+    # what is read is what pandas holds: the same kinds, the same encoded numbers
+    encoders = [TableEncoder().fit(T) for T in (table.inputs(), frame.drop(columns="y"))]
+    assert encoders[0].kinds_.tolist() == ["number", "category", "boolean", "date"]
+    assert np.array_equal(
+        encoders[0].transform(table.inputs()),
+        encoders[1].transform(frame.drop(columns="y")),
+    )
+    status, said, out = shell(path)
+    assert status == 0, said
+    kinds = {row["column"]: row["kind"] for row in json.loads(out)["roles"]}
+    assert kinds == dict(zip(["a", "b", "flag", "day"], encoders[0].kinds_, strict=True))
 
-    frame = pd.DataFrame({"a": [1.5, None, 3.0], "b": ["x", "z", None], "y": ["p", "q", "p"]})
-    frame.to_excel(tmp_path / "t.xlsx", index=False)
-    table = read_table(tmp_path / "t.xlsx", target="y")
-    np.testing.assert_allclose(table.columns["a"], [1.5, np.nan, 3.0])
-    assert table.columns["b"].tolist() == ["x", "z", None]
+
+def test_workbooks_that_are_none(tmp_path):
+    pytest.importorskip("python_calamine")
+    path = tmp_path / "t.xlsx"
+    pd.DataFrame({"a": [1.0, 2.0]}).to_excel(path, index=False)
+    whole = path.read_bytes()
+    with pytest.raises(DataError, match="--max-bytes"):
+        read_table(path, limits=Limits(bytes=1000))
+    for data in (b"", b"PK", whole[: len(whole) // 2], b"a,b\n1,2\n"):
+        path.write_bytes(data)
+        with pytest.raises(DataError, match=r"expected an \.xlsx file"):
+            read_table(path)
+    pd.DataFrame({"a": []}).to_excel(path, index=False)
+    with pytest.raises(DataError, match="a header and rows"):
+        read_table(path)
 
 
 def test_pipes_and_devices_are_refused(tmp_path):

@@ -7,9 +7,11 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramsmith.tables import TableEncoder
+import gramsmith as gs
+from gramsmith.tables import TableEncoder, TakeColumn
 from gramsmith.tables.frames import raw_table
 
 
@@ -225,3 +227,22 @@ def test_what_some_rows_teach_is_what_they_teach_alone(options):
     found = encoder.encode_from(raw_table(X), rows)
     assert np.allclose(found @ found.T, expected @ expected.T)
     assert encoder.encode_from(raw_table(X), np.arange(n)) == pytest.approx(encoder.transform(X))
+
+
+def test_sequences_beside_numbers_have_kernels_of_their_own(tmp_path):
+    rng = np.random.default_rng(0)
+    sites = ["".join(rng.choice(list("ACGT"), 10)) for _ in range(60)]
+    frame = pd.DataFrame({"depth": rng.normal(size=60), "site": sites})
+    y = np.array(["GG" in site for site in sites]) ^ (frame["depth"].to_numpy() > 1)
+    numbers, letters = gs.Gaussian(1.0), gs.Normalized(gs.Spectrum(2))
+    encoder = TableEncoder(roles={"site": "drop"}).fit(frame)
+    kernel = numbers @ encoder + letters @ TakeColumn("site").fit(frame)
+    expected = numbers(encoder.transform(frame)) + letters(sites)
+    assert np.allclose(kernel(frame), expected)
+    model = gs.KernelSVC(kernel, C=10.0).fit(frame, y)
+    same = gs.KernelSVC("precomputed", C=10.0).fit(expected, y)
+    assert model.decision_function(frame) == pytest.approx(same.decision_function(expected))
+    gs.save_model(model, tmp_path / "m")
+    again = gs.load_model(tmp_path / "m")
+    assert again.predict(frame).tolist() == model.predict(frame).tolist()
+    assert cross_val_score(gs.KernelSVC(kernel), frame, y, cv=3).shape == (3,)

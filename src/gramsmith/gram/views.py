@@ -218,6 +218,8 @@ def take_rows(X: Any, rows: Any, *, square: bool = False) -> Any:
         return np.asarray(X)[np.ix_(rows, rows)]
     if hasattr(X, "iloc"):
         return X.iloc[rows]
+    if hasattr(X, "column_names") and hasattr(X, "take"):  # of Arrow
+        return X.take(rows)
     if hasattr(X, "shape"):
         part = X[rows]
         return part.compute() if hasattr(part, "compute") else part

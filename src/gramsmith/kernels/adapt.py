@@ -16,6 +16,7 @@ from gramsmith.arguments import abridged, is_positive
 from gramsmith.kernels.algebra import Fixed, Power, Product, Scaled, Sum
 from gramsmith.kernels.base import OPERATORS, Array, Kernel
 from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.finite import as_rows
 from gramsmith.kernels.inner import Constant, Linear, Polynomial, Sigmoid
 from gramsmith.kernels.maps import ByFeatureCount, Composed, FunctionMap, SampleMap
 from gramsmith.kernels.normalized import Normalized
@@ -167,7 +168,7 @@ def _gamma(gamma: Any, X: Any, name: str) -> float:
             f'The kernel "{name}" takes its gamma from the data: expected X= or a number gamma=, '
             f"got gamma={gamma!r} alone. Pass as_kernel(name, X) or give gamma."
         )
-    X = X if hasattr(X, "shape") else np.asarray(X, dtype=float)
+    X = X if hasattr(X, "shape") else as_rows(X)
     p = X.shape[1]
     if gamma in (None, "auto"):
         return 1.0 / float(p)
@@ -177,7 +178,7 @@ def _gamma(gamma: Any, X: Any, name: str) -> float:
         mean, variance = column_moments(X)
         var = float(variance.mean() + mean.var())
     else:
-        var = float(np.var(np.asarray(X, float)))
+        var = float(np.var(np.asarray(as_rows(X), float)))
     return float(1.0 / (p * var)) if np.isfinite(var) and var > 0 else 1.0
 
 

@@ -8,6 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array, validate_data
 
+ENCODE = (
+    "Encode such columns, for example with sklearn.preprocessing.OneHotEncoder, or leave them out."
+)
+
 
 def is_complex(X: Any) -> bool:
     """Return whether samples are complex numbers; rows of several lengths are none."""
@@ -19,24 +23,28 @@ def is_complex(X: Any) -> bool:
 
 def as_rows(X: Any) -> Any:
     """Return X as two-dimensional floating-point rows, dense or CSR, all finite; or raise."""
-    names = getattr(X, "columns", None)
+    names = _names(X)
     if not _is_plain(X):
         try:
             X = check_array(
                 X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False
             )
         except (TypeError, ValueError, OverflowError) as error:
-            raise _naming_the_text(X, names, error) from error
+            raise _naming_the_text(X, error) from error
     check_finite(X, names)
     return X
 
 
-def checked_data(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+def checked_data(estimator: Any, X: Any, *y: Any, advice: str = ENCODE, **options: Any) -> Any:
     """Return what scikit-learn's `validate_data` returns; an error names what is no number."""
     try:
         return validate_data(estimator, X, *y, **options)
     except (TypeError, ValueError, OverflowError) as error:
-        raise _naming_the_text(X, getattr(X, "columns", None), error) from error
+        raise _naming_the_text(X, error, advice) from error
+
+
+def _names(X: Any) -> Any:
+    return getattr(X, "column_names", getattr(X, "columns", None))  # the first are Arrow's
 
 
 def _is_plain(X: Any) -> bool:
@@ -50,7 +58,7 @@ def _is_plain(X: Any) -> bool:
     )
 
 
-def _naming_the_text(X: Any, names: Any, error: Exception) -> Exception:
+def _naming_the_text(X: Any, error: Exception, advice: str = ENCODE) -> Exception:
     """Return an error that says which column is no number, or the given one if that is not it."""
     if isinstance(X, list | tuple) and any(np.ndim(row) != np.ndim(X[0]) for row in X):
         return error
@@ -66,10 +74,11 @@ def _naming_the_text(X: Any, names: Any, error: Exception) -> Exception:
                 f"Expected rows of one length, got {np.size(table[odd])} numbers in row {odd} and "
                 f"{first} in row 0."
             )
+    names = _names(X)
     for k in range(table.shape[1] if table.ndim == 2 else 0):
         for row, value in enumerate(table[:, k]):
             try:
-                float(value)
+                float("nan" if value is None else value)  # that one is missing, and no text
             except OverflowError:
                 return ValueError(
                     f"Expected numbers that float64 can hold, got a larger one in "
@@ -77,10 +86,11 @@ def _naming_the_text(X: Any, names: Any, error: Exception) -> Exception:
                 )
             except (TypeError, ValueError):
                 kind = TypeError if isinstance(error, TypeError) else ValueError
+                shown = repr(value)
+                shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
                 return kind(
-                    f"Expected numbers, got {value!r} in {_column(k, names)} (first in row {row}; "
-                    f"{error}). Encode such columns, for example with "
-                    "sklearn.preprocessing.OneHotEncoder, or leave them out."
+                    f"Expected numbers, got {shown} in {_column(k, names)} (first in row {row}; "
+                    f"{error}). {advice}"
                 )
     return error
 

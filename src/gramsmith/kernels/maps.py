@@ -152,6 +152,10 @@ class FunctionMap(SampleMap):
 
     requires_vector_input = False
 
+    def __sklearn_clone__(self) -> FunctionMap:
+        # A kernel has no y and no fit of its own: its map is a parameter, and stays as it is.
+        return type(self)(self.function)
+
     def __call__(self, X: Any) -> Any:
         """Return the mapped rows."""
         transform = getattr(self.function, "transform", self.function)

@@ -18,6 +18,7 @@ from gramsmith.kernels.finite import checked_data
 from gramsmith.selection.ranking import CONSTRAINTS, WORK_OPTIONS, rank
 from gramsmith.selection.samples import all_precomputed, is_table
 from gramsmith.selection.work import Work
+from gramsmith.tables.encoding import FRAME
 
 Array = npt.NDArray[Any]
 
@@ -203,6 +204,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
                 dtype=FLOATS,
                 ensure_min_samples=2,
                 ensure_all_finite=_finite(X),
+                advice=FRAME,
             )
             y = _as_column(y)
         options = self.get_params(deep=False)
@@ -240,6 +242,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
                     dtype=FLOATS,
                     ensure_all_finite=_finite(X),
                     reset=False,
+                    advice=FRAME,
                 )
         return X
 

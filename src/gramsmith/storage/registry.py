@@ -208,7 +208,7 @@ _SKLEARN = {
     ),
     **{
         kept.cls.__name__: _entry(
-            kept.cls, kept.fitted, kept.params, kept.check, keep=kept.keep, make=kept.make
+            kept.cls, kept.fitted, kept.params, keep=kept.keep, make=kept.make
         )
         for kept in TRANSFORMERS
     },

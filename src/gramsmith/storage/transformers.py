@@ -36,20 +36,17 @@ class Transformer:
     cls : type
     fitted, params : mapping of str to str
         Specifications of what is kept.
-    keep : callable, optional
+    keep : callable
         From a transformer, its parameters and fitted attributes to what is kept of them.
-    make : callable, optional
+    make : callable
         From what was kept to a transformer; raises where it does not fit together.
-    check : callable
-        Raises where what was made cannot be used.
     """
 
     cls: type
     fitted: Mapping[str, str]
     params: Mapping[str, str]
-    keep: Callable[[Any, Parts, Parts], tuple[Parts, Parts]] | None = None
-    make: Callable[[Parts, Parts], Any] | None = None
-    check: Callable[[Any], None] = lambda model: None
+    keep: Callable[[Any, Parts, Parts], tuple[Parts, Parts]]
+    make: Callable[[Parts, Parts], Any]
 
 
 def _need(sound: Any, wanted: str) -> None:
@@ -193,7 +190,7 @@ def _keep_columns(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Part
         return params, fitted
     names = ("sparse_output_", "n_features_in_", "feature_names_in_")
     kept = {name: fitted[name] for name in names if name in fitted}
-    kept["transformers"] = [
+    kept["transformers_"] = [
         _plain_triple((name, "passthrough" if _passes(part) else part, columns))
         for name, part, columns in model.transformers_
     ]
@@ -227,11 +224,11 @@ def _make_columns(params: Parts, fitted: Parts) -> Any:
     if not fitted:
         return model
     state = dict(fitted)
-    parts, widths = [_triple(item) for item in state.pop("transformers")], state.pop("widths")
+    parts, widths = [_triple(item) for item in state.pop("transformers_")], state.pop("widths")
     names = [name for name, _, _ in parts]
     wanted = [name for name, _, _ in given]
     _need(names in (wanted, [*wanted, "remainder"]), "a fitted transformer for each that was given")
-    p = state.get("n_features_in_")
+    p: Any = state.get("n_features_in_")
     _need(type(p) is int, "the number of columns")
     known = [str(name) for name in state.get("feature_names_in_", ())]
     _with(model, state)
@@ -330,10 +327,21 @@ def _check_part(part: Any, columns: int, width: int | None) -> None:
 # ---- the list -----------------------------------------------------------------------------------
 
 
-def _check_power(model: Any) -> None:
-    scaler, p = getattr(model, "_scaler", None), len(model.lambdas_)
+def _keep_power(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Parts]:
+    kept = {name: value for name, value in fitted.items() if name != "_scaler"}
+    return params, {**kept, "scaler": fitted.get("_scaler")} if fitted else fitted
+
+
+def _make_power(params: Parts, fitted: Parts) -> Any:
+    model, state = PowerTransformer(**params), dict(fitted)
+    if not fitted:
+        return model
+    scaler, p = state.pop("scaler"), len(state["lambdas_"])
     _need(isinstance(scaler, StandardScaler) == model.standardize, "a scaler if asked for")
-    _need(scaler is None or getattr(scaler, "n_features_in_", p) == p, "a scaler of these columns")
+    if scaler is not None:
+        _need(getattr(scaler, "n_features_in_", None) == p, "a scaler of these columns")
+        model._scaler = scaler
+    return _with(model, state)
 
 
 _TYPES = "choice object " + " ".join(TYPES)
@@ -392,13 +400,14 @@ TRANSFORMERS = (
     ),
     Transformer(
         PowerTransformer,
-        {"lambdas_": "array p", "_scaler": "model?"},
+        {"lambdas_": "array p", "scaler": "model | none"},
         {"method": "choice yeo-johnson box-cox", "standardize": "flag", "copy": "flag"},
-        check=_check_power,
+        _keep_power,
+        _make_power,
     ),
     Transformer(
         ColumnTransformer,
-        {"transformers": "value", "widths": "value", "sparse_output_": "flag"},
+        {"transformers_": "value", "widths": "value", "sparse_output_": "flag"},
         {
             "transformers": "value",
             "remainder": "choice drop passthrough | model",

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from gramsmith.kernels.finite import checked_data
 from gramsmith.tables.frames import Raw, frame_columns, missing_cells, raw_column
 from gramsmith.tables.roles import (
     Column,
@@ -34,6 +35,7 @@ GAP = "missing"  # the category of a missing cell
 YEAR, WEEK, DAY = 1, 2, 4  # cycles of a date
 SECONDS = {YEAR: 365.2425 * 86400.0, WEEK: 7 * 86400.0, DAY: 86400.0}
 SKEWED = 1.0
+FRAME = "Pass a data frame, whose columns may be texts: pandas.DataFrame(X)."
 
 
 def _version_1(state: dict[str, Any]) -> dict[str, Any]:
@@ -233,7 +235,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 "Expected a data frame with roles, whose columns have names, got an array. "
                 "Pass pandas.DataFrame(X, columns=...), or leave roles out."
             )
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
+        X = checked_data(
+            self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, advice=FRAME
+        )
         check_finite_columns(X, getattr(self, "feature_names_in_", None), gaps=not sp.issparse(X))
         p = X.shape[1]
         self.kinds_, self.styles_ = np.full(p, "number"), np.full(p, "")
@@ -510,13 +514,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 warnings.filterwarnings(
                     "ignore", "X does not have valid feature names", UserWarning
                 )
-                X = validate_data(
+                X = checked_data(
                     self,
                     X,
                     accept_sparse="csr",
                     dtype=np.float64,
                     ensure_all_finite=False,
                     reset=False,
+                    advice=FRAME,
                 )
             names = getattr(self, "feature_names_in_", None)
             check_finite_columns(X, names, gaps=not sp.issparse(X))
@@ -749,22 +754,26 @@ class TakeColumn(TransformerMixin, BaseEstimator):
     ['ACGT', 'TTGA']
     """
 
-    _stored: ClassVar[dict[str, str]] = {"n_columns_": "whole"}
+    _stored: ClassVar[dict[str, str]] = {"n_columns_": "whole", "place_": "whole?"}
     _stored_parameters: ClassVar[dict[str, str]] = {"column": "text"}
 
     def __init__(self, column: str = "") -> None:
         self.column = column
 
     def fit(self, X: Any, y: Any = None) -> TakeColumn:
-        """Count the columns."""
-        self.n_columns_ = len(frame_columns(X) or ())
+        """Count the columns, and find the one among them."""
+        names = [str(name) for name in frame_columns(X) or ()]
+        self.n_columns_ = len(names)
+        self.place_ = names.index(self.column) if self.column in names else 0
         return self
 
     def transform(self, X: Any) -> Any:
         """Return the texts, in a list; what is no table is passed on as it is."""
         columns = frame_columns(X)
         if columns is None:
-            return X
+            # the rows of a table without the names: columns are then taken by position
+            rows = getattr(X, "ndim", 1) == 2 and X.shape[1] == self.n_columns_ > 0
+            return X[:, self.place_].tolist() if rows else X
         if self.column not in columns:
             raise ValueError(
                 f"Expected a column {self.column!r} with the texts, got "
@@ -778,6 +787,10 @@ class TakeColumn(TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_columns_")
+
+    def _check_stored(self) -> None:
+        if not 0 <= getattr(self, "place_", 0) < max(self.n_columns_, 1):
+            raise ValueError(f"Expected one of {self.n_columns_} columns, got {self.place_}.")
 
 
 def yeo_johnson(x: Array, power: float) -> Array:

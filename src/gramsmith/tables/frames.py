@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import time, timedelta
 from decimal import Decimal
+from enum import Enum
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.tables.columnar import arrow_column
-from gramsmith.tables.streams import Array
+from gramsmith.tables.streams import Array, short
 from gramsmith.tables.words import is_missing
+
+PLAIN = (str, bytes, bool, int, float, np.generic, Decimal, Enum, time, timedelta, UUID)
 
 
 class Raw(NamedTuple):
@@ -84,7 +89,7 @@ def raw_column(column: Any, name: Any = "") -> Raw:
         return Raw(np.array([None if a else bool(v) for v, a in zip(values, absent, strict=True)]))
     if kind.startswith(("int", "uint", "float", "double", "decimal")):
         return Raw(_floats(column))
-    return Raw(_objects(np.asarray(column, dtype=object)))
+    return Raw(_objects(_cells(column), name))
 
 
 def _category(column: Any) -> Raw:
@@ -105,7 +110,14 @@ def _floats(column: Any) -> Array:
         return np.array(values, dtype=np.float64)
 
 
-def _objects(values: Array) -> Array:
+def _cells(column: Any) -> Array:
+    """Return the cells of a column, one object each, whatever they are."""
+    values = np.empty(len(column), dtype=object)
+    values[:] = list(column)
+    return values
+
+
+def _objects(values: Array, name: Any = "") -> Array:
     """Return objects as numbers, dates or flags where all of them are, else as texts."""
     present = [value for value in values if not _absent(value)]
     kinds = {type(value) for value in present}
@@ -120,6 +132,13 @@ def _objects(values: Array) -> Array:
         return np.array(stamps, dtype="datetime64[us]")
     if not kinds:
         return np.full(len(values), np.nan)
+    odd = [kind for kind in kinds if not issubclass(kind, PLAIN) and not hasattr(kind, "year")]
+    if odd:
+        row = next(i for i, value in enumerate(values) if type(value) in odd)
+        raise ValueError(
+            f"Expected a number, a date or a text in every cell, got {short(values[row])} in row "
+            f"{row} of column {name!r}. Make columns of its parts, or leave the column out."
+        )
     texts = [None if _absent(v) else str(v).strip() for v in values]
     return np.array([None if t is None or is_missing(t) else t for t in texts], dtype=object)
 
