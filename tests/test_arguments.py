@@ -175,6 +175,11 @@ def test_a_table_of_arrow_is_a_table():
     assert machine.predict(table).tolist() == same.predict(X[:, :2]).tolist()
 
 
+def test_a_scalar_is_no_sample():
+    with pytest.raises(TypeError, match="Expected samples"):
+        gs.evaluate("rbf", np.array(1.0), y)
+
+
 def test_a_gap_is_missing_and_no_text():
     gap = np.array([[None, 1.0], *[[v, 1.0] for v in X[1:, 0]]], dtype=object)
     for use in ("machine", "evaluate", "gram"):

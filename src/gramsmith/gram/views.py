@@ -228,6 +228,8 @@ def take_rows(X: Any, rows: Any, *, square: bool = False) -> Any:
 
 def count_rows(X: Any) -> int:
     """Return the number of samples in X."""
+    if getattr(X, "shape", None) == ():
+        raise TypeError("Expected samples, one per row, got a scalar. Pass an array or a list.")
     return int(X.shape[0] if hasattr(X, "shape") else len(X))
 
 
