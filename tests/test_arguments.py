@@ -176,8 +176,9 @@ def test_a_table_of_arrow_is_a_table():
 
 
 def test_a_scalar_is_no_sample():
-    with pytest.raises(TypeError, match="Expected samples"):
-        gs.evaluate("rbf", np.array(1.0), y)
+    for kernel in ("rbf", gs.Gaussian(1.0)):
+        with pytest.raises((TypeError, ValueError), match="Expected (2D|samples)"):
+            gs.evaluate(kernel, np.array(1.0), y)
 
 
 def test_a_gap_is_missing_and_no_text():

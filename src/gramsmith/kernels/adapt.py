@@ -168,7 +168,7 @@ def _gamma(gamma: Any, X: Any, name: str) -> float:
             f'The kernel "{name}" takes its gamma from the data: expected X= or a number gamma=, '
             f"got gamma={gamma!r} alone. Pass as_kernel(name, X) or give gamma."
         )
-    X = X if hasattr(X, "shape") else as_rows(X)
+    X = X if len(getattr(X, "shape", ())) == 2 else as_rows(X)
     p = X.shape[1]
     if gamma in (None, "auto"):
         return 1.0 / float(p)
