@@ -177,7 +177,7 @@ def test_a_table_of_arrow_is_a_table():
 
 def test_a_scalar_is_no_sample():
     for kernel in ("rbf", gs.Gaussian(1.0)):
-        with pytest.raises((TypeError, ValueError), match="Expected (2D|samples)"):
+        with pytest.raises((TypeError, ValueError), match=r"Expected (2D|samples)"):
             gs.evaluate(kernel, np.array(1.0), y)
 
 
