@@ -1,11 +1,16 @@
 """`gramsmith rank`: plan, work, files, statuses."""
 
 import csv
+import html
 import json
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gramsmith as gs
@@ -98,6 +103,47 @@ def test_same_seed_same_files(command, table, tmp_path):
     first, second = (page.partition('aria-labelledby="next"') for page in pages)
     assert first[0] == second[0]
     assert str(tmp_path / "a" / "model.safetensors") in first[2]
+
+
+def test_the_next_steps_of_the_page_work(command, table, tmp_path, monkeypatch):
+    """What the page says to type is typed, in the folder in which the command was given."""
+    monkeypatch.chdir(tmp_path)
+    pd.read_csv(table).drop(columns="y").to_csv("new.csv", index=False)
+    assert command("rank", table, "-t", "y", "-o", "run").status == 0
+    page = Path("run/report.html").read_text()
+    steps = [html.unescape(code) for code in re.findall(r"<code>(.*?)</code>", page, re.DOTALL)]
+    shell = [shlex.split(step)[1:] for step in steps if step.startswith("gramsmith ")]
+    assert [words[0] for words in shell] == ["predict", "inspect"]
+    for words in shell:
+        done = command(*words)
+        assert done.status == 0, done.err
+    [code] = [step for step in steps if "load_model" in step]
+    *lines, last = code.splitlines()
+    known = {}
+    exec("\n".join(lines), known)
+    predicted = eval(last, known)
+    rows = Path("predictions.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[-1] for row in rows] == [str(label) for label in predicted]
+
+
+def test_sequences_have_next_steps_of_their_own(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    names = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(40)]
+    Path("sites.fasta").write_text("".join(f">s{k}\n{s}\n" for k, s in enumerate(names)))
+    Path("new.fasta").write_text(Path("sites.fasta").read_text())
+    labels = "\n".join(["label", *("yes" if "A" in s[:3] else "no" for s in names)])
+    Path("labels.csv").write_text(labels)
+    done = command("rank", "sites.fasta", "--labels", "labels.csv", "-o", "run")
+    assert done.status == 0, done.err
+    page = Path("run/report.html").read_text()
+    steps = [html.unescape(code) for code in re.findall(r"<code>(.*?)</code>", page, re.DOTALL)]
+    assert command(*shlex.split(steps[0])[1:]).status == 0
+    [code] = [step for step in steps if "read_fasta" in step]
+    *lines, last = code.splitlines()
+    known = {}
+    exec("\n".join(lines), known)
+    assert len(eval(last, known)) == 40
 
 
 def test_regression_and_sample(command, tmp_path):

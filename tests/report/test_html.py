@@ -1,6 +1,7 @@
 """The page: self-contained, no scripts, every label escaped, the same bytes again."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import gramsmith as gs
 from gramsmith.report.contents import BandwidthPath, Contents
-from gramsmith.report.evidence import ColumnPicture, Evidence, Reading
+from gramsmith.report.evidence import ColumnPicture, Curve, Evidence, Outcome, Reading
 from gramsmith.report.html import draw, render, visible
 
 SCRIPT = "<script>alert(1)</script>"
@@ -67,8 +68,14 @@ def test_under_a_megabyte_with_many_columns_and_kernels():
     for name in measures:
         kernel |= {name: 0.123456, f"{name}_error": 0.0123}
     records = [{**kernel, "kernel": f"Gaussian width {k}, categories"} for k in range(500)]
+    classes = [f"class {k}" for k in range(8)]
+    way = np.linspace(0, 1, 120)
+    curves = [Curve(name, way, rng.random(120), 0.9, (0.1, 0.9), 0.1) for name in classes]
+    outcome = Outcome("cross-validation", 1000, classes, 9.0 * np.ones((8, 8)))
+    outcome = replace(outcome, roc=curves, precision_recall=curves)
     evidence = Evidence(
-        Reading(1000, columns, 1000),
+        Reading(1000, columns, 1000, classes=[(name, 9) for name in classes]),
+        outcome,
         gram=rng.random((240, 240)).astype(np.float32),
         map=rng.normal(size=(400, 2)),
         map_colours=np.zeros(400),

@@ -329,6 +329,13 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         score = accuracy_score if hasattr(self, "classes_") else r2_score
         return float(score(y, self.predict(X), sample_weight=sample_weight))
 
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        """Return scikit-learn's diagram for a notebook, and below it what was found."""
+        shown: dict[str, Any] = super()._repr_mimebundle_(**options)
+        if "text/html" in shown and hasattr(self, "ranking_"):
+            shown["text/html"] += self.ranking_._repr_html_()
+        return shown
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = all_precomputed(self.kernels)
