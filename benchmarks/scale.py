@@ -68,7 +68,12 @@ def million(n: int = 1_000_000) -> None:
         timed(lambda X=X, y=y: gs.estimate({"rbf": kernel}, X, y, "cka"), X)
 
 
-def coverage(rows: int = 4096, repeats: int = 500, n: int = 50_000) -> dict[Any, float]:
+def coverage(
+    rows: int = 4096,
+    repeats: int = 500,
+    n: int = 50_000,
+    kinds: str = "classes,uneven,values",
+) -> dict[Any, float]:
     """Return how often the intervals of estimates hold the exact value, and print it as it comes.
 
     Estimates of the same rows, which differ in their draws. CKA is asked for alone, to the default
@@ -76,7 +81,7 @@ def coverage(rows: int = 4096, repeats: int = 500, n: int = 50_000) -> dict[Any,
     """
     shares: dict[Any, float] = {}
     kernels = {"rbf": gs.Gaussian(np.sqrt(WIDTH)), "narrow": gs.Gaussian(2.0)}
-    for kind in ("classes", "uneven", "values"):
+    for kind in kinds.split(","):
         X, y = task(n, kind=kind)
         X = X.astype(np.float32)
         options: dict[str, Any] = {"rows": rows}

@@ -99,6 +99,7 @@ NUMBERS = 0.1  # numbers that may be climbed then, per sample
 SIZE = 2.0  # mean squared distance, in units of the kernel, around which widths are tried
 LEAST = 1e-3  # of the largest weight, what a smaller one counts as where only a part is kept
 SINGLE = 2000  # samples from which tiles are float32 unless asked otherwise
+FOLD_ROWS = 20_000  # that a fold learns from in batches, and whose gradients lead to its start
 PREPARATION = 20  # iterations of another measure where the wanted one has no value to start from
 
 
@@ -249,7 +250,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         Penalty of the squared slacks for "radius_margin".
     batch_size : int, optional
         Rows per step of stochastic ascent, for large n; needs solver="ascent". Every class has its
-        share of a batch, and at least two rows.
+        share of a batch, and at least two rows. With shrinkage="cross_fit" every fold learns from
+        at most 20 000 rows, so that the choice of the amount takes no longer for more.
     max_iter : int, optional
         Largest number of iterations. Default: ten with shrinkage="cross_fit", where stopping soon
         is part of the rule, and 200 otherwise.
@@ -495,6 +497,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         def climb(rows: Array, rng: Any) -> Climb:
             if self._crossing and solves:
                 rows = subsample(target, rows, ROWS, seed)
+            elif self._crossing and self.batch_size is not None and len(rows) < X.shape[0]:
+                rows = subsample(target, rows, FOLD_ROWS, seed)
             if len(rows) == X.shape[0]:
                 return self._climb(X, y, w, rng, **options)
             return self._climb(X[rows], y[rows], None if w is None else w[rows], rng, **options)
@@ -603,7 +607,12 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
             return self._follow_gradients(base, X, target, start, variance)
         if self._crossing and self.init is None and not sp.issparse(X):
             monitor = Monitor("TransformLearner")
-            followed, end = follow_gradients(base, X, target, start, 1, monitor, 0)
+            some = np.arange(X.shape[0])
+            if self.batch_size is not None:
+                some = subsample(target, some, FOLD_ROWS, 0)
+            whole = len(some) == X.shape[0]
+            few, aim = (X, target) if whole else (X[some], target.take(some))
+            followed, end = follow_gradients(base, few, aim, start, 1, monitor, 0)
             S = end if self.structure == "low_rank" else between(start, end, HALF)
             if self.structure == "full" and followed.status != "interrupted":
                 steps = REGRESSIONS + 1
