@@ -21,7 +21,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from gramsmith.gram.engine import Engine, Task, set_journal
 from gramsmith.gram.host import differences, host
+from gramsmith.gram.parquet import ParquetRows
 from gramsmith.gram.plan import MIB
 
 Array = npt.NDArray[Any]
@@ -59,6 +60,11 @@ class Dask(Engine):
     shared : path, optional
         A folder that this process and all workers see. Rows are written there and read by workers,
         which check their hash; default is to send them, once per worker.
+    source : path or ParquetRows, optional
+        The .npy or .parquet file that X was read from, under a path that all workers see. They
+        read the rows there, check their hash, and embed what they need: nothing of X is sent or
+        written. A `gramsmith.gram.parquet.ParquetRows` names the columns. Kernels that look at all
+        rows at once to embed one of them are sent what they embed.
     same_bits : bool, default=True
         Refuse workers with other versions, processors or BLAS than this process. False lets sums
         differ in their last digits.
@@ -96,6 +102,7 @@ class Dask(Engine):
 
     client: Any = None
     shared: Any = None
+    source: Any = None
     same_bits: bool = True
     in_flight: int = 2
     retries: int = 3
@@ -124,12 +131,18 @@ class Dask(Engine):
                 f"{self.retries!r} and {self.patience!r}."
             )
         object.__setattr__(self, "client", client)
+        object.__setattr__(self, "source", as_source(self.source))
         set_journal(self, self.resume)
         _session(client).warn_if_open_to_others()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Dask:
         """Return itself: a connection is shared by the copies of an estimator."""
         return self
+
+    @property
+    def embeds_late(self) -> bool:
+        """Whether rows are embedded by workers, which read them from a file of the user's."""
+        return self.source is not None
 
     def run(self, task: Task) -> Iterator[Any]:
         """Yield the results of all bands in order."""
@@ -138,6 +151,7 @@ class Dask(Engine):
         bands = task.plan.bands
         largest = max(1, task.band_bytes)
         packed = pack(task)
+        self._check_source(task)
         self._check_memory(task, packed, facts)
         most = max(1, PARCEL_BYTES // largest)
         arrived = getattr(task, "arrived", None)
@@ -168,8 +182,18 @@ class Dask(Engine):
     def _bound(self, task: Task, packed: Packed, threads: int) -> int:
         probe = getattr(task, "probe", np.empty(0)).nbytes
         results = (self.in_flight + 1) * max(PARCEL_BYTES, task.band_bytes)
-        rows = (2 if self.shared is None else 1) * packed.nbytes
+        rows = (2 if self.shared is None and self.source is None else 1) * packed.nbytes
         return rows + 2 * probe + threads * (task.worker_bytes + results)
+
+    def _check_source(self, task: Task) -> None:
+        """Raise an error if rows that workers are to read are not those of the file."""
+        for member in getattr(task, "members", ()) if self.source is not None else ():
+            X = getattr(member.E, "X", None)
+            if isinstance(X, np.ndarray) and X.nbytes >= LARGE and not self.source.holds(X):
+                raise ValueError(
+                    f"Expected X to be the rows of {self.source.path}, got others of shape "
+                    f"{X.shape}. Pass X as it was read, or leave source= out."
+                )
 
     def _check_memory(self, task: Task, packed: Packed, facts: dict[str, dict[str, Any]]) -> None:
         short = []
@@ -336,6 +360,71 @@ def hash_array(array: Array) -> str:
     return found.hexdigest()
 
 
+# ---- the user's own file -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the user's that rows are read from.
+
+    Parameters
+    ----------
+    path : str
+    columns : tuple of str or None
+        Of a Parquet file.
+    """
+
+    path: str
+    columns: tuple[str, ...] | None = None
+
+    def read(self, dtype: Any = None, order: str = "C") -> Array:
+        """Return the rows; of a .npy file of the same type and order its own pages."""
+        if self.columns is None:
+            held: Array = np.load(self.path, mmap_mode="c")
+        else:
+            table = ParquetRows(self.path, list(self.columns))
+            held = table[np.arange(len(table))]
+        array = held.view(np.ndarray)
+        if dtype is not None and array.dtype != dtype:
+            array = array.astype(dtype)
+        fits = array.flags.c_contiguous if order == "C" else array.flags.f_contiguous
+        return array if fits else np.array(array, order=order)  # type: ignore[call-overload,no-any-return]
+
+    def holds(self, array: Array) -> bool:
+        """Return whether these are the rows of the file."""
+        stat = os.stat(self.path)
+        order = "C" if array.flags.c_contiguous else "F"
+        found = _hash_of_file(self, stat.st_mtime_ns, stat.st_size, array.dtype.str, order)
+        return found == hash_array(array)
+
+
+@lru_cache(8)
+def _hash_of_file(source: Source, changed: int, size: int, dtype: str, order: str) -> str:
+    return hash_array(source.read(dtype, order))
+
+
+def as_source(given: Any) -> Source | None:
+    """Return the file of a path or of rows that are read from one, or raise if it is no such file.
+
+    Parameters
+    ----------
+    given : path, ParquetRows, Source or None
+    """
+    if given is None or isinstance(given, Source):
+        return given
+    if isinstance(given, ParquetRows):
+        return Source(str(given.path), tuple(given.columns))
+    path = Path(given)
+    if path.suffix not in (".npy", ".parquet", ".pq") or not path.is_file():
+        raise ValueError(
+            f"Expected the .npy or .parquet file that X was read from, got {str(given)!r}"
+            f"{'' if path.is_file() else ', which is not there'}. Leave source= out to send rows."
+        )
+    if path.suffix == ".npy":
+        return Source(str(path))
+    return Source(str(path), tuple(ParquetRows(path).columns))
+
+
 # ---- on a worker -------------------------------------------------------------------------------
 
 _unpacked: OrderedDict[str, Any] = OrderedDict()  # the last few objects, by their keys
@@ -347,7 +436,7 @@ def _work(
     run: Callable[[Any, Any], list[Any]],
     numbers: Any,
     expected: dict[str, str] | None,
-    places: dict[str, str],
+    places: dict[str, Any],
     contents: list[Any],
     more: list[Any],
 ) -> tuple[list[Any], float]:
@@ -393,23 +482,24 @@ def _items(function: Any, packed: Packed) -> list[Any]:
     return [function(item) for item in unpack(packed)]
 
 
-def _read(path: str, name: str) -> Array:
-    """Return the rows in a shared file; pages are those of the file, and private if written to."""
+def _read(place: tuple[Source, str, str], name: str) -> Array:
+    """Return the rows in a file; pages are those of the file, and private if written to."""
     here = _distributed().get_worker().address
+    source, dtype, order = place
     try:
-        array: Array = np.load(path, mmap_mode="c")
-    except (OSError, ValueError) as error:
+        array = source.read(dtype, order)
+    except (OSError, ValueError, ImportError) as error:
         raise _BadFile(
-            f"Expected the file {path} to be visible to all workers, but {here} cannot read it "
-            f"({error}). Give a folder that is shared with all of them, or leave shared= out."
+            f"Expected the file {source.path} to be visible to all workers, but {here} cannot read "
+            f"it ({error}). Give a folder that is shared with all of them, or leave shared= and "
+            "source= out."
         ) from error
-    plain = array.view(np.ndarray)
-    if hash_array(plain) != name:
+    if hash_array(array) != name:
         raise _BadFile(
-            f"Expected the rows with hash {name[:12]} in {path}, got others on {here}: the file "
-            "is not the one that was written. Give each run a folder of its own."
+            f"Expected the rows with hash {name[:12]} in {source.path}, got others on {here}: the "
+            "file is not the one that was written or read here. Give each run a folder of its own."
         )
-    return plain
+    return array
 
 
 class _OtherHost(RuntimeError):
@@ -429,6 +519,7 @@ class _Session:
 
     client: Any
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    passed_over: dict[str, str] = field(default_factory=dict)  # workers of no use, and why
     held: dict[str, Any] = field(default_factory=dict)  # key -> future of the content
     warned: bool = False
 
@@ -464,48 +555,87 @@ class _Session:
                 f"{engine.patience:g} seconds. Start some, for example with `dask worker ADDRESS`."
             ) from error
         present = self.client.nthreads()
-        new = [address for address in present if address not in self.facts]
+        known = [a for a in self.facts if a in present]
+        new = [a for a in present if a not in self.facts and a not in self.passed_over]
+        facts = {address: self.facts[address] for address in known}
         if new:
             try:
-                self.facts |= self.client.run(_facts(), workers=new)
+                facts |= self.client.run(_facts(), workers=new)
             except OSError:  # one was lost while it was asked: those that are left are asked
                 time.sleep(POLL)
                 return self.admit(engine)
-        self.facts = {address: self.facts[address] for address in present if address in self.facts}
-        missing = [address for address, fact in self.facts.items() if "missing" in fact]
-        if missing:
-            why = self.facts[missing[0]]["missing"]
-            raise ImportError(
-                f"Expected gramsmith on every worker, got none on {_some(missing)} ({why}). "
-                "Install the same version there."
-            )
+        missing = {a: fact["missing"] for a, fact in facts.items() if "missing" in fact}
+        odd: dict[str, list[str]] = {}
         if engine.same_bits:
             mine = host()
-            odd = {a: differences(mine, fact["host"]) for a, fact in self.facts.items()}
-            listed = [f"{a}: {', '.join(d)}" for a, d in odd.items() if d]
-            if listed:
-                raise RuntimeError(
-                    f"Expected workers that give the bits of this process, got {_some(listed)}. "
-                    "Install the same versions, leave those workers out, or allow sums that differ "
-                    "in their last digits with Dask(client, same_bits=False)."
-                )
+            apart = {a: differences(mine, f["host"]) for a, f in facts.items() if a not in missing}
+            odd = {a: found for a, found in apart.items() if found}
+        useful = [a for a in known if a not in missing and a not in odd]
+        if not useful or not set(missing) | set(odd) <= set(new):
+            self._refuse(missing, odd)
+        self.passed_over = {a: why for a, why in self.passed_over.items() if a in present}
+        self._pass_over({**missing, **{a: ", ".join(found) for a, found in odd.items()}})
+        self.facts = {a: fact for a, fact in facts.items() if a not in self.passed_over}
         return self.facts
 
+    def _refuse(self, missing: dict[str, str], odd: dict[str, list[str]]) -> None:
+        """Raise an error that names workers of no use that were there from the beginning."""
+        if missing:
+            why = next(iter(missing.values()))
+            raise ImportError(
+                f"Expected gramsmith on every worker, got none on {_some(list(missing))} ({why}). "
+                "Install the same version there."
+            )
+        if odd:
+            listed = [f"{a}: {', '.join(found)}" for a, found in odd.items()]
+            raise RuntimeError(
+                f"Expected workers that give the bits of this process, got {_some(listed)}. "
+                "Install the same versions, leave those workers out, or allow sums that differ "
+                "in their last digits with Dask(client, same_bits=False)."
+            )
+
+    def _pass_over(self, late: dict[str, str]) -> None:
+        """Leave out workers that joined in the middle of the work and are of no use, and warn."""
+        for address, why in late.items():
+            self.passed_over[address] = why
+            warnings.warn(
+                f"The worker {address} joined meanwhile and is passed over: {why}. The work goes "
+                "on with the others; install the same versions there to use it.",
+                stacklevel=2,
+            )
+
+    def useful(self) -> list[str] | None:
+        """Return the workers that may be given work, or None if that is all of them."""
+        present = self.client.nthreads()
+        if not any(address in self.passed_over for address in present):
+            return None
+        return [address for address in present if address not in self.passed_over]
+
     def place(
-        self, packed: Packed, shared: Any, held: dict[str, Any], *, broadcast: bool = True
-    ) -> tuple[dict[str, Any], dict[str, str]]:
+        self,
+        packed: Packed,
+        shared: Any,
+        held: dict[str, Any],
+        *,
+        source: Source | None = None,
+        broadcast: bool = True,
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return futures of what travels, by keys, and files of what is read by workers.
 
         What is held already, by the same keys, is not sent again.
         """
         contents: dict[str, Any] = {}
-        places: dict[str, str] = {}
+        places: dict[str, tuple[Source, str, str]] = {}
         wanted: dict[str, Any] = {f"gramsmith-{_hash(packed.skeleton)}": packed.skeleton}
         for name, array in packed.arrays.items():
-            if shared is None:
+            order = "C" if array.flags.c_contiguous else "F"
+            if source is not None and source.holds(array):
+                places[name] = (source, array.dtype.str, order)
+            elif shared is None:
                 wanted[f"gramsmith-{name}"] = (name, array)
             else:
-                places[name] = _write(Path(shared), name, array)
+                file = Source(_write(Path(shared), name, array))
+                places[name] = (file, array.dtype.str, order)
         for key, value in wanted.items():
             future = held.get(key)
             if future is None or future.status != "finished":
@@ -517,11 +647,14 @@ class _Session:
         """Return the future of what was sent; a worker may be lost while it is sent there."""
         for _ in range(3):
             try:
-                return self.client.scatter({key: value}, broadcast=broadcast)[key]
+                return self._sent(key, value, broadcast)
             except OSError:
                 self.check_open()
                 time.sleep(2 * POLL)
-        return self.client.scatter({key: value}, broadcast=broadcast)[key]
+        return self._sent(key, value, broadcast)
+
+    def _sent(self, key: str, value: Any, broadcast: bool) -> Any:
+        return self.client.scatter({key: value}, broadcast=broadcast, workers=self.useful())[key]
 
 
 _sessions: dict[str, _Session] = {}
@@ -598,7 +731,9 @@ class _Call:
 
     def _place(self) -> None:
         session = self.session
-        self.contents, self.places = session.place(self.packed, self.engine.shared, session.held)
+        self.contents, self.places = session.place(
+            self.packed, self.engine.shared, session.held, source=self.engine.source
+        )
         session.held = self.contents  # what the sweep before left, and this one needs not, may go
 
     def _cancel(self) -> None:
@@ -623,7 +758,9 @@ class _Call:
         now = time.monotonic()
         if now - self.looked > 4 * POLL:
             self.session.check_open(self._progress())
-            self.threads = max(1, sum(self.client.nthreads().values()))
+            useful = self.session.useful()
+            threads = self.client.nthreads()
+            self.threads = max(1, sum(threads[a] for a in useful or threads if a in threads))
             self.looked = now
 
     def _next(self, limit: int) -> _Parcel | None:
@@ -662,6 +799,7 @@ class _Call:
             list(more.values()),
             key=f"gramsmith-parcel-{self.key[:8]}-{next(_serial)}",
             pure=False,
+            workers=self.session.useful(),
         )
         self.asked |= set(self.session.facts)
         self.out[future] = parcel
@@ -733,16 +871,15 @@ class _Call:
         """Send a parcel again where that may help, or raise an error that names its rows."""
         if isinstance(error, _BadFile):
             raise error
-        if isinstance(error, _OtherHost):
-            raise RuntimeError(
-                f"Expected workers that give the bits of this process, but {error}. It joined "
-                f"meanwhile{self._progress()}: stop it, or use Dask(client, same_bits=False)."
-            ) from error
-        if isinstance(error, ImportError) and "gramsmith" in str(error):
-            raise ImportError(
-                f"Expected gramsmith on every worker, but one has none ({error}). Install the same "
-                "version there."
-            ) from error
+        unfit = isinstance(error, ImportError) and "gramsmith" in str(error)
+        if isinstance(error, _OtherHost) or unfit:
+            before = len(self.session.passed_over)
+            self.session.admit(self.engine)  # names it, and leaves it out
+            parcel.attempts += len(self.session.passed_over) == before
+            if parcel.attempts > self.engine.retries:
+                self._give_up(parcel, error)
+            self.again.append(parcel)
+            return parcel
         passing = (OSError, MemoryError, TimeoutError, _distributed().CancelledError)
         if isinstance(error, passing) and not isinstance(error, _distributed().KilledWorker):
             return self._repeat(parcel, error)

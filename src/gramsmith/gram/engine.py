@@ -79,6 +79,7 @@ class Engine:
     """
 
     shares_memory = False  # whether bands run in this process, so that a sweep may keep its tiles
+    embeds_late = False  # whether rows are embedded where bands are computed, never before
     journal: Journal | None = None  # where finished work is kept, and found by the next run
 
     @property

@@ -96,7 +96,8 @@ class Gram:
             )
         self.progress = progress
         with one_blas_thread():  # the threads of a larger product would spin on during the sweep
-            self._members = make_members(self.views, self.dtype, self.engine.budget)
+            room = 0 if self.engine.embeds_late else self.engine.budget
+            self._members = make_members(self.views, self.dtype, room)
         self.n = self._members[0].n
         if self.n < 1:
             raise ValueError("Expected at least one sample, got none. Pass X with rows.")
