@@ -5,7 +5,8 @@ import pytest
 
 import gramsmith as gs
 from gramsmith.evaluation.estimate import Draws, of_all_samples
-from gramsmith.gram import Gram
+from gramsmith.gram import Gram, JournalError
+from gramsmith.gram.journal import open_journal
 from gramsmith.measures import MEASURES
 from gramsmith.targets import make_target
 
@@ -278,3 +279,52 @@ def test_intervals_hold_the_exact_value_as_often_as_they_say(problem):
             held[name] += low <= exact["k", name].value <= high
     # three standard errors of 95 % of 300 are 3.8 %
     assert all(0.912 <= count / repeats <= 0.988 for count in held.values()), held
+
+
+def test_finished_draws_are_not_computed_again(problem, tmp_path, monkeypatch):
+    X, y = problem
+    options = {"rows": 200, "max_draws": 20, "tolerance": 1e-9, "n_jobs": 1}
+    measured, done = Draws._measured, []
+    monkeypatch.setattr(Draws, "_measured", lambda *a: (done.append(1), measured(*a))[1])
+    known = gs.estimate(KERNELS, X, y, ["cka", "kta"], **options)
+    total = len(done)
+    done.clear()
+
+    def counted(self, *arguments):
+        if len(done) == 9:
+            raise KeyboardInterrupt
+        done.append(1)
+        return measured(self, *arguments)
+
+    monkeypatch.setattr(Draws, "_measured", counted)
+    path = tmp_path / "run.journal"
+    with pytest.raises(KeyboardInterrupt):
+        gs.estimate(KERNELS, X, y, ["cka", "kta"], resume=path, **options)
+    open_journal(path).close()
+    done.clear()
+    monkeypatch.setattr(Draws, "_measured", lambda *a: (done.append(1), measured(*a))[1])
+    found = gs.estimate(KERNELS, X, y, ["cka", "kta"], resume=path, **options)
+    assert len(done) == total - 9
+    for key, cell in known.cells.items():
+        assert found[key].value.hex() == cell.value.hex()
+        assert found[key].error.hex() == cell.error.hex()
+    assert [a.message for a in found.advice] == [a.message for a in known.advice]
+    open_journal(path).close()
+    with pytest.raises(JournalError, match="data"):
+        gs.estimate(KERNELS, X + 1e-3, y, ["cka", "kta"], resume=path, **options)
+
+
+def test_work_may_be_fixed(problem):
+    X, y = problem
+    seen = []
+    table = gs.estimate(
+        KERNELS,
+        *(X, y > 0),
+        rows=256,
+        tolerance=1e-6,
+        grow=False,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert table.draws == (16, 256)
+    assert seen[-1] == (16, 16)
+    assert gs.estimate(KERNELS, X[:500], y[:500], rows=256).draws is None

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -22,11 +23,13 @@ from gramsmith.gram import Gram, Serial, Threads, as_engine
 from gramsmith.gram import dask as module
 from gramsmith.gram.band import Forward
 from gramsmith.gram.dask import Dask, LostWorkers, connect, pack, unpack
+from gramsmith.gram.parquet import ParquetRows
 from gramsmith.gram.plan import make_plan
 from gramsmith.targets import make_target
 from tests.gram.test_engine import everything, samples
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 
 QUIET = {"dashboard_address": ":0", "silence_logs": 50}
 
@@ -167,20 +170,23 @@ def test_a_band_that_fails_at_first_is_tried_again(client, tmp_path):
         assert (one.squares == two.squares).all()
 
 
-by_hand = pytest.mark.skipif(
-    "CI" in os.environ, reason="waits for nannies to start workers anew, as long as they take"
-)
-
-
 @pytest.mark.slow
-@by_hand
-def test_a_band_that_ends_workers_is_named(client):
+def test_a_band_that_ends_workers_is_named():
     class Deadly(gs.Gaussian):
         def tile_into(self, a, b, out):
             os._exit(1)
 
-    with pytest.raises(RuntimeError, match=r"rows 0 to .* ended every worker that tried it"):
-        list(Dask(client, patience=20).run(task_of(Deadly(2.0))))
+    # no worker need be started anew: the first death of a parcel's worker is one too many
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, **QUIET
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(2, timeout=60)
+        with pytest.raises(RuntimeError, match=r"rows 0 to .* ended every worker that tried it"):
+            list(Dask(client).run(task_of(Deadly(2.0))))
 
 
 def test_other_hosts_are_refused_by_name(client, monkeypatch):
@@ -191,10 +197,46 @@ def test_other_hosts_are_refused_by_name(client, monkeypatch):
     with pytest.raises(RuntimeError, match=rf"{address}: numpy .* instead of 1.0, CPU .* abacus"):
         kta(client)
     assert kta(Dask(client, same_bits=False)) == kta(Serial())
-    # one that joins later is found by the band that it is given
-    monkeypatch.setattr(module._Session, "admit", lambda self, engine: self.facts)
-    with pytest.raises(RuntimeError, match=r"but tcp.* has numpy .* It joined meanwhile"):
-        kta(client)
+
+
+@pytest.mark.parametrize("when", ["between sweeps", "in the middle"])
+def test_a_late_joiner_of_no_use_is_passed_over(when, monkeypatch):
+    def claim_another_host():
+        odd = {**import_module("gramsmith.gram.host").host(), "numpy": "1.0"}
+        for place in ("gramsmith.gram.host", "gramsmith.gram.dask"):
+            import_module(place).host = lambda: odd
+
+    expected = kta(Serial())
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, **QUIET
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        assert kta(client) == expected
+        [first] = client.nthreads()
+        cluster.scale(2)
+        client.wait_for_workers(2, timeout=60)
+        [late] = set(client.nthreads()) - {first}
+        client.run(claim_another_host, workers=[late])
+        if when == "in the middle":
+            # it is not seen before work is given to it
+            admit, calls = module._Session.admit, []
+
+            def unaware(self, engine):
+                calls.append(1)
+                return self.facts if len(calls) == 1 else admit(self, engine)
+
+            monkeypatch.setattr(module._Session, "admit", unaware)
+        with pytest.warns(UserWarning, match=rf"The worker {late} joined meanwhile and is passed"):
+            assert kta(client) == expected
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # which is said once
+            assert kta(client) == expected
+        client.run(lambda: import_module("gramsmith.gram.dask")._unpacked.clear(), workers=[late])
+        assert kta(client, 1400) == kta(Serial(), 1400)
+        done = client.run(lambda: len(import_module("gramsmith.gram.dask")._unpacked))
+        assert done[late] == 0 < done[first]
 
 
 def test_workers_without_gramsmith_are_named(client):
@@ -271,6 +313,56 @@ def test_shared_files_are_checked(client, tmp_path):
             kta(Dask(client, shared=tmp_path), 3000)
     finally:
         module._write = original
+
+
+@pytest.mark.parametrize("kind", ["npy", "npy of another type", "parquet"])
+def test_workers_read_the_users_own_file(client, tmp_path, kind):
+    X, y = samples(3000, np.float64)
+    path, expected = tmp_path / "rows.npy", kta(Serial(), 3000)
+    if kind == "parquet":
+        pandas = pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        path = tmp_path / "rows.parquet"
+        names = [f"c{j}" for j in range(X.shape[1])]
+        pandas.DataFrame(np.column_stack([X, y]), columns=[*names, "y"]).to_parquet(path)
+        source = ParquetRows(path).without("y")
+    else:
+        np.save(path, X if kind == "npy" else np.asfortranarray(X))
+        source = path
+    sent = []
+    scatter = client.scatter
+    client.scatter = lambda data, **how: (
+        sent.extend(np.asarray(part[1]).size for part in data.values() if isinstance(part, tuple)),
+        scatter(data, **how),
+    )[1]
+    assert kta(Dask(client, source=source), 3000) == expected
+    assert X.size not in sent  # the rows did not travel
+    with pytest.raises(ValueError, match=r"Expected X to be the rows of .*rows.*, got others"):
+        kta(Dask(client, source=source), 2900)
+    # another file under the same name, as a worker may see it
+    client.run(lambda: import_module("gramsmith.gram.dask")._unpacked.clear())
+    if kind == "npy":
+        engine = Dask(client, source=source)
+        task = Gram(gs.Gaussian(2.0), X, engine=engine)
+        known = module.Source.holds
+        try:
+            module.Source.holds = lambda self, array: array.shape == X.shape
+            np.save(path, X + 1.0)
+            with pytest.raises(RuntimeError, match=r"Expected the rows with hash .* got others on"):
+                gs.kta(task, y)
+            path.unlink()
+            with pytest.raises(RuntimeError, match=r"rows.npy to be visible to all workers"):
+                gs.kta(task, y)
+        finally:
+            module.Source.holds = known
+
+
+def test_what_may_be_a_source(client, tmp_path):
+    with pytest.raises(ValueError, match=r"Expected the .npy or .parquet file .* which is not"):
+        Dask(client, source=tmp_path / "absent.npy")
+    (tmp_path / "rows.csv").write_text("1")
+    with pytest.raises(ValueError, match=r"Expected the .npy or .parquet file .*rows.csv"):
+        Dask(client, source=tmp_path / "rows.csv")
 
 
 def test_schedulers_that_do_not_answer(tmp_path):
@@ -363,7 +455,6 @@ WHOLE = """
 
 
 @pytest.mark.slow
-@by_hand  # its parts, smaller, are tests of their own
 def test_every_number_whatever_happens(tmp_path):
     """Measures and gradients in 1, 2 and 4 workers, two of them killed, one late, and resumed."""
     n = 2600

@@ -253,3 +253,74 @@ def test_every_step_looks_at_the_clock(rng, monkeypatch, kind, budget):
     assert max(checked) == (60 if budget <= 8.0 else 240)
     assert bool(found.results) == (budget >= 35.0)
     assert len(found.order) >= 28
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Rows that count as many, and sizes by which they do."""
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 500)
+    monkeypatch.setattr(sizes, "DRAWN_ROWS", 100)
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(900, 4))
+    return X, X[:, 0] * X[:, 1] > 0
+
+
+def test_measures_of_many_rows_are_estimates_with_intervals(many):
+    X, y = many
+    kernels = {"narrow": gs.Gaussian(1.0), "wide": gs.Gaussian(4.0), "linear": gs.Linear()}
+    ranking = gs.rank_kernels(X, y, kernels)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    exact = gs.evaluate(kernels, Z, y, measures=["cka", "kta"], folds=0)
+    for record in ranking.records:
+        for name in ("cka", "kta"):
+            low, high = record[f"{name}_low"], record[f"{name}_high"]
+            assert low < record[name] < high
+            assert record[f"{name}_error"] > 0
+            known = exact[record["kernel"], name].value
+            assert record[name] == pytest.approx(known, abs=4 * record[f"{name}_error"])
+    assert "the measures, estimated from 16 random draws of 100 rows" in ranking.sampled
+    assert "±" in str(ranking).splitlines()[4].split("first check")[-1]
+    # without time there is one look at a few rows
+    task = Task("classification", y.astype(int), np.array([0, 1]))
+    work = Work(time_budget=0.0)
+    looked = measure(default_candidates(X)[:2], Samples((X,)), task, work)
+    assert isinstance(looked, steps.Measured)
+
+
+def test_progress_moves_within_every_stage(many):
+    X, y = many
+    told = []
+    gs.rank_kernels(X, y, progress=lambda *news: told.append(news))
+    count = {stage: sum(news[0] == stage for news in told) for stage, *_ in told}
+    assert count["read"] >= 3 * X.shape[1]  # every column of every encoding
+    assert count["learn"] >= 8  # every step, and every check of what was learned
+    assert count["measures"] >= 16  # every draw
+    # candidates of the short list, each in several steps
+    assert count["cross-validation"] >= 3 * first_check.STEPS
+    for stage in count:
+        shares = [done / total for name, done, total, _ in told if name == stage]
+        assert shares == sorted(shares), stage
+        assert 0 <= min(shares) <= max(shares) <= 1
+
+
+def test_the_first_check_is_kept_kernel_by_kernel(rng, monkeypatch):
+    X = rng.normal(size=(160, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    notes, original, done = {}, first_check._check, []
+
+    def counted(*arguments):
+        if len(done) == 5:
+            raise KeyboardInterrupt
+        done.append(1)
+        return original(*arguments)
+
+    monkeypatch.setattr(first_check, "_check", counted)
+    with pytest.raises(KeyboardInterrupt):
+        search(X, y, checkpoint=notes, learn=False)
+    monkeypatch.setattr(first_check, "_check", lambda *a: (done.append(1), original(*a))[1])
+    done.clear()
+    resumed = search(X, y, checkpoint=notes, learn=False)
+    fresh = search(X, y, learn=False)
+    assert resumed.checks == fresh.checks
+    candidates = len(default_candidates(X))
+    assert len(done) == 2 * candidates - 5
