@@ -388,7 +388,7 @@ class Source:
         if dtype is not None and array.dtype != dtype:
             array = array.astype(dtype)
         fits = array.flags.c_contiguous if order == "C" else array.flags.f_contiguous
-        return array if fits else np.array(array, order=order)  # type: ignore[call-overload,no-any-return]
+        return array if fits else np.array(array, order=order)  # type: ignore[call-overload]
 
     def holds(self, array: Array) -> bool:
         """Return whether these are the rows of the file."""

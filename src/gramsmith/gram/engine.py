@@ -79,8 +79,12 @@ class Engine:
     """
 
     shares_memory = False  # whether bands run in this process, so that a sweep may keep its tiles
-    embeds_late = False  # whether rows are embedded where bands are computed, never before
     journal: Journal | None = None  # where finished work is kept, and found by the next run
+
+    @property
+    def embeds_late(self) -> bool:
+        """Whether rows are embedded where bands are computed, never before."""
+        return False
 
     @property
     def workers(self) -> int:
