@@ -14,7 +14,7 @@ HALF ?= trying
 
 PAPERS ?= all -o reproduction
 
-.PHONY: help install demo test test-slow lint format bench bench-learning bench-selection bench-honesty bench-arena papers fuzz versions docs build release clean
+.PHONY: help install demo test test-slow lint format bench bench-learning bench-selection bench-honesty bench-arena papers fuzz versions docs check-docs build release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -75,6 +75,9 @@ papers: $(STAMP)  ## re-run the papers; PAPERS="tan --quick" names papers and op
 docs: $(STAMP)  ## build the documentation; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser."
+
+check-docs: docs  ## look at the built documentation in a browser
+	GRAMSMITH_SITE=docs/_build/html $(BIN)/python -m pytest -q tests/test_site.py
 
 versions:  ## lowest dependencies, every Python at hand, each extra alone; VERSIONS="extras" for one
 	.ci/versions $(VERSIONS)

@@ -3,6 +3,7 @@
 import re
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import getmembers, isclass, isroutine
 from pathlib import Path
 
@@ -40,7 +41,9 @@ html_math_renderer = "mathml"
 
 html_theme = "furo"
 html_title = f"gramsmith {version}"
-html_static_path = ["_static"]
+# Formulas need a font that knows how to set them, and not every system has one.
+FONT = Path(find_spec("ziamath").origin).parent / "fonts" / "STIXTwoMath-Regular.ttf"
+html_static_path = ["_static", str(FONT)]
 html_css_files = ["site.css"]
 html_show_sphinx = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

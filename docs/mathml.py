@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw by themselves: no script, no font, no network."""
+"""Formulas as MathML, which browsers draw by themselves: no script and no network."""
 
 from html import escape
 

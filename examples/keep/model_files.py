@@ -10,6 +10,7 @@ brings the model back, and it predicts the same to the last bit. A damaged or fo
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_wine
@@ -39,7 +40,14 @@ for machine in machines:
 
 # %%
 # Kernel models hold training rows; sparse machines hold few of them.
-pd.DataFrame(rows, columns=["machine", "KiB", "training rows kept", "predicts the same bits"])
+table = pd.DataFrame(rows, columns=["machine", "KiB", "rows kept", "the same bits"])
+table = table.set_index("machine")
+fig, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
+ax.barh(table.index, table["rows kept"])
+ax.set_xlabel(f"training rows in the file, of {len(X)}")
+ax.invert_yaxis()
+plt.show()
+table
 
 # %%
 # One byte of the file changed, at 200 places, one at a time:

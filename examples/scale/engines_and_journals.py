@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from distributed import Client
@@ -51,10 +52,16 @@ with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_addres
         engine = gs.Threads(resume=journal) if engine is None else engine
         start = time.perf_counter()
         value = gs.cka(gs.Gram(kernel, X, engine=engine), y)
-        rows.append((name, f"{time.perf_counter() - start:.3f}", float(value).hex()))
+        rows.append((name, time.perf_counter() - start, float(value).hex()))
         if engine.journal:
             engine.journal.close()
-pd.DataFrame(rows, columns=["engine", "seconds", "CKA, every bit"])
+table = pd.DataFrame(rows, columns=["engine", "seconds", "CKA, every bit"]).set_index("engine")
+fig, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
+ax.barh(table.index, table["seconds"])
+ax.set_xlabel("seconds for 3 000 rows")
+ax.invert_yaxis()
+plt.show()
+table.round(3)
 
 # %%
 # A journal belongs to its data. Other data are refused by a :class:`~gramsmith.JournalError`:
