@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from browser import PROGRAM, Browser
 
 import gramsmith
+from browser import PROGRAM, Browser
 
 SITE = Path(os.environ.get("GRAMSMITH_SITE", "."))
 pytestmark = [
