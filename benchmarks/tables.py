@@ -72,7 +72,13 @@ def category_types(train: pd.DataFrame) -> dict[str, Any]:
 
 def typed(frame: pd.DataFrame, kinds: dict[str, Any]) -> pd.DataFrame:
     """Return a table with columns of such types; what is in no category is a gap."""
-    return pd.DataFrame({name: frame[name].astype(kind) for name, kind in kinds.items()})
+    found = {}
+    for name, kind in kinds.items():
+        column = frame[name]
+        if not isinstance(kind, pd.CategoricalDtype):  # a word among new numbers is missing
+            column = pd.to_numeric(column, errors="coerce")
+        found[name] = column.astype(kind)
+    return pd.DataFrame(found)
 
 
 def boosted(train: pd.DataFrame, y: Any, test: pd.DataFrame, classes: bool) -> Any:
