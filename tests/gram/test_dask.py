@@ -73,7 +73,7 @@ def test_learners_and_machines_take_a_client(client):
         lambda engine: gs.KernelLearner(
             gs.Gaussian(2.0), max_iter=3, random_state=0, engine=engine
         ),
-        lambda engine: gs.KernelCombination(["rbf", "poly"], engine=engine),
+        lambda engine: gs.KernelCombination(["rbf", "poly"], random_state=0, engine=engine),
     ):
         here, there = (clone(make(engine)).fit(X, y) for engine in (None, client))
         assert there.engine is client
