@@ -228,7 +228,7 @@ def test_bandwidth_path_is_the_loop(problem):
         (lambda X, y: gs.evaluate([gs.Gaussian()] * 2, (X,), y), "one view per kernel"),
         (lambda X, y: gs.evaluate([gs.Gaussian()], X, y).best("hsic"), "measure among kta"),
         (lambda X, y: gs.bandwidth_path(X, y, n_bandwidths=0), "n_bandwidths"),
-        (lambda X, y: gs.bandwidth_path(X, y, widest=-1.0), "length_scale > 0"),
+        (lambda X, y: gs.bandwidth_path(X, y, widest=-1.0), "widest > 0"),
         (lambda X, y: gs.kta(gs.Gaussian()(X[:1]), y[:1]), "two classes"),
         (lambda X, y: gs.kta(np.ones((1, 1)), [0.5], task="regression"), "constant y"),
         (lambda X, y: gs.kta(np.ones((2, 3)), [0, 1]), "square"),
