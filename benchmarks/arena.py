@@ -65,10 +65,11 @@ QUICK = ("wdbc", "ida-thyroid", "titanic-survival", "auto-mpg", "acceptor-sites"
 
 @dataclass(frozen=True)
 class Fitted:
-    """What predicts new rows, and their probabilities, if there are any."""
+    """What predicts new rows, and their probabilities or intervals of 90 %, if there are any."""
 
     predict: Callable[[Any], Any]
     probabilities: Callable[[Any], Any] | None = None
+    intervals: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,9 @@ def selector(lesson: Lesson) -> Fitted:
     """`KernelSelector` as it is."""
     task = "classification" if lesson.classes else "regression"
     model = gs.KernelSelector(task=task, random_state=0, n_jobs=1).fit(lesson.X, lesson.y)
-    return Fitted(model.predict, model.predict_proba if lesson.classes else None)
+    if lesson.classes:
+        return Fitted(model.predict, model.predict_proba)
+    return Fitted(model.predict, intervals=model.predict_interval)
 
 
 def grid(lesson: Lesson) -> Fitted:
@@ -279,6 +282,9 @@ def judge(method: str, of: str, name: str, rows: int, number: int, folder: str) 
             shares = np.clip(model.probabilities(new), 1e-7, 1.0)
             shares /= shares.sum(axis=1, keepdims=True)
             found["log loss"] = float(log_loss(truth, shares, labels=np.arange(len(known))))
+        if model.intervals is not None:
+            low, high = model.intervals(new).T
+            found["inside"] = float(np.mean((low <= truth) & (truth <= high)))
     return found
 
 
@@ -392,6 +398,12 @@ def summary(
             f"{m:<12} {errors[:, k].mean():>7.2f} {ranks[k]:>6.2f} {score} {loss} "
             f"{fit:>7.2f} {predict:>9.3f} {memory:>6.0f}"
         )
+        inside = [f["inside"] for f in found if "inside" in f]
+        if inside:
+            print(
+                f"{'':<12} intervals of 90 % hold {np.mean(inside):.1%} of new values, "
+                f"{min(inside):.1%} to {max(inside):.1%} in {len(inside)} sets"
+            )
     if len(names) > 4 and len(methods) > 2:
         p = friedmanchisquare(*errors.T).pvalue
         apart = critical_difference(len(names), len(methods))

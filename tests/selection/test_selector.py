@@ -26,7 +26,8 @@ def expected(selector):
 
 SELECTORS = [
     gs.KernelSelector(FEW, n_jobs=1),
-    gs.KernelSelector(FEW, task="regression", n_jobs=1),
+    # rows that two kernels interpolate have weights that rounding decides
+    gs.KernelSelector(FEW, task="regression", ensemble=False, n_jobs=1),
 ]
 
 
@@ -143,9 +144,10 @@ def test_a_gram_matrix_beside_other_kernels_is_refused():
 def test_views():
     X, y = parity()
     views = (X[:, :2], X[:, 2:])
-    fitted = gs.KernelSelector().fit(views, y)
-    assert fitted.best_estimator_.named_steps["view"] is not None
-    assert fitted.score(views, y) > 0.9
+    alone = gs.KernelSelector(ensemble=False).fit(views, y)
+    assert alone.best_estimator_.named_steps["view"] is not None
+    for fitted in (alone, gs.KernelSelector().fit(views, y)):
+        assert fitted.score(views, y) > 0.9
 
 
 def test_values_have_no_decision():

@@ -65,6 +65,12 @@ MOST_COLUMNS, WIDE = 30, 24  # columns of a table that are shown, and the width 
     metavar="SECONDS",
     help="Begin no further work after this time.",
 )
+@click.option(
+    "--ensemble/--no-ensemble",
+    default=True,
+    show_default=True,
+    help="Average several kernels where that does better than one.",
+)
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop.")
 @click.option("--force", is_flag=True, help="Replace the files of an earlier run.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
@@ -299,6 +305,7 @@ def ranking_arguments(options: dict[str, Any], data: Loaded) -> dict[str, Any]:
         "groups": data.groups,
         "sample_weight": data.weights,
         "class_weight": options["class_weight"],
+        "ensemble": options["ensemble"],
         "time_budget": options["time_budget"],
         "random_state": options["seed"],
         "n_jobs": options["jobs"],

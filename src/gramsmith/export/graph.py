@@ -36,8 +36,9 @@ class Graph:
         self._columns: dict[float, Tensor] = {}
 
     def input(self, name: str, kind: Any, shape: list[Any]) -> Tensor:
-        """Return a new input of a NumPy type; a text in its shape is a size not known yet."""
-        self.inputs.append(self._described(name, kind, shape))
+        """Return an input of a NumPy type; a text in its shape is a size not known yet."""
+        if all(known.name != name for known in self.inputs):
+            self.inputs.append(self._described(name, kind, shape))
         return Tensor(self, name)
 
     def output(self, name: str, value: Tensor, kind: Any, shape: list[Any]) -> None:

@@ -39,6 +39,7 @@ from gramsmith.machines.base import (
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.loss import LossProbabilities
 from gramsmith.selection import KernelSelector
+from gramsmith.selection.ensemble import AveragedMachines
 from gramsmith.storage import NOTE
 from gramsmith.storage.container import replacing
 from gramsmith.tables import TableEncoder
@@ -90,25 +91,23 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
         raise ModuleNotFoundError(advice, name=error.name) from error
 
     graph = Graph(onnx)
-    *steps, machine = _steps(model)
-    if not isinstance(machine, KernelMachine):
-        raise NotExportable(
-            f"Expected a machine that predicts, got {type(machine).__name__}. Export the pipeline "
-            "that ends with the machine."
-        )
-    check_is_fitted(machine)
+    *_, machine = _steps(model)
+    parts = machine.machines_ if isinstance(machine, AveragedMachines) else [model]
+    branches = [_steps(part) for part in parts]
+    for *_, last in branches:
+        if not isinstance(last, KernelMachine):
+            raise NotExportable(
+                f"Expected a machine that predicts, got {type(last).__name__}. Export the pipeline "
+                "that ends with the machine."
+            )
+        check_is_fitted(last)
     if X is not None:
         model.predict(X)
-    first = steps[0] if steps else machine
-    _check_tables(steps)
-    rows = _encoded_table(graph, first) if _has_texts(first) else None
-    if rows is None:
-        rows = graph.input("X", np.float64, ["n", _width(first)])
+    values = [_values(last, _rows(graph, steps, last)) for *steps, last in branches]
+    if isinstance(machine, AveragedMachines):
+        _outputs(graph, machine, _mean(machine, values))
     else:
-        steps = steps[1:]
-    for step in steps:
-        rows = _transformed(step, rows)
-    _outputs(graph, machine, rows)
+        _outputs(graph, machine, values[0])
     made = onnx.helper.make_model(
         onnx.helper.make_graph(
             graph.nodes, type(machine).__name__, graph.inputs, graph.outputs, graph.constants
@@ -128,6 +127,26 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
         with replacing(Path(path)) as temporary:
             temporary.write_bytes(made.SerializeToString())
     return made
+
+
+def _rows(graph: Graph, steps: list[Any], machine: Any) -> Tensor:
+    """Return the rows that a machine sees, from the inputs of the graph."""
+    first = steps[0] if steps else machine
+    _check_tables(steps)
+    if _has_texts(first):
+        rows, steps = _encoded_table(graph, first), steps[1:]
+    else:
+        rows = graph.input("X", np.float64, ["n", _width(first)])
+    for step in steps:
+        rows = _transformed(step, rows)
+    return rows
+
+
+def _mean(machine: AveragedMachines, values: list[Tensor]) -> Tensor:
+    """Return the weighted mean of the values of all machines, less the threshold."""
+    weighted = [f * float(w) for w, f in zip(machine.weights_, values, strict=True)]
+    f = sum(weighted[1:], weighted[0])
+    return f - getattr(machine, "threshold", 0.0)
 
 
 def _steps(model: Any) -> list[Any]:
@@ -350,32 +369,40 @@ PROBABILITIES: dict[Any, Callable[[Any, Tensor], Tensor]] = {
 }
 
 
-def _outputs(graph: Graph, machine: Any, X: Tensor) -> None:
-    if isinstance(machine, KernelClassifier):
-        _class_outputs(graph, machine, X)
-        return
-    predict = type(machine).predict
-    known = (
-        KernelRegressor.predict,
-        KernelRidgeRegressor.predict,
-        RelevanceVectorRegressor.predict,
-    )
-    if predict not in known:
+# The method of a regressor that is its expansion.
+VALUES = (
+    KernelRegressor.predict,
+    KernelRidgeRegressor.predict,
+    RelevanceVectorRegressor.predict,
+)
+
+
+def _values(machine: Any, X: Tensor) -> Tensor:
+    """Return decision values or predictions, shape (n, 1) or (n, outputs)."""
+    cls = type(machine)
+    if not isinstance(machine, KernelClassifier):
+        if cls.predict not in VALUES:
+            raise _unknown(machine, "predict")
+        return _expansion(machine, X)
+    if cls.predict is not KernelClassifier.predict:
         raise _unknown(machine, "predict")
-    F = _expansion(machine, X)
-    if getattr(machine, "flat_", True):
+    if cls.decision_function not in DECISIONS:
+        raise _unknown(machine, "decision_function")
+    return DECISIONS[cls.decision_function](machine, X)
+
+
+def _outputs(graph: Graph, machine: Any, F: Tensor) -> None:
+    """Give the graph the outputs of a machine with such values."""
+    if hasattr(machine, "classes_"):
+        _class_outputs(graph, machine, F)
+    elif getattr(machine, "flat_", True):
         graph.output("prediction", F.call("Squeeze", np.array([1])), np.float64, ["n"])
     else:
         graph.output("prediction", F, np.float64, ["n", machine.coefficients_.shape[1]])
 
 
-def _class_outputs(graph: Graph, machine: Any, X: Tensor) -> None:
+def _class_outputs(graph: Graph, machine: Any, f: Tensor) -> None:
     cls, classes = type(machine), machine.classes_
-    if cls.predict is not KernelClassifier.predict:
-        raise _unknown(machine, "predict")
-    if cls.decision_function not in DECISIONS:
-        raise _unknown(machine, "decision_function")
-    f = DECISIONS[cls.decision_function](machine, X)
     two = len(classes) == 2
     code = f > 0.0 if two else f.call("ArgMax", axis=1, keepdims=0)
     code = code.call("Squeeze", np.array([1])) if two else code

@@ -288,6 +288,8 @@ def gram_matrix(estimator: Any, X: Any) -> Array:
     """Return the Gram matrix of samples under a kernel, or under that of a fitted estimator."""
     if hasattr(estimator, "best_estimator_"):
         return gram_matrix(estimator.best_estimator_, X)
+    if hasattr(estimator, "machines_"):  # an average: the heaviest of its machines
+        return gram_matrix(estimator.machines_[0], X)
     if hasattr(estimator, "steps"):
         return gram_matrix(estimator[-1], estimator[:-1].transform(X))
     kernel = getattr(estimator, "kernel_", estimator)

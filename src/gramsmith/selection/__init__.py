@@ -1,5 +1,7 @@
 """Selection: which kernel, verified, fitted and explained."""
 
+from gramsmith.selection.ensemble import AveragedClassifier as AveragedClassifier
+from gramsmith.selection.ensemble import AveragedRegressor as AveragedRegressor
 from gramsmith.selection.ranking import KernelRanking as KernelRanking
 from gramsmith.selection.ranking import RankingPlan as RankingPlan
 from gramsmith.selection.ranking import plan_ranking as plan_ranking

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student
 
+from gramsmith.selection.ensemble import Average, stacked
 from gramsmith.selection.held_out import HeldOut, Scored
 from gramsmith.selection.task import Answers, Task, cluster_sums
 from gramsmith.selection.ties import LEVEL
@@ -22,6 +23,7 @@ from gramsmith.selection.ties import LEVEL
 Array = npt.NDArray[Any]
 
 BAGS = 400
+SOME_BAGS = 100  # for averages, whose weights are found anew in each
 FEW_BAGS = 50  # for scores that have to be computed one by one,
 FEW_SETTINGS = 10  # of the best settings only
 COVERAGE = 0.95
@@ -64,12 +66,17 @@ class Estimate:
         return asdict(self)
 
 
-def bootstrap(results: Mapping[int, Scored], best: int, task: Task) -> Estimate:
+def bootstrap(
+    results: Mapping[int, Scored], best: int, task: Task, average: Average | None = None
+) -> Estimate:
     """Return the estimate for the best of several records, corrected for the choice.
 
-    Bags are drawn of groups where there are groups.
+    Bags are drawn of groups where there are groups. For an average of records the settings and the
+    weights are chosen anew in every bag.
     """
     chosen = results[best]
+    if average is not None:
+        return _of_average(results, average, task)
     rows = chosen.record.rows
     cluster = task.clusters(rows)
     constant, _ = task.constant(rows)
@@ -95,6 +102,42 @@ def bootstrap(results: Mapping[int, Scored], best: int, task: Task) -> Estimate:
             a = min(few, key=lambda a: task.loss(a.at(places), rows[places]))
             out[b] = task.loss(a.at(rest), rows[rest])
             gain[b] = task.loss(constant.at(rest), rows[rest]) - out[b]
+    loss, better = (float(np.mean(v[np.isfinite(v)])) for v in (out, gain))
+    answers = chosen.answers[chosen.best]
+    return _estimate(loss, better, answers, constant, chosen.record, "bootstrap", task)
+
+
+def _of_average(results: Mapping[int, Scored], average: Average, task: Task) -> Estimate:
+    """Return the estimate for an average: settings and weights from a bag, the loss outside it."""
+    chosen = average.result
+    rows, fold = chosen.record.rows, chosen.record.fold
+    cluster = task.clusters(rows)
+    constant, _ = task.constant(rows)
+    used = [r for r in results.values() if np.array_equal(r.record.rows, rows)]
+    rng = np.random.default_rng([task.seed, 9])
+    G = int(cluster.max()) + 1
+    by_sums = [[task.parts(a, rows) for a in r.answers] for r in used]
+    summed = all(parts is not None for known in by_sums for parts in known)
+    quick = summed and (task.default_score or not task.score.by_probability)
+    bags = SOME_BAGS if quick else FEW_BAGS
+    sums = [
+        np.stack([cluster_sums(np.asarray(parts), cluster) for parts in known])
+        for known in (by_sums if summed else ())
+    ]
+    out, gain = np.empty(bags), np.empty(bags)
+    for b in range(bags):
+        counts = np.bincount(rng.integers(0, G, G), minlength=G)
+        picks = [r.best for r in used]
+        if summed:
+            picks = [int(_losses(counts[None], s, task)[0].argmin()) for s in sums]
+        values = [r.record.values[k] for r, k in zip(used, picks, strict=True)]
+        inside = counts[cluster]
+        weights = stacked(values, task, rows, inside)
+        f = np.asarray(sum(w * v for w, v in zip(weights, values, strict=True)))
+        rest = np.flatnonzero(inside == 0)
+        answers = task.answers(f, rows, fold)
+        out[b] = task.loss(answers.at(rest), rows[rest])
+        gain[b] = task.loss(constant.at(rest), rows[rest]) - out[b]
     loss, better = (float(np.mean(v[np.isfinite(v)])) for v in (out, gain))
     answers = chosen.answers[chosen.best]
     return _estimate(loss, better, answers, constant, chosen.record, "bootstrap", task)

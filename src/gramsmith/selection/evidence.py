@@ -62,6 +62,7 @@ STEPS = 120  # points of a curve
 BINS = 12  # of a small histogram
 PICTURES = 1000  # columns that have one
 PICTURE_ROWS = 20_000  # rows it is made of
+CALIBRATED = ("svc", "ridge", "landmarks", "average")  # machines that have probabilities
 FOLDED = 6  # kernels whose scores are shown for each fold
 
 
@@ -94,9 +95,11 @@ def gather(found: Findings, samples: Samples, X: Any, work: Work, machine: Any =
     outcome, importance = None, []
     with dense_work():
         if scored is not None:
-            outcome = outcome_of(scored, found)
+            # what the model that is handed over says, which may be an average
+            whole = scored if found.average is None else found.average.result
+            outcome = outcome_of(whole, found)
             rivals += filter(
-                None, [linear_rival(scored, found, samples) if work.in_time() else None]
+                None, [linear_rival(whole, found, samples) if work.in_time() else None]
             )
             if work.in_time():
                 importance = importance_of(scored, found, samples, shown, machine)
@@ -253,7 +256,7 @@ def reliability_of(scored: Scored, task: Task) -> Reliability | None:
     one whose decision values are made into probabilities.
     """
     record = scored.record
-    if task.classes is None or record.machine not in ("svc", "landmarks"):
+    if task.classes is None or record.machine not in CALIBRATED:
         return None
     w = np.ones(len(record.rows)) if task.w is None else task.w[record.rows]
     kept = w > 0

@@ -19,6 +19,7 @@ from gramsmith import __version__
 from gramsmith.report.contents import Answer, BandwidthPath, Contents, number, with_error
 from gramsmith.report.evidence import Evidence, Outcome
 from gramsmith.selection import sizes
+from gramsmith.selection.ensemble import first_machine
 from gramsmith.selection.estimate import Estimate
 from gramsmith.selection.machines import DESCRIPTIONS
 from gramsmith.selection.steps import Findings
@@ -51,6 +52,14 @@ MEANING = {
 def verdict(found: Findings, records: Records, estimate: Estimate) -> str:
     """Return the outcome in one sentence, with the one estimate for new data."""
     best = records[0]
+    shares = {r["kernel"]: r["weight"] for r in records if r["weight"] is not None}
+    if shares:
+        ordered = sorted(shares.items(), key=lambda item: -item[1])
+        named = listed([f"“{name}” ({weight:.0%})" for name, weight in ordered])
+        return (
+            f"The average of {named} is fitted: {found.task.score_name} {expected(estimate)}; "
+            f"alone, “{best['kernel']}” is first."
+        )
     tied = [r["kernel"] for r in records[1:] if r["tied"]]
     machine = (
         f" with {DESCRIPTIONS.get(best['machine'], best['machine'])}" if best["machine"] else ""
@@ -131,14 +140,15 @@ def warnings(found: Findings, estimate: Estimate, converged: bool) -> list[str]:
 
 def summary(found: Findings, model: Any, estimate: Estimate, converged: bool) -> dict[str, Any]:
     """Return what should go with a model, as plain values; no training sample is among them."""
-    task, best = found.task, found.best
+    task = found.task
+    first = first_machine(model)
     machine = model[-1] if isinstance(model, Pipeline) else model
     facts: dict[str, Any] = {
         "task": task.kind,
         "rows": task.n,
-        "columns": _columns(model),
+        "columns": _columns(first),
         "groups": None if task.groups is None else len(np.unique(task.groups)),
-        "kernel": f"{best.name}: {best.kernel}",
+        "kernel": _kernels(found),
         "machine": type(machine).__name__,
         "score": task.score_name,
         "estimate": estimate.to_plain(),
@@ -153,6 +163,14 @@ def summary(found: Findings, model: Any, estimate: Estimate, converged: bool) ->
         return facts | {"values": [float(task.y.min()), float(task.y.max())]}
     counts = np.bincount(task.y, minlength=len(task.classes)).tolist()
     return facts | {"classes": [[str(c), n] for c, n in zip(task.classes, counts, strict=True)]}
+
+
+def _kernels(found: Findings) -> str:
+    """Return the kernel of the winner, or those of the average with their weights."""
+    if found.average is None:
+        return f"{found.best.name}: {found.best.kernel}"
+    parts = [(w, found.candidates[i]) for i, w in found.average.weights.items()]
+    return "; ".join(f"{w:.0%} {c.name}: {c.kernel}" for w, c in parts)
 
 
 def _columns(model: Any) -> list[list[str]] | None:
@@ -387,6 +405,7 @@ def _facts(found: Findings) -> list[tuple[str, str]]:
         *([("machine", DESCRIPTIONS.get(machine, machine))] if machine else []),
         ("kernels tried", str(len(found.candidates))),
         ("tested on held-out rows", str(len(found.results))),
+        *([("averaged", _kernels(found))] if found.average is not None else []),
     ]
 
 

@@ -48,6 +48,7 @@ DESCRIPTIONS = {
     "svc": "a support vector classifier",
     "svr": "support vector regression",
     "ridge": "kernel ridge regression",
+    "average": "an average of machines",
     "landmarks": "kernel ridge on landmarks",
 }
 
@@ -126,8 +127,6 @@ def first_machine(task: Task, machine: Any = None) -> tuple[str, Path, Array]:
     """
     if machine is not None:
         return type(machine).__name__, users_path(task, machine), np.array([np.nan])
-    if task.kind == "classification":
-        return "svc", svc_path(task), COARSE_C
     return "ridge", ridge_path(task), COARSE_ALPHA
 
 
@@ -136,6 +135,16 @@ def path_of(name: str, task: Task, machine: Any = None) -> Path:
     if machine is not None:
         return users_path(task, machine)
     return {"svc": svc_path, "svr": svr_path}.get(name, ridge_path)(task)
+
+
+def second_machine(task: Task) -> tuple[str, Path, Array] | None:
+    """Return the support vector machine that the best kernel is tried with, where there is one.
+
+    With several classes its decision values are votes, which are not averaged with others.
+    """
+    if task.classes is None:
+        return "svr", svr_path(task), COARSE_C[1:]
+    return ("svc", svc_path(task), COARSE_C) if len(task.classes) == 2 else None
 
 
 def check_machine(machine: Any, task: Task) -> None:
@@ -353,11 +362,13 @@ def fit_winner(
     task: Task,
     machine: Any = None,
     told: Callable[[int], None] | None = None,
+    alone: bool = True,
 ) -> Any:
-    """Return the machine of the winner, fitted on all samples of its view.
+    """Return the machine of a candidate, fitted on all samples of its view.
 
     There is no result if there was no time. A machine of the user's is used if there is one. On
     landmarks `told` is called with the rows that have been met, all of them `sizes.PASSES` times.
+    Unless it stands alone it has no threshold, no probabilities and no intervals of its own.
     """
     kernel: Any = candidate.kernel
     if isinstance(kernel, Precomputed):
@@ -367,25 +378,30 @@ def fit_winner(
         return _fit(clone(machine).set_params(kernel=kernel), X, task.labels, task.weights)
     on_landmarks = sizes.use_landmarks(task.n, [candidate.kernel])
     machine = _machine(kernel, check, result, task, on_landmarks)
+    kind = "landmarks" if on_landmarks else "svc" if isinstance(machine, KernelSVC) else "ridge"
     if on_landmarks and told is not None:
         machine._told = told
     _fit(machine, X, task.labels, task.weights)
     machine.__dict__.pop("_told", None)
+    if not alone:
+        return machine
     if task.classes is None:
-        return _with_intervals(machine, result, task)
+        return with_intervals(machine, result, task)
     if on_landmarks and task.exchangeable:
         f, where, threshold = _left_out(machine, task)
-    elif result is not None and result.record.machine == ("landmarks" if on_landmarks else "svc"):
+    elif result is not None and result.record.machine == kind:
         f, where = result.record.values[result.best], result.record.rows
         threshold = result.threshold(task)
     else:
         return machine  # decision values of another machine have other units
-    if on_landmarks:
+    if kind == "svc":
+        machine.set_params(threshold=threshold)
+    else:
         machine.intercept_ = machine.intercept_ - threshold
-    return _calibrate(machine, f - threshold, where, task)
+    return calibrated(machine, f - threshold, where, task)
 
 
-def _with_intervals(machine: Any, result: Scored | None, task: Task) -> Any:
+def with_intervals(machine: Any, result: Scored | None, task: Task) -> Any:
     """Return a regressor with the errors that its kind has made on left-out samples, if known."""
     if result is None:
         return machine
@@ -411,15 +427,14 @@ def _machine(
     if on_landmarks:
         ridge = KernelRidgeClassifier if task.kind == "classification" else KernelRidgeRegressor
         return ridge(kernel, solver="nystroem", n_landmarks=sizes.LANDMARKS, random_state=task.seed)
-    if task.kind == "classification":
-        C = (result.setting if result is not None else 1.0) / check.spread
-        cut = 0.0 if result is None else result.threshold(task)
-        return KernelSVC(kernel, C=C, threshold=cut)
+    if result is not None and result.record.machine == "svc":
+        return KernelSVC(kernel, C=result.setting / check.spread)
     if result is not None and result.record.machine == "svr":
         scale = task.deviation
         return KernelSVR(kernel, C=result.setting * scale / check.spread, epsilon=0.05 * scale)
     alpha = result.setting if result is not None else check.alpha
-    return KernelRidgeRegressor(kernel, alpha=alpha * check.spread * float(task.weights.sum()))
+    ridge = KernelRidgeRegressor if task.classes is None else KernelRidgeClassifier
+    return ridge(kernel, alpha=alpha * check.spread * float(task.weights.sum()))
 
 
 def answers_of(model: Any, X: Any, task: Task) -> Answers:
@@ -429,15 +444,16 @@ def answers_of(model: Any, X: Any, task: Task) -> Answers:
     seen = np.flatnonzero(np.isin(task.classes, getattr(model, "classes_", task.classes)))
     C, p = len(task.classes), None
     if not task.default_score and task.score.by_probability:
-        p = np.zeros((len(X), C))
-        p[:, seen] = model.predict_proba(X)
+        shares = model.predict_proba(X)
+        p = np.zeros((len(shares), C))
+        p[:, seen] = shares
     if task.default_score or task.score.by_label:
         F = np.where(np.asarray(model.predict(X))[:, None] == task.classes, 1.0, -1.0)
         return Answers(F[:, 1] if C == 2 else F, p)
     return Answers(decision_values(model, X, seen, task), p)
 
 
-def _calibrate(machine: Any, f: Array, where: Array, task: Task) -> Any:
+def calibrated(machine: Any, f: Array, where: Array, task: Task) -> Any:
     """Return the machine with probabilities fitted to decision values of left-out samples."""
     w = None if task.w is None else task.w[where]
     if w is not None:  # rows of no weight are no rows, and may be all there are of a class

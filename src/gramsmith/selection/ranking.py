@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -32,10 +33,17 @@ from gramsmith.report.evidence import Evidence
 from gramsmith.report.html import classes_of, render, rivals_of
 from gramsmith.selection import explanation, sizes
 from gramsmith.selection.candidates import Candidate, named_candidates
+from gramsmith.selection.ensemble import AveragedClassifier, AveragedRegressor
 from gramsmith.selection.estimate import Estimate, bootstrap, nested, without_choice
 from gramsmith.selection.evidence import gather
-from gramsmith.selection.machines import answers_of, check_machine, fit_winner
-from gramsmith.selection.samples import Samples, read_samples
+from gramsmith.selection.machines import (
+    answers_of,
+    calibrated,
+    check_machine,
+    fit_winner,
+    with_intervals,
+)
+from gramsmith.selection.samples import Samples, TakeView, read_samples
 from gramsmith.selection.steps import Findings, run_steps
 from gramsmith.selection.task import Answers, Task, read_task
 from gramsmith.selection.work import Work
@@ -54,6 +62,7 @@ CONSTRAINTS: dict[str, Any] = {
     "roles": [dict, None],
     "measures": [list, tuple, None],
     "machine": [HasMethods(["fit", "predict", "get_params"]), None],
+    "ensemble": ["boolean"],
     "time_budget": [Interval(Real, 0, None, closed="left"), None],
     "n_jobs": [Integral, None],
     "memory": [Interval(Real, 0, None, closed="neither"), None],
@@ -78,6 +87,7 @@ def rank_kernels(
     sample_weight: Any = None,
     measures: Sequence[str | Measure] | None = None,
     machine: Any = None,
+    ensemble: bool = True,
     time_budget: float | None = None,
     roles: dict[Any, str] | None = None,
     random_state: Any = 0,
@@ -92,8 +102,9 @@ def rank_kernels(
 
     All candidates are checked by ridge regression on landmarks with exact leave-one-out errors, and
     the measures are computed for all of them. The favourites of both make the short list, which is
-    verified: cross-validation of support vector machines (ridge regression for values) on shared
-    Gram matrices. The winner is fitted on everything.
+    verified: cross-validation of kernel ridge machines on shared Gram matrices, of a support
+    vector machine too for the best. Kernels that do well together are averaged, see `ensemble`;
+    what is handed over is fitted on everything.
 
     Parameters
     ----------
@@ -126,10 +137,15 @@ def rank_kernels(
         The measures of the table; default alignments and separability. Those that do not favour the
         identity matrix put their favourite on the short list.
     machine : estimator, optional
-        A machine to be used instead of a support vector machine or ridge regression: any estimator
+        A machine to be used instead of ridge and support vector machines: any estimator
         with a parameter `kernel` that takes kernels and "precomputed", one of gramsmith's, of
         scikit-learn's or your own. It is cross-validated with its parameters as they are, and
         the winner is fitted with it.
+    ensemble : bool, default=True
+        Whether to average several kernels where that does better than one: machines of up to four
+        kernels of the short list, with weights that minimise the squared error of the held-out
+        predictions (non-negative least squares). Up to 3 000 rows, and not with `machine`. False
+        fits the winner alone.
     time_budget : float, optional
         Seconds within which all is to be done: work that would not end in time is not begun, and
         what there is by then is ranked.
@@ -180,6 +196,7 @@ def rank_kernels(
         sample_weight=sample_weight,
         measures=measures,
         machine=machine,
+        ensemble=ensemble,
         roles=roles,
         random_state=random_state,
         work=Work(n_jobs, memory, engine, max_samples, time_budget, progress, as_notes(resume)),
@@ -195,12 +212,14 @@ def rank(
     machine: Any,
     random_state: Any,
     work: Work,
+    ensemble: bool = True,
     roles: Any = None,
     **options: Any,
 ) -> KernelRanking:
     """Return the ranking of `rank_kernels`; `work` says what may be spent on it."""
     given = {name: getattr(work, name) for name in WORK_OPTIONS}
     checked = {**options, **given, "measures": measures, "machine": machine, "roles": roles}
+    checked["ensemble"] = ensemble
     constraints = {**CONSTRAINTS, "progress": [callable, None]}
     checked["progress"] = work.progress
     validate_parameter_constraints(
@@ -216,13 +235,17 @@ def rank(
     work.reserve = sizes.fit_seconds(goal.n, goal.classes is not None)
     if isinstance(work.checkpoint, Journal):
         chosen = {**options, "measures": measures, "machine": machine, "seed": goal.seed}
+        chosen["ensemble"] = ensemble
         work.checkpoint.begin(
             {
                 "data": fingerprint(samples.views, goal.y, goal.w, goal.groups),
                 "kernels": [c.name for c in candidates],
                 "kernel parameters": fingerprint([c.kernel for c in candidates]),
                 "max_samples": work.max_samples,
-                **{name: chosen[name] for name in ("task", "scoring", "class_weight", "seed")},
+                **{
+                    name: chosen[name]
+                    for name in ("task", "scoring", "class_weight", "seed", "ensemble")
+                },
                 **{name: fingerprint(chosen[name]) for name in ("cv", "measures", "machine")},
             }
         )
@@ -230,18 +253,20 @@ def rank(
         "learn": isinstance(kernels, str) and kernels == "auto",
         "measures": measures,
         "machine": machine,
+        "ensemble": ensemble,
     }
     found = run_steps(candidates, samples, goal, work, **how)
     estimate = estimate_choice(found, candidates, samples, work, how)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = fit_best(found, samples, machine, work)
+        fitted = fit_best(found, samples, machine, work)
+        model = joined(found, [samples.pipeline(c, X, m) for c, m in fitted])
     for item in caught:
         warnings.warn(item.message, item.category, stacklevel=2)
     work.report("fit", 1, 1, found.best.name)
     return KernelRanking(
         found,
-        samples.pipeline(found.best, X, model),
+        model,
         gather(found, samples, X, work, machine),
         estimate,
         converged=not any(issubclass(item.category, ConvergenceWarning) for item in caught),
@@ -249,12 +274,44 @@ def rank(
     )
 
 
-def fit_best(found: Findings, samples: Samples, machine: Any, work: Work | None = None) -> Any:
-    """Return the winner, fitted on all samples of its view."""
-    best, work = found.order[0], Work() if work is None else work
-    told = work.counting("fit", sizes.PASSES * found.task.n, found.best.name)
-    result = found.results.get(best)
-    return fit_winner(found.best, found.checks[best], result, samples, found.task, machine, told)
+def fit_best(
+    found: Findings, samples: Samples, machine: Any, work: Work | None = None
+) -> list[tuple[Candidate, Any]]:
+    """Return the winner, or those that are averaged, fitted on all samples of their views."""
+    work = Work() if work is None else work
+    chosen = found.chosen
+    told = work.counting("fit", len(chosen) * sizes.PASSES * found.task.n, found.best.name)
+    fitted = []
+    for i in chosen:
+        fitted.append(
+            fit_winner(
+                found.candidates[i],
+                found.checks[i],
+                found.results.get(i),
+                samples,
+                found.task,
+                machine,
+                told,
+                alone=len(chosen) == 1,
+            )
+        )
+        if len(chosen) > 1:
+            told(sizes.PASSES * found.task.n)
+    return [(found.candidates[i], model) for i, model in zip(chosen, fitted, strict=True)]
+
+
+def joined(found: Findings, models: Sequence[Any]) -> Any:
+    """Return the one model of all that were fitted, each of which takes the same samples."""
+    if found.average is None:
+        return models[0]
+    task, result = found.task, found.average.result
+    weights = list(found.average.weights.values())
+    if task.classes is None:
+        return with_intervals(AveragedRegressor.of(models, weights), result, task)
+    threshold = result.threshold(task)
+    model = AveragedClassifier.of(models, weights, threshold=threshold)
+    f = result.record.values[result.best] - threshold
+    return calibrated(model, f, result.record.rows, task)
 
 
 def estimate_choice(
@@ -287,10 +344,16 @@ def estimate_choice(
             outcome = run_steps(candidates, part, goal, quiet, **how)
             if quiet.late:  # not the choice that is to be judged
                 raise TimeoutError
-            model = fit_best(outcome, part, how["machine"])
+            fitted = fit_best(outcome, part, how["machine"])
             done += 1
             work.report("estimate", done, folds, "choice made anew")
-            return answers_of(model, known.test_view(outcome.best, train, test), task)
+            # each machine has its own view of the test samples
+            new = tuple(known.test_view(c, train, test) for c, _ in fitted)
+            models = [
+                Pipeline([("view", TakeView(k).fit(new)), ("model", model)])
+                for k, (_, model) in enumerate(fitted)
+            ]
+            return answers_of(joined(outcome, models), new, task)
 
         try:
             with warnings.catch_warnings():
@@ -300,7 +363,7 @@ def estimate_choice(
             return estimate
         except (TimeoutError, ValueError):  # or a class or all groups lost in an outer fold
             pass
-    return bootstrap(found.results, best, task)
+    return bootstrap(found.results, best, task, found.average)
 
 
 @dataclass(frozen=True)
@@ -368,10 +431,19 @@ def plan_ranking(
     >>> from gramsmith.selection import plan_ranking
     >>> plan = plan_ranking(np.zeros((10, 2)) + np.arange(10)[:, None], [0, 1] * 5)
     >>> plan.task, plan.n_samples, plan.machine
-    ('classification', 10, 'support vector classifier')
+    ('classification', 10, 'kernel ridge classifier')
     """
     known = ("task", "scoring", "cv", "groups", "class_weight", "sample_weight")
-    later = ("measures", "time_budget", "n_jobs", "memory", "engine", "progress", "resume")
+    later = (
+        "measures",
+        "ensemble",
+        "time_budget",
+        "n_jobs",
+        "memory",
+        "engine",
+        "progress",
+        "resume",
+    )
     odd = sorted(set(options) - {*known, *later})
     if odd:
         raise TypeError(
@@ -387,7 +459,7 @@ def plan_ranking(
     if machine is not None:
         name = type(machine).__name__
     elif exact:
-        name = "support vector classifier" if classes else "kernel ridge regression"
+        name = f"kernel ridge {'classifier' if classes else 'regression'}"
     else:
         name = f"kernel ridge {'classifier' if classes else 'regression'} on landmarks"
     # exact: a few Gram matrices; else kernel blocks of two machines that are compared, and X
@@ -457,7 +529,11 @@ class KernelRanking:
     Attributes
     ----------
     best_estimator : estimator
-        The winner, fitted on all samples: a pipeline from what the user passed.
+        The winner, fitted on all samples: a pipeline from what the user passed, or an average of
+        several.
+    average : dict of str to float
+        The kernels whose machines are averaged, and their weights; empty if the winner stands
+        alone.
     estimate : Estimate
         The score to expect on new data, with an interval; how it was found is its `kind`.
     evidence : gramsmith.report.Evidence
@@ -496,6 +572,13 @@ class KernelRanking:
         self.best_estimator = model
         self.converged = converged
         self.columns = columns
+
+    @property
+    def average(self) -> dict[str, float]:
+        """The kernels that are averaged, and their weights."""
+        found = self._findings
+        weights = {} if found.average is None else found.average.weights
+        return {found.candidates[i].name: w for i, w in weights.items()}
 
     @property
     def best_kernel(self) -> Any:
@@ -564,7 +647,8 @@ class KernelRanking:
         """One flat dictionary per kernel, from best to worst.
 
         Keys: rank, kernel, family, tied; score, score_error, verified (how the score was held out),
-        machine, parameter and reach, None for kernels that were not on the short list; first_check,
+        machine, parameter and reach, None for kernels that were not on the short list; weight in
+        the average, None for kernels without; first_check,
         first_check_error, first_check_squared, first_check_rows; the measures and their errors.
         Measures of many rows are estimated from random draws: their errors are those of drawing,
         and low and high the limits of 95 % intervals for the value of all rows.
@@ -582,6 +666,7 @@ class KernelRanking:
                 "verified": None if result is None else result.record.kind,
                 "machine": None if result is None else result.record.machine,
                 "parameter": None if result is None else result.setting,
+                "weight": self.average.get(candidate.name),
                 "reach": None if result is None or task.classes is not None else result.reach,
                 "first_check": task.as_score(check.loss),
                 "first_check_error": task.as_error(check.error),

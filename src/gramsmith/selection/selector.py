@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from gramsmith.gram import SharesEngine
 from gramsmith.kernels.finite import checked_data
+from gramsmith.selection.ensemble import first_machine
 from gramsmith.selection.ranking import CONSTRAINTS, WORK_OPTIONS, rank
 from gramsmith.selection.samples import all_precomputed, is_table
 from gramsmith.selection.work import Work
@@ -72,8 +73,9 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     measures : list of str or Measure, optional
         The measures of the table.
     machine : estimator, optional
-        A machine with a parameter `kernel` to be used instead of a support vector machine or ridge
-        regression.
+        A machine with a parameter `kernel` to be used instead of ridge and support vector machines.
+    ensemble : bool, default=True
+        Whether to average several kernels where that does better than one, see `rank_kernels`.
     time_budget : float, optional
         Seconds within which all is to be done, see `rank_kernels`.
     n_jobs : int, optional
@@ -149,6 +151,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         class_weight: Any = None,
         measures: Any = None,
         machine: Any = None,
+        ensemble: bool = True,
         time_budget: float | None = None,
         n_jobs: int | None = None,
         memory: float | None = None,
@@ -164,6 +167,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.measures = measures
         self.machine = machine
+        self.ensemble = ensemble
         self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.memory = memory
@@ -214,13 +218,14 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         self.best_estimator_ = self.ranking_.best_estimator
         self.best_kernel_ = self.ranking_.best_kernel
         self.summary_ = self.ranking_.summary
-        encoder = getattr(self.best_estimator_, "named_steps", {}).get("encode")
+        first = first_machine(self.best_estimator_)
+        encoder = getattr(first, "named_steps", {}).get("encode")
         if encoder is not None:
             self.n_features_in_ = encoder.n_features_in_
             if hasattr(encoder, "feature_names_in_"):
                 self.feature_names_in_ = encoder.feature_names_in_
-        elif hasattr(self.best_estimator_, "n_features_in_"):  # a Gram matrix: as many as rows
-            self.n_features_in_ = self.best_estimator_.n_features_in_
+        elif hasattr(first, "n_features_in_"):  # a Gram matrix: as many as rows
+            self.n_features_in_ = first.n_features_in_
         self.__dict__.pop("classes_", None)
         if self.ranking_.classes is not None:
             self.classes_ = self.ranking_.classes

@@ -31,6 +31,8 @@ CALIBRATION_ROWS = 16384  # rows to whose left-out decision values probabilities
 
 COPIES = 0.1  # share of rows that are copies of others from which it is said,
 COPIED_LEVELS = 20  # if a column has so many different values
+MORE_FAMILIES = 3  # on the short list for the sake of the average
+AVERAGE_ROWS = 3000  # rows up to which several machines are fitted and averaged
 SHORT_LIST = 6  # candidates up to which all are cross-validated
 NESTED_ROWS = 500  # rows up to which the whole choice is repeated for the estimate
 
@@ -70,7 +72,7 @@ def fit_seconds(n: int, classes: bool) -> float:
     """Return about how long the winner's machine takes to fit all samples."""
     if n > EXACT_ROWS:
         return 3.0 + 5e-5 * n
-    return 4e-8 * n**2 if classes else 2.5e-11 * n**3
+    return 2.5e-11 * n**3
 
 
 def ranking_seconds(n: int, kernels: int, classes: bool, exact: bool) -> float:

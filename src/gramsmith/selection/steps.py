@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,12 +22,13 @@ from gramsmith.evaluation.estimate import estimate
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
 from gramsmith.gram import Gram, Threads
 from gramsmith.gram.threads import dense_work
-from gramsmith.kernels import Gaussian, LinearMap
+from gramsmith.kernels import Gaussian, LinearMap, Precomputed
 from gramsmith.measures import Measure, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.moments import Moments
 from gramsmith.selection import machines, sizes
 from gramsmith.selection.candidates import CLIMB, Candidate, climbs, learn_weights, narrower
+from gramsmith.selection.ensemble import Average, average
 from gramsmith.selection.first_check import (
     STEPS,
     Check,
@@ -61,11 +62,17 @@ class Findings:
     results: dict[int, Scored]  # their held-out records, as far as there was time
     order: tuple[int, ...]  # all candidates from best to worst
     tied: frozenset[int]  # the best and those that cannot be told from it
+    average: Average | None  # what is fitted instead of the best alone, if anything
     advice: tuple[Advice, ...]
     on_landmarks: bool  # whether cross-validation compared machines on landmarks
     n_features: int | None
     max_samples: int | None
     late: float | None  # the time budget if it ran out
+
+    @property
+    def chosen(self) -> tuple[int, ...]:
+        """The candidates that are fitted: the winner, or those that are averaged."""
+        return self.order[:1] if self.average is None else self.average.members
 
     @property
     def best(self) -> Candidate:
@@ -82,8 +89,9 @@ def run_steps(
     learn: bool = True,
     measures: Sequence[str | Measure] | None = None,
     machine: Any = None,
+    ensemble: bool = True,
 ) -> Findings:
-    """Do everything up to the choice of the winner.
+    """Do everything up to the choice of the winner, or of those that are averaged.
 
     `learn` says whether to learn feature weights for further candidates. A machine of the user's
     is cross-validated instead of those that `rank_kernels` chooses from.
@@ -115,6 +123,13 @@ def run_steps(
                 short, candidates, checks, samples, task, work, machine, learned, lesson
             )
         order, tied = order_candidates(checks, results, task)
+        averaged = None
+        if ensemble and results and machine is None and may_average(candidates, results, task):
+            averaged = average(results, task, order[0])
+        if averaged is not None:
+            extra = (len(averaged.weights) - 1) * work.pace
+            if not work.in_time(extra * sizes.fit_seconds(task.n, task.classes is not None)):
+                averaged = None
         return Findings(
             task=task,
             candidates=tuple(candidates),
@@ -125,12 +140,21 @@ def run_steps(
             results=results,
             order=tuple(order),
             tied=frozenset(tied),
+            average=averaged,
             advice=(*about_copies(samples, task), *about_classes(task), *measured.advice(names)),
             on_landmarks=on_landmarks,
             n_features=samples.n_features,
             max_samples=work.max_samples,
             late=work.time_budget if work.late else None,
         )
+
+
+def may_average(candidates: Sequence[Candidate], results: Mapping[int, Scored], task: Task) -> bool:
+    """Return whether candidates may be averaged: not of many rows, nor of several matrices."""
+    matrices = {
+        candidates[i].view for i in results if isinstance(candidates[i].kernel, Precomputed)
+    }
+    return task.n <= min(sizes.AVERAGE_ROWS, sizes.EXACT_ROWS) and not matrices
 
 
 def about_copies(samples: Samples, task: Task) -> list[Advice]:
@@ -487,6 +511,14 @@ def short_list(
     chosen += [i for i in liked if loss[i] <= allowance and i not in chosen][:2]
     # a third leader where favourites and leaders are the same
     chosen += [int(by_square[2])] if len(by_square) > 2 and len(set(chosen)) < 4 else []
+    # for the average, the best of each other family
+    families: dict[tuple[str, int], list[int]] = {}
+    for i, c in enumerate(candidates):
+        if loss[i] <= allowance:
+            families.setdefault((c.family, c.view), []).append(i)
+    firsts = [min(members, key=lambda i: squared[i]) for members in families.values()]
+    firsts = [i for i in firsts if i not in chosen]
+    chosen += sorted(firsts, key=lambda i: squared[i])[: sizes.MORE_FAMILIES]
     # learned kernels have shown a gain on samples that taught nothing
     chosen += [i for i, c in enumerate(candidates) if c.family == "learned"]
     return list(dict.fromkeys(chosen))
@@ -595,8 +627,8 @@ def cross_validate(
             notes=work.checkpoint,
         )
     _keep(group, results, work)
-    if task.kind == "regression" and machine is None:
-        results = _try_svr(results, Ks, task, rows, splits, work)
+    if machine is None:
+        results = _try_support(results, Ks, task, rows, splits, work)
     return {i: r for i, r in zip(short, results, strict=True) if r is not None}
 
 
@@ -658,7 +690,7 @@ def _keep(group: Sequence[Candidate], results: Sequence[Scored | None], work: Wo
         work.report("cross-validation", k + 1, len(group), candidate.name)
 
 
-def _try_svr(
+def _try_support(
     results: list[Scored | None],
     Ks: Sequence[machines.Gram],
     task: Task,
@@ -666,16 +698,18 @@ def _try_svr(
     splits: Splits,
     work: Work,
 ) -> list[Scored | None]:
-    """Let support vector regression, which outliers disturb less, try the best kernel."""
+    """Let a support vector machine, which outliers disturb less, try the best kernel."""
     known = {k: result for k, result in enumerate(results) if result is not None}
-    if not known:
+    second = machines.second_machine(task)
+    if not known or second is None:
         return results
+    name, path, start = second
     best = min(known, key=lambda k: known[k].loss)
     [other] = machines.cross_validate(
-        "svr",
-        machines.svr_path(task),
+        name,
+        path,
         [Ks[best]],
-        [2.0 ** np.array([1.0, 4.0])],
+        [start],
         task,
         rows,
         splits,

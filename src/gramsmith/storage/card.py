@@ -37,8 +37,8 @@ def overview(summary: ModelSummary) -> dict[str, str]:
     parts = list(_parts(summary.model))
     last, facts = parts[-1], summary.facts
     found = {
-        "model": ", then ".join(_name(part) for part in parts),
-        "kernel": _kernel(last),
+        "model": _averaged(summary.model) + ", then ".join(_name(part) for part in parts),
+        "kernel": _text(facts, "kernel") if _averaged(summary.model) else _kernel(last),
         "task": _task(last, facts),
         "expects": _expects(parts[0], facts),
         "score": _score(facts),
@@ -180,12 +180,22 @@ def _name(node: Any) -> str:
     return name if isinstance(name, str) else "?"
 
 
+def _averaged(node: Any) -> str:
+    """Return how many models are averaged, the first of which `_parts` describes."""
+    inside = _in(node, "fitted", "best_estimator_")
+    members = _in(inside if isinstance(inside, dict) else node, "fitted", "machines_", "items")
+    return f"average of {len(members)}: " if isinstance(members, list) and members else ""
+
+
 def _parts(node: Any) -> Iterator[Any]:
     """Yield the transformers and the machine of a model, in order."""
     inside = _in(node, "fitted", "best_estimator_")
     steps = _in(node, "params", "steps", "items")
+    averaged = _in(node, "fitted", "machines_", "items")
     if isinstance(inside, dict):
         yield from _parts(inside)
+    elif isinstance(averaged, list) and averaged:
+        yield from _parts(averaged[0])
     elif isinstance(steps, list) and steps:
         for step in steps:
             items = _in(step, "items")

@@ -21,6 +21,7 @@ from sklearn.pipeline import Pipeline
 from gramsmith import __version__
 from gramsmith.machines.base import KernelMachine
 from gramsmith.selection import KernelSelector
+from gramsmith.selection.ensemble import AveragedMachines
 from gramsmith.storage.container import (
     FORMAT,
     VERSION,
@@ -187,6 +188,9 @@ def _in_parts(model: Any, change: Callable[[Any], Any], inside: Callable[[Any], 
     other = copy(model)
     if isinstance(model, Pipeline):
         other.steps = [(name, _in_parts(step, change, inside)) for name, step in model.steps]
+    elif isinstance(model, AveragedMachines):
+        if hasattr(model, "machines_"):
+            other.machines_ = [_in_parts(part, change, inside) for part in model.machines_]
     elif isinstance(model, KernelSelector):
         if hasattr(model, "best_estimator_"):
             other.best_estimator_ = inside(model.best_estimator_)
@@ -289,6 +293,7 @@ def _machines_in(model: Any) -> Iterator[Any]:
     if isinstance(model, KernelMachine) and hasattr(model, "coefficients_"):
         yield model
     parts = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
+    parts += getattr(model, "machines_", [])
     for part in (*parts, getattr(model, "best_estimator_", None)):
         if part is not None:
             yield from _machines_in(part)
