@@ -163,6 +163,8 @@ def folds(folder: Path | None, kept: Path | None, rows: int = 60, splits: int = 
         if few or (numbers and len(counts) > 20) or len(frame) < 150:
             continue
         frame = frame[frame[target].isin(counts.index[counts >= 30])]
+        if frame[target].nunique() < 2:
+            continue
         for number in range(splits):
             key = f"{name}/{number}"
             if key not in notes:
