@@ -5,7 +5,8 @@
 Changes are those of cosmic-ray's operators, drawn at random over the files of a room (with a seed,
 so that a sample can be repeated and enlarged). A first run of the room's tests under coverage tells
 which tests pass through which line; a mutant meets these alone, the quickest first. Results are
-kept in a file and not computed again. `mutants.txt` lists survivors that are right to survive, with a reason.
+kept in a file and not computed again. `mutants.txt` lists survivors that are right to survive, with
+a reason.
 """
 
 from __future__ import annotations
