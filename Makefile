@@ -82,14 +82,12 @@ docs: $(STAMP)  ## build the documentation; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser."
 
-<<<<<<< HEAD
 check-docs: docs  ## look at the built documentation in a browser
 	GRAMSMITH_SITE=docs/_build/html $(BIN)/python -m pytest -q tests/test_site.py
-=======
+
 mutants: $(STAMP)  ## whether tests notice small changes; MUTANTS="solvers --count 50" for fewer
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutants
 	cd tests && $(abspath $(BIN))/python -m mutants $(MUTANTS)
->>>>>>> 4f2bffc (make mutants: a sample of small changes to the code, and whether a test notices each)
 
 versions:  ## lowest dependencies, every Python at hand, each extra alone; VERSIONS="extras" for one
 	.ci/versions $(VERSIONS)

@@ -153,7 +153,8 @@ def test_verbs_and_streamed_fits_go_on(tmp_path):
     alphas = []
     for _ in range(2):
         engine = Counted(tmp_path / "fit.journal")
-        fitted = gs.KernelRidgeRegressor(gs.Gaussian(2.0), alpha=0.1, solver="cg", engine=engine)
+        options = {"solver": "cg", "random_state": 0, "engine": engine}
+        fitted = gs.KernelRidgeRegressor(gs.Gaussian(2.0), alpha=0.1, **options)
         alphas.append(fitted.fit(X, X[:, 0]).coefficients_)
         bands = engine.bands
         engine.journal.close()
