@@ -1,5 +1,7 @@
 """Averages of kernels: the weights, the machines, the record, files, the estimate."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -217,3 +219,34 @@ def test_an_average_of_views_takes_the_tuple():
     ranking = gs.rank_kernels(views, y, [gs.Gaussian(1.0), gs.Gaussian(1.0)])
     assert len(ranking.average) == 2
     assert ranking.best_estimator.score(views, y) > 0.8
+
+
+def test_a_support_vector_machine_is_not_averaged_by_its_scale(rng):
+    # the best kernel is kept by a support vector machine, the other answers with the commonest
+    X = rng.normal(size=(240, 2))
+    y = np.where(X[:, 0] ** 2 + X[:, 1] ** 2 > 2.6, "out", "in")
+    kernels = {"linear": "linear", "rbf": gs.Gaussian(1.0)}
+    w = rng.integers(0, 4, len(y)) / len(y)
+    for weights in (None, w):
+        ranking = gs.rank_kernels(X, y, kernels, sample_weight=weights)
+        assert ranking.average.get("linear", 0.0) < 0.5
+        found = ranking._findings
+        if found.average is not None:
+            best = found.results[found.order[0]]
+            assert found.average.result.loss <= best.loss + best.error
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_kernels_that_are_indefinite_are_ranked(rng, task):
+    X = rng.normal(size=(80, 3))
+    y = X[:, 0] * X[:, 1]
+    kernels = {
+        "difference": gs.Gaussian(0.7) + gs.Negated(0.8 * gs.Gaussian(2.0)),
+        "sigmoid": gs.Sigmoid(1.0, -1.0),
+        "rbf": gs.Gaussian(),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranking = gs.rank_kernels(X, y > 0 if task == "classification" else y, kernels)
+    assert len(ranking.records) == 3
+    assert np.isfinite([record["score"] for record in ranking.records]).all()

@@ -35,7 +35,7 @@ def test_uneven_classes_are_not_mentioned_again(rng, option):
 
 
 def test_a_tie_of_many_is_one_list(ranking):
-    records = [{**r, "tied": True} for r in ranking.records[:6]]
+    records = [{**r, "tied": True, "weight": None} for r in ranking.records[:6]]
     said = verdict(ranking._findings, records, ranking.estimate)
     assert re.search(r"“, “[^”]+” and 2 more are not clearly worse|”, “[^”]+” and 2 more are", said)
     assert " and “" not in said

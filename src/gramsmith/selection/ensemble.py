@@ -48,24 +48,35 @@ def average(results: Mapping[int, Scored], task: Task, best: int) -> Average | N
     """Return the average of the candidates that have a record, or None if one is as good.
 
     Candidates whose predictions go far beyond the targets take part only if those of the best do.
+    An average that is worse than the best alone, by more than its error, is none.
     """
     first = results[best]
     usable = {
         i: result
         for i, result in results.items()
-        if np.array_equal(result.record.rows, first.record.rows)
-        and result.reach <= max(FAR, first.reach)
+        if mixes(result, task, first.record.rows) and result.reach <= max(FAR, first.reach)
     }
     if len(usable) < 2:
         return None
     values = [result.record.values[result.best] for result in usable.values()]
-    found = stacked(values, task, first.record.rows)
-    weights = {i: float(w) for i, w in zip(usable, found, strict=True) if w > 0}
+    shares = stacked(values, task, first.record.rows)
+    weights = {i: float(w) for i, w in zip(usable, shares, strict=True) if w > 0}
     weights = dict(sorted(weights.items(), key=lambda item: -item[1]))
     if len(weights) < 2:
         return None
     record = mixed_record([usable[i] for i in weights], list(weights.values()))
-    return Average(weights, score(record, task))
+    found = Average(weights, score(record, task))
+    return None if found.result.loss > first.loss + first.error else found
+
+
+def mixes(result: Scored, task: Task, rows: Array) -> bool:
+    """Return whether a record may be part of an average of these rows.
+
+    Ridge predicts the codes of the classes; decision values of a support vector machine have a
+    scale of their own, and would be weighted by it.
+    """
+    of_codes = task.classes is None or result.record.machine != "svc"
+    return of_codes and np.array_equal(result.record.rows, rows)
 
 
 def stacked(values: Sequence[Array], task: Task, rows: Array, counts: Any = 1.0) -> Array:

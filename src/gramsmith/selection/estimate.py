@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student
 
-from gramsmith.selection.ensemble import Average, stacked
+from gramsmith.selection.ensemble import Average, mixes, stacked
 from gramsmith.selection.held_out import HeldOut, Scored
 from gramsmith.selection.task import Answers, Task, cluster_sums
 from gramsmith.selection.ties import LEVEL
@@ -113,7 +113,7 @@ def _of_average(results: Mapping[int, Scored], average: Average, task: Task) -> 
     rows, fold = chosen.record.rows, chosen.record.fold
     cluster = task.clusters(rows)
     constant, _ = task.constant(rows)
-    used = [r for r in results.values() if np.array_equal(r.record.rows, rows)]
+    used = [r for r in results.values() if mixes(r, task, rows)]
     rng = np.random.default_rng([task.seed, 9])
     G = int(cluster.max()) + 1
     by_sums = [[task.parts(a, rows) for a in r.answers] for r in used]

@@ -32,6 +32,7 @@ from gramsmith.selection.samples import Samples, as_array
 from gramsmith.selection.task import Answers, Task
 from gramsmith.selection.ties import beaten
 from gramsmith.selection.work import Attempt, always, work_off
+from gramsmith.solvers.definite import clip_negative
 
 Array = npt.NDArray[Any]
 # a Gram matrix of all rows, or, where the kernel differs between folds, the blocks of each fold
@@ -91,13 +92,24 @@ def svr_path(task: Task) -> Path:
 
 
 def ridge_path(task: Task) -> Path:
-    """Return kernel ridge regression, one Cholesky factor per alpha (per sample)."""
+    """Return kernel ridge regression, one Cholesky factor per alpha (per sample).
+
+    Where a factor shows that the kernel is indefinite, its negative part is left out, as the
+    machine does that is fitted in the end.
+    """
 
     def run(K: Array, rows: Array, K_test: Array, alphas: Array) -> Array:
         y, w = task.codes[rows], task.weights[rows]
         out = []
         for alpha in alphas:
-            coef, intercept = solve_ridge(K, y, w, float(alpha) * w.sum())
+            strength = float(alpha) * w.sum()
+            try:
+                coef, intercept = solve_ridge(K, y, w, strength)
+            except np.linalg.LinAlgError:
+                clipped, kept = clip_negative(K, quiet=True)
+                least = 1e-12 * float(np.trace(clipped)) * float(w.max())
+                coef, intercept = solve_ridge(clipped, y, w, max(strength, least))
+                coef = kept(coef)
             f = K_test @ coef + intercept
             out.append(f[:, 0] if f.shape[1] == 1 else f)
         return np.stack(out)
