@@ -233,7 +233,7 @@ def test_a_support_vector_machine_is_not_averaged_by_its_scale(rng):
         found = ranking._findings
         if found.average is not None:
             best = found.results[found.order[0]]
-            assert found.average.result.loss <= best.loss + best.error
+            assert found.average.result.loss <= best.loss + 2.0 * best.error
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

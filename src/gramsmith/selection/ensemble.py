@@ -48,7 +48,7 @@ def average(results: Mapping[int, Scored], task: Task, best: int) -> Average | N
     """Return the average of the candidates that have a record, or None if one is as good.
 
     Candidates whose predictions go far beyond the targets take part only if those of the best do.
-    An average that is worse than the best alone, by more than its error, is none.
+    An average that is worse than the best alone, by more than two errors, is none.
     """
     first = results[best]
     usable = {
@@ -66,7 +66,7 @@ def average(results: Mapping[int, Scored], task: Task, best: int) -> Average | N
         return None
     record = mixed_record([usable[i] for i in weights], list(weights.values()))
     found = Average(weights, score(record, task))
-    return None if found.result.loss > first.loss + first.error else found
+    return None if found.result.loss > first.loss + 2.0 * first.error else found
 
 
 def mixes(result: Scored, task: Task, rows: Array) -> bool:
