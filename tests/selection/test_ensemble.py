@@ -250,3 +250,12 @@ def test_kernels_that_are_indefinite_are_ranked(rng, task):
         ranking = gs.rank_kernels(X, y > 0 if task == "classification" else y, kernels)
     assert len(ranking.records) == 3
     assert np.isfinite([record["score"] for record in ranking.records]).all()
+
+
+def test_the_page_names_what_is_averaged():
+    ranking = gs.rank_kernels(X, VALUES, KERNELS)
+    facts = dict(ranking.contents().facts)
+    assert ranking.average
+    assert "kernel" not in facts
+    for name in ranking.average:
+        assert name in facts["average of"]

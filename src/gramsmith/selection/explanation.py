@@ -399,14 +399,15 @@ def make_contents(
 
 
 def _facts(found: Findings) -> list[tuple[str, str]]:
-    machine = found.results[found.order[0]].record.machine if found.results else ""
-    return [
-        ("kernel", found.best.kernel.formula()),
-        *([("machine", DESCRIPTIONS.get(machine, machine))] if machine else []),
+    counts = [
         ("kernels tried", str(len(found.candidates))),
         ("tested on held-out rows", str(len(found.results))),
-        *([("averaged", _kernels(found))] if found.average is not None else []),
     ]
+    if found.average is not None:
+        return [*counts, ("average of", _kernels(found))]
+    machine = found.results[found.order[0]].record.machine if found.results else ""
+    said = [("machine", DESCRIPTIONS.get(machine, machine))] if machine else []
+    return [("kernel", found.best.kernel.formula()), *said, *counts]
 
 
 LENGTHS = ("spectrum", "mismatch", "weighted degree")  # families of substrings of some length
