@@ -891,11 +891,27 @@ class _Call:
         if parcel.attempts > self.engine.retries:
             self._give_up(parcel, error)
         self.session.check_open(self._progress())
-        if any(f.status != "finished" for f in self.contents.values()):
+        if self._rows_are_lost():
             self.session.admit(self.engine)
             self._place()
         self.again.append(parcel)
         return parcel
+
+    def _rows_are_lost(self) -> bool:
+        """Return whether no worker has some of the rows; what is lost is no longer held.
+
+        A future may still say that it is finished when the scheduler knows better: a parcel that
+        is sent again at once would then come back as often, until it is given up.
+        """
+        there = {key: f for key, f in self.contents.items() if f.status == "finished"}
+        try:
+            known = self.client.who_has(list(there.values()))
+        except _distributed().CancelledError:  # one was forgotten while it was asked for
+            known = {}
+        lost = {key for key, f in self.contents.items() if not known.get(f.key)}
+        held = self.session.held
+        self.session.held = {key: future for key, future in held.items() if key not in lost}
+        return bool(lost)
 
     def _give_up(self, parcel: _Parcel, error: Any) -> None:
         what = self.describe(parcel.numbers)
