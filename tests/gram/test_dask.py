@@ -455,6 +455,7 @@ WHOLE = """
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("CI" in os.environ, reason="minutes of real processes; its parts are tests")
 def test_every_number_whatever_happens(tmp_path):
     """Measures and gradients in 1, 2 and 4 workers, two of them killed, one late, and resumed."""
     n = 2600
