@@ -91,13 +91,14 @@ def read_delimited(
     data = _as_utf8(read_bytes(path, limits), writing.encoding, where)
     delimiter = writing.delimiter or _delimiter(data, where)
     names, begin = _header(data, delimiter, writing.header, where)
-    limits.check_shape(data.count(b"\n", begin) if b'"' not in data else 0, len(names), where)
+    quoted = b'"' in data
+    limits.check_shape(0 if quoted else data.count(b"\n", begin), len(names), where)
     kept = [name for name in names if all_text or name in texts]
     try:
         table = arrow.read_csv(
             pa.BufferReader(pa.py_buffer(data).slice(begin)),
             arrow.ReadOptions(column_names=names),
-            arrow.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in data),
+            arrow.ParseOptions(delimiter=delimiter, newlines_in_values=quoted),
             arrow.ConvertOptions(
                 column_types=dict.fromkeys(kept, pa.string()),
                 null_values=[*SPELLINGS, *writing.na],

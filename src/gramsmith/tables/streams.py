@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy.typing as npt
 
@@ -114,6 +114,20 @@ class Capped(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
+    def at_once(self) -> bytes:
+        """Return all of a file that is not compressed in one piece; nothing of another."""
+        if self._stream not in self._below:
+            return b""
+        size = os.fstat(self._stream.fileno()).st_size
+        self._limits.check_bytes(size, self._where)
+        try:
+            data: bytes = self._stream.read(size + 1)
+        except OSError as error:
+            raise DataError(f"{self._where}: expected a whole file, got: {error}.") from error
+        self._count += len(data)
+        self._limits.check_bytes(self._count, self._where)
+        return data
+
     def close(self) -> None:
         """Close the stream and what lies below it."""
         for stream in (self._stream, *self._below):
@@ -150,7 +164,7 @@ def open_capped(path: Path, limits: Limits) -> io.BufferedReader:
 def read_bytes(path: Path, limits: Limits) -> bytes:
     """Return all that comes out of a plain, gzipped or zstandard file, under the cap."""
     with open_capped(path, limits) as stream:
-        parts = []
+        parts = [cast(Capped, stream.raw).at_once()]
         while block := stream.read(BLOCK):
             parts.append(block)
     return b"".join(parts)
