@@ -1,5 +1,6 @@
 """Every reader against arbitrary bytes: a table, or DataError and nothing else."""
 
+import csv
 import gzip
 import io
 
@@ -113,3 +114,18 @@ def test_mutated_parquet(tmp_path):
         outcome(path, bytes(mutated), target="y")
     for length in range(0, len(data), 37):
         assert isinstance(outcome(path, data[:length], target="y"), str)
+
+
+@pytest.mark.parametrize("long", [1, 7, 400_000])
+def test_newlines_in_quotes_wherever_blocks_end(long, tmp_path):
+    # several blocks of what the parser reads at once, most of whose ends lie within quotes
+    rng = np.random.default_rng(long)
+    texts = ["a\nb" * int(k) for k in rng.integers(1, long + 1, size=max(12, 1_500_000 // long))]
+    path = tmp_path / "t.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["text", "number"])
+        writer.writerows((text, i) for i, text in enumerate(texts))
+    table = read_table(path, texts=["text"])
+    assert table.columns["text"].tolist() == texts
+    assert (table.columns["number"] == np.arange(len(texts))).all()

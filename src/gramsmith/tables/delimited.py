@@ -94,11 +94,12 @@ def read_delimited(
     quoted = b'"' in data
     limits.check_shape(0 if quoted else data.count(b"\n", begin), len(names), where)
     kept = [name for name in names if all_text or name in texts]
-    try:
-        table = arrow.read_csv(
+
+    def parsed(newlines: bool) -> Any:
+        return arrow.read_csv(
             pa.BufferReader(pa.py_buffer(data).slice(begin)),
             arrow.ReadOptions(column_names=names),
-            arrow.ParseOptions(delimiter=delimiter, newlines_in_values=quoted),
+            arrow.ParseOptions(delimiter=delimiter, newlines_in_values=newlines),
             arrow.ConvertOptions(
                 column_types=dict.fromkeys(kept, pa.string()),
                 null_values=[*SPELLINGS, *writing.na],
@@ -107,6 +108,15 @@ def read_delimited(
                 auto_dict_max_cardinality=100_000,
             ),
         )
+
+    try:
+        try:
+            table = parsed(newlines=False)
+        except pa.ArrowInvalid:
+            # a block that ends within quotes is an error; looking for such ends takes time
+            if not quoted:
+                raise
+            table = parsed(newlines=True)
     except (pa.ArrowException, ValueError) as error:
         _explain(data, delimiter, names, begin, where)
         if not data[begin:].strip():
