@@ -1,13 +1,14 @@
-"""Parquet tables."""
+"""Parquet and Feather tables."""
 
 import numpy as np
 import pytest
 
-from gramsmith.tables.columnar import read_parquet
+from gramsmith.tables.columnar import read_feather, read_parquet
 from gramsmith.tables.streams import DataError, Limits
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pq = pytest.importorskip("pyarrow.parquet")
+feather = pytest.importorskip("pyarrow.feather")
 
 
 def write(tmp_path, columns):
@@ -64,3 +65,16 @@ def test_other_bytes(tmp_path):
     (tmp_path / "t.parquet").write_bytes(b"PAR1 nonsense PAR1")
     with pytest.raises(DataError, match="expected parquet"):
         read_parquet(tmp_path / "t.parquet", Limits())
+
+
+def test_places_that_a_feather_file_lies_about_are_not_read(tmp_path):
+    # Arrow believes the offsets of texts: reading at them ended the interpreter
+    path = tmp_path / "t.feather"
+    feather.write_feather(pa.table({"a": ["abc"] * 24}), path, compression="uncompressed")
+    data = path.read_bytes()
+    true = np.arange(0, 75, 3, dtype=np.int32).tobytes()
+    assert true in data
+    far = np.arange(25, dtype=np.int32) * 2**26
+    path.write_bytes(data.replace(true, far.tobytes()))
+    with pytest.raises(DataError, match="expected feather"):
+        read_feather(path, Limits())
