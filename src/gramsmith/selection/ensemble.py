@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.intervals import PredictionIntervals
+from gramsmith.selection import sizes
 from gramsmith.selection.held_out import FAR, HeldOut, Scored, score
 from gramsmith.selection.task import Task
 from gramsmith.solvers import solve_nonnegative
 
 Array = npt.NDArray[Any]
 
-MEMBERS = 4  # of an average: each of them is fitted, and predicts
 LEAST = 0.05  # weight below which a kernel is not worth its time
 TOWARDS_EQUAL = 0.01  # pull towards equal weights, in units of the mean square of the records
 RIGID = 1e3  # price of weights that do not sum to one, in the same units
@@ -101,7 +101,7 @@ def stacked(values: Sequence[Array], task: Task, rows: Array, counts: Any = 1.0)
     chosen = np.arange(len(values))
     found = _on_simplex(M, a)
     for _ in range(2):  # once more without those that are not worth their time
-        order = np.argsort(-found, kind="stable")[:MEMBERS]
+        order = np.argsort(-found, kind="stable")[: sizes.MEMBERS]
         kept = np.sort(order[found[order] >= LEAST])
         if len(kept) == len(found):
             break

@@ -44,7 +44,7 @@ from gramsmith.selection.machines import (
     with_intervals,
 )
 from gramsmith.selection.samples import Samples, TakeView, read_samples
-from gramsmith.selection.steps import Findings, run_steps
+from gramsmith.selection.steps import Findings, may_average, run_steps
 from gramsmith.selection.task import Answers, Task, read_task
 from gramsmith.selection.work import Work
 from gramsmith.tables.roles import NO_COLUMNS, ColumnTable
@@ -144,8 +144,8 @@ def rank_kernels(
     ensemble : bool, default=True
         Whether to average several kernels where that does better than one: machines of up to four
         kernels of the short list, with weights that minimise the squared error of the held-out
-        predictions (non-negative least squares). Up to 3 000 rows, and not with `machine`. False
-        fits the winner alone.
+        predictions (non-negative least squares). Up to 30 000 rows, and not with `machine` or
+        matrices. False fits the winner alone.
     time_budget : float, optional
         Seconds within which all is to be done: work that would not end in time is not begun, and
         what there is by then is ranked.
@@ -281,6 +281,7 @@ def fit_best(
     work = Work() if work is None else work
     chosen = found.chosen
     told = work.counting("fit", len(chosen) * sizes.PASSES * found.task.n, found.best.name)
+    here = machine is None and sizes.use_landmarks(found.task.n, [found.best.kernel])
     fitted = []
     for i in chosen:
         fitted.append(
@@ -295,7 +296,7 @@ def fit_best(
                 alone=len(chosen) == 1,
             )
         )
-        if len(chosen) > 1:
+        if not here and len(chosen) > 1:  # machines on landmarks tell of every pass themselves
             told(sizes.PASSES * found.task.n)
     return [(found.candidates[i], model) for i, model in zip(chosen, fitted, strict=True)]
 
@@ -408,6 +409,7 @@ def plan_ranking(
     random_state: Any = 0,
     max_samples: int | None = None,
     machine: Any = None,
+    ensemble: bool = True,
     roles: dict[Any, str] | None = None,
     **options: Any,
 ) -> RankingPlan:
@@ -415,7 +417,7 @@ def plan_ranking(
 
     Parameters
     ----------
-    X, y, kernels, random_state, max_samples, machine, roles
+    X, y, kernels, random_state, max_samples, machine, ensemble, roles
         As in `rank_kernels`.
     **options
         Its other arguments; those that only matter later are not looked at, unknown ones are
@@ -436,7 +438,6 @@ def plan_ranking(
     known = ("task", "scoring", "cv", "groups", "class_weight", "sample_weight")
     later = (
         "measures",
-        "ensemble",
         "time_budget",
         "n_jobs",
         "memory",
@@ -462,6 +463,8 @@ def plan_ranking(
         name = f"kernel ridge {'classifier' if classes else 'regression'}"
     else:
         name = f"kernel ridge {'classifier' if classes else 'regression'} on landmarks"
+    averages = ensemble and machine is None and may_average(candidates, n)
+    fitted = sizes.MEMBERS if averages else 1
     # exact: a few Gram matrices; else kernel blocks of two machines that are compared, and X
     blocks = 8 * min(n, sizes.LANDMARK_ROWS) * sizes.LANDMARKS
     held = 3 * n**2 if exact else blocks + 2 * n * max(p, 1)
@@ -473,7 +476,7 @@ def plan_ranking(
         n_measured=min(n, sizes.rows_measured(n, candidates), max_samples or n),
         machine=name,
         memory_mib=8.0 * max(held, 10 * sizes.CROSS_VALIDATION_ROWS**2) / 2**20 + 200.0,
-        seconds=sizes.ranking_seconds(n, len(candidates), classes, exact),
+        seconds=sizes.ranking_seconds(n, len(candidates), classes, exact, fitted),
         columns=samples.columns,
     )
 

@@ -32,7 +32,8 @@ CALIBRATION_ROWS = 16384  # rows to whose left-out decision values probabilities
 COPIES = 0.1  # share of rows that are copies of others from which it is said,
 COPIED_LEVELS = 20  # if a column has so many different values
 MORE_FAMILIES = 3  # on the short list for the sake of the average
-AVERAGE_ROWS = 3000  # rows up to which several machines are fitted and averaged
+AVERAGE_ROWS = 30_000  # rows up to which several machines are fitted and averaged
+MEMBERS = 4  # of an average, at most: each of them is fitted, and predicts
 SHORT_LIST = 6  # candidates up to which all are cross-validated
 NESTED_ROWS = 500  # rows up to which the whole choice is repeated for the estimate
 
@@ -75,13 +76,14 @@ def fit_seconds(n: int, classes: bool) -> float:
     return 2.5e-11 * n**3
 
 
-def ranking_seconds(n: int, kernels: int, classes: bool, exact: bool) -> float:
-    """Return about how long a ranking takes on two cores."""
+def ranking_seconds(n: int, kernels: int, classes: bool, exact: bool, machines: int = 1) -> float:
+    """Return about how long a ranking takes on two cores, if so many machines are fitted."""
+    fits = machines * fit_seconds(n, classes)
     if not exact:
-        return 8.0 + 1e-4 * n
+        return 5.0 + 5e-5 * n + fits
     choice = 0.05 + 0.006 * kernels + 1.5e-3 * min(n, CROSS_VALIDATION_ROWS)
     learning = 2.0 if n > LEARN_TWICE_ROWS else 0.0
-    return (1 + outer_folds(n)) * choice + learning + fit_seconds(n, classes)
+    return (1 + outer_folds(n)) * choice + learning + fits
 
 
 def use_landmarks(n: int, kernels: Iterable[Any]) -> bool:

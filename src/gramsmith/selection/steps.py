@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -124,7 +124,8 @@ def run_steps(
             )
         order, tied = order_candidates(checks, results, task)
         averaged = None
-        if ensemble and results and machine is None and may_average(candidates, results, task):
+        compared = [candidates[i] for i in results]
+        if ensemble and machine is None and compared and may_average(compared, task.n):
             averaged = average(results, task, order[0])
         if averaged is not None:
             extra = (len(averaged.weights) - 1) * work.pace
@@ -149,12 +150,10 @@ def run_steps(
         )
 
 
-def may_average(candidates: Sequence[Candidate], results: Mapping[int, Scored], task: Task) -> bool:
-    """Return whether candidates may be averaged: not of many rows, nor of several matrices."""
-    matrices = {
-        candidates[i].view for i in results if isinstance(candidates[i].kernel, Precomputed)
-    }
-    return task.n <= min(sizes.AVERAGE_ROWS, sizes.EXACT_ROWS) and not matrices
+def may_average(candidates: Sequence[Candidate], n: int) -> bool:
+    """Return whether candidates may be averaged: not of very many rows, nor with matrices."""
+    matrices = any(isinstance(c.kernel, Precomputed) for c in candidates)
+    return n <= sizes.AVERAGE_ROWS and not matrices
 
 
 def about_copies(samples: Samples, task: Task) -> list[Advice]:
