@@ -41,7 +41,8 @@ def values_of(
                 reasons[f"{measure.name}: {reason}"] = measure
             return None
 
-    of_kernels = [Sums(moments.of(k), goal) for k in range(len(moments))]
+    # one kernel after the other: each has sums over folds of its own
+    of_kernels = (Sums(moments.of(k), goal) for k in range(len(moments)))
     return [[value(measure, sums) for measure in measures] for sums in of_kernels]
 
 

@@ -170,8 +170,9 @@ class Forward:
 
     @property
     def worker_bytes(self) -> int:
-        """The memory that a worker needs for its tiles: one, the same less its pivot, one more."""
-        return 3 * self.plan.largest * int(np.dtype(self.dtype).itemsize)
+        """The memory of a worker: a tile, the same less its pivot, and what the kernel needs."""
+        others = max(member.kernel.working_tiles for member in self.members)
+        return (2 + others) * self.plan.largest * int(np.dtype(self.dtype).itemsize)
 
     @property
     def band_bytes(self) -> int:

@@ -9,12 +9,29 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, is_whole
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, bracketed
-from gramsmith.kernels.embedding import Embedding, add, add_named, prefixed
+from gramsmith.kernels.base import (
+    Array,
+    Gradient,
+    Kernel,
+    Wanted,
+    WritesTiles,
+    bracketed,
+    formed,
+)
+from gramsmith.kernels.embedding import (
+    Embedding,
+    add,
+    add_named,
+    borrowed,
+    overwritten,
+    prefixed,
+)
 
 
-class Pair(Kernel):
-    """Two kernels evaluated on the same samples."""
+class Pair(WritesTiles):
+    """Two kernels evaluated on the same samples; `join` says what becomes of their values."""
+
+    join: ClassVar[np.ufunc]
 
     parts: ClassVar[tuple[str, ...]] = ("k1", "k2")
 
@@ -33,6 +50,20 @@ class Pair(Kernel):
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         reference = reference or (None, None)
         return self.k1.embed(X, reference[0], dtype), self.k2.embed(X, reference[1], dtype)
+
+    @property
+    def working_tiles(self) -> int:
+        return max(self.k1.working_tiles, 1 + self.k2.working_tiles)
+
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        same = a is b
+        K = formed(self.k1, a[0], a[0] if same else b[0], out)
+        if out is None:
+            second = self.k2.tile(a[1], a[1] if same else b[1])
+            return np.asarray(self.join(K, second, out=K))
+        with borrowed(out.shape, out.dtype) as room:
+            second = self.k2.tile_into(a[1], a[1] if same else b[1], room)
+            return np.asarray(self.join(K, second, out=K))
 
     def embed_vjp(
         self, X: Any, reference: Any, E: Embedding, dE: Embedding
@@ -64,12 +95,7 @@ class Sum(Pair):
     """
 
     precedence: ClassVar[int] = 1
-
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        same = a is b
-        K = self.k1.tile(a[0], a[0] if same else b[0])
-        K += self.k2.tile(a[1], a[1] if same else b[1])
-        return K
+    join: ClassVar[np.ufunc] = np.add
 
     def diagonal(self, a: Embedding) -> Array:
         return self.k1.diagonal(a[0]) + self.k2.diagonal(a[1])
@@ -119,6 +145,7 @@ class Product(Pair):
     """
 
     precedence: ClassVar[int] = 2
+    join: ClassVar[np.ufunc] = np.multiply
 
     def _factors(self, a: Embedding, b: Embedding) -> tuple[Array, Array]:
         same = a is b
@@ -126,11 +153,6 @@ class Product(Pair):
             self.k1.tile(a[0], a[0] if same else b[0]),
             self.k2.tile(a[1], a[1] if same else b[1]),
         )
-
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        K1, K2 = self._factors(a, b)
-        K1 *= K2
-        return K1
 
     def diagonal(self, a: Embedding) -> Array:
         return self.k1.diagonal(a[0]) * self.k2.diagonal(a[1])
@@ -158,7 +180,7 @@ class Product(Pair):
         return f"{bracketed(self.k1, 2)} * {bracketed(self.k2, 2)}"
 
 
-class FunctionOf(Kernel):
+class FunctionOf(WritesTiles):
     """A scalar function of another kernel, entry by entry: `value`, `slope`, `partials`."""
 
     parts: ClassVar[tuple[str, ...]] = ("kernel",)
@@ -188,8 +210,8 @@ class FunctionOf(Kernel):
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return self.kernel.embed(X, reference, dtype)
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return self.value(self.kernel.tile(a, b))
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return overwritten(self.value, formed(self.kernel, a, b, out))
 
     def diagonal(self, a: Embedding) -> Array:
         return self.value(self.kernel.diagonal(a))
@@ -461,8 +483,8 @@ class Fixed(FunctionOf):
     def value(self, t: Array) -> Array:
         return t
 
-    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
-        return self.kernel.tile_into(a, b, out)
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return formed(self.kernel, a, b, out)
 
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"

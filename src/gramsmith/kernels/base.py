@@ -82,9 +82,14 @@ class OptionalHooks(Parametrised):
         """Return the tile, written into `out` where the kernel can do so without another array.
 
         The caller keeps `out` for the next tile. What is returned instead must be a new array: the
-        caller may overwrite it.
+        caller may overwrite it. Kernels of gramsmith write there, see `WritesTiles`.
         """
         return np.asarray(self.tile(a, b))
+
+    @property
+    def working_tiles(self) -> int:
+        """How many arrays of the size of a tile `tile_into` takes beside `out`."""
+        return max((child.working_tiles for child in self.children().values()), default=1)
 
     def curved(self, a: Embedding, b: Embedding) -> Any:
         """Return tile(a, b) as a `compiled.Curved` matrix product where it is one, else None.
@@ -219,6 +224,12 @@ class Kernel(OptionalHooks, SklearnKernel):
     # unreliable; identity is what estimators expect.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # A class with a tile of its own has no use for what its ancestors write.
+        if "tile" in vars(cls) and "tile_into" not in vars(cls):
+            cls.tile_into = OptionalHooks.tile_into  # type: ignore[method-assign]
 
     # ---- what a kernel is: three methods and their pullbacks ---------------------------------
 
@@ -383,6 +394,25 @@ class Kernel(OptionalHooks, SklearnKernel):
 
     def __str__(self) -> str:
         return self.formula()
+
+
+class WritesTiles(Kernel):
+    """A kernel that writes its tiles where it is told to: subclasses give `form`, not `tile`."""
+
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        """Return the tile, in `out` where that is given and of the right type, else a new one."""
+        raise NotDifferentiable(f"{type(self).__name__} defines no tile.")
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        return self.form(a, b)
+
+    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
+        return self.form(a, b, out)
+
+
+def formed(kernel: Kernel, a: Embedding, b: Embedding, out: Array | None) -> Array:
+    """Return the tile of a part of a kernel, in `out` where that is given."""
+    return kernel.tile(a, b) if out is None else kernel.tile_into(a, b, out)
 
 
 def symmetrised(K: Array, block: int = 128) -> Array:

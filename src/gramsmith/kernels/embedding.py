@@ -8,7 +8,7 @@ all that the engine needs to cut embeddings into blocks and to add up the deriva
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -95,7 +95,87 @@ def prefixed(prefix: str, grad: dict[str, Any]) -> dict[str, Any]:
     return {f"{prefix}__{name}": value for name, value in grad.items()}
 
 
+STRIP = 1 << 14  # entries of a tile that a formula takes at a time: its terms stay in the cache
+
 _rooms = threading.local()
+
+
+def strips(K: npt.NDArray[Any]) -> Iterator[slice]:
+    """Yield the rows of a tile in runs of few entries, at least one row each.
+
+    Examples
+    --------
+    >>> list(strips(np.empty((3, 10_000))))
+    [slice(0, 1, None), slice(1, 2, None), slice(2, 3, None)]
+    """
+    step = max(1, STRIP // max(1, K.shape[1]))
+    for start in range(0, len(K), step):
+        yield slice(start, min(start + step, len(K)))
+
+
+def overwritten(formula: Callable[[Any], Any], K: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return formula(K), which works entry by entry, written over K in strips.
+
+    A formula stays what it is in a book, and has no terms of the size of a tile.
+
+    Parameters
+    ----------
+    formula : callable
+    K : array of shape (n_a, n_b)
+
+    Returns
+    -------
+    array of shape (n_a, n_b)
+        K itself, unless that holds whole numbers.
+
+    Examples
+    --------
+    >>> overwritten(lambda s: 1.0 / (1.0 + s), np.array([[0.0, 3.0]]))
+    array([[1.  , 0.25]])
+    """
+    if K.dtype.kind != "f":
+        return np.asarray(formula(K))
+    for strip in strips(K):
+        K[strip] = formula(K[strip])
+    return K
+
+
+def fitting(out: npt.NDArray[Any] | None, dtype: Any) -> npt.NDArray[Any] | None:
+    """Return the array where a tile is to be written, None if it has another type.
+
+    Examples
+    --------
+    >>> fitting(np.empty((2, 2)), np.float32) is None
+    True
+    """
+    return out if out is not None and out.dtype == dtype else None
+
+
+def in_strips(
+    formula: Callable[[Any, Any], Any], a: Any, b: Any, dtype: Any, out: npt.NDArray[Any] | None
+) -> npt.NDArray[Any]:
+    """Return formula(a, b) for all pairs of rows, a few rows of a at a time.
+
+    Parameters
+    ----------
+    formula : callable
+        Takes some rows of a and all of b, and returns one number per pair.
+    a, b : arrays of n_a and n_b rows
+    dtype : type of the result
+    out : array of shape (n_a, n_b) or None
+        Where the result is written if its type is the same.
+
+    Examples
+    --------
+    >>> in_strips(np.subtract.outer, np.array([3.0, 4.0]), np.array([1.0]), np.float64, None)
+    array([[2.],
+           [3.]])
+    """
+    room = fitting(out, dtype)
+    K = np.empty((len(a), len(b)), dtype) if room is None else room
+    for strip in strips(K):
+        K[strip] = formula(a[strip], b)
+    return K
 
 
 @contextmanager

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from gramsmith.arguments import abridged, is_one_of, is_whole
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
-from gramsmith.kernels.embedding import Embedding, add, add_named, count, prefixed, rows
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles
+from gramsmith.kernels.embedding import Embedding, add, add_named, count, fitting, prefixed, rows
 from gramsmith.kernels.landmarks import METHODS, choose_landmarks, inverse_root
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.kernels.radial import Gaussian, Laplacian, Matern
@@ -23,15 +23,15 @@ BLOCK = 4096  # rows whose kernel with the landmarks is held at once
 MOST_FEATURES = 1_000_000  # of random waves: past that the kernel itself is cheaper
 
 
-class ExplicitKernel(Kernel):
+class ExplicitKernel(WritesTiles):
     """k(x, z) = u(x)'u(z): subclasses give the features u as `embed`, and `embed_vjp`."""
 
     @property
     def positive_definite(self) -> bool:
         return True
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return np.asarray(a @ b.T)
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return np.matmul(a, b.T, out=fitting(out, a.dtype))
 
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(np.einsum("ij,ij->i", a, a, dtype=np.float64))

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from gramsmith.kernels import compiled
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
-from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles
+from gramsmith.kernels.embedding import Embedding, fitting, in_strips, overwritten, strips
 
 # The expansion |a|² + |b|² - 2a'b is wrong by about eps max|x|²; beyond this bound on the error of
 # s the tile is computed from differences instead.
@@ -37,8 +37,8 @@ class Geometry(Protocol):
     def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
         """Return the embedding of the rows of X, divided by `scale`."""
 
-    def pair(self, a: Any, b: Any) -> Array:
-        """Return s for every pair of rows of two embeddings."""
+    def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
+        """Return s for every pair of rows of two embeddings; in `out` if its type is that of s."""
 
     def diagonal(self, a: Any) -> Array:
         """Return s of every row with itself."""
@@ -125,15 +125,15 @@ class SquaredEuclidean:
         Beyond `reach` the kernel does not tell distances apart, and they need not be exact.
         """
         if sp.issparse(a[0]):
-            return self._sparse_pair(a, b, reach)
+            return self._sparse_pair(a, b, out, reach)
         L, R = a[0], b[1]
         if not self._safe(a, b):
             (Xa, weight), (Xb, _) = a[2], b[2]
             with np.errstate(over="ignore", invalid="ignore"):
-                D = cdist(Xa, Xb, "sqeuclidean", w=weight[0])
-            return np.asarray(-D, dtype=L.dtype)
-        fits = out is not None and out.dtype == L.dtype
-        S: Array = np.matmul(L, R.T, out=out if fits else None)
+                return in_strips(
+                    lambda x, z: -cdist(x, z, "sqeuclidean", w=weight[0]), Xa, Xb, L.dtype, out
+                )
+        S: Array = np.matmul(L, R.T, out=fitting(out, L.dtype))
         if a is b:
             np.fill_diagonal(S, 0.0)
         if self.cusp and S.size:
@@ -163,8 +163,9 @@ class SquaredEuclidean:
             da += 2.0 * found.by_rows
         return da, db, found
 
-    def _sparse_pair(self, a: Any, b: Any, reach: float) -> Array:
-        S: Array = 2.0 * (a[0] @ b[0].T).toarray()
+    def _sparse_pair(self, a: Any, b: Any, out: Array | None, reach: float) -> Array:
+        S = dense_product(a[0], b[0], out)
+        S *= 2.0
         if not S.size:
             return S
         S -= a[1][:, None]
@@ -192,8 +193,8 @@ class SquaredEuclidean:
         error = float(np.finfo(sq.dtype).eps) * float(sq.max(initial=0.0))
         return _doublings(error, CANCELLATION[sq.dtype])
 
-    def pair(self, a: Any, b: Any) -> Array:
-        S = self.negative_pair(a, b)
+    def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
+        S = self.negative_pair(a, b, out)
         np.negative(S, out=S)
         return np.maximum(S, 0.0, out=S)
 
@@ -253,7 +254,9 @@ def _wide_enough(dtype: Any, sq: Array) -> np.dtype[Any]:
 
 def _exact_above(bound: float, Za: Any, Zb: Any, S: Array, same: bool) -> Array:
     """Replace the entries of S = -s above `bound` by those of the differences of the rows."""
-    i, j = np.nonzero(S > bound)
+    found = [(strip.start, *np.nonzero(S[strip] > bound)) for strip in strips(S)]
+    i = np.concatenate([start + i for start, i, _ in found])
+    j = np.concatenate([j for _, _, j in found])
     if same:
         off = i != j
         S[i[~off], i[~off]] = 0.0
@@ -269,6 +272,14 @@ def _exact_above(bound: float, Za: Any, Zb: Any, S: Array, same: bool) -> Array:
         else:
             S[u, v] = -np.einsum("ij,ij->i", d, d)
     return S
+
+
+def dense_product(A: Any, B: Any, out: Array | None) -> Array:
+    """Return A B' of sparse rows as a dense array; in `out` if that takes it."""
+    G = A @ B.T
+    room = fitting(out, G.dtype)
+    fits = room is not None and room.flags.c_contiguous
+    return np.asarray(G.toarray(out=room) if fits else G.toarray())
 
 
 @dataclass(frozen=True)
@@ -294,8 +305,8 @@ class CityBlock:
         error = float(np.finfo(a.dtype).eps) * float(np.abs(a).max(initial=0.0))
         return _doublings(error, self.coarse)
 
-    def pair(self, a: Any, b: Any) -> Array:
-        return np.asarray(cdist(a, b, "cityblock"), dtype=a.dtype)
+    def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
+        return in_strips(lambda x, z: cdist(x, z, "cityblock"), a, b, a.dtype, out)
 
     def diagonal(self, a: Any) -> Array:
         return np.zeros(len(a))
@@ -334,8 +345,11 @@ class Minkowski:
     def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
         return CityBlock().embed(X, reference, scale, dtype)
 
-    def pair(self, a: Any, b: Any) -> Array:
-        return np.asarray(cdist(a, b, "minkowski", p=self.norm) ** self.norm, dtype=a.dtype)
+    def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
+        def power(x: Array, z: Array) -> Array:
+            return np.asarray(cdist(x, z, "minkowski", p=self.norm) ** self.norm)
+
+        return in_strips(power, a, b, a.dtype, out)
 
     def diagonal(self, a: Any) -> Array:
         return np.zeros(len(a))
@@ -375,9 +389,10 @@ class InnerProduct:
             return sp.csr_array(X).astype(dtype)
         return np.asarray(X, dtype=np.float64).astype(dtype, order="C")
 
-    def pair(self, a: Any, b: Any) -> Array:
-        G = a @ b.T
-        return np.asarray(G.toarray() if sp.issparse(G) else G)
+    def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
+        if sp.issparse(a):
+            return dense_product(a, b, out)
+        return np.matmul(a, b.T, out=fitting(out, a.dtype))
 
     def product(self, a: Any, b: Any) -> tuple[Array, Array] | None:
         """Return L and R with s = L R' where the rows are dense, else None."""
@@ -425,7 +440,10 @@ class ChiSquare:
     def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
         return np.asarray(X, dtype=np.float64).astype(dtype)
 
-    def pair(self, a: Any, b: Any) -> Array:
+    def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
+        return in_strips(self._distances, a, b, a.dtype, out)
+
+    def _distances(self, a: Any, b: Any) -> Array:
         s = np.zeros((len(a), len(b)), a.dtype)
         for x, z in zip(a.T, b.T, strict=True):
             total = x[:, None] + z
@@ -522,11 +540,12 @@ def _own_curve(kind: type[Kernel]) -> bool:
         return next(c for c in kind.__mro__ if name in vars(c))
 
     return all(
-        issubclass(origin("curve"), origin(name)) for name in ("value", "slope", "geometry", "tile")
+        issubclass(origin("curve"), origin(name))
+        for name in ("value", "slope", "geometry", "form", "tile")
     )
 
 
-class PairKernel(Kernel):
+class PairKernel(WritesTiles):
     """k(x, z) = value(s(x, z)), where the geometry gives s.
 
     A subclass gives `geometry`, `value(s)`, `slope(s)` (the derivative of value), and `partials(s)`
@@ -538,7 +557,7 @@ class PairKernel(Kernel):
     scales_inputs: ClassVar[bool] = False  # whether `length_scale` divides the inputs
 
     def value(self, s: Array) -> Array:
-        """Return the kernel as a function of s; may overwrite s."""
+        """Return the kernel as a function of s, entry by entry; may overwrite s."""
         raise self._no_derivative()
 
     def slope(self, s: Array) -> Array:
@@ -598,14 +617,12 @@ class PairKernel(Kernel):
         # otherwise the longest of all rows has a say in how each is kept
         return bool(E[2] is None and E[0].dtype == dtype)
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return self.value(self.geometry.pair(a, b))
-
-    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
-        curved = self.curved(a, b) if compiled.suits(out) else None
-        if curved is None or curved.dtype != out.dtype:
-            return self.tile(a, b)
-        return compiled.curved_tile(curved, a is b, out)
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        if out is not None and compiled.suits(out):
+            curved = self.curved(a, b)
+            if curved is not None and curved.dtype == out.dtype:
+                return compiled.curved_tile(curved, a is b, out)
+        return overwritten(self.value, self.geometry.pair(a, b, out))
 
     def curved(self, a: Embedding, b: Embedding) -> Any:
         kind: Any = type(self)

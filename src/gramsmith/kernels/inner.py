@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, as_numbers, is_positive, is_whole
 from gramsmith.kernels import compiled
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
+from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
 from gramsmith.kernels.definiteness import indefiniteness
-from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.embedding import Embedding, fitting, strips
 from gramsmith.kernels.geometry import Geometry, InnerProduct, PairKernel
 
 
@@ -161,7 +161,7 @@ class Sigmoid(InnerProductKernel):
         return {"gamma": outer * s, "coef0": outer}
 
 
-class Tanimoto(Kernel):
+class Tanimoto(WritesTiles):
     r"""The Tanimoto (Jaccard) kernel of counts, bits or fingerprints.
 
     .. math:: k(x, z) = x'z / (|x|^2 + |z|^2 - x'z), \qquad 0/0 := 0
@@ -187,14 +187,15 @@ class Tanimoto(Kernel):
         a = InnerProduct().embed(X, None, 1.0, dtype)
         return a, InnerProduct().diagonal(a).astype(dtype)
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        s, u = self._parts(a, b)
-        return np.asarray(s / u)
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        s = InnerProduct().pair(a[0], b[0], out)
+        for strip in strips(s):
+            s[strip] /= self._union(a[1][strip], b[1], s[strip])
+        return s
 
-    def _parts(self, a: Embedding, b: Embedding) -> tuple[Array, Array]:
-        s = InnerProduct().pair(a[0], b[0])
-        u = a[1][:, None] + b[1] - s
-        return s, np.where(u > 0, u, 1.0)
+    def _union(self, a: Array, b: Array, s: Array) -> Array:
+        u = a[:, None] + b - s
+        return np.where(u > 0, u, 1.0)
 
     def diagonal(self, a: Embedding) -> Array:
         return (np.asarray(a[1]) > 0).astype(np.float64)
@@ -205,7 +206,8 @@ class Tanimoto(Kernel):
         if wants == "parameters":
             return None, None, {}
         # k = s/u, u = |x|² + |z|² - s: dk = ds (1 + k)/u - k (d|x|² + d|z|²)/u
-        s, u = self._parts(a, b)
+        s = InnerProduct().pair(a[0], b[0])
+        u = self._union(a[1], b[1], s)
         k = s / u
         da, db = InnerProduct().pair_vjp(a[0], b[0], W * (1.0 + k) / u)
         N = -W * k / u
@@ -217,7 +219,7 @@ class Tanimoto(Kernel):
         return None, {}
 
 
-class Bilinear(Kernel):
+class Bilinear(WritesTiles):
     """The bilinear kernel k(x, z) = x'Bz of a positive semidefinite matrix B.
 
     Parameters
@@ -260,8 +262,8 @@ class Bilinear(Kernel):
         X = np.asarray(X, dtype=np.float64)
         return X.astype(dtype), (X @ np.asarray(self.B, dtype=float)).astype(dtype)
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return np.asarray(a[1] @ b[0].T)
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return np.matmul(a[1], b[0].T, out=fitting(out, a[1].dtype))
 
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(np.einsum("ij,ij->i", a[0], a[1], dtype=np.float64))
@@ -275,7 +277,7 @@ class Bilinear(Kernel):
         return 2.0 * w[:, None] * a[1], {"B": a[0].T @ (w[:, None] * a[0])}
 
 
-class RankOne(Kernel):
+class RankOne(WritesTiles):
     """The kernel k(x, z) = f(x) f(z) of one real function.
 
     Parameters
@@ -319,8 +321,8 @@ class RankOne(Kernel):
             )
         return values
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return np.asarray(np.multiply.outer(a, b))
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return np.asarray(np.multiply.outer(a, b, out=fitting(out, a.dtype)))
 
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(a, dtype=np.float64) ** 2
@@ -341,7 +343,7 @@ class RankOne(Kernel):
         return self.embed(X)[:, None]
 
 
-class Constant(Kernel):
+class Constant(WritesTiles):
     """The constant kernel k(x, z) = value.
 
     Parameters
@@ -384,8 +386,11 @@ class Constant(Kernel):
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         return np.full(n, self.value, dtype=dtype)
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return np.full((len(a), len(b)), self.value, dtype=a.dtype)
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        room = fitting(out, a.dtype)
+        K = np.empty((len(a), len(b)), a.dtype) if room is None else room
+        K[...] = self.value
+        return K
 
     def diagonal(self, a: Embedding) -> Array:
         return np.full(len(a), self.value, dtype=np.float64)

@@ -9,7 +9,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, NotDifferentiable, Wanted, bracketed
+from gramsmith.kernels.base import (
+    Array,
+    Gradient,
+    Kernel,
+    NotDifferentiable,
+    Wanted,
+    WritesTiles,
+    bracketed,
+    formed,
+)
 from gramsmith.kernels.embedding import Embedding, prefixed
 from gramsmith.kernels.geometry import column_centre
 from gramsmith.kernels.radial import Radial
@@ -162,7 +171,7 @@ class FunctionMap(SampleMap):
         return transform(X)
 
 
-class Composed(Kernel):
+class Composed(WritesTiles):
     """The kernel of mapped samples k(phi(x), phi(z)), written ``k @ map``.
 
     Parameters
@@ -248,11 +257,8 @@ class Composed(Kernel):
         centre, inner = reference or (None, None)
         return self.kernel.embed(self._phi(X, centre), inner, dtype)
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return self.kernel.tile(a, b)
-
-    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
-        return self.kernel.tile_into(a, b, out)
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return formed(self.kernel, a, b, out)
 
     def curved(self, a: Embedding, b: Embedding) -> Any:
         return self.kernel.curved(a, b)

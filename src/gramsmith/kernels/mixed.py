@@ -8,11 +8,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from gramsmith.arguments import is_one_of
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
-from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
+from gramsmith.kernels.embedding import Embedding, in_strips
 
 
-class Mixed(Kernel):
+class Mixed(WritesTiles):
     r"""A kernel of tables: one Gaussian per column, their mean or their product.
 
     .. math:: k(x, z) = \frac1m \sum_{b=1}^m \exp\left(-\frac{\|x_b - z_b\|^2}{2 \ell_b^2}\right)
@@ -114,8 +114,11 @@ class Mixed(Kernel):
             return np.asarray(np.prod(values, axis=0))
         return np.asarray(np.sum(values, axis=0) / len(values))
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return self._joined([K for _, _, _, K in self._parts(a, b)])
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        def joined(x: Array, z: Array) -> Array:
+            return self._joined([K for _, _, _, K in self._parts(x, z)])
+
+        return in_strips(joined, a, b, a.dtype, out)
 
     def diagonal(self, a: Embedding) -> Array:
         return np.ones(len(a))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles, formed
 from gramsmith.kernels.embedding import Embedding, add, add_named, prefixed
 from gramsmith.kernels.geometry import CANCELLATION
 from gramsmith.kernels.radial import REACH
@@ -14,7 +14,7 @@ from gramsmith.kernels.radial import REACH
 LOST = 1e-4  # error of an exponent beyond which its Gaussian is not worth having
 
 
-class DiagonalKernel(Kernel):
+class DiagonalKernel(WritesTiles):
     """A function of k(x, z) and of numbers made from k(x, x) and k(z, z).
 
     The embedding is (that of the inner kernel, one number c per sample). Subclasses give
@@ -57,8 +57,8 @@ class DiagonalKernel(Kernel):
         dX, by_parameter = self.kernel.embed_vjp(X, reference, E[0], inner)
         return dX, prefixed("kernel", add_named(dict(grad), by_parameter))
 
-    def _inner(self, a: Embedding, b: Embedding) -> Array:
-        return self.kernel.tile(a[0], a[0] if a is b else b[0])
+    def _inner(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return formed(self.kernel, a[0], a[0] if a is b else b[0], out)
 
     def _diagonal_jacobian(self, e: Embedding) -> Gradient:
         """Return the derivative of the inner diagonal by each positive parameter."""
@@ -92,8 +92,8 @@ class Normalized(DiagonalKernel):
     def from_diagonal_slope(self, d: Array) -> Array:
         return np.asarray(-0.5 * self.from_diagonal(d) ** 3)
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        K = self._inner(a, b)
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        K = self._inner(a, b, out)
         K *= a[1][:, None]
         K *= b[1]
         return K
@@ -194,8 +194,9 @@ class GaussianOf(DiagonalKernel):
                 "length_scale larger; a Gaussian of features is gramsmith.Gaussian."
             )
 
-    def _exponent(self, a: Embedding, b: Embedding) -> Array:
-        s = 2.0 * self._inner(a, b)
+    def _exponent(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        s = self._inner(a, b, out)
+        s *= 2.0
         s -= a[1][:, None]
         s -= b[1]
         if a is b:
@@ -205,8 +206,8 @@ class GaussianOf(DiagonalKernel):
         self._check_digits(a, b, s)
         return s
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        s = self._exponent(a, b)
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        s = self._exponent(a, b, out)
         return np.asarray(np.exp(s, out=s))
 
     def diagonal(self, a: Embedding) -> Array:

@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.arguments import is_one_of
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, symmetrised
+from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles, symmetrised
 from gramsmith.kernels.definiteness import indefiniteness
-from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.embedding import Embedding, fitting
 from gramsmith.kernels.finite import check_finite, checked_data, is_complex
 
 
-class Precomputed(Kernel):
+class Precomputed(WritesTiles):
     """The kernel whose samples are the rows of a given Gram matrix.
 
     Examples
@@ -51,11 +51,15 @@ class Precomputed(Kernel):
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return np.asarray(X, dtype=dtype), np.arange(X.shape[0])
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         (K, _), (_, columns) = a, b
-        if len(columns) and len(columns) == columns[-1] - columns[0] + 1:
-            return np.array(K[:, columns[0] : columns[-1] + 1])
-        return np.asarray(K[:, columns])
+        if not len(columns) or len(columns) != columns[-1] - columns[0] + 1:
+            return np.asarray(K[:, columns])
+        part, room = K[:, columns[0] : columns[-1] + 1], fitting(out, K.dtype)
+        if room is None:
+            return np.array(part)
+        np.copyto(room, part)
+        return room
 
     def diagonal(self, a: Embedding) -> Array:
         K, columns = a

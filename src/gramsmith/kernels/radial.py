@@ -75,11 +75,7 @@ class Gaussian(Radial):
         # With this scale s = |x - z|² / 2l², and the kernel is exp(-s) without another pass.
         return np.sqrt(2.0) * np.asarray(self.length_scale)
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        S = self.geometry.negative_pair(a, b, reach=REACH)  # type: ignore[attr-defined]
-        return compiled.exp(S)
-
-    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         S = self.geometry.negative_pair(a, b, out, REACH)  # type: ignore[attr-defined]
         return compiled.exp(S)
 
