@@ -28,6 +28,10 @@ Array = npt.NDArray[Any]
 GAUSSIAN_STEPS = range(-6, 6)  # powers of two of gamma around 1 / median squared distance
 LAPLACIAN_STEPS = range(-4, 4)
 MATERN_STEPS = range(-3, 6, 2)
+LETTERS = (
+    8  # symbols from which a single one, and a pair, tell something: proteins and text, not DNA
+)
+SHARES = {"1": 1, "2": 2, "1 to 3": (1, 3)}  # lengths of substrings whose shares are compared
 CLIMB = 12  # steps, at most, in which feature weights are learned
 
 
@@ -58,7 +62,7 @@ def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[
     list of Candidate
         For vectors: linear, polynomials of degree 2 and 3, paths of Gaussians, Laplacians and
         Matérn kernels around the median distance. For strings: spectrum, mismatch and
-        weighted-degree kernels, normalised.
+        weighted-degree kernels, normalised; of eight symbols and more, Gaussians of spectra.
 
     Examples
     --------
@@ -69,7 +73,7 @@ def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[
     ['gaussian', 'laplacian', 'linear', 'matern', 'polynomial']
     """
     if not (hasattr(X, "shape") and len(X.shape) == 2):
-        return string_candidates(list(X), view=view)
+        return string_candidates(list(X), view=view, random_state=random_state)
     euclidean, city = median_distances(X, random_state)
     p = X.shape[1]
     found = [Candidate("linear", gk.Linear(), "linear", None, view)]
@@ -125,8 +129,12 @@ def _radial(family: str, kernel: Kernel, step: float, view: int) -> Candidate:
     return Candidate(f"{title} width {kernel.length_scale:.3g}", kernel, family, step, view)
 
 
-def string_candidates(X: list[Any], *, view: int = 0) -> list[Candidate]:
-    """Return kernels of strings: substrings of several lengths, with and without mismatches."""
+def string_candidates(X: list[Any], *, view: int = 0, random_state: Any = 0) -> list[Candidate]:
+    """Return kernels of strings: substrings of several lengths, with and without mismatches.
+
+    Where there are many symbols, also Gaussians of the distance between the shares of short
+    substrings, at the median distance: how often each letter occurs matters, not in proportion.
+    """
     if not all(isinstance(x, str) for x in X):
         odd = next(type(x).__name__ for x in X if not isinstance(x, str))
         raise TypeError(
@@ -134,13 +142,14 @@ def string_candidates(X: list[Any], *, view: int = 0) -> list[Candidate]:
             "Pass kernels= with a kernel for such samples."
         )
     shortest = min(map(len, X), default=0)
+    symbols = len(set("".join(X[:200])))
     found = []
     for k in (1, 2, 3, 4, 5, 6):
         if k <= max(shortest, 2):
             kernel = gk.Normalized(gk.Spectrum(k))
             found.append(Candidate(f"spectrum {k}", kernel, "spectrum", k, view))
     for k in (4, 5):
-        if k <= shortest and len(set("".join(X[:200]))) <= 30:
+        if k <= shortest and symbols <= 30:
             kernel = gk.Normalized(gk.Mismatch(k, 1))
             found.append(Candidate(f"mismatch {k}, 1", kernel, "mismatch", k, view))
     if shortest and len({len(x) for x in X}) == 1:
@@ -149,6 +158,15 @@ def string_candidates(X: list[Any], *, view: int = 0) -> list[Candidate]:
                 kernel = gk.Normalized(gk.WeightedDegree(degree))
                 name = f"weighted degree {degree}"
                 found.append(Candidate(name, kernel, "weighted degree", degree, view))
+    if symbols >= LETTERS:
+        some = [X[i] for i in _drawn(len(X), random_state, 200)]
+        for name, lengths in SHARES.items():
+            kernel = gk.Normalized(gk.Spectrum(lengths))
+            cosine = np.round(kernel(some)[np.triu_indices(len(some), 1)], 9)  # 1 of equal strings
+            width = float(np.sqrt(_median(1.0 - cosine)))
+            name = f"Gaussian of spectrum {name}"
+            kernel = gk.GaussianOf(kernel, width)
+            found.append(Candidate(name, kernel, "gaussian of spectra", None, view))
     return found
 
 
@@ -263,17 +281,21 @@ def _grid(name: str | None, kernel: Any, grid: Any, *, view: int, X: Any) -> Ite
 
 def median_distances(X: Any, random_state: Any = 0, size: int = 400) -> tuple[float, float]:
     """Return the median Euclidean and city-block distances between distinct rows."""
-    n = X.shape[0]
-    rng = np.random.default_rng(random_state if isinstance(random_state, int) else 0)
-    rows = np.sort(rng.choice(n, size, replace=False)) if n > size else np.arange(n)
-    part = X[rows]
+    part = X[_drawn(X.shape[0], random_state, size)]
     part = part.toarray() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
-    medians = []
-    for metric in ("euclidean", "cityblock"):
-        d = pdist(part, metric)
-        d = d[d > 0]
-        medians.append(float(np.median(d)) if len(d) else 1.0)
-    return medians[0], medians[1]
+    return _median(pdist(part, "euclidean")), _median(pdist(part, "cityblock"))
+
+
+def _drawn(n: int, random_state: Any, size: int) -> Array:
+    """Return the samples from which distances are taken."""
+    rng = np.random.default_rng(random_state if isinstance(random_state, int) else 0)
+    return np.sort(rng.choice(n, size, replace=False)) if n > size else np.arange(n)
+
+
+def _median(d: Array) -> float:
+    """Return the median of the distances between samples that differ."""
+    d = d[d > 0]
+    return float(np.median(d)) if len(d) else 1.0
 
 
 def narrower(candidate: Candidate, factor: float) -> Candidate:
