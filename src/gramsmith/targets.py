@@ -115,7 +115,7 @@ class Target:
     @cached_property
     def members(self) -> list[Array]:
         """The samples of every class (classes only)."""
-        return [np.flatnonzero(column) for column in self.V.T]
+        return [np.flatnonzero(column != 0.0) for column in self.V.T]
 
     @cached_property
     def centred_diagonal(self) -> Array:
@@ -147,7 +147,8 @@ class Target:
     def take(self, index: Array) -> Target:
         """Return the target of the samples `index`, the centre and contrast recomputed."""
         if self.copies is None:
-            part = replace(self, V=self.V[index], w=normalised_weights(self.w[index]))
+            V, w = self.V.take(index, axis=0), self.w.take(index)  # ten times quicker than V[index]
+            part = replace(self, V=V, w=normalised_weights(w))
         else:
             part = self.drawn(index, self.copies[index])
         if self.kind == "values":

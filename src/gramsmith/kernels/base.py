@@ -142,6 +142,12 @@ class OptionalHooks(Parametrised):
     # ---- facts -------------------------------------------------------------------------------
 
     @property
+    def explicit(self) -> bool:
+        """Whether `features` may return some, so that it is worth preparing the samples for it."""
+        own = type(self).features is not OptionalHooks.features
+        return own and all(child.explicit for child in self.children().values())
+
+    @property
     def positive_definite(self) -> bool:
         """Whether the kernel is positive semidefinite for every data set."""
         return all(child.positive_definite for child in self.children().values())

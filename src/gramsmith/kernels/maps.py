@@ -277,7 +277,7 @@ class Composed(WritesTiles):
     ) -> tuple[Embedding, Embedding, Gradient] | None:
         if wants != "samples" and Xa is not None:
             kernel: Any = self.kernel
-            diagonal = np.ndim(self.map.get_params()["S"]) == 1
+            diagonal = np.ndim(getattr(self.map, "S", None)) == 1
             found = kernel.scatter(a, b, pull, Xa, Xb, diagonal)
             if found is None:
                 return None
@@ -341,6 +341,8 @@ class Composed(WritesTiles):
         return prefixed("kernel", self.kernel.tile_jacobian(a, b))
 
     def features(self, X: Any, reference: Any = None) -> Any:
+        if not self.kernel.explicit:
+            return None
         centre, inner = reference or (None, None)
         return self.kernel.features(self._phi(X, centre), inner)
 
