@@ -10,7 +10,7 @@ DEMO_DATA   ?= src/gramsmith/data/breast_cancer.csv
 DEMO_TARGET ?= diagnosis
 DEMO_DIR    ?= demo-run
 
-HALF ?= trying
+HALF ?= both
 
 PAPERS ?= all -o reproduction
 

@@ -1,12 +1,13 @@
 """The arena: `KernelSelector` against what people would try instead, on the same splits.
 
-    GRAMSMITH_DATA=/path/to/data python -m benchmarks.arena [--half trying] [--rows 1000]
+    GRAMSMITH_DATA=/path/to/data python -m benchmarks.arena [--half both] [--rows 1000]
 
 Every method gets the raw table, with its categories and gaps, or the sequences, and has to make
 the best of it with default settings; only the grid search and xRFM look for settings of their own.
 What is not installed is said and left out (``pip install --group bench``). A result is kept under
 its set, split, method and the version of that method, and is not computed again; the version of
-gramsmith is a digest of its sources.
+gramsmith is a digest of its sources. ``--finished`` computes nothing, and shows the sets on which
+all methods have been.
 
 Errors are wrong answers, or the root mean square error over the deviation of the targets, in per
 cent. Seconds are processor time, so that other work on the machine counts little.
@@ -16,10 +17,13 @@ from __future__ import annotations
 
 import argparse
 import csv
+import ctypes
+import gc
 import hashlib
 import importlib.util
 import os
 import re
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -57,9 +61,13 @@ ROWS, TEST_ROWS = 1000, 2000
 GRID_C = np.logspace(-2, 3, 6)
 GRID_GAMMA = np.logspace(-4, 1, 6)
 BANDWIDTHS = (3.0, 10.0, 30.0)  # of xRFM, whose default is the middle one
-SMALL, MANY = 500, 5  # training rows below which a set is small, classes from which it has many
+SMALL, MANY = 500, 5  # half of the rows below which a set is small, classes that are many
 DRAWS = 300  # of the sets, for the intervals of Elo
 OURS, ANCHOR = "selector", "extra trees"  # whose Elo is 1000
+HEAD = [
+    *("kind (sets)", "method", "error", "rank", "Elo", "95 %", "better / equal / worse"),
+    *("log loss", "fit s", "predict s", "MiB"),
+]
 QUICK = ("wdbc", "ida-thyroid", "titanic-survival", "auto-mpg", "acceptor-sites")
 
 
@@ -246,13 +254,14 @@ def version_of(package: str) -> str:
 # ---- one method on one split --------------------------------------------------------------------
 
 
-def judge(method: str, of: str, name: str, rows: int, number: int, folder: str) -> dict[str, Any]:
+def judge(method: str, of: str, name: str, rows: int, number: int) -> dict[str, Any]:
     """Return error, log loss, seconds and extra memory of one method on one split.
 
-    `of` is the version of the method, which is part of what a result is kept under.
+    `of` is the version of the method, which is part of what a result is kept under; where the data
+    are is not.
     """
     classes = SETS[name].task == "classification"
-    X, y = SETS[name].load(Path(folder))
+    X, y = SETS[name].load(data_folder())
     X, y, new, truth = split(X, np.asarray(y), rows, number, name)
     new, truth = new[:TEST_ROWS], truth[:TEST_ROWS]
     if classes:
@@ -306,7 +315,15 @@ def _peak() -> float:
 
 
 def _forget_peak() -> float:
-    """Let the kernel count the peak anew, and return the MiB in use now."""
+    """Let the kernel count the peak anew, and return the MiB in use now.
+
+    What earlier fits have freed goes back to the system first: the next would use it unseen.
+    """
+    gc.collect()
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of the GNU C library
+        if trim is not None:
+            trim(0)
     if Path("/proc/self/clear_refs").exists():
         Path("/proc/self/clear_refs").write_text("5")
     return _status("VmRSS")
@@ -362,7 +379,7 @@ def parts(names: Sequence[str], about: dict[str, dict[str, Any]]) -> dict[str, l
         "numeric classification": [n for n in labels if of[n].kind == "numeric"],
         "mixed classification": [n for n in labels if of[n].kind == "mixed"],
         "mixed": [n for n in names if of[n].kind == "mixed"],
-        f"small (n < {SMALL})": [n for n in names if about[n]["rows"] < SMALL],
+        "small": [n for n in names if about[n]["rows"] + about[n]["new"] < 2 * SMALL],
         f"{MANY} classes and more": [n for n in labels if about[n]["classes"] >= MANY],
         "sequences": [n for n in names if of[n].kind == "sequence"],
     }
@@ -371,57 +388,90 @@ def parts(names: Sequence[str], about: dict[str, dict[str, Any]]) -> dict[str, l
 
 def summary(
     title: str, names: list[str], methods: list[str], cells: dict[tuple[str, str], dict[str, float]]
-) -> None:
-    """Print the table of one kind of sets."""
+) -> list[list[str]]:
+    """Return the table of one kind of sets: a row of words per method, the least error first."""
     errors = np.array([[cells[m, n]["error"] for m in methods] for n in names])
     ranks = np.array([rankdata(np.round(row, 9)) for row in errors]).mean(axis=0)
-    print(f"\n{title}: {len(names)} sets")
-    print(
-        f"{'':<12} {'error':>7} {'rank':>6} {'Elo':>6} {'interval':>13} {'log loss':>9} "
-        f"{'fit s':>7} {'predict s':>9} {'MiB':>6}"
-    )
     rated = None
     if len(names) > 2 and ANCHOR in methods:
         rated = elo_with_intervals(errors, methods.index(ANCHOR))
-    for k, m in enumerate(methods):
-        found = [cells[m, n] for n in names]
+    rows = []
+    for k in np.argsort(errors.mean(axis=0), kind="stable"):
+        found = [cells[methods[k], n] for n in names]
         losses = [f["log loss"] for f in found if "log loss" in f]
-        score = "".rjust(20)
+        shown = ["", ""]
         if rated is not None:
             value, low, high = (end[k] for end in rated)
-            score = f"{value:>6.0f} {f'{low:.0f} to {high:.0f}':>13}"
-        loss = f"{np.mean(losses):>9.3f}" if losses else "".rjust(9)
+            shown = [f"{value:.0f}", f"{low:.0f} to {high:.0f}"]
+        against = ""  # on how many sets ours is better, as good, worse
+        if OURS in methods and methods[k] != OURS:
+            gap = np.round(errors[:, k] - errors[:, methods.index(OURS)], 9)
+            against = " / ".join(str(np.count_nonzero(np.sign(gap) == s)) for s in (1, 0, -1))
         fit, predict, memory = (
             np.median([f[key] for f in found]) for key in ("fit", "predict", "memory")
         )
-        print(
-            f"{m:<12} {errors[:, k].mean():>7.2f} {ranks[k]:>6.2f} {score} {loss} "
-            f"{fit:>7.2f} {predict:>9.3f} {memory:>6.0f}"
+        rows.append(
+            [
+                f"{title} ({len(names)})",
+                methods[k],
+                f"{errors[:, k].mean():.2f}",
+                f"{ranks[k]:.2f}",
+                *shown,
+                against,
+                f"{np.mean(losses):.3f}" if losses else "",
+                f"{fit:.2f}",
+                f"{predict:.3f}",
+                f"{memory:.0f}",
+            ]
         )
-        inside = [f["inside"] for f in found if "inside" in f]
-        if inside:
-            print(
-                f"{'':<12} intervals of 90 % hold {np.mean(inside):.1%} of new values, "
-                f"{min(inside):.1%} to {max(inside):.1%} in {len(inside)} sets"
-            )
+    return rows
+
+
+def remarks(
+    names: list[str], methods: list[str], cells: dict[tuple[str, str], dict[str, float]]
+) -> list[str]:
+    """Return what the ranks and the intervals of one kind of sets are worth, in sentences."""
+    errors = np.array([[cells[m, n]["error"] for m in methods] for n in names])
+    said = []
     if len(names) > 4 and len(methods) > 2:
         p = friedmanchisquare(*errors.T).pvalue
         apart = critical_difference(len(names), len(methods))
-        print(f"Friedman p = {p:.2g}; ranks differ beyond chance from {apart:.2f} on (Nemenyi)")
+        said.append(f"Friedman p = {p:.2g}; ranks differ beyond chance from {apart:.2f} on.")
+    inside = [cells[OURS, n]["inside"] for n in names if "inside" in cells.get((OURS, n), {})]
+    if inside:
+        said.append(
+            f"Intervals of 90 % hold {np.mean(inside):.1%} of new values, {min(inside):.1%} to "
+            f"{max(inside):.1%} in {len(inside)} sets."
+        )
+    return said
 
 
 def rows_of(
     names: Sequence[str], methods: list[str], cells: dict[tuple[str, str], dict[str, float]]
 ) -> list[list[str]]:
-    """Return one row per set: name, kind, rows, classes, and the error of every method."""
-    found = [["set", "kind", "rows", "classes", *methods]]
-    for n in names:
+    """Return one row per set: name, half, kind, rows, classes, the error of every method."""
+    found = [["set", "half", "kind", "rows", "classes", *methods]]
+    kinds = {n: SETS[n].kind + (", values" if SETS[n].task == "regression" else "") for n in names}
+    for n in sorted(names, key=lambda n: ("numeric" not in kinds[n], kinds[n])):
         one = cells[methods[0], n]
-        kind = SETS[n].kind + (", values" if SETS[n].task == "regression" else "")
         errors = [cells[m, n]["error"] for m in methods]
         shown = [f"{e:.2f}" + ("*" if e == min(errors) else "") for e in errors]
-        found.append([n, kind, f"{one['rows']:.0f}", f"{one['classes']:.0f}", *shown])
+        about = [SETS[n].half, kinds[n], f"{one['rows']:.0f}", f"{one['classes']:.0f}"]
+        found.append([n, *about, *shown])
     return found
+
+
+def show(table: list[list[str]]) -> None:
+    """Print rows of words as a table."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        print("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip())
+
+
+def write(table: list[list[str]], path: str) -> None:
+    """Write rows of words as a csv file."""
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(table)
 
 
 def methods_here(wanted: Sequence[str] | None) -> list[str]:
@@ -441,31 +491,39 @@ def main() -> None:
     """Run what is left to do, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=None)
-    parser.add_argument("--half", choices=("trying", "reporting"), default="trying")
+    parser.add_argument("--half", choices=("trying", "reporting", "both"), default="both")
     parser.add_argument("--sets", nargs="*", default=None)
     parser.add_argument("--methods", nargs="*", choices=tuple(METHODS), default=None)
     parser.add_argument("--rows", type=int, default=ROWS, help="training rows at most")
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="five sets of 200 rows, for CI")
-    parser.add_argument("--csv", type=Path, help="write one row per set there")
+    parser.add_argument("--finished", action="store_true", help="show what there is, do nothing")
+    parser.add_argument("--csv", help="write the tables there, with -sets.csv and -kinds.csv added")
     parser.add_argument("--kept", type=Path, default=Path("benchmarks/.kept/arena.jsonl"))
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     folder = data_folder(options.data)
     print(processor())
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    known = available(folder, options.half)
+    os.environ["GRAMSMITH_DATA"] = str(folder)  # for the processes that do the work
+    known = available(folder, None if options.half == "both" else options.half)
     chosen = options.sets or (QUICK if options.quick else known)
     names = [name for name in chosen if name in known]
     methods = methods_here(options.methods)
     rows = 200 if options.quick else options.rows
-    kept, results = Kept(options.kept), {}
+    kept, results = Kept(options.kept, version=""), {}  # every method has a version of its own
+    versions = {m: version_of(METHODS[m][1]) for m in methods}
     for number in range(options.splits):  # whole splits one after another: a part tells something
-        work = [
-            (m, version_of(METHODS[m][1]), name, rows, number, str(folder))
-            for name in names
-            for m in methods
-        ]
+        if options.finished:
+            names = [
+                n
+                for n in names
+                if all(
+                    kept.key(judge, (m, versions[m], n, rows, number)) in kept.found
+                    for m in methods
+                )
+            ]
+        work = [(m, versions[m], n, rows, number) for n in names for m in methods]
         for piece, found in zip(work, kept.run(judge, work, options.jobs), strict=True):
             results.setdefault((piece[0], piece[2]), []).append(found)
     if not names:
@@ -473,16 +531,20 @@ def main() -> None:
     cells = {
         key: {k: float(np.mean([f[k] for f in found])) for k in found[0]}
         for key, found in results.items()
+        if key[1] in names
     }
     table = rows_of(names, methods, cells)
-    widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
-    for row in table:
-        print("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)))
+    show(table)
+    kinds = []
     for title, members in parts(names, {n: cells[methods[0], n] for n in names}).items():
-        summary(title, members, methods, cells)
+        found = summary(title, members, methods, cells)
+        print()
+        show([HEAD, *found])
+        print(*remarks(members, methods, cells))
+        kinds += found
     if options.csv is not None:
-        with options.csv.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(table)
+        write(table, f"{options.csv}-sets.csv")
+        write([HEAD, *kinds], f"{options.csv}-kinds.csv")
 
 
 if __name__ == "__main__":

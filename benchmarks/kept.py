@@ -19,10 +19,12 @@ class Kept:
     ----------
     path : Path
         One line per piece; what a killed run left half-written is passed over.
+    version : str
+        What all pieces depend on; default the version of gramsmith.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, version: str = gs.__version__) -> None:
+        self.path, self.version = path, version
         self.found: dict[str, Any] = {}
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -32,6 +34,10 @@ class Kept:
                     continue
                 self.found[key] = value
 
+    def key(self, work: Callable[..., Any], piece: tuple[Any, ...]) -> str:
+        """Return what the result of a piece is kept under."""
+        return " ".join(filter(None, [self.version, work.__name__, json.dumps(piece)]))
+
     def run(
         self, work: Callable[..., Any], pieces: Iterable[tuple[Any, ...]], jobs: int = 2
     ) -> list[Any]:
@@ -40,13 +46,13 @@ class Kept:
         Parameters
         ----------
         work : callable
-            A function of a module; its name and the version of gramsmith are part of the key.
+            A function of a module; its name is part of the key.
         pieces : iterable of tuples of numbers and texts
         jobs : int
             Processes.
         """
         pieces = list(pieces)
-        keys = [f"{gs.__version__} {work.__name__} {json.dumps(piece)}" for piece in pieces]
+        keys = [self.key(work, piece) for piece in pieces]
         left = [k for k in range(len(pieces)) if keys[k] not in self.found]
         results = Parallel(jobs, return_as="generator")(delayed(work)(*pieces[k]) for k in left)
         self.path.parent.mkdir(parents=True, exist_ok=True)
