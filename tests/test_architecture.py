@@ -134,6 +134,15 @@ def test_blas_threads_are_limited_by_the_engine_alone(path):
     assert not [word for word in ("one_blas_thread", "threadpool_limits") if word in text]
 
 
+@pytest.mark.parametrize(
+    "path", [p for p in LAYERED if layer(p) not in ("gram", "kernels")], ids=name
+)
+def test_tiles_are_formed_by_the_engine_alone(path):
+    # blocks of samples go by `Gram` or `engine.map`, whose threads and memory have one rule
+    text = path.read_text(encoding="utf-8")
+    assert not [word for word in ("kernel.tile(", ".tile_into(") if word in text]
+
+
 @pytest.mark.parametrize("path", [p for p in LAYERED if layer(p) != "cli"], ids=name)
 def test_gramsmith_is_imported_at_the_top(path):
     # an import inside a function hides a cycle; cli alone answers --help before anything is loaded

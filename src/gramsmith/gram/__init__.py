@@ -2,7 +2,8 @@
 
 `views` says what stands for kernels and samples, `member` is a kernel with its embedded samples,
 `plan` says which tiles there are, `band` evaluates and adds them up, `engine` places this work on
-`threads`, `explicit` does without tiles where it can, and `gram` is the object people hold.
+`threads`, `explicit` does without tiles where it can, `outer` has the gradients of functions, and
+`gram` is the object people hold.
 """
 
 from gramsmith.gram.engine import ENGINES as ENGINES

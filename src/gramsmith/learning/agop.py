@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.gram import Engine
+from gramsmith.gram.outer import outer_products
 from gramsmith.kernels import Composed, Kernel, LinearMap, column_moments
 from gramsmith.learning.ascent import Ascent
 from gramsmith.learning.cross_fit import ROWS, WIDTH, choose_width, subsample
@@ -27,11 +29,16 @@ from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]
 
-BLOCK = 1024  # rows whose gradients are formed at a time
-
 
 def follow_gradients(
-    base: Kernel, X: Array, target: Target, S: Array, steps: int, monitor: Monitor, seed: int
+    base: Kernel,
+    X: Array,
+    target: Target,
+    S: Array,
+    steps: int,
+    monitor: Monitor,
+    seed: int,
+    engine: Engine,
 ) -> tuple[Ascent, Array]:
     """Return how it went, and the map after some steps from S.
 
@@ -49,6 +56,8 @@ def follow_gradients(
         Sees the leave-one-out error of every regression.
     seed : int
         Draws the rows of the regressions where there are many.
+    engine : Engine
+        Who forms the gradients.
 
     References
     ----------
@@ -75,7 +84,7 @@ def follow_gradients(
                 break
             kernel = Composed(base, LinearMap(WIDTH**step * S))
             coef = ridge.solve(alpha).coef
-            G = outer_products(kernel, X, X[rows], coef, w, S.ndim == 1)
+            G = outer_products(kernel, X, X[rows], coef, w, S.ndim == 1, engine)
             found = np.sqrt(np.maximum(G, 0.0)) if G.ndim == 1 else symmetric_root(G)
             if not (np.isfinite(found).all() and found.any()):
                 break  # a regression that is constant tells nothing
@@ -98,51 +107,6 @@ def follow_gradients(
         ),
         S,
     )
-
-
-def outer_products(
-    kernel: Kernel, X: Array, centres: Array, coef: Array, w: Array, diagonal: bool
-) -> Array:
-    r"""Return the mean outer product of the gradients of functions at the samples.
-
-    .. math:: f(x) = \sum_j c_j k(x, z_j), \qquad G = \sum_i w_i \nabla f(x_i) \nabla f(x_i)' / n
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : array of shape (n, p)
-    centres : array of shape (m, p)
-        The samples z.
-    coef : array of shape (m, q)
-        Of q functions, whose outer products are added up.
-    w : array of shape (n,)
-        Weights of the samples.
-    diagonal : bool
-        Whether the diagonal of G will do.
-
-    Returns
-    -------
-    array of shape (p, p), or (p,) for the diagonal
-    """
-    kernel.check_parameters()
-    reference = kernel.reference(X, centres)
-    E = kernel.embed(centres, reference)
-    p = X.shape[1]
-    G = np.zeros(p) if diagonal else np.zeros((p, p))
-    for start in range(0, len(X), BLOCK):
-        block = slice(start, start + BLOCK)
-        part = X[block]
-        e = kernel.embed(part, reference)
-        K = kernel.tile(e, E)  # once for all functions
-        for c in coef.T:
-            # Σ_ij W_ij k(x_i, z_j) with W_ij = c_j has the gradient of f at x_i as its derivative
-            W = np.repeat(c[None, :], len(part), axis=0)
-            de, _, _ = kernel.tile_vjp(e, E, W, K)
-            D, _ = kernel.embed_vjp(part, reference, e, de)
-            D = np.asarray(D, dtype=np.float64)
-            weighted = D * w[block, None]
-            G += np.einsum("ij,ij->j", weighted, D) if diagonal else weighted.T @ D
-    return G / float(w.sum())
 
 
 def symmetric_root(G: Array) -> Array:

@@ -572,7 +572,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
             if not goal.norm(goal.M_centred) > 0:  # one class alone
                 return None
             monitor = Monitor("TransformLearner")
-            found, S = follow_gradients(base, X[rows], goal, np.eye(p), REGRESSIONS, monitor, seed)
+            found, S = follow_gradients(
+                base, X[rows], goal, np.eye(p), REGRESSIONS, monitor, seed, self._engine()
+            )
             if found.status == "interrupted":
                 raise KeyboardInterrupt
 
@@ -612,11 +614,13 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
                 some = subsample(target, some, FOLD_ROWS, 0)
             whole = len(some) == X.shape[0]
             few, aim = (X, target) if whole else (X[some], target.take(some))
-            followed, end = follow_gradients(base, few, aim, start, 1, monitor, 0)
+            followed, end = follow_gradients(base, few, aim, start, 1, monitor, 0, self._engine())
             S = end if self.structure == "low_rank" else between(start, end, HALF)
             if self.structure == "full" and followed.status != "interrupted":
                 steps = REGRESSIONS + 1
-                followed, end = follow_gradients(base, X, target, end, steps, monitor, 0)
+                followed, end = follow_gradients(
+                    base, X, target, end, steps, monitor, 0, self._engine()
+                )
                 few = leading_directions(end, FEW_DIRECTIONS)
                 S = few if few.size <= NUMBERS * X.shape[0] else S
             if followed.status == "interrupted":
@@ -683,7 +687,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
             )
         monitor = Monitor("TransformLearner", None, self.patience, self.verbose, self.callback)
         steps = REGRESSIONS if self.max_iter is None else int(self.max_iter)
-        found, S = follow_gradients(base, X, target, start, steps, monitor, 0)
+        found, S = follow_gradients(base, X, target, start, steps, monitor, 0, self._engine())
         coordinates = map_coordinates(start, deviations(X, target.w), 1)
         return Climb(base, start, S, variance, found, coordinates, LEAST)
 
