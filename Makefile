@@ -10,7 +10,7 @@ DEMO_DATA   ?= src/gramsmith/data/breast_cancer.csv
 DEMO_TARGET ?= diagnosis
 DEMO_DIR    ?= demo-run
 
-HALF ?= both
+HALF ?=
 
 PAPERS ?= all -o reproduction
 
@@ -58,16 +58,16 @@ bench: $(STAMP)  ## speed and memory, printed as ratios to the alternatives
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m benchmarks
 
-bench-arena: $(STAMP)  ## KernelSelector against trees, boosting, grid search; HALF=reporting for the other half
+bench-arena: $(STAMP)  ## KernelSelector against trees, boosting, grid search; HALF=trying or reporting for one half
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
-	$(BIN)/python -m benchmarks.arena --half $(HALF) $(ARENA)
+	$(BIN)/python -m benchmarks.arena $(if $(HALF),--half $(HALF)) $(ARENA)
 
 bench-honesty: $(STAMP)  ## estimates for new data against fresh data, claims on noise
 	$(BIN)/python -m benchmarks.honesty $(HONESTY)
 
 bench-learning: $(STAMP)  ## test errors of learned kernels; HALF=reporting for the other half
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
-	$(BIN)/python -m benchmarks.learned --half $(HALF) $(LEARNED)
+	$(BIN)/python -m benchmarks.learned $(if $(HALF),--half $(HALF)) $(LEARNED)
 
 bench-selection: $(STAMP)  ## quality and time of kernel selection against a grid search
 	$(BIN)/python -m benchmarks.selection
