@@ -166,8 +166,8 @@ class Tensor:
         return self.call("Sin")
 
     def cos(self) -> Tensor:
-        """Return the cosine."""
-        return self.call("Cos")
+        """Return the cosine: a sine, because onnxruntime up to 1.28 has no cosine of float64."""
+        return (self + np.pi / 2).sin()
 
     def tanh(self) -> Tensor:
         """Return the hyperbolic tangent."""
