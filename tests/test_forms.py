@@ -1,0 +1,164 @@
+"""Arrays as they come from files, other machines and other libraries: the same numbers for each."""
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+import gramsmith as gs
+from gramsmith.evaluation.verbs import measure_value
+from machine_zoo import MACHINES, fixed, points, strings
+from registry import KERNELS, KINDS, samples, targets
+
+
+def read_only(A):
+    A = A.copy()
+    A.setflags(write=False)
+    return A
+
+
+def mapped(A, folder):
+    path = folder / f"{len(list(folder.iterdir()))}.npy"
+    np.save(path, A)
+    return np.load(path, mmap_mode="r")
+
+
+def strided(A):
+    wide = np.zeros([2 * size for size in A.shape], A.dtype)
+    view = wide[tuple(slice(None, None, -2) for _ in A.shape)]
+    view[...] = A
+    return view
+
+
+def unaligned(A):
+    place = np.zeros(A.nbytes + 1, np.uint8)
+    view = np.ndarray(A.shape, A.dtype, place, offset=1)
+    view[...] = A
+    assert not view.flags.aligned
+    return view
+
+
+#: name -> (array, empty folder) -> the same numbers in another form
+FORMS = {
+    "big-endian": lambda A, folder: A.astype(A.dtype.newbyteorder(">")),
+    "read-only": lambda A, folder: read_only(A),
+    "memory map": mapped,
+    "Fortran order": lambda A, folder: np.asfortranarray(A),
+    "strides": lambda A, folder: strided(A),
+    "unaligned": lambda A, folder: unaligned(A),
+    "float16": lambda A, folder: A.astype(np.float16) if A.dtype.kind == "f" else A,
+}
+form = pytest.mark.parametrize("form", FORMS)
+
+
+@pytest.fixture
+def reshaped(form, tmp_path):
+    """Return a function that gives arrays the form of the test; see that nobody wrote on them."""
+    given = []
+
+    def change(A):
+        A = np.asarray(A)
+        changed = FORMS[form](A, tmp_path)
+        given.append((changed, changed.tobytes()))
+        return changed
+
+    yield change
+    assert all(changed.tobytes() == before for changed, before in given), "the input was changed"
+
+
+def in_float16(A):
+    """Round to numbers that every form can hold."""
+    return A.astype(np.float16).astype(np.float64)
+
+
+def assert_same(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+@form
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels(name, form, reshaped, rng):
+    kernel, _ = KERNELS[name]
+    X, Z = (in_float16(samples(kernel, rng, n)) for n in (9, 7))
+    assert_same(kernel(reshaped(X)), kernel(X))
+    assert_same(kernel(reshaped(X), reshaped(Z)), kernel(X, Z))
+    assert_same(kernel.diag(reshaped(X)), kernel.diag(X))
+
+
+@form
+@pytest.mark.filterwarnings("ignore:KernelPerceptron:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.__name__)
+def test_machines(machine, form, reshaped):
+    X, codes = points(24)
+    X = in_float16(X)
+    y = codes if is_classifier(machine()) else in_float16(codes + 0.25 * X[:, 0])
+    plain = fixed(machine, gs.Gaussian(2.0)).fit(X, y)
+    found = fixed(machine, gs.Gaussian(2.0)).fit(reshaped(X), reshaped(y))
+    np.testing.assert_allclose(found.predict(reshaped(X)), plain.predict(X), rtol=1e-7)
+    if hasattr(plain, "decision_function"):
+        values = found.decision_function(reshaped(X))
+        np.testing.assert_allclose(values, plain.decision_function(X), rtol=1e-6, atol=1e-9)
+
+
+@form
+@pytest.mark.parametrize("name", KINDS)
+def test_measures(name, form, reshaped, rng):
+    X = in_float16(rng.normal(size=(20, 3)))
+    K = in_float16(gs.Gaussian(1.3)(X))
+    weights = in_float16(rng.uniform(0.5, 2.0, size=20))
+    for kind, y in targets(rng, X).items():
+        y = in_float16(y) if y.dtype.kind == "f" else y
+        if kind in KINDS[name]:
+            found = measure_value(name, reshaped(K), reshaped(y), sample_weight=reshaped(weights))
+            assert_same(found, measure_value(name, K, y, sample_weight=weights))
+
+
+@form
+def test_sweeps(form, reshaped, rng):
+    X = in_float16(rng.normal(size=(60, 3)))
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    kernels = [gs.Gaussian(1.0), gs.Laplacian(2.0), gs.Linear()]
+    plain = gs.evaluate(kernels, X, y)
+    found = gs.evaluate(kernels, reshaped(X), reshaped(y))
+    for key, cell in plain.cells.items():
+        assert_same(found.cells[key].value, cell.value)
+
+
+@form
+@pytest.mark.parametrize(
+    "learner",
+    [
+        gs.TransformLearner(max_iter=5),
+        gs.KernelLearner(max_iter=5),
+        gs.TwoGaussianLearner(),
+        gs.KernelCombination(),
+        gs.SpectralAligner(),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_learners(learner, form, reshaped):
+    X, y = points(40)
+    X = in_float16(X)
+    learner.set_params(shrinkage=1.0)
+    plain = learner.fit(X, y).kernel_(X)
+    found = learner.fit(reshaped(X), reshaped(y)).kernel_(reshaped(X))
+    np.testing.assert_allclose(found, plain, rtol=1e-6, atol=1e-8)
+
+
+@form
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_rankings(form, reshaped, rng):
+    X = in_float16(rng.normal(size=(50, 2)))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    kernels = [gs.Gaussian(0.7), gs.Linear()]
+    plain = gs.KernelSelector(kernels, random_state=0).fit(X, y)
+    found = gs.KernelSelector(kernels, random_state=0).fit(reshaped(X), reshaped(y))
+    assert_same(found.ranking_.estimate.value, plain.ranking_.estimate.value)
+    np.testing.assert_array_equal(found.predict(reshaped(X)), plain.predict(X))
+
+
+@form
+@pytest.mark.parametrize("kernel", [gs.Spectrum(2), gs.Mismatch(3, 1), gs.Subsequence(2)])
+def test_texts(kernel, form, reshaped):
+    texts = np.array(strings(8)[0])
+    assert_same(kernel(reshaped(texts)), kernel(texts))
