@@ -14,7 +14,7 @@ HALF ?=
 
 PAPERS ?= all -o reproduction
 
-.PHONY: help install demo test test-slow lint format bench bench-learning bench-selection bench-honesty bench-arena papers fuzz versions docs check-docs build release clean mutants
+.PHONY: help install demo test test-slow lint format bench bench-arena bench-honesty bench-learning bench-peers bench-smoke papers fuzz threads versions docs check-docs build release clean mutants
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -69,8 +69,11 @@ bench-learning: $(STAMP)  ## test errors of learned kernels; HALF=reporting for 
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m benchmarks.learned $(if $(HALF),--half $(HALF)) $(LEARNED)
 
-bench-selection: $(STAMP)  ## quality and time of kernel selection against a grid search
-	$(BIN)/python -m benchmarks.selection
+bench-peers: $(STAMP)  ## the same work by other packages, each in an environment of its own; PEERS="kernlab xrfm" for some
+	$(BIN)/python -m benchmarks.peers $(PEERS)
+
+bench-smoke: $(STAMP)  ## every benchmark for half a minute: none may end with an error
+	$(BIN)/python -m benchmarks --smoke 30
 
 fuzz: $(STAMP)  ## bad files, tables, commands and arguments; FUZZ="calls --seconds 3600" for longer
 	cd tests && $(abspath $(BIN))/python -m fuzz $(FUZZ)
@@ -88,6 +91,13 @@ check-docs: docs  ## look at the built documentation in a browser
 mutants: $(STAMP)  ## whether tests notice small changes; MUTANTS="solvers --count 50" for fewer
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutants
 	cd tests && $(abspath $(BIN))/python -m mutants $(MUTANTS)
+
+# the plugin is not for the other tests: it stands beside .venv, not in it
+threads: $(STAMP)  ## tests by four threads at once each
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps \
+	  --target build/threads --group threads
+	PYTHONPATH=build/threads $(BIN)/python -m pytest -q --parallel-threads 4 \
+	  tests/measures tests/solvers tests/test_moments.py tests/test_targets.py tests/test_golden.py
 
 versions:  ## lowest dependencies, every Python at hand, each extra alone; VERSIONS="extras" for one
 	.ci/versions $(VERSIONS)

@@ -1,7 +1,6 @@
-"""The machines against what people use today, timed in the same run, and what they are worth.
+"""The machines against scikit-learn's, timed in the same run, and what they are worth.
 
-The relevance vector machines of `fastrvm` and `sklearn-rvm` are compared if they are installed, the
-banana data are used if the data folder is there.
+The banana data are used if the data folder is there. Other packages: `benchmarks.peers`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -59,30 +57,6 @@ def ridge() -> list[Row]:
         at_least("how many times faster", theirs / ours, 20),
         at_most("test error v theirs", errors[0] / errors[1], 1.05),
     ]
-
-
-def relevance() -> list[Row]:
-    """Fit relevance vector classifiers on moons."""
-    rows: list[Row] = []
-    test = make_moons(4000, noise=0.25, random_state=1)
-    others = (
-        ("fastrvm", "RVC", 1000, 1.0, 3),
-        ("sklearn_rvm", "EMRVC", 500, 10.0, 1),
-    )
-    for name, estimator, n, factor, repeats in others:
-        try:
-            theirs = getattr(import_module(name), estimator)(kernel="rbf", gamma=1.0)
-        except ImportError:
-            rows.append(Row(f"{name} is not installed: skipped", "-", "", None))
-            continue
-        X, y = make_moons(n, noise=0.25, random_state=0)
-        ours = gs.RelevanceVectorClassifier(gs.Gaussian.from_gamma(1.0))
-        mine, ours = timed(lambda ours=ours, X=X, y=y: ours.fit(X, y), 3)
-        other, theirs = timed(lambda theirs=theirs, X=X, y=y: theirs.fit(X, y), repeats)
-        gap = error(ours, *test) - error(theirs, *test)
-        rows.append(at_least(f"speed v {name}, n = {n}", other / mine, factor))
-        rows.append(at_most(f"error v {name}, in points", gap, 0.05, " %"))
-    return rows
 
 
 def import_vectors() -> list[Row]:
@@ -143,9 +117,8 @@ def banana() -> list[Row]:
 def main() -> None:
     """Print all tables."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the other packages warn about many things
+        warnings.simplefilter("ignore")  # grids reach settings that do not converge
         show("Kernel ridge, 30 regularisers, n = 2 000", ridge())
-        show("Relevance vector classifier, moons", relevance())
         show("Import vector machine, moons, n = 2 000", import_vectors())
         show("Relevance vector regression, sinc, n = 100", sparse_regression())
         show("Banana, five splits", banana())
