@@ -21,6 +21,7 @@ SOURCES = sorted(SRC.rglob("*.py"))
 BELOW = {
     "arguments": set(),
     "cached": set(),
+    "progress": set(),
     "kernels": {"arguments"},
     "targets": {"arguments", "cached"},
     "moments": {"cached", "targets"},
@@ -34,11 +35,13 @@ BELOW = {
     "tables": {"kernels"},
     "selection": {
         *("cached", "evaluation", "gram", "kernels", "learning", "machines", "measures"),
-        *("moments", "report", "solvers", "tables", "targets"),
+        *("moments", "progress", "report", "solvers", "tables", "targets"),
     },
     "storage": {"kernels", "learning", "machines", "selection", "tables"},
     "export": {"kernels", "learning", "machines", "selection", "storage", "tables"},
-    "cli": {"evaluation", "export", "gram", "measures", "selection", "storage", "tables"},
+    "cli": {
+        *("evaluation", "export", "gram", "measures", "progress", "selection", "storage", "tables"),
+    },
     "__main__": set(),
 }
 
@@ -63,7 +66,7 @@ HOMES = {
     "pyarrow": {"gram", "tables"},
     "python_calamine": {"tables"},
     "click": {"cli"},
-    "rich": {"cli"},
+    "rich": {"cli", "progress"},
 }
 OPTIONAL = {
     *("numba", "dask", "distributed", "matplotlib", "jinja2", "pandas", "polars", "pyarrow"),

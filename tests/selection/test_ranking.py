@@ -173,7 +173,7 @@ def test_progress_tells_every_stage(circle):
     stages = []
     gs.rank_kernels(X, y, ["rbf", "linear"], progress=lambda *news: stages.append(news[0]))
     assert list(dict.fromkeys(stages)) == [
-        *("read", "check", "measures", "cross-validation", "estimate", "fit")
+        *("read", "check", "measures", "cross-validation", "estimate", "fit", "evidence")
     ]
 
 

@@ -9,7 +9,7 @@ Results go to the standard output, messages to the standard error. Exit status:
 3    the data or the model file cannot be used; the message names row and column
 4    done, but a solver did not converge
 5    the memory allowed or present does not suffice
-130  interrupted; finished work is kept and ``--resume`` goes on from there
+130  interrupted; a partial ranking may be written, and ``--resume`` goes on from there
 ===  ==================================================================================
 
 Only click is imported here: ``gramsmith --help`` answers before scikit-learn could be loaded.

@@ -1,12 +1,10 @@
-"""What the user sees: messages, failures, tables and progress, plain when nobody is watching."""
+"""What the user sees: messages, failures and tables, plain when nobody is watching."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
-import threading
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +13,8 @@ from typing import Any
 
 import click
 
-NARROW = 12
+from gramsmith.progress import printable
+
 WORDS = 24  # columns of a table that words need at least
 
 
@@ -55,32 +54,6 @@ def about_the_data(where: str) -> Iterator[None]:
 def say(message: str) -> None:
     """Write a message to the standard error."""
     click.echo(printable(message, keep="\n"), err=True)
-
-
-def printable(text: str, keep: str = "") -> str:
-    r"""Return a text without characters that could move the cursor or turn the line around.
-
-    Parameters
-    ----------
-    text : str
-        Anything, such as a column name from a file.
-    keep : str
-        Unprintable characters that are meant.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from gramsmith.cli.console import printable
-    >>> print(printable("a\x1b[31m\u202eb"))
-    a\x1b[31m\u202eb
-    """
-    return "".join(
-        c if c.isprintable() or c in keep else c.encode("unicode_escape", "replace").decode()
-        for c in text
-    )
 
 
 def show_json(value: Any) -> None:
@@ -160,71 +133,3 @@ def fitting(widths: Sequence[int], room: int) -> int:
     """
     taken = accumulate(w + 3 for w in widths)  # with what is between them
     return max(2, sum(end + 1 <= room for end in taken))
-
-
-class Progress:
-    """A progress bar on a terminal, lines elsewhere, silence if asked for.
-
-    The bar moves several times a second, whatever the work is doing. In a log there is a line for
-    every stage and, while one lasts, a line every `interval` seconds.
-
-    Parameters
-    ----------
-    quiet : bool
-        Whether to show nothing.
-    interval : float
-        Seconds between lines.
-    """
-
-    def __init__(self, quiet: bool = False, interval: float = 10.0) -> None:
-        self._quiet = quiet
-        self._interval = interval
-        self._bar: Any = None
-        self._task: Any = None
-        self._stage = ""
-        self._words = ""
-        self._ended = threading.Event()
-
-    def _lines(self) -> None:
-        """Say every now and then how far the work has come, until it has ended."""
-        begun = time.monotonic()
-        while not self._ended.wait(self._interval):
-            if self._words:
-                say(f"{self._words} after {time.monotonic() - begun:.0f} seconds")
-
-    def __enter__(self) -> Progress:
-        if not self._quiet and not sys.stderr.isatty():
-            threading.Thread(target=self._lines, name="progress", daemon=True).start()
-        if not self._quiet and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-            from rich.progress import Progress as Bar
-
-            text = TextColumn("{task.description}", markup=False)
-            console = Console(file=sys.stderr)
-            self._bar = Bar(text, BarColumn(), TimeElapsedColumn(), console=console, transient=True)
-            self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._ended.set()
-        if self._bar is not None:
-            self._bar.stop()
-
-    def __call__(self, stage: str, done: int, total: int, label: str = "") -> None:
-        """Show how far the work has come."""
-        if self._quiet:
-            return
-        if self._bar is None:
-            if stage != self._stage:
-                say(f"{stage} ...")
-            named = f" ({label[:40]})" if label else ""
-            self._words = f"{stage} {done:,} of {total:,}{named}"
-        elif self._task is None or stage != self._stage:
-            if self._task is not None:
-                self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(printable(stage), total=total)
-        self._stage = stage
-        if self._bar is not None:
-            words = printable(f"{stage:{NARROW}} {label[:40]}")
-            self._bar.update(self._task, completed=done, total=total, description=words)

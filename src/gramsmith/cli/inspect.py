@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from gramsmith.cli.console import printable, show_json
+from gramsmith.cli.console import show_json
+from gramsmith.progress import printable
 
 WIDTH, LABEL = 80, 12
 

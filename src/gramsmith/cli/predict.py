@@ -13,12 +13,12 @@ from gramsmith.cli.console import (
     Refused,
     about_the_data,
     collected_warnings,
-    printable,
     say,
     show_json,
 )
 from gramsmith.cli.options import Reading, reading, take_reading
 from gramsmith.cli.outputs import check_free, write_text
+from gramsmith.progress import printable
 
 if TYPE_CHECKING:
     from gramsmith.tables.read import Table

@@ -15,18 +15,17 @@ import click
 
 from gramsmith import __version__
 from gramsmith.cli.console import (
-    Progress,
     Refused,
     about_the_data,
     collected_warnings,
     plain,
-    printable,
     say,
     show_json,
     show_table,
 )
 from gramsmith.cli.options import Reading, learning, reading, take_reading
 from gramsmith.cli.outputs import PROGRESS, begin_journal, output_folder, write_json, write_text
+from gramsmith.progress import printable
 
 if TYPE_CHECKING:
     from gramsmith.tables.cleaning import Target
@@ -137,7 +136,7 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
                 spent["versions"] = about["summary"]["versions"]
                 spent["steps"] = ranking.evidence.seconds
                 write_outputs(output, ranking, about, {**spent, **about})
-                journal.close(remove=True)
+                journal.close(remove=not ranking.partial)
         except KeyboardInterrupt:
             say("Interrupted." if output is None else interruption(output, journal))
             return INTERRUPTED
@@ -149,6 +148,9 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
             if journal is not None:
                 journal.close()
     show_ranking(ranking, remarks, output, as_json, quiet)
+    if ranking.partial:
+        say("Interrupted." if output is None else interruption(output, journal))
+        return INTERRUPTED
     return 0 if ranking.converged else NOT_CONVERGED
 
 
@@ -377,9 +379,9 @@ def work(
     """Rank the kernels; warnings are collected and told afterwards, each once."""
     from gramsmith.selection import rank_kernels
 
-    with collected_warnings() as caught, Progress(quiet) as progress, about_the_data(table.name):
+    with collected_warnings() as caught, about_the_data(table.name):
         ranking = rank_kernels(
-            table.inputs(), goal.y, progress=progress, resume=journal, **arguments
+            table.inputs(), goal.y, verbose=not quiet, resume=journal, **arguments
         )
     return ranking, list(dict.fromkeys([*map(str, ranking.warnings), *caught]))
 
@@ -412,6 +414,8 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
             folder / "ranking.json",
             {
                 "verdict": ranking.verdict,
+                "partial": ranking.partial,
+                "interrupted": ranking.interrupted,
                 "answer": asdict(ranking.answer),
                 "estimate": ranking.estimate.to_plain(),
                 "ranking": records,
@@ -467,6 +471,7 @@ def show_ranking(
         show_json(
             {
                 "verdict": ranking.verdict,
+                "partial": ranking.partial,
                 "estimate": ranking.estimate.to_plain(),
                 "ranking": records,
                 "warnings": remarks,

@@ -19,6 +19,7 @@ from gramsmith.selection.ensemble import Average, mixes, stacked
 from gramsmith.selection.held_out import HeldOut, Scored
 from gramsmith.selection.task import Answers, Task, cluster_sums
 from gramsmith.selection.ties import LEVEL
+from gramsmith.selection.work import Work
 
 Array = npt.NDArray[Any]
 
@@ -67,7 +68,11 @@ class Estimate:
 
 
 def bootstrap(
-    results: Mapping[int, Scored], best: int, task: Task, average: Average | None = None
+    results: Mapping[int, Scored],
+    best: int,
+    task: Task,
+    average: Average | None = None,
+    work: Work | None = None,
 ) -> Estimate:
     """Return the estimate for the best of several records, corrected for the choice.
 
@@ -75,8 +80,10 @@ def bootstrap(
     weights are chosen anew in every bag.
     """
     chosen = results[best]
+    work = Work() if work is None else work
     if average is not None:
-        return _of_average(results, average, task)
+        return _of_average(results, average, task, work)
+    told = work.counting("estimate", FEW_BAGS + 1, "bootstrap")
     rows = chosen.record.rows
     cluster = task.clusters(rows)
     constant, _ = task.constant(rows)
@@ -102,12 +109,16 @@ def bootstrap(
             a = min(few, key=lambda a: task.loss(a.at(places), rows[places]))
             out[b] = task.loss(a.at(rest), rows[rest])
             gain[b] = task.loss(constant.at(rest), rows[rest]) - out[b]
+            told(1)
+    told.end()
     loss, better = (float(np.mean(v[np.isfinite(v)])) for v in (out, gain))
     answers = chosen.answers[chosen.best]
     return _estimate(loss, better, answers, constant, chosen.record, "bootstrap", task)
 
 
-def _of_average(results: Mapping[int, Scored], average: Average, task: Task) -> Estimate:
+def _of_average(
+    results: Mapping[int, Scored], average: Average, task: Task, work: Work
+) -> Estimate:
     """Return the estimate for an average: settings and weights from a bag, the loss outside it."""
     chosen = average.result
     rows, fold = chosen.record.rows, chosen.record.fold
@@ -125,6 +136,7 @@ def _of_average(results: Mapping[int, Scored], average: Average, task: Task) -> 
         for known in (by_sums if summed else ())
     ]
     out, gain = np.empty(bags), np.empty(bags)
+    told = work.counting("estimate", bags + 1, "bootstrap")
     for b in range(bags):
         counts = np.bincount(rng.integers(0, G, G), minlength=G)
         picks = [r.best for r in used]
@@ -138,6 +150,8 @@ def _of_average(results: Mapping[int, Scored], average: Average, task: Task) -> 
         answers = task.answers(f, rows, fold)
         out[b] = task.loss(answers.at(rest), rows[rest])
         gain[b] = task.loss(constant.at(rest), rows[rest]) - out[b]
+        told(1)
+    told.end()
     loss, better = (float(np.mean(v[np.isfinite(v)])) for v in (out, gain))
     answers = chosen.answers[chosen.best]
     return _estimate(loss, better, answers, constant, chosen.record, "bootstrap", task)

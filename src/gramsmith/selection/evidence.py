@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,25 +87,32 @@ def gather(found: Findings, samples: Samples, X: Any, work: Work, machine: Any =
     """
     task, best = found.task, found.order[0]
     scored = found.results.get(best)
+    told = work.counting("evidence", 5, "what the report shows")
+    reading = reading_of(samples, X, task)
+    told(1)
     K, gram, some = picture_rows(found.best, samples, task)
     places = np.searchsorted(some, gram)
     weights, meaning = relevance(found.best, samples, task, some)
     shown = [name for name, _ in weights[:FEATURES]]
     constant, base = task.constant(task.counting)
     rivals = [Rival(base, task.as_score(task.loss(constant, task.counting)))]
-    outcome, importance = None, []
+    outcome = None
+    importance: list[tuple[str, float, float]] = []
+    told(1)
     with dense_work():
         if scored is not None:
             # what the model that is handed over says, which may be an average
             whole = scored if found.average is None else found.average.result
             outcome = outcome_of(whole, found)
+            told(1)
+            linear = partial(linear_rival, whole, found, samples)
             rivals += filter(
-                None, [linear_rival(whole, found, samples) if work.in_time() else None]
+                None, [work.unless_interrupted("a plain linear model beside it", linear, 0.0)]
             )
-            if work.in_time():
-                importance = importance_of(scored, found, samples, shown, machine)
-    reading = reading_of(samples, X, task)
-    work.note("evidence")
+            told(1)
+            shuffle = partial(importance_of, scored, found, samples, shown, machine)
+            importance = work.unless_interrupted("the importance of columns", shuffle, 0.0) or []
+    told.end()
     return Evidence(
         reading=reading,
         outcome=outcome,

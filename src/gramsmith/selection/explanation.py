@@ -33,6 +33,12 @@ ESTIMATES = {
     "bootstrap": "cross-validation, corrected for the choice by the bootstrap",
     "leave-one-out": "leave-one-out of the first check, not corrected for the choice",
 }
+STAGES = {  # in which Ctrl-C leaves a partial ranking
+    "cross-validation": "the cross-validation",
+    "estimate": "the estimate for new data",
+    "fit": "the final fit",
+    "evidence": "the work on the report",
+}
 UNEVEN = 0.8  # of an equal share: a class with less is called rare
 MISSED = 1 / 3  # share of a class that may be missed before it is a reason for care
 CARRIED = 0.8  # of what was gained over the baseline: a column that loses that much carries all
@@ -50,7 +56,17 @@ MEANING = {
 
 
 def verdict(found: Findings, records: Records, estimate: Estimate) -> str:
-    """Return the outcome in one sentence, with the one estimate for new data."""
+    """Return the outcome in one sentence, with the one estimate for new data.
+
+    A second sentence says so if the ranking is partial.
+    """
+    said = _outcome(found, records, estimate)
+    if not found.left_out:
+        return said
+    return f"{said} The ranking is partial: it was interrupted during {STAGES[found.interrupted]}."
+
+
+def _outcome(found: Findings, records: Records, estimate: Estimate) -> str:
     best = records[0]
     shares = {r["kernel"]: r["weight"] for r in records if r["weight"] is not None}
     if shares:
@@ -82,6 +98,16 @@ def expected(estimate: Estimate) -> str:
     return (
         f"{value} estimated for new data by {ESTIMATES[estimate.kind]} "
         f"({number(estimate.low)} to {number(estimate.high)})"
+    )
+
+
+def interrupted(found: Findings) -> str | None:
+    """Return what was left out because of Ctrl-C, or None."""
+    if not found.left_out:
+        return None
+    return (
+        f"The ranking is partial: it was interrupted during {STAGES[found.interrupted]}. Left out: "
+        f"{listed(list(found.left_out))}. Run it again for the rest."
     )
 
 
@@ -118,6 +144,7 @@ def warnings(found: Findings, estimate: Estimate, converged: bool) -> list[str]:
             f"{number(estimate.baseline)}): the features may not carry the target.",
         )
     said += filter(None, [_at_the_end(found)])
+    said = [*filter(None, [interrupted(found)]), *said]
     if found.late is not None:
         said.append(
             f"The time budget of {found.late:g} s ran out: kernels without a score are ranked by "

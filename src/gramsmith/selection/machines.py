@@ -8,7 +8,7 @@ that are clearly beaten by then take no further part.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import has_fit_parameter
 
-from gramsmith.gram import Engine
 from gramsmith.kernels import Precomputed
 from gramsmith.machines import KernelRidgeClassifier, KernelRidgeRegressor
 from gramsmith.machines.svm import KernelSVC, KernelSVR
@@ -31,7 +30,7 @@ from gramsmith.selection.held_out import HeldOut, Scored, Splits, score
 from gramsmith.selection.samples import Samples, as_array
 from gramsmith.selection.task import Answers, Task
 from gramsmith.selection.ties import beaten
-from gramsmith.selection.work import Attempt, always, work_off
+from gramsmith.selection.work import Work, work_off
 from gramsmith.solvers.definite import clip_negative
 
 Array = npt.NDArray[Any]
@@ -247,11 +246,13 @@ def cross_validate(
     rows: Array,
     splits: Splits,
     *,
-    engine: Engine | None = None,
-    attempt: Attempt = always,
-    notes: MutableMapping[str, Any] | None = None,
+    work: Work | None = None,
+    told: Callable[[int], None] = lambda fits: None,
 ) -> list[Scored | None]:
     """Cross-validate one machine on several kernels.
+
+    A kernel of which a fold was left out, because there was no time for it or because of Ctrl-C,
+    has the result None.
 
     Parameters
     ----------
@@ -264,18 +265,18 @@ def cross_validate(
         Coarse regularisers of each.
     task, rows, splits
         The folds are positions within the m rows.
-    engine : Engine, optional
-        Who fits the machines; default the calling thread.
-    attempt : callable
-        Does a fold if there is time; a kernel of which a fold was left out has the result None.
-    notes : mutable mapping, optional
-        Where predictions of finished fits are kept, and found again.
+    work : Work, optional
+        Who fits the machines, in what time, and where predictions of finished fits are kept and
+        found again.
+    told : callable
+        Called with 1 after every fit, of which there are at most `fits_of`.
     """
+    work = Work(n_jobs=1) if work is None else work
+    attempt = work.attempts()
     tested = rows[np.concatenate([test for _, test in splits])]
     fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
     training = tuple(rows[train] for train, _ in splits)
-    notes = {} if notes is None else notes
-
+    notes = {} if work.checkpoint is None else work.checkpoint
     looks = int(task.kind == "regression")  # how far predictions for the outermost samples go
     parts_of = len(splits) + looks
 
@@ -293,24 +294,31 @@ def cross_validate(
         block, cross = whole[np.ix_(train, train)], whole[np.ix_(test, train)]
         return path(block, taught[train], cross, values)
 
-    def fit_all(items: list[tuple[int, int, Array]]) -> list[Array | None]:
+    def fit_all(items: list[tuple[int, int, Array]], what: str) -> list[Array | None]:
         """Return the predictions of fits that there is time for, or that were done before."""
         names = [f"fit/{machine}/{i}/{j}/{values.tolist()}" for i, j, values in items]
         pairs = zip(names, items, strict=True)
         left = [(name, item) for name, item in pairs if name not in notes and len(Ks[item[0]])]
-        place = engine if len(rows) > sizes.SERIAL_ROWS else None
-        found = work_off(run, [item for _, item in left], place, attempt)
-        for (name, _), values in zip(left, found, strict=True):
-            if values is not None:
-                notes[name] = values.tolist()
+        place = work.sweeps if len(rows) > sizes.SERIAL_ROWS else None
+        told(len(items) - len(left))
+
+        def fit_left() -> None:
+            found = work_off(run, [item for _, item in left], place, attempt)
+            for (name, _), values in zip(left, found, strict=True):
+                work.interrupts.check()  # a machine that was interrupted may not say so
+                if values is not None:
+                    notes[name] = values.tolist()
+                told(1)
+
+        work.unless_interrupted(what, fit_left)
         return [np.array(notes[name]) if name in notes else None for name in names]
 
-    def run_all(wanted: list[tuple[int, Array]]) -> list[Scored | None]:
+    def run_all(wanted: list[tuple[int, Array]], what: str = "") -> list[Scored | None]:
         items = [(i, j, values) for i, values in wanted for j in range(parts_of)]
         # filters of warnings belong to the whole process: they are set here, never in a thread
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found = fit_all(items)
+            found = fit_all(items, what)
         scored: list[Scored | None] = []
         for k, (i, values) in enumerate(wanted):
             parts = [F for F in found[k * parts_of : (k + 1) * parts_of] if F is not None]
@@ -340,9 +348,15 @@ def cross_validate(
     order = sorted(known, key=lambda i: known[i].loss)
     left = [i for i in order if not beaten(known[i], known[order[0]], task)][:FINALISTS]
     items = [(i, _finer(known[i].setting, starts[i])) for i in left]
-    for (i, _), finer in zip(items, run_all(items), strict=True):
+    fine = run_all(items, "the last choice of regularisers")
+    for (i, _), finer in zip(items, fine, strict=True):
         found[i] = finer if finer is not None else found[i]
     return found
+
+
+def fits_of(kernels: int, splits: Splits) -> int:
+    """Return how many fits the cross-validation of several kernels takes at most."""
+    return (kernels + min(kernels, FINALISTS)) * (len(splits) + 1)
 
 
 def outermost(K: Array) -> tuple[Array, Array]:

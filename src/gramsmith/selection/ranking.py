@@ -6,6 +6,7 @@ import html
 import warnings
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ from gramsmith.selection.machines import (
 from gramsmith.selection.samples import Samples, TakeView, read_samples
 from gramsmith.selection.steps import Findings, may_average, run_steps
 from gramsmith.selection.task import Answers, Task, read_task
-from gramsmith.selection.work import Work
+from gramsmith.selection.work import Work, share_done
 from gramsmith.tables.roles import NO_COLUMNS, ColumnTable
 from gramsmith.tables.streams import counted
 
@@ -68,10 +69,9 @@ CONSTRAINTS: dict[str, Any] = {
     "memory": [Interval(Real, 0, None, closed="neither"), None],
     "engine": ENGINES,
     "max_samples": [Interval(Integral, 2, None, closed="left"), None],
+    "verbose": ["verbose"],
 }
-
-
-WORK_OPTIONS = ("time_budget", "n_jobs", "memory", "engine", "max_samples")
+WORK_OPTIONS = ("time_budget", "n_jobs", "memory", "engine", "max_samples", "verbose")
 
 
 def rank_kernels(
@@ -95,6 +95,7 @@ def rank_kernels(
     memory: float | None = None,
     engine: Any = None,
     max_samples: int | None = None,
+    verbose: bool | int = False,
     progress: Callable[[str, int, int, str], Any] | None = None,
     resume: Any = None,
 ) -> KernelRanking:
@@ -105,6 +106,11 @@ def rank_kernels(
     verified: cross-validation of kernel ridge machines on shared Gram matrices, of a support
     vector machine too for the best. Kernels that do well together are averaged, see `ensemble`;
     what is handed over is fitted on everything.
+
+    Ctrl-C ends the ranking early: as soon as one kernel has been cross-validated, the kernels that
+    were verified by then are ranked, the best of them is fitted, and a partial ranking is returned
+    with a warning, see `KernelRanking.interrupted`. Before that, and at the second Ctrl-C,
+    KeyboardInterrupt is raised.
 
     Parameters
     ----------
@@ -162,6 +168,9 @@ def rank_kernels(
         Who evaluates the tiles and fits the machines; instead of `n_jobs` and `memory`.
     max_samples : int, optional
         Most rows used in any one step before the final fit.
+    verbose : bool or int, default=False
+        Whether to show how far the work has come, on the standard error: as a bar on a terminal
+        (with rich, which the extra `cli` brings), as lines elsewhere.
     progress : callable, optional
         Called with (stage, done, total, label), one call at a time but not always by the same
         thread.
@@ -199,7 +208,16 @@ def rank_kernels(
         ensemble=ensemble,
         roles=roles,
         random_state=random_state,
-        work=Work(n_jobs, memory, engine, max_samples, time_budget, progress, as_notes(resume)),
+        work=Work(
+            n_jobs,
+            memory,
+            engine,
+            max_samples,
+            time_budget,
+            progress,
+            as_notes(resume),
+            verbose=verbose,
+        ),
     )
 
 
@@ -228,14 +246,36 @@ def rank(
     goal = read_task(y, seed=as_seed(random_state), **options)
     if machine is not None:
         check_machine(machine, goal)
-    measures = None if measures is None else [get_measure(m) for m in measures]
+    how = {
+        "learn": isinstance(kernels, str) and kernels == "auto",
+        "measures": None if measures is None else [get_measure(m) for m in measures],
+        "machine": machine,
+        "ensemble": ensemble,
+    }
+    with work.watched():
+        ranking = _ranked(X, kernels, goal, work, roles, options, how)
+    if work.interrupts.asked:
+        done = "Interrupted when all was done: the ranking is whole."
+        warnings.warn(ranking.interrupted or done, ConvergenceWarning, stacklevel=3)
+    return ranking
+
+
+def _ranked(
+    X: Any,
+    kernels: Any,
+    goal: Task,
+    work: Work,
+    roles: Any,
+    options: dict[str, Any],
+    how: dict[str, Any],
+) -> KernelRanking:
+    """Return the ranking for a task; `how` says by which measures and machines."""
     width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
     told = work.counting("read", 4 * width, f"{goal.n:,} rows")
     candidates, samples = _read_kernels(kernels, X, goal, roles, told)
     work.reserve = sizes.fit_seconds(goal.n, goal.classes is not None)
     if isinstance(work.checkpoint, Journal):
-        chosen = {**options, "measures": measures, "machine": machine, "seed": goal.seed}
-        chosen["ensemble"] = ensemble
+        chosen = {**options, **how, "seed": goal.seed}
         work.checkpoint.begin(
             {
                 "data": fingerprint(samples.views, goal.y, goal.w, goal.groups),
@@ -249,25 +289,23 @@ def rank(
                 **{name: fingerprint(chosen[name]) for name in ("cv", "measures", "machine")},
             }
         )
-    how = {
-        "learn": isinstance(kernels, str) and kernels == "auto",
-        "measures": measures,
-        "machine": machine,
-        "ensemble": ensemble,
-    }
     found = run_steps(candidates, samples, goal, work, **how)
     estimate = estimate_choice(found, candidates, samples, work, how)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fitted = fit_best(found, samples, machine, work)
+        fitted = fit_best(found, samples, how["machine"], work)
         model = joined(found, [samples.pipeline(c, X, m) for c, m in fitted])
     for item in caught:
         warnings.warn(item.message, item.category, stacklevel=2)
     work.report("fit", 1, 1, found.best.name)
+    evidence = gather(found, samples, X, work, how["machine"])
+    if work.interrupts.left:
+        left = tuple(work.interrupts.left)
+        found = replace(found, interrupted=work.interrupts.stage, left_out=left)
     return KernelRanking(
         found,
         model,
-        gather(found, samples, X, work, machine),
+        evidence,
         estimate,
         converged=not any(issubclass(item.category, ConvergenceWarning) for item in caught),
         columns=samples.columns,
@@ -332,39 +370,64 @@ def estimate_choice(
         return without_choice(check.loss, check.error, check.rows, task)
     folds = sizes.outer_folds(len(task.counting))
     of_user = task.cv is not None and not isinstance(task.cv, int)
-    if folds and work.nested and not of_user and work.in_time(folds * work.spent()):
-        quiet = replace(work, progress=None, checkpoint=None, nested=False)
-        done = 0
-
-        def choose(train: Array, test: Array) -> Answers:
-            nonlocal done
-            if not work.in_time():
-                raise TimeoutError
-            known = samples.learned_from(train)
-            part, goal = known.of_rows(candidates, train), task.of_rows(train)
-            outcome = run_steps(candidates, part, goal, quiet, **how)
-            if quiet.late:  # not the choice that is to be judged
-                raise TimeoutError
-            fitted = fit_best(outcome, part, how["machine"])
-            done += 1
-            work.report("estimate", done, folds, "choice made anew")
-            # each machine has its own view of the test samples
-            new = tuple(known.test_view(c, train, test) for c, _ in fitted)
-            models = [
-                Pipeline([("view", TakeView(k).fit(new)), ("model", model)])
-                for k, (_, model) in enumerate(fitted)
-            ]
-            return answers_of(joined(outcome, models), new, task)
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                estimate = nested(choose, task, folds)
+    if folds and work.nested and not of_user:
+        again = partial(_choose_anew, candidates, samples, task, work, how, folds)
+        estimate: Estimate | None = work.unless_interrupted(
+            "the choice made anew in outer folds for the estimate", again, folds * work.spent()
+        )
+        if estimate is not None:
             work.keep("estimate", estimate.to_plain())
             return estimate
-        except (TimeoutError, ValueError):  # or a class or all groups lost in an outer fold
-            pass
-    return bootstrap(found.results, best, task, found.average)
+    return bootstrap(found.results, best, task, found.average, work)
+
+
+def _choose_anew(
+    candidates: Sequence[Candidate],
+    samples: Samples,
+    task: Task,
+    work: Work,
+    how: dict[str, Any],
+    folds: int,
+) -> Estimate | None:
+    """Return the estimate from the whole choice made anew in outer folds, or None without it."""
+    told = work.counting("estimate", 100 * folds + 1, f"choice made anew {folds} times")
+    share = share_done(work.seconds)
+    done = 0
+
+    def step(stage: str, count: int, total: int, _: str) -> None:
+        told.reach(100 * done + int(100 * share(stage, count / total)))
+
+    quiet = replace(work, progress=step, checkpoint=None, nested=False, inner=True)
+
+    def choose(train: Array, test: Array) -> Answers:
+        nonlocal done
+        if not work.in_time():
+            raise TimeoutError
+        known = samples.learned_from(train)
+        part, goal = known.of_rows(candidates, train), task.of_rows(train)
+        outcome = run_steps(candidates, part, goal, quiet, **how)
+        if quiet.late:  # not the choice that is to be judged
+            raise TimeoutError
+        fitted = fit_best(outcome, part, how["machine"])
+        work.interrupts.check()
+        done += 1
+        told.reach(100 * done)
+        # each machine has its own view of the test samples
+        new = tuple(known.test_view(c, train, test) for c, _ in fitted)
+        models = [
+            Pipeline([("view", TakeView(k).fit(new)), ("model", model)])
+            for k, (_, model) in enumerate(fitted)
+        ]
+        return answers_of(joined(outcome, models), new, task)
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimate = nested(choose, task, folds)
+    except (TimeoutError, ValueError):  # or a class or all groups lost in an outer fold
+        return None
+    told.end()
+    return estimate
 
 
 @dataclass(frozen=True)
@@ -442,6 +505,7 @@ def plan_ranking(
         "n_jobs",
         "memory",
         "engine",
+        "verbose",
         "progress",
         "resume",
     )
@@ -614,12 +678,23 @@ class KernelRanking:
         alarms = explanation.alarms(self._findings, self.estimate, self.evidence)
         remarks = [*alarms, *(a.message for a in self._findings.advice if a.code == "copies")]
         remarks += [] if self.converged else ["not converged"]
+        remarks += filter(None, [self.interrupted])
         return explanation.answer(self._findings, self.estimate, self.evidence, remarks)
 
     @property
     def beats_baseline(self) -> bool:
         """Whether the estimate is better, by a test, than answers that look at no features."""
         return self.estimate.beats_baseline
+
+    @property
+    def partial(self) -> bool:
+        """Whether Ctrl-C ended the ranking early, so that some of the work was left out."""
+        return bool(self._findings.left_out)
+
+    @property
+    def interrupted(self) -> str | None:
+        """What was left out because of Ctrl-C, in words; None if nothing was."""
+        return explanation.interrupted(self._findings)
 
     @property
     def sampled(self) -> str | None:

@@ -86,6 +86,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
     max_samples : int, optional
         Most rows used in any one step before the final fit.
+    verbose : bool or int, default=False
+        Whether to show how far the work has come, see `rank_kernels`.
     roles : dict of name -> role, optional
         What columns of a data frame are, see `rank_kernels`.
     random_state : int, RandomState or None, default=None
@@ -157,6 +159,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         memory: float | None = None,
         engine: Any = None,
         max_samples: int | None = None,
+        verbose: bool | int = False,
         roles: dict[Any, str] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -173,11 +176,16 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         self.memory = memory
         self.engine = engine
         self.max_samples = max_samples
+        self.verbose = verbose
         self.roles = roles
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> KernelSelector:
         """Rank the kernels and fit the winner.
+
+        Ctrl-C ends the choice early, as in `rank_kernels`: from the first cross-validated kernel on
+        the selector is fitted with what was verified, and warns. Under `cross_val_score`, which
+        goes on with its next fold, that is one fold; a second Ctrl-C in the same fold ends all.
 
         Parameters
         ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -41,7 +41,7 @@ from gramsmith.selection.held_out import HeldOut, Scored, Splits, score
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.task import Task
 from gramsmith.selection.ties import order_candidates
-from gramsmith.selection.work import Work
+from gramsmith.selection.work import Steps, Work
 from gramsmith.targets import Target, make_target
 
 Array = npt.NDArray[Any]
@@ -68,6 +68,8 @@ class Findings:
     n_features: int | None
     max_samples: int | None
     late: float | None  # the time budget if it ran out
+    interrupted: str = ""  # the stage in which Ctrl-C was pressed,
+    left_out: tuple[str, ...] = ()  # and what was left out because of it
 
     @property
     def chosen(self) -> tuple[int, ...]:
@@ -106,7 +108,7 @@ def run_steps(
             begun = work.spent()
             learned = learn_candidate(candidates, checks, samples, task, work)
             lesson = work.spent() - begun
-            work.note("learning")
+            work.note("learn")
         if learned is not None:
             candidates, checks = [*candidates, learned.candidate], [*checks, learned.check]
         measured = measure(candidates, samples, task, work, measures)
@@ -131,6 +133,7 @@ def run_steps(
             extra = (len(averaged.weights) - 1) * work.pace
             if not work.in_time(extra * sizes.fit_seconds(task.n, task.classes is not None)):
                 averaged = None
+                work.leave_out("the average of several kernels")
         return Findings(
             task=task,
             candidates=tuple(candidates),
@@ -268,7 +271,16 @@ def learn_candidate(
     path = [candidates[i] for i in gaussians if candidates[i].view == source.view]
     middle = min(path, key=lambda c: abs((c.step or 0.0) - 1.0))
     rows = work.rows(task, sizes.CHECK_ROWS)
-    return learn_from(source, middle, samples, task, rows, work, "learned")
+    told = work.counting("learn", lesson_steps(task), "feature weights")
+    return learn_from(source, middle, samples, task, rows, work, "learned", told)
+
+
+def lesson_steps(task: Task) -> int:
+    """Return how many steps learning takes at most.
+
+    Those of the climbs, then checks of three shapes of each, of their source and of other widths.
+    """
+    return climbs(task.n) * (CLIMB + 1 + 3) + 6
 
 
 def learn_from(
@@ -279,18 +291,18 @@ def learn_from(
     rows: Array,
     work: Work,
     key: str,
+    told: Callable[[int], None],
 ) -> Learned | None:
     """Return a Gaussian of feature weights learned from some rows and from no others.
 
     A part of the rows, whole groups, teaches the weights; the others choose shape and width, and
     say whether anything was gained. None if nothing was, or if rows are too few to tell. An earlier
-    run may have left it under a key.
+    run may have left it under a key. `told` is called with 1 after every step.
     """
     kept = work.recall(key)
     if kept is None:
-        # a fold's own weights are learned while machines are cross-validated
-        stage = "learn" if key == "learned" else "cross-validation"
-        learned = _learn_from(source, middle, samples, task, rows, work, stage)
+        learned = _learn_from(source, middle, samples, task, rows, work, told)
+        work.interrupts.check()  # a learner that is interrupted keeps the best so far
         work.keep(key, {} if learned is None else learned.to_plain())
         return learned
     return Learned.from_plain(kept, source, middle) if kept else None
@@ -303,7 +315,7 @@ def _learn_from(
     task: Task,
     rows: Array,
     work: Work,
-    stage: str,
+    told: Callable[[int], None],
 ) -> Learned | None:
     size = 1000 if task.n <= sizes.LEARN_LONGER_ROWS else 2000
     plain = replace(task, cv=None).of_rows(rows)
@@ -312,9 +324,6 @@ def _learn_from(
     fresh = ~np.isin(names[rows], names[taught])
     if np.count_nonzero(fresh) < sizes.FRESH_ROWS:
         return None
-    # steps of the climbs, then checks of three shapes of each, of their source and of other widths
-    total = climbs(task.n) * (CLIMB + 1 + 3) + 6
-    told = work.counting(stage, total, "feature weights")
     shapes = learn_weights(source, middle, samples.views[source.view], task, taught, told)
     if not shapes:
         return None
@@ -424,6 +433,7 @@ def measure(
     all of them, as far as there is time.
     """
     chosen = defined(measures, "values" if task.classes is None else "classes")
+    work.report("measures", 0, 1, f"{len(candidates)} kernels")
     seconds = work.pace * sizes.measure_seconds(candidates)
     if task.n > sizes.EXACT_ROWS and chosen and work.in_time(seconds):
         return estimate_measures(candidates, samples, task, work, chosen)
@@ -436,9 +446,9 @@ def measure(
     rows, fold = rows[order], fold[order]
     w = None if task.w is None else task.w[rows]
     target = make_target(task.y[rows], task=task.kind, sample_weight=w)
-    G = Gram(samples.of(candidates).take(rows), engine=work.sweeps)
+    told = partial(work.report, "measures", label=f"{len(rows)} rows")
+    G = Gram(samples.of(candidates).take(rows), engine=work.sweeps, progress=told)
     moments = G.moments(target, fold=fold, cross=False)
-    work.report("measures", 1, 1, f"{len(rows)} rows")
     return Measured(candidates, chosen, target, moments)
 
 
@@ -556,7 +566,8 @@ def compare_landmarks(
             stepped(1 if here else STEPS)
 
         here = isinstance(work.sweeps, Threads)  # elsewhere nobody can be told
-        left_out(
+        compare = partial(
+            left_out,
             group,
             samples,
             task,
@@ -569,8 +580,20 @@ def compare_landmarks(
             told=told,
             **({"stepped": partial(stepped, 1)} if here else {}),
         )
+        work.unless_interrupted("", compare)
+    _tell_missing(len(group) - len(records), len(group), work)
     work.report("cross-validation", len(group), len(group), f"{len(group)} kernels on landmarks")
     return {i: score(records[k], task) for k, i in enumerate(short) if k in records}
+
+
+def _tell_missing(missing: int, of: int, work: Work) -> None:
+    """Take note of kernels that were not verified because of Ctrl-C; of all, raise it."""
+    if not work.interrupts.asked or work.inner:
+        return
+    if missing == of:
+        raise KeyboardInterrupt
+    if missing:
+        work.leave_out(f"the cross-validation of {missing} of the {of} kernels of the short list")
 
 
 def cross_validate(
@@ -599,40 +622,51 @@ def cross_validate(
     # of a sample of the rows the others have taught the encoder too: what it could tell is little
     anew = [k for k in given if len(rows) == len(task.counting) and samples.learns(group[k])]
     once = [k for k in given if k not in anew]
+    # after so many steps there are the matrices, the kernels that folds learn, the first machines
+    made = len(once) + len(splits) * bool(anew)
+    taught = made + len(splits) * lesson_steps(task) * (len(given) < len(group))
+    fitted = taught + machines.fits_of(len(group), splits)
+    end = fitted + machines.fits_of(1, splits) * (machine is None)
+    told = work.counting("cross-validation", end + 1, f"{len(group)} kernels")
     for place, K in samples.blocks([group[k] for k in once], rows, rows):
         k = once[place]
         Ks[k] = 0.5 * (K + K.T) / units[k]
-    for place, folds in enumerate(_encoded_blocks([group[k] for k in anew], samples, rows, splits)):
+        told(1)
+    encoded = _encoded_blocks([group[k] for k in anew], samples, rows, splits, told)
+    for place, folds in enumerate(encoded):
         k = anew[place]
         Ks[k] = [(block / units[k], cross / units[k]) for block, cross in folds]
     if learned is not None and len(given) < len(group) and work.in_time(len(splits) * lesson):
         [k] = set(range(len(group))) - set(given)
-        Ks[k] = _learned_blocks(learned, samples, task, rows, splits, work, machine is None)
+        Ks[k] = _learned_blocks(learned, samples, task, rows, splits, work, machine is None, told)
+    told.reach(taught)
     if kept is not None:
         results: list[Scored | None] = [score(record, task) for record in kept]
     else:
         name, path, start = machines.first_machine(task, machine)
         middles = [checks[i].alpha if name == "ridge" else 1.0 for i in short]
+        starts = [alpha * start for alpha in middles]
         results = machines.cross_validate(
-            name,
-            path,
-            Ks,
-            [alpha * start for alpha in middles],
-            task,
-            rows,
-            splits,
-            engine=work.sweeps,
-            attempt=work.attempts(),
-            notes=work.checkpoint,
+            name, path, Ks, starts, task, rows, splits, work=work, told=told
         )
-    _keep(group, results, work)
+    _tell_missing(sum(r is None for r in results), len(group), work)
+    if not (work.late or work.interrupts.asked):  # else there would have been more of them
+        for candidate, result in zip(group, results, strict=True):
+            if result is not None:
+                work.keep(f"held-out/{candidate.name}", result.record.to_plain())
+    told.reach(fitted)
     if machine is None:
-        results = _try_support(results, Ks, task, rows, splits, work)
+        results = _try_support(results, Ks, task, rows, splits, work, told)
+    told.end()
     return {i: r for i, r in zip(short, results, strict=True) if r is not None}
 
 
 def _encoded_blocks(
-    group: Sequence[Candidate], samples: Samples, rows: Array, splits: Splits
+    group: Sequence[Candidate],
+    samples: Samples,
+    rows: Array,
+    splits: Splits,
+    told: Callable[[int], None],
 ) -> list[list[tuple[Array, Array]]]:
     """Return (training, test) blocks of each kernel, whose rows each fold has encoded itself."""
     blocks: list[list[tuple[Array, Array]]] = [[] for _ in group]
@@ -641,6 +675,7 @@ def _encoded_blocks(
         both = rows[np.concatenate([train, test])]
         for place, K in known.blocks(group, both, rows[train]):
             blocks[place].append(_parted(K))
+        told(1)
     return blocks
 
 
@@ -658,16 +693,19 @@ def _learned_blocks(
     splits: Splits,
     work: Work,
     scaled: bool,
+    told: Steps,
 ) -> list[tuple[Array, Array]]:
     """Return (training, test) blocks of the kernel that each fold learns; or of its source."""
-    blocks = []
+    blocks, begun = [], told.done
     for fold, (train, test) in enumerate(splits):
         known = samples
         if len(rows) == len(task.counting):
             known = samples.learned_from(rows[train], [learned.source])
+        key = f"learned/{fold}"
         found = learn_from(
-            learned.source, learned.middle, known, task, rows[train], work, f"learned/{fold}"
+            learned.source, learned.middle, known, task, rows[train], work, key, told
         )
+        told.reach(begun + (fold + 1) * lesson_steps(task))
         kernel = learned.source if found is None else found.candidate
         [(_, K)] = known.blocks([kernel], rows[np.concatenate([train, test])], rows[train])
         block, cross = _parted(K)
@@ -682,13 +720,6 @@ def _recalled(group: Sequence[Candidate], work: Work) -> list[HeldOut] | None:
     return None if None in kept else [HeldOut.from_plain(item) for item in kept]
 
 
-def _keep(group: Sequence[Candidate], results: Sequence[Scored | None], work: Work) -> None:
-    for k, (candidate, result) in enumerate(zip(group, results, strict=True)):
-        if result is not None:
-            work.keep(f"held-out/{candidate.name}", result.record.to_plain())
-        work.report("cross-validation", k + 1, len(group), candidate.name)
-
-
 def _try_support(
     results: list[Scored | None],
     Ks: Sequence[machines.Gram],
@@ -696,6 +727,7 @@ def _try_support(
     rows: Array,
     splits: Splits,
     work: Work,
+    told: Callable[[int], None],
 ) -> list[Scored | None]:
     """Let a support vector machine, which outliers disturb less, try the best kernel."""
     known = {k: result for k, result in enumerate(results) if result is not None}
@@ -712,9 +744,10 @@ def _try_support(
         task,
         rows,
         splits,
-        engine=work.sweeps,
-        attempt=work.attempts(),
-        notes=work.checkpoint,
+        work=work,
+        told=told,
     )
+    if other is None:
+        work.leave_out("a support vector machine with the best kernel")
     better = other is not None and other.loss < known[best].loss
     return [other if better and k == best else result for k, result in enumerate(results)]
