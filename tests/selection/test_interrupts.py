@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import warnings
 
 import numpy as np
 import pytest
@@ -71,8 +73,10 @@ def same(one, two, X):
 @pytest.mark.parametrize("at", [0, 1])
 @pytest.mark.parametrize("stage", ["read", "check", "learn", "measures", "cross-validation"])
 def test_before_anything_is_verified_it_is_an_interrupt(stage, at, data):
+    notes = {}
     with pytest.raises(KeyboardInterrupt):
-        gs.rank_kernels(*data, progress=press(stage, at))
+        gs.rank_kernels(*data, progress=press(stage, at), resume=notes)
+    assert "learned" not in notes or stage in ("measures", "cross-validation")
 
 
 def test_a_fold_that_learns_is_interrupted(rng, monkeypatch):
@@ -88,6 +92,7 @@ def test_a_fold_that_learns_is_interrupted(rng, monkeypatch):
 
     def listener(stage, *news):
         if stage == "cross-validation" and len(lessons) == 2:  # of all rows, of the first fold
+            lessons.append(0)
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
@@ -214,6 +219,34 @@ def test_a_run_that_goes_on_ends_as_one_that_was_left_alone(at, data):
         assert at <= 7
     notes = json.loads(json.dumps(notes))
     same(gs.rank_kernels(X, y, KERNELS, resume=notes), gs.rank_kernels(X, y, KERNELS), X)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("choice_made_anew")
+def test_at_any_time(data):
+    """Ctrl-C comes from outside at 40 moments of a run; whatever is left, it goes on from there."""
+    X, y = data
+    begun = time.monotonic()
+    whole = gs.rank_kernels(X, y)
+    length, outcomes = time.monotonic() - begun, set()
+    for k in range(40):
+        notes = {}
+        timer = threading.Timer(k / 40 * length, os.kill, (os.getpid(), signal.SIGINT))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                timer.start()
+                found = gs.rank_kernels(X, y, resume=notes)
+                outcomes.add(found.partial)
+                assert np.isfinite(found.estimate.value)
+                assert found.best_estimator.score(X, y) > 0.5
+                timer.cancel()
+                timer.join()
+            except KeyboardInterrupt:
+                outcomes.add(None)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        same(gs.rank_kernels(X, y, resume=notes), whole, X)
+    assert {None, True} <= outcomes
 
 
 def test_on_landmarks(monkeypatch):

@@ -359,3 +359,29 @@ def test_the_first_check_is_kept_kernel_by_kernel(rng, monkeypatch):
     assert resumed.checks == fresh.checks
     candidates = len(default_candidates(X))
     assert len(done) == 2 * candidates - 5
+
+
+def test_records_that_lack_settings_are_not_kept(rng, monkeypatch):
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    task = Task("classification", y, np.unique(y))
+    notes, original = {}, machines._finer
+    work = Work(n_jobs=1, checkpoint=notes, time_budget=1e6)
+
+    def late(*arguments):
+        work.start = -np.inf  # the time is up before the regularisers around the best
+        return original(*arguments)
+
+    monkeypatch.setattr(machines, "_finer", late)
+    hurried = run_steps(default_candidates(X)[:5], Samples((X,)), task, work, learn=False)
+    monkeypatch.undo()
+    options = {"work": Work(n_jobs=1), "learn": False}
+    fresh = run_steps(default_candidates(X)[:5], Samples((X,)), task, **options)
+    options["work"] = Work(n_jobs=1, checkpoint=notes)
+    resumed = run_steps(default_candidates(X)[:5], Samples((X,)), task, **options)
+    settings = [
+        [len(found.results[i].record.settings) for i in sorted(found.results)]
+        for found in (hurried, fresh, resumed)
+    ]
+    assert settings[0] != settings[1]
+    assert settings[2] == settings[1]

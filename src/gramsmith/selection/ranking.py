@@ -296,7 +296,7 @@ def _ranked(
         fitted = fit_best(found, samples, how["machine"], work)
         model = joined(found, [samples.pipeline(c, X, m) for c, m in fitted])
     for item in caught:
-        warnings.warn(item.message, item.category, stacklevel=2)
+        warnings.warn(item.message, item.category, stacklevel=4)
     work.report("fit", 1, 1, found.best.name)
     evidence = gather(found, samples, X, work, how["machine"])
     if work.interrupts.left:

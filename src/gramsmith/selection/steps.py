@@ -433,7 +433,6 @@ def measure(
     all of them, as far as there is time.
     """
     chosen = defined(measures, "values" if task.classes is None else "classes")
-    work.report("measures", 0, 1, f"{len(candidates)} kernels")
     seconds = work.pace * sizes.measure_seconds(candidates)
     if task.n > sizes.EXACT_ROWS and chosen and work.in_time(seconds):
         return estimate_measures(candidates, samples, task, work, chosen)
@@ -446,9 +445,14 @@ def measure(
     rows, fold = rows[order], fold[order]
     w = None if task.w is None else task.w[rows]
     target = make_target(task.y[rows], task=task.kind, sample_weight=w)
-    told = partial(work.report, "measures", label=f"{len(rows)} rows")
-    G = Gram(samples.of(candidates).take(rows), engine=work.sweeps, progress=told)
+    told = work.counting("measures", 101, f"{len(rows)} rows")
+
+    def swept(done: int, total: int) -> None:
+        told.reach(100 * done // total)
+
+    G = Gram(samples.of(candidates).take(rows), engine=work.sweeps, progress=swept)
     moments = G.moments(target, fold=fold, cross=False)
+    told.end()
     return Measured(candidates, chosen, target, moments)
 
 
@@ -471,6 +475,7 @@ def estimate_measures(
         rows = work.rows(task, work.max_samples, salt=2)
         views, y, w = views.take(rows), y[rows], None if w is None else w[rows]
     size = sizes.drawn_rows(candidates)
+    work.report("measures", 0, 1, f"{len(candidates)} kernels")
 
     def told(done: float, total: int) -> None:
         work.report("measures", round(100 * done), 100 * total, f"{total} draws of {size} rows")
