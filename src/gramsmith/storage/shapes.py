@@ -136,7 +136,11 @@ def _is_flag(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not _is_flag(value) and bool(abs(value) <= LARGEST)  # type: ignore[operator]
+    if not isinstance(value, Real) or _is_flag(value):
+        return False
+    # a limit for doubles is infinite in single precision, and a whole number may be past both
+    number: Any = value
+    return bool(abs(number if isinstance(number, int) else float(number)) <= LARGEST)
 
 
 _PLAIN: dict[str, Callable[[Any], bool]] = {
