@@ -1,5 +1,7 @@
 """Moments add, mix and give folds back; dual numbers follow the rules of calculus."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -84,3 +86,24 @@ def test_dual_numbers(problem):
     assert (Scalar(4.0) / 2.0 + 1.0).value == 3.0
     assert parts(np.float64(2.0) * x) == (6.0, 2.0, 0.0)
     assert (1.0 / Scalar(0.0)).value == np.inf
+
+
+def test_some_of_the_kernels_in_any_order(problem):
+    X, y, _ = problem
+    kernels = [gs.Gaussian(0.5), gs.Linear(), gs.Polynomial(2)]
+    moments = gs.Gram(kernels, X).moments(make_target(y), cross=True)
+    for chosen in [(0,), (1, 2), (2, 0), (2, 1, 0), (0, 0)]:
+        part = moments.of(*chosen)
+        for name in ("P", "d", "h", "c"):
+            assert_allclose(getattr(part, name), getattr(moments, name)[list(chosen)])
+        assert_allclose(part.q, moments.q[np.ix_(chosen, chosen)])
+    assert np.shares_memory(moments.of(1, 2).P, moments.P)  # neighbours are not copied
+
+
+def test_a_mixture_is_as_exact_as_the_kernels_in_it(problem):
+    X, y, _ = problem
+    moments = gs.Gram([gs.Linear(), gs.Gaussian()], X).moments(make_target(y), cross=True)
+    moments = replace(moments, centred=np.array([True, False]))
+    for weights, centred in [((1, 0), True), ((0, 1), False), ((1, 1), False)]:
+        assert moments.mix(weights).centred.tolist() == [centred]
+    assert replace(moments, centred=None).mix((1, 1)).centred is None

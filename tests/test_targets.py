@@ -127,6 +127,8 @@ def test_weights_of_zero_remove_a_class():
         ([1, 1, 1], {}, r"two classes, got 1 class: \[1\]"),
         ([0.1, np.nan, 0.3], {}, "NaN or infinity"),
         ([0.1, np.inf, 0.3], {}, "row 1"),
+        ([0.1, 0.3, -1e71], {"task": "regression"}, r"below 1e\+70 in size, got -1e\+71 in row 2"),
+        ([0.1, 1e71, 0.3], {}, r"below 1e\+70 in size, got 1e\+71 in row 1"),
         (["a", None, "b"], {}, "missing one in row 1"),
         (pd.array(["a", "b", None], dtype="string"), {}, "missing one in row 2"),
         (pd.array([1, None, 2], dtype="Int64"), {}, "in row 1"),

@@ -40,3 +40,14 @@ def test_centred_alignment_with_one_class_left_is_undefined(rng):
         moments = gs.Gram(gs.Gaussian(), rng.normal(size=(n, 2))).moments(goal)
         with pytest.raises(Undefined, match="target that varies"):
             MEASURES["cka"].value(moments, goal)
+
+
+@pytest.mark.parametrize("name", ["kta", "cka", "cka_debiased"])
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_the_unit_of_values_does_not_matter(name, unit, rng):
+    X = rng.normal(size=(30, 2))
+    values = X[:, 0] + rng.normal(size=30)
+    gram = gs.Gram(gs.Gaussian(), X)
+    goal, other = make_target(values), make_target(unit * values)
+    expected = MEASURES[name].value(gram.moments(goal), goal)
+    assert MEASURES[name].value(gram.moments(other), other) == pytest.approx(expected, rel=1e-9)

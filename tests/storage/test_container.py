@@ -1,5 +1,6 @@
 """The container: atomic, exact, and readable by others."""
 
+import json
 import os
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from gramsmith.storage import ModelFormatError, container
 from gramsmith.storage.container import (
     FORMAT,
     HEADER_LIMIT,
+    VERSION,
+    manifest_of,
     parse_json,
     read_container,
     read_header,
@@ -124,3 +127,84 @@ def test_json_that_is_not_strict(text):
 def test_short_values():
     assert short("a") == "'a'"
     assert len(short("a" * 1000)) == 80
+
+
+def test_a_link_in_the_way_is_not_followed(tmp_path, monkeypatch):
+    monkeypatch.setattr(container.secrets, "token_hex", lambda size: "0" * size)
+    (tmp_path / "secret").write_text("of somebody else")
+    (tmp_path / ".m.000000.tmp").symlink_to(tmp_path / "secret")
+    with pytest.raises(FileExistsError):
+        write_container(tmp_path / "m", TENSORS, MANIFEST)
+    assert (tmp_path / "secret").read_text() == "of somebody else"
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_new_file_has_the_rights_of_any_other(tmp_path):
+    write_container(tmp_path / "m", TENSORS, MANIFEST)
+    (tmp_path / "other").write_text("")
+    assert (tmp_path / "m").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_the_limit_of_the_header(tmp_path, monkeypatch):
+    text = json.dumps(MANIFEST, separators=(",", ":"))
+    needed = len(text) + 200 * (len(TENSORS) + 1)
+    monkeypatch.setattr(container, "HEADER_LIMIT", needed)
+    write_container(tmp_path / "m", TENSORS, MANIFEST)
+    monkeypatch.setattr(container, "HEADER_LIMIT", needed - 1)
+    with pytest.raises(ValueError, match=f"below {needed - 1:,} bytes, got {len(text):,}"):
+        write_container(tmp_path / "m", TENSORS, MANIFEST)
+
+
+def test_numbers_that_json_does_not_know_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_container(tmp_path / "m", {}, {**MANIFEST, "text": float("nan")})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: {**t, "a": t["a"].astype(np.int64)},
+        lambda t: {**t, "a": t["a"].reshape(2, 2)},
+        lambda t: {**t, "a": t["a"] + 1.0},
+        lambda t: {**t, "a": t["a"] - 1.0},
+        lambda t: {**t, "more": t["a"]},
+        lambda t: {"b": t["b"]},
+    ],
+    ids=["type", "shape", "more", "less", "one more", "one less"],
+)
+def test_whatever_a_writer_does_is_noticed(change, tmp_path, monkeypatch):
+    honest = safetensors.numpy.save
+    monkeypatch.setattr(container, "save", lambda t, metadata: honest(change(t), metadata))
+    tensors = {"a": np.array([5.0, 6.0, 7.0, 8.0]), "b": np.zeros(2)}
+    with pytest.raises(ModelFormatError, match="read back"):
+        write_container(tmp_path / "m", tensors, MANIFEST)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_writer_that_changes_the_manifest_is_noticed(tmp_path, monkeypatch):
+    honest, other = safetensors.numpy.save, json.dumps({**MANIFEST, "text": "x"})
+    monkeypatch.setattr(
+        container, "save", lambda t, metadata: honest(t, {container.METADATA_KEY: other})
+    )
+    with pytest.raises(ModelFormatError, match="read back"):
+        write_container(tmp_path / "m", TENSORS, MANIFEST)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "words"),
+    [
+        ([1], "a manifest of the format"),
+        ({**MANIFEST, "format": "other"}, "a manifest of the format"),
+        ({"format_version": 1}, "a manifest of the format"),
+        *(({**MANIFEST, "format_version": v}, "from 1 on") for v in (0, -1, True, 1.0, None)),
+        ({**MANIFEST, "format_version": VERSION + 1}, r"version 2 or older, got 3: .*\('0'\)"),
+    ],
+    ids=str,
+)
+def test_manifests_of_others(manifest, words):
+    with pytest.raises(ModelFormatError, match=words):
+        manifest_of({container.METADATA_KEY: json.dumps(manifest)})
+    for version in (1, VERSION):
+        good = {**MANIFEST, "format_version": version}
+        assert manifest_of({container.METADATA_KEY: json.dumps(good)}) == good

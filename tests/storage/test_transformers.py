@@ -18,7 +18,8 @@ from sklearn.preprocessing import (
 
 import forgery
 import gramsmith as gs
-from gramsmith.storage.encode import NotStorable
+from gramsmith.storage.encode import NotStorable, attributes
+from gramsmith.storage.registry import REGISTRY
 from gramsmith.storage.transformers import positions
 
 rng = np.random.default_rng(0)
@@ -272,8 +273,182 @@ def test_positions():
         ([True, False, True], [0, 2]),
         (np.array(["a"]), [0]),
         ([], []),
+        (slice(None, "b"), [0, 1]),
+        (slice("a", "c", 2), [0, 2]),
+        (slice("b", "b"), [1]),
+        (slice("c", "b"), []),
+        (slice(-2, None), [1, 2]),
+        (slice(None), [0, 1, 2]),
+        (-3, [0]),
+        (2, [2]),
+        ([False, False, False], []),
     ]:
         assert positions(columns, names, 3) == expected
-    for columns in ("z", 3, [True], [None], slice("z", None), 1.5):
+    for columns in ("z", 3, -4, [True], [True] * 4, [None], ["a", True], 1.5):
         with pytest.raises(ValueError, match="Expected"):
             positions(columns, names, 3)
+    for columns in (slice("z", None), slice("a", "z"), slice("a", 2)):
+        with pytest.raises(ValueError, match="Expected"):
+            positions(columns, names, 3)
+
+
+def kept(model):
+    """Return what a file keeps of a transformer."""
+    entry = REGISTRY[type(model).__name__]
+    params = {name: getattr(model, name) for name in entry.arguments}
+    fitted = {name: value for name, value in attributes(model).items() if name not in params}
+    return entry, *map(dict, entry.keep(model, params, fitted))
+
+
+WORDS = FRAME[["c", "d"]].astype(str)
+RARE = OneHotEncoder(max_categories=2)
+COLUMNS = ColumnTransformer(
+    [("n", StandardScaler(), ["a", "b"]), ("c", "passthrough", ["e"]), ("none", "drop", [])],
+    transformer_weights={"n": 2.0},
+)
+
+
+def ints(*values):
+    return np.array(values, dtype=np.int64)
+
+
+# Two columns of three categories each, u v w and nan x y; of the first two are rare, of each.
+UNFIT = {
+    "one column less": (OneHotEncoder(), {"categories_": [np.array(["u"])]}, "for every column"),
+    "numbers fall": (OrdinalEncoder(), {"categories_": [ints(0, 2, 1)] * 2}, "in order"),
+    "a number twice": (OrdinalEncoder(), {"categories_": [ints(0, 0)] * 2}, "in order"),
+    "a gap within": (
+        OrdinalEncoder(),
+        {"categories_": [np.array([0.0, np.nan, 1.0])] * 2},
+        "in order",
+    ),
+    "a table": (OneHotEncoder(), {"categories_": [np.array([["u"]])] * 2}, "list of categories"),
+    "complex": (OneHotEncoder(), {"categories_": [np.array([1j])] * 2}, "list of categories"),
+    "no array": (OneHotEncoder(), {"categories_": [["u"]] * 2}, "list of categories"),
+    "a text twice": (OneHotEncoder(), {"categories_": [np.array(["u", "u"])] * 2}, "once"),
+    "rare for one": (RARE, {"infrequent": [ints(0, 1)]}, "rare categories for every column"),
+    "rare beyond": (RARE, {"infrequent": [ints(0, 3)] * 2}, "numbers of rare"),
+    "rare below": (RARE, {"infrequent": [ints(-1, 0)] * 2}, "numbers of rare"),
+    "rare twice": (RARE, {"infrequent": [ints(0, 0)] * 2}, "numbers of rare"),
+    "rare none": (RARE, {"infrequent": [ints()] * 2}, "numbers of rare"),
+    "rare table": (RARE, {"infrequent": [ints(0, 1)[None]] * 2}, "numbers of rare"),
+    "rare floats": (RARE, {"infrequent": [np.array([0.0])] * 2}, "numbers of rare"),
+    "rare list": (RARE, {"infrequent": [[0]] * 2}, "numbers of rare"),
+    "drop beyond": (OneHotEncoder(drop="first"), {"drop_idx_": [0, 3]}, "number of a category"),
+    "drop below": (OneHotEncoder(drop="first"), {"drop_idx_": [-1, 0]}, "number of a category"),
+    "drop a float": (OneHotEncoder(drop="first"), {"drop_idx_": [0.0, 0]}, "number of a category"),
+    "drop nothing": (OneHotEncoder(drop="first"), {"drop_idx_": None}, "where asked for"),
+    "no scaler": (PowerTransformer(), {"scaler": None}, "a scaler if asked for"),
+    "a scaler": (
+        PowerTransformer(standardize=False),
+        {"scaler": StandardScaler()},
+        "a scaler if asked for",
+    ),
+    "a small scaler": (
+        PowerTransformer(),
+        {"scaler": StandardScaler().fit([[1.0]])},
+        "a scaler of these columns",
+    ),
+    "a large scaler": (
+        PowerTransformer(),
+        {"scaler": StandardScaler().fit([[1.0] * 3])},
+        "a scaler of these columns",
+    ),
+    "gaps in disorder": (
+        SimpleImputer(add_indicator=True),
+        {"indicator": ints(1, 0)},
+        "columns with gaps in order",
+    ),
+    "gaps twice": (
+        SimpleImputer(add_indicator=True),
+        {"indicator": ints(0, 0)},
+        "columns with gaps in order",
+    ),
+    "gaps unasked": (SimpleImputer(), {"indicator": ints(0)}, "indicators where they were asked"),
+    "no gaps": (SimpleImputer(add_indicator=True), {"indicator": None}, "where they were asked"),
+    "words for numbers": (
+        SimpleImputer(),
+        {"statistics_": np.array(["a", "b"])},
+        "statistics of the type",
+    ),
+    "no number of columns": (COLUMNS, {"n_features_in_": None}, "the number of columns"),
+    "no width": (COLUMNS, {"widths": {"n": 2}}, "a width per transformer"),
+    "another width": (COLUMNS, {"widths": {"n": 2, "c": 1, "z": 1}}, "a width per transformer"),
+    "a negative width": (COLUMNS, {"widths": {"n": 2, "c": -1}}, "a width per transformer"),
+    "half a width": (COLUMNS, {"widths": {"n": 2, "c": 1.0}}, "a width per transformer"),
+    "a list of widths": (COLUMNS, {"widths": [2, 1]}, "a width per transformer"),
+    "a wide one": (COLUMNS, {"widths": {"n": 3, "c": 1}}, "as many columns"),
+    "fewer parts": (COLUMNS, {"transformers_": []}, "for each that was given"),
+}
+
+
+def table(model):
+    if isinstance(model, ColumnTransformer):
+        return FRAME
+    return FRAME[["a", "b"]] if isinstance(model, PowerTransformer | SimpleImputer) else WORDS
+
+
+@pytest.mark.parametrize("case", UNFIT.values(), ids=UNFIT)
+def test_parts_that_do_not_fit_together(case):
+    model, change, words = case
+    model = clone(model)
+    entry, params, fitted = kept(model.fit(table(model)))
+    entry.make(dict(params), dict(fitted))
+    with pytest.raises(ValueError, match=words):
+        entry.make(params, {**fitted, **change})
+
+
+PASS = ("a", "passthrough", [0])
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"transformers": [PASS, PASS]}, "every name once"),
+        ({"transformers": [list(PASS)]}, "a name, a transformer and columns"),
+        ({"transformers": [("a", "passthrough")]}, "a name, a transformer and columns"),
+        ({"transformers": [(1, "passthrough", [0])]}, "by its name"),
+        ({"transformers": [("a", "other", [0])]}, "by its name"),
+        ({"transformers": [("a", gs.Linear(), [0])]}, "by its name"),
+        ({"transformers": [("a", "drop", {"slice": [1.5, None, None]})]}, "a slice"),
+        ({"transformers": [("a", "drop", {"slice": [1, 2]})]}, "a slice"),
+        ({"transformers": [("a", "drop", {"slice": (1, 2, 1)})]}, "a slice"),
+        ({"transformers": [("a", "drop", {"slice": [1, 2, 1], "x": 1})]}, "a slice"),
+        ({"transformers": [("a", "drop", {})]}, "a slice"),
+        ({"transformer_weights": {"a": "x"}}, "weights by name"),
+        ({"transformer_weights": {1: 2.0}}, "weights by name"),
+        ({"transformer_weights": [1.0]}, "weights by name"),
+    ],
+)
+def test_columns_that_mean_nothing(params, words):
+    entry, known, _ = kept(ColumnTransformer([PASS]))
+    assert entry.make(known, {}).transformers == [PASS]
+    with pytest.raises(ValueError, match=words):
+        entry.make({**known, **params}, {})
+
+
+def test_what_is_made_again_is_what_there_was():
+    """Also what scikit-learn notes for itself and a transform need not show."""
+    cases = [
+        (RARE, WORDS),
+        (OneHotEncoder(drop="first", max_categories=2), WORDS),
+        (OneHotEncoder(drop="if_binary"), WORDS),
+        (OrdinalEncoder(max_categories=2), WORDS),
+        (OrdinalEncoder(), FRAME[["a", "e"]]),
+        (SimpleImputer(add_indicator=True), FRAME[["a", "b"]]),
+        (PowerTransformer(), FRAME[["a", "b"]]),
+        (COLUMNS, FRAME),
+        (
+            ColumnTransformer([("n", StandardScaler(), [0])], remainder="passthrough"),
+            FRAME[["a", "b"]],
+        ),
+    ]
+    for model, X in cases:
+        model = clone(model).fit(X)
+        entry, params, fitted = kept(model)
+        made = entry.make(params, fitted)
+        for name in vars(model).keys() & vars(made).keys():
+            old, new = (vars(m)[name] for m in (model, made))
+            if isinstance(old, dict):  # their order is nobody's business
+                old, new = sorted(old.items()), sorted(new.items())
+            assert repr(new) == repr(old), (model, name)

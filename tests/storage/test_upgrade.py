@@ -34,7 +34,15 @@ def test_an_old_file_becomes_a_new_one(tmp_path):
     assert new.read_bytes() == before
 
 
-def test_nothing_is_written_unless_predictions_are_equal(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: {"coefficients_": model.coefficients_ * (1 + 1e-15)},
+        lambda model: {"C": 2.0 * model.C},
+    ],
+    ids=["an array", "a parameter"],
+)
+def test_nothing_is_written_unless_predictions_are_equal(change, tmp_path, monkeypatch):
     path = tmp_path / "m"
     gs.save_model(gs.KernelSVC().fit(X, Y), path, about={"target": "y"})
     before = path.read_bytes()
@@ -43,7 +51,7 @@ def test_nothing_is_written_unless_predictions_are_equal(tmp_path, monkeypatch):
     def other(path):
         model = honest(path)
         if Path(path).name != "m":
-            model.coefficients_ = model.coefficients_ * (1 + 1e-15)
+            vars(model).update(change(model))
         return model
 
     monkeypatch.setattr(models, "load_model", other)
@@ -166,3 +174,105 @@ def test_a_selector_keeps_no_record_of_training_rows(tmp_path):
     for less in ({"rows": False}, {"records": False}):
         gs.save_model(machine, tmp_path / "m", **less)
         assert not hasattr(gs.load_model(tmp_path / "m"), "loo_residuals_")
+
+
+def test_predictions_that_differ_are_noticed():
+    machine, other = (gs.KernelSVC(gs.Linear()).fit(X, Y) for _ in range(2))
+    support = len(machine.support_)
+    assert models.compare_predictions(machine, other, 0.0) == support
+    other.intercept_ = other.intercept_ + 1e-7
+    with pytest.raises(gs.ModelFormatError, match="same decision_function"):
+        models.compare_predictions(machine, other, 0.0)
+    with pytest.raises(gs.ModelFormatError, match="same decision_function"):
+        models.compare_predictions(machine, other, 1e-9)
+    assert models.compare_predictions(machine, other, 1e-5) == support
+    other.intercept_ = other.intercept_ + 100.0
+    with pytest.raises(gs.ModelFormatError, match="same predict"):
+        models.compare_predictions(machine, other, 1e3)
+    both = [make_pipeline(StandardScaler().fit(X), machine)] * 2
+    assert models.compare_predictions(*both, 0.0) == support
+    assert models.compare_predictions(gs.Linear(), gs.Linear(), 0.0) == 0
+    assert models.compare_predictions(gs.KernelSVC(), gs.KernelSVC(), 0.0) == 0
+    K = gs.Gaussian()(np.vstack([X, X, X]))
+    given = gs.KernelRidgeClassifier("precomputed").fit(K, [*Y, *Y, *Y])
+    assert models.compare_predictions(given, given, 0.0) == 100  # of 120
+
+
+def test_a_file_may_lose_its_rows_but_not_its_predictions(tmp_path, monkeypatch):
+    path = tmp_path / "m"
+    gs.save_model(gs.KernelSVR(gs.Linear()).fit(X, X[:, 0]), path)
+    honest = models.load_model
+
+    def other(path):
+        model = honest(path)
+        if Path(path).name != "m":
+            model.intercept_ = model.intercept_ + 1e-6
+        return model
+
+    monkeypatch.setattr(models, "load_model", other)
+    before = path.read_bytes()
+    with pytest.raises(gs.ModelFormatError, match="same predict"):
+        upgrade_model(path, rows=False)
+    assert path.read_bytes() == before
+    monkeypatch.setattr(models, "load_model", honest)
+    upgrade_model(path, rows=False)
+    assert inspect_model(path).training_rows == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"extra": 1}, "a manifest with about, format"),
+        ({"note": None}, "version and note as text"),
+        ({"gramsmith_version": 1}, "version and note as text"),
+        ({"about": []}, "`about` as an object"),
+        ({"model": []}, "a model of a known class"),
+        ({"model": {"$": "list", "class": "Linear"}}, "a model of a known class"),
+        ({"model": {"$": "object", "class": 3}}, "a model of a known class"),
+    ],
+)
+def test_manifests_that_are_not_ours(change, words, tmp_path):
+    gs.save_model(gs.Linear(), tmp_path / "m")
+    header, manifest, body = forgery.parts((tmp_path / "m").read_bytes())
+    (tmp_path / "m").write_bytes(forgery.assemble(header, {**manifest, **change}, body))
+    for read in (gs.load_model, inspect_model):
+        with pytest.raises(gs.ModelFormatError, match=words):
+            read(tmp_path / "m")
+    del manifest["note"]
+    (tmp_path / "m").write_bytes(forgery.assemble(header, manifest, body))
+    with pytest.raises(gs.ModelFormatError, match="a manifest with about, format"):
+        inspect_model(tmp_path / "m")
+
+
+def test_only_models_and_plain_notes(tmp_path):
+    for model in (3, None, [gs.Linear()], {"a": gs.Linear()}):
+        with pytest.raises(TypeError, match="Expected a kernel, an estimator or a pipeline"):
+            gs.save_model(model, tmp_path / "m")
+    for about in ([], "x", 0):
+        with pytest.raises(TypeError, match="Expected a dictionary as about"):
+            gs.save_model(gs.Linear(), tmp_path / "m", about=about)
+    gs.save_model(gs.Linear(), tmp_path / "m", about=None)
+    assert inspect_model(tmp_path / "m").about == {}
+
+
+def test_rows_are_said_of_whatever_holds_them():
+    def rows(**fitted):
+        tree = {"$": "object", "class": "KernelSVC", "params": {}, "fitted": fitted}
+        return models.ModelSummary(2, "0", "", {}, tree, {}).training_rows
+
+    def samples(**parts):
+        return {"$": "array", **parts}
+
+    assert rows(support_samples_=samples(shape=[5, 2])) == [
+        "support_samples_ of KernelSVC: 5 x 2 numbers"
+    ]
+    assert rows(support_samples_=samples(items=["a", "b"], shape=[2])) == [
+        "support_samples_ of KernelSVC: 2 objects"
+    ]
+    assert rows(support_samples_=samples(items=["a", "b"])) == [
+        "support_samples_ of KernelSVC: 2 objects"
+    ]
+    assert rows(support_samples_=samples(shape=[])) == ["support_samples_ of KernelSVC: ? objects"]
+    assert rows(support_samples_=samples(shape=[5, 2]), support_=None) == []
+    assert rows(support_samples_=None) == []
+    assert rows(coefficients_=samples(shape=[5, 2])) == []
