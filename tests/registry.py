@@ -129,6 +129,12 @@ KERNELS |= {
 }
 WITHOUT_THETA_GRADIENT = ["nystroem", "nystroem ard", "random fourier"]
 
+#: kernels whose tiles are arrays of their own, with the reason
+NOT_WRITTEN = {
+    ("mixed", np.float32): "its distances, and so its tiles, are float64 whatever is asked for",
+    ("mixed product", np.float32): "the same",
+}
+
 POSITIVE_DEFINITE = [name for name in KERNELS if name not in ("sigmoid", "periodic", "negated")]
 DIFFERENTIABLE = [name for name in KERNELS if name != "rank one"]
 

@@ -21,6 +21,7 @@ SOURCES = sorted(SRC.rglob("*.py"))
 BELOW = {
     "arguments": set(),
     "cached": set(),
+    "progress": set(),
     "kernels": {"arguments"},
     "targets": {"arguments", "cached"},
     "moments": {"cached", "targets"},
@@ -34,11 +35,13 @@ BELOW = {
     "tables": {"kernels"},
     "selection": {
         *("cached", "evaluation", "gram", "kernels", "learning", "machines", "measures"),
-        *("moments", "report", "solvers", "tables", "targets"),
+        *("moments", "progress", "report", "solvers", "tables", "targets"),
     },
     "storage": {"kernels", "learning", "machines", "selection", "tables"},
     "export": {"kernels", "learning", "machines", "selection", "storage", "tables"},
-    "cli": {"evaluation", "export", "gram", "measures", "selection", "storage", "tables"},
+    "cli": {
+        *("evaluation", "export", "gram", "measures", "progress", "selection", "storage", "tables"),
+    },
     "__main__": set(),
 }
 
@@ -63,7 +66,7 @@ HOMES = {
     "pyarrow": {"gram", "tables"},
     "python_calamine": {"tables"},
     "click": {"cli"},
-    "rich": {"cli"},
+    "rich": {"cli", "progress"},
 }
 OPTIONAL = {
     *("numba", "dask", "distributed", "matplotlib", "jinja2", "pandas", "polars", "pyarrow"),
@@ -132,6 +135,15 @@ def test_blas_threads_are_limited_by_the_engine_alone(path):
     # `dense_work` has the rule; who sets limits of his own undoes those of others
     text = path.read_text(encoding="utf-8")
     assert not [word for word in ("one_blas_thread", "threadpool_limits") if word in text]
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in LAYERED if layer(p) not in ("gram", "kernels")], ids=name
+)
+def test_tiles_are_formed_by_the_engine_alone(path):
+    # blocks of samples go by `Gram` or `engine.map`, whose threads and memory have one rule
+    text = path.read_text(encoding="utf-8")
+    assert not [word for word in ("kernel.tile(", ".tile_into(") if word in text]
 
 
 @pytest.mark.parametrize("path", [p for p in LAYERED if layer(p) != "cli"], ids=name)

@@ -1,5 +1,7 @@
 """Laws that hold for every kernel, every measure and every way of computing them."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,13 +11,14 @@ from sklearn.base import clone
 import gramsmith as gs
 import textbook as tb
 from gramsmith.gram import plan
-from gramsmith.kernels.embedding import add_named
+from gramsmith.kernels.embedding import add_named, rows
 from gramsmith.measures import MEASURES, Undefined
 from gramsmith.targets import make_target
 from registry import (
     DIFFERENTIABLE,
     KERNELS,
     KINDS,
+    NOT_WRITTEN,
     POSITIVE_DEFINITE,
     WITHOUT_THETA_GRADIENT,
     dense_adjoint,
@@ -86,6 +89,32 @@ def test_matrix_is_symmetric_to_the_last_bit(name, rng):
     X = samples(kernel, rng, 30)
     for K in (kernel(X), gs.Gram(kernel, X).toarray()):
         assert (K == K.T).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@every_kernel
+def test_tiles_are_written_where_the_sweep_wants_them(name, dtype, rng):
+    """No new pages per tile, and the bits of `tile`."""
+    kernel = KERNELS[name][0]
+    X = samples(kernel, rng, 1050)
+    E = kernel.embed(X, kernel.reference(X), dtype)
+    here, there = rows(E, slice(0, 530)), rows(E, slice(530, 1050))
+    for a, b in ((here, there), (here, here)):
+        out = np.empty((530, 520 if b is there else 530), dtype)
+        kernel.tile_into(a, b, out)  # what is borrowed, is borrowed again
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            K = kernel.tile_into(a, b, out)
+            peak = tracemalloc.get_traced_memory()[1] - before
+        finally:
+            tracemalloc.stop()
+        np.testing.assert_array_equal(K, kernel.tile(a, b))
+        if (name, dtype) in NOT_WRITTEN:
+            assert K is not out
+        else:
+            assert K is out
+            assert peak < out.nbytes / 2
 
 
 @every_kernel

@@ -1,9 +1,6 @@
 """What the user sees."""
 
-import io
 import json
-import sys
-import time
 import warnings
 
 import numpy as np
@@ -12,13 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gramsmith.cli.console import (
     BadData,
-    Progress,
     Refused,
     about_the_data,
     cell,
     collected_warnings,
     plain,
-    printable,
     say,
     show_json,
     show_table,
@@ -32,11 +27,6 @@ def test_messages_go_to_the_standard_error(capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == "two\nlines\\x1b[2J\n"
-
-
-def test_nothing_moves_the_cursor():
-    assert printable(HOSTILE) == "<script>\\x1b[2J\\u202e[bold]$\\frac\\x07"
-    assert printable("λ é 中") == "λ é 中"
 
 
 def test_json_is_strict(capsys):
@@ -63,43 +53,6 @@ def test_tables_are_plain_in_a_pipe(capsys):
     assert "[red]score" in shown
     assert "[bold]$\\frac" in shown
     assert "b" * 300 in shown
-
-
-def test_progress_without_a_terminal_names_the_stages(capsys):
-    with Progress() as progress:
-        for done in range(3):
-            progress("check", done, 3, "x")
-        progress("measures", 1, 1, "y")
-    assert capsys.readouterr().err == "check ...\nmeasures ...\n"
-    with Progress(quiet=True) as progress:
-        progress("check", 1, 1, "x")
-    assert capsys.readouterr().err == ""
-
-
-def test_progress_without_a_terminal_goes_on_while_a_stage_lasts(capsys):
-    with Progress(interval=0.02) as progress:
-        progress("check", 2, 30, "Gaussian")
-        time.sleep(0.2)
-    said = capsys.readouterr().err.splitlines()
-    assert said[0] == "check ..."
-    assert len(said) > 2
-    assert set(said[1:]) == {"check 2 of 30 (Gaussian) after 0 seconds"}
-    time.sleep(0.1)
-    assert capsys.readouterr().err == ""
-
-
-def test_progress_on_a_terminal(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setenv("TERM", "xterm")
-    with Progress() as progress:
-        progress("screen", 1, 4, "[bold]name")
-        progress("verify", 1, 2, "other")
-    assert "verify" in terminal.getvalue()
 
 
 def test_errors_of_the_library_name_the_file():

@@ -240,7 +240,7 @@ def test_interrupted_and_resumed(command, table, tmp_path, monkeypatch):
     original = selection.rank_kernels
     stages = []
 
-    def interrupted(*args, progress, **options):
+    def interrupted(*args, **options):
         def stop(stage, *rest):
             stages.append(stage)
             if stage == "cross-validation":

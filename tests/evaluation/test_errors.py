@@ -18,6 +18,7 @@ from gramsmith.evaluation.errors import (
     without_fold,
 )
 from gramsmith.measures import MEASURES
+from gramsmith.moments import Moments
 from gramsmith.targets import make_target
 
 
@@ -238,3 +239,22 @@ def test_memory_stays_within_the_budget(rng):
 def test_bad_counts(count, rng):
     with pytest.raises(ValueError, match="permutations to be a whole number >= 0"):
         gs.evaluate([gs.Gaussian()], rng.normal(size=(9, 2)), np.arange(9) % 2, permutations=count)
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+def test_many_kernels_are_measured_a_few_at_a_time(left_out, rng):
+    """The sums over folds are a second result, if those of all kernels are held."""
+    m, folds, n = 40, 5, 1500
+    goal = make_target(np.arange(n) % 2)
+    P, q = rng.random(size=(m, folds, n, 2)), np.full((m, m, folds, folds), 1e7)
+    d, fold = np.ones((m, n)), np.arange(n) * folds // n
+    moments = Moments(P, d, q, np.zeros((m, n)), np.zeros(m), fold)
+    measure = errors.left_out_values if left_out else errors.values_of
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        measure(moments, goal, [MEASURES["cka"], MEASURES["fsm"]])
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.6 * P[:, 0].nbytes

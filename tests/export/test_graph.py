@@ -39,6 +39,13 @@ def test_formulas_are_what_numpy_computes(formula):
     np.testing.assert_allclose(found, formula(ROWS), rtol=1e-14)
 
 
+def test_a_cosine_is_a_sine():
+    # onnxruntime 1.28 and before have no cosine of float64
+    graph = Graph(onnx)
+    traced(np.cos, graph.input("X", np.float64, ["n", 2]))
+    assert [node.op_type for node in graph.nodes] == ["Add", "Sin"]
+
+
 def test_factors_stay_float64_before_and_after_products():
     # onnxruntime would put a constant factor into a float32 attribute of MatMul
     M = np.array([[0.1, 0.2], [0.3, 0.4]])

@@ -18,6 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, PowerTransformer, StandardScaler
 import gramsmith as gs
 from gramsmith.export import NotExportable
 from gramsmith.machines.base import KernelClassifier
+from gramsmith.selection import sizes
 from gramsmith.tables import TableEncoder
 from machine_zoo import CLASSIFIERS, MACHINES, fixed, points
 from onnx_runs import assert_equal
@@ -156,6 +157,16 @@ def test_selectors(y):
     selector = gs.KernelSelector([gs.Gaussian(2.0), gs.Linear()], random_state=0)
     assert_equal(selector.fit(X, y), NEW)
     assert_equal(selector.fit(table(X), y), table(NEW))
+
+
+@pytest.mark.parametrize("y", [TWO, FOUR, np.sin(2 * X[:, 0])], ids=["two", "four", "values"])
+def test_averages_on_landmarks(y, monkeypatch):
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 30)
+    monkeypatch.setattr(sizes, "LANDMARKS", 20)
+    kernels = [gs.Gaussian(3.0), gs.Gaussian(0.8), gs.Laplacian(3.0), gs.Polynomial(2)]
+    model = gs.rank_kernels(X, y, kernels).best_estimator
+    assert len(model.machines_) > 1
+    assert_equal(model, NEW)
 
 
 class Own(KernelClassifier):

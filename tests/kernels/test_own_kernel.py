@@ -74,3 +74,21 @@ def test_machines_and_ranking(problem):
     named = " ".join(record["kernel"] for record in ranking.records)
     assert "Cauchy" in named
     assert "Overlap" in named
+
+
+class Doubled(gs.Gaussian):
+    """A class with a tile of its own, made of that of the class it derives from."""
+
+    def tile(self, a, b):
+        return 2.0 * super().tile(a, b)
+
+    def diagonal(self, a):
+        return 2.0 * super().diagonal(a)
+
+
+def test_sweeps_take_the_tile_of_a_derived_class(problem):
+    X, _ = problem
+    np.testing.assert_array_equal(gs.Gram(Doubled(), X).toarray(), 2.0 * gs.Gaussian()(X))
+    assert gs.Gram(Doubled() + gs.Linear(), X) @ X[:, 0] == pytest.approx(
+        (2.0 * gs.Gaussian() + gs.Linear())(X) @ X[:, 0]
+    )

@@ -10,9 +10,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KernelCenterer as SklearnCenterer
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramsmith as gs
+from contract import scikit_learn_checks
 from gramsmith.kernels import KernelCenterer, KernelNormalizer
 from gramsmith.kernels.precomputed import asymmetry, rests_on_matrix
 
@@ -154,7 +154,7 @@ def test_centring_keeps_the_digits_of_single_precision(rng):
     assert_allclose(KernelCenterer().fit_transform(K.astype(np.float64)), exact, atol=1e-14)
 
 
-@parametrize_with_checks([KernelCenterer()])
+@scikit_learn_checks([KernelCenterer()])
 def test_centerer_is_an_estimator(estimator, check):
     check(estimator)
 

@@ -7,7 +7,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
-from gramsmith.learning.agop import BLOCK, leading_directions, outer_products, symmetric_root
+from gramsmith.gram.outer import BLOCK
+from gramsmith.gram.outer import outer_products as outer_products_on
+from gramsmith.learning.agop import leading_directions, symmetric_root
 
 SHAPE = np.array([[1.0, 0.2], [0.0, 1.0], [0.3, 0.0]])
 KERNELS = [
@@ -21,6 +23,10 @@ KERNELS = [
     gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(SHAPE),
     gs.Polynomial(3) + gs.Linear(),
 ]
+
+
+def outer_products(kernel, X, Z, c, w, diagonal, engine=None):
+    return outer_products_on(kernel, X, Z, c, w, diagonal, engine or gs.Serial())
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
@@ -44,6 +50,16 @@ def test_blocks_add_up(rng):
         for part in (X[:100], X[100:])
     )
     np.testing.assert_allclose(whole * len(X), 100 * first + (len(X) - 100) * rest, rtol=1e-9)
+
+
+def test_same_bits_on_any_number_of_threads(rng):
+    X = rng.normal(size=(3 * BLOCK, 4))
+    c, w = rng.normal(size=(50, 2)), rng.uniform(size=len(X))
+    one, three = (
+        outer_products(gs.Matern(1.0), X, X[:50], c, w, diagonal=False, engine=engine)
+        for engine in (gs.Serial(), gs.Threads(3))
+    )
+    assert (one == three).all()
 
 
 def test_weights_find_the_two_that_matter(rng):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramsmith as gs
+from contract import scikit_learn_checks
 from gramsmith.measures import MEASURES, Measure
 from gramsmith.storage import NotStorable
 from plain_learners import KernelLearner, TransformLearner
@@ -37,7 +37,7 @@ EQUIVALENCE = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("d
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@parametrize_with_checks(LEARNERS)
+@scikit_learn_checks(LEARNERS)
 def test_scikit_learn_checks(estimator, check):
     if estimator.shrinkage == "cross_fit" and check.func.__name__ in EQUIVALENCE:
         pytest.skip("a row of weight two is left out as one, of two rows one at a time")

@@ -10,10 +10,10 @@ from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 import gramsmith as gs
+from contract import scikit_learn_checks
 from gramsmith.kernels import Kernel
 from gramsmith.machines import base
 from gramsmith.machines.base import (
@@ -69,12 +69,10 @@ def test_coefficients_do_not_depend_on_blas_threads(machine, classes):
     assert found[0] == found[1]
 
 
-def scikit_learn_checks(kernels):
-    return parametrize_with_checks(
-        [machine(kernel=kernel) for machine in MACHINES for kernel in kernels],
-        expected_failed_checks=expected_failures,
-        xfail_strict=False,  # two choices may well agree
-    )
+def checks_of_machines(kernels):
+    machines = [machine(kernel=kernel) for machine in MACHINES for kernel in kernels]
+    # not strict: two choices may well agree
+    return scikit_learn_checks(machines, expected_failures, strict=False)
 
 
 def on_purpose(test):
@@ -92,14 +90,14 @@ def on_purpose(test):
 
 
 @on_purpose
-@scikit_learn_checks(kernels())
+@checks_of_machines(kernels())
 def test_scikit_learn(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
 @on_purpose
-@scikit_learn_checks(plain_kernels())
+@checks_of_machines(plain_kernels())
 def test_scikit_learn_with_single_kernels(estimator, check):
     check(estimator)
 

@@ -79,7 +79,8 @@ def make_raw_table(table):
             "seen": [f"2024-{1 + i % 12:02d}-{1 + i:02d} {i % 24:02d}:00" for i in rows],
             "note": [f"{words[i % 4]}, {words[i % 3]} number {i}" for i in rows],
             "size": [("low", "medium", "high")[i % 3] for i in rows],
-            "colour": [None if i == 5 else v for i, v in enumerate(table["colour"])],
+            # NaN: pandas before 3.0 keeps a None, which imputers do not see
+            "colour": [np.nan if i == 5 else v for i, v in enumerate(table["colour"])],
             "rooms": rows % 4,
         }
     )

@@ -49,6 +49,21 @@ def test_strings_get_string_kernels():
     assert all(np.isfinite(c.kernel(["abab", "bbaa"])).all() for c in found)
 
 
+def test_many_symbols_are_compared_by_their_shares_too(rng):
+    def strings(letters):
+        return ["".join(rng.choice(list(letters), rng.integers(1, 20))) for _ in range(300)]
+
+    dna, words = strings("ACGT"), strings("ACDEFGHIKLMNPQRSTVWY")
+    assert "gaussian of spectra" not in {c.family for c in default_candidates(dna)}
+    found = [c for c in default_candidates(words) if c.family == "gaussian of spectra"]
+    assert [c.name[-6:] for c in found] == ["trum 1", "trum 2", "1 to 3"]
+    for c in found:  # the width is the median distance
+        K = c.kernel(words)[np.triu_indices(300, 1)]
+        assert np.median(K[K < 1.0]) == pytest.approx(np.exp(-1.0), abs=0.03)
+    same = default_candidates(["abcdefgh"] * 5)  # nothing differs: any width will do
+    assert all(np.isfinite(c.kernel(["abcdefgh", "hgfedcba"])).all() for c in same)
+
+
 def test_objects_without_kernels_are_refused():
     with pytest.raises(TypeError, match="sample of type dict"):
         default_candidates([{}, {}])

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import gramsmith as gs
-from gramsmith.selection import AveragedClassifier, AveragedRegressor
-from gramsmith.selection.ensemble import LEAST, MEMBERS, TOWARDS_EQUAL, average, stacked
+from gramsmith.selection import AveragedClassifier, AveragedRegressor, plan_ranking, sizes
+from gramsmith.selection.ensemble import LEAST, TOWARDS_EQUAL, average, stacked
 from gramsmith.selection.estimate import bootstrap
 from gramsmith.selection.held_out import HeldOut, score
 from gramsmith.selection.task import read_task
@@ -72,7 +72,7 @@ def test_no_more_machines_than_are_worth_their_time():
     task = read_task(VALUES)
     values = noisy(task, [0.5] * 8 + [30.0])
     found = stacked(values, task, np.arange(160))
-    assert np.count_nonzero(found) <= MEMBERS
+    assert np.count_nonzero(found) <= sizes.MEMBERS
     assert found[-1] == 0.0
     assert found[found > 0].min() >= LEAST
 
@@ -127,6 +127,49 @@ def test_the_model_is_the_mean_of_its_machines_and_files_keep_it(y, tmp_path):
     assert model.score(X, y) > 0.8
     if y is not VALUES:
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+@pytest.mark.parametrize("y", [TWO, THREE, VALUES], ids=["two", "three", "values"])
+def test_many_rows_are_averaged_on_landmarks(y, grouped, tmp_path, monkeypatch):
+    for name, value in (("EXACT_ROWS", 100), ("LANDMARKS", 60)):
+        monkeypatch.setattr(sizes, name, value)
+    told = []
+    ranking = gs.rank_kernels(
+        X,
+        y,
+        KERNELS,
+        groups=np.repeat(np.arange(32), 5) if grouped else None,
+        progress=lambda *step: told.append(step),
+    )
+    model = ranking.best_estimator
+    assert len(model.machines_) > 1
+    assert {machine[-1].solver_ for machine in model.machines_} == {"nystroem"}
+    method = "predict" if y is VALUES else "decision_function"
+    parts = [getattr(machine, method)(X) for machine in model.machines_]
+    expected = np.tensordot(model.weights_, parts, 1)
+    np.testing.assert_allclose(getattr(model, method)(X), expected, atol=1e-12)
+    kind = {r["verified"] for r in ranking.records if r["weight"] is not None}
+    assert kind == {"cross-validation" if grouped else "leave-one-out"}
+    gs.save_model(model, tmp_path / "m.safetensors")
+    again = gs.load_model(tmp_path / "m.safetensors")
+    last = "predict_interval" if y is VALUES else "predict_proba"
+    assert (getattr(again, last)(X) == getattr(model, last)(X)).all()
+    # all machines tell how far they are, and none of them that all is done
+    passes = [step for step in told if step[0] == "fit"]
+    assert [done for _, done, _, _ in passes] == [*sorted(done for _, done, _, _ in passes[:-1]), 1]
+    assert len({done for _, done, _, _ in passes}) > len(model.machines_)
+
+
+def test_plans_count_the_machines_that_are_averaged(monkeypatch):
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+    both, alone = (plan_ranking(X, TWO, KERNELS, ensemble=e).seconds for e in (True, False))
+    assert both == pytest.approx(alone + (sizes.MEMBERS - 1) * sizes.fit_seconds(160, True))
+    users = plan_ranking(X, TWO, KERNELS, machine=gs.KernelSVC()).seconds
+    monkeypatch.setattr(sizes, "AVERAGE_ROWS", 159)
+    assert plan_ranking(X, TWO, KERNELS).seconds == alone
+    assert gs.rank_kernels(X, TWO, KERNELS).average == {}
+    assert users < both
 
 
 def test_it_can_be_turned_off():

@@ -20,6 +20,7 @@ from gramsmith.selection.first_check import check_candidates
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.task import Task
 from gramsmith.selection.ties import beaten
+from gramsmith.selection.work import Work
 
 
 @pytest.fixture
@@ -69,7 +70,8 @@ def test_beaten_candidates_are_not_refined(task):
 def test_threads_change_nothing(task):
     X, _, task = task
     Ks = [rbf_kernel(X, gamma=g) for g in (0.3, 3.0)]
-    one, two = (enter(task, Ks, [machines.COARSE_C] * 2, engine=e) for e in (None, Threads(2)))
+    places = (None, Work(engine=Threads(2)))
+    one, two = (enter(task, Ks, [machines.COARSE_C] * 2, work=work) for work in places)
     for a, b in zip(one, two, strict=True):
         assert (a.record.values == b.record.values).all()
         assert a.setting == b.setting
@@ -77,7 +79,7 @@ def test_threads_change_nothing(task):
 
 def test_no_time_no_results(task):
     X, _, task = task
-    assert enter(task, [X @ X.T], [machines.COARSE_C], attempt=lambda piece: None) == [None]
+    assert enter(task, [X @ X.T], [machines.COARSE_C], work=Work(time_budget=0.0)) == [None]
 
 
 def test_ridge_solution(rng):
@@ -278,7 +280,7 @@ def test_the_fit_on_landmarks_tells_how_far_it_is(monkeypatch):
     news = []
     found = gs.rank_kernels(X, y, ["rbf", "linear"], progress=lambda *what: news.append(what))
     fit = [(done, total) for stage, done, total, _ in news if stage == "fit"]
-    assert fit[:3] == [(100, 1500), (200, 1500), (300, 1500)]
+    assert fit[:4] == [(0, 1500), (100, 1500), (200, 1500), (300, 1500)]
     assert len(fit) >= 11
     assert fit[-1] == (1, 1)
     assert all(done < total for done, total in fit[:-1])

@@ -6,9 +6,9 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramsmith as gs
+from contract import scikit_learn_checks
 
 FEW = ["linear", "rbf"]
 WEIGHTS = "folds and samples of the selection are drawn over rows, repeated or not"
@@ -31,7 +31,7 @@ SELECTORS = [
 ]
 
 
-@parametrize_with_checks(SELECTORS, expected_failed_checks=expected)
+@scikit_learn_checks(SELECTORS, expected)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

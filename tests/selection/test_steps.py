@@ -1,6 +1,7 @@
 """The steps: learned weights, the measures, the short list, landmarks, resumed work."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import ShuffleSplit
 
@@ -297,10 +298,44 @@ def test_progress_moves_within_every_stage(many):
     assert count["measures"] >= 16  # every draw
     # candidates of the short list, each in several steps
     assert count["cross-validation"] >= 3 * first_check.STEPS
-    for stage in count:
+    _never_go_back(told)
+
+
+def _never_go_back(told):
+    for stage in {news[0] for news in told}:
         shares = [done / total for name, done, total, _ in told if name == stage]
         assert shares == sorted(shares), stage
-        assert 0 <= min(shares) <= max(shares) <= 1
+        assert min(shares) == 0, stage
+        assert max(shares) == 1 or stage in ("read", "learn"), stage
+
+
+@pytest.mark.usefixtures("choice_made_anew")
+@pytest.mark.parametrize("task", ["learned", "values", "table", "machine"])
+def test_progress_moves_within_cross_validation_and_estimate(task, rng):
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] * X[:, 1] if task == "values" else X[:, 0] * X[:, 1] > 0
+    kernels = "auto" if task == "learned" else ["linear", "rbf"]
+    options = {"machine": gs.KernelRidgeClassifier()} if task == "machine" else {}
+    if task == "table":
+        X = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 2] > 0, "u", "v")})
+    told = []
+    ranking = gs.rank_kernels(X, y, kernels, progress=lambda *news: told.append(news), **options)
+    count = {stage: len({news[1] for news in told if news[0] == stage}) for stage, *_ in told}
+    # every fit of every kernel; every outer fold in many steps
+    assert count["cross-validation"] >= 5 * len(ranking._findings.short)
+    assert count["estimate"] >= 40
+    assert count["evidence"] >= 4
+    _never_go_back(told)
+
+
+def test_progress_moves_within_the_bootstrap(rng):
+    X = rng.normal(size=(100, 3))
+    y = X[:, 0] * X[:, 1] > 0
+    told = []
+    ranking = gs.rank_kernels(X, y, progress=lambda *news: told.append(news))
+    assert ranking.average
+    assert len([news for news in told if news[0] == "estimate"]) > 50
+    _never_go_back(told)
 
 
 def test_the_first_check_is_kept_kernel_by_kernel(rng, monkeypatch):
@@ -324,3 +359,29 @@ def test_the_first_check_is_kept_kernel_by_kernel(rng, monkeypatch):
     assert resumed.checks == fresh.checks
     candidates = len(default_candidates(X))
     assert len(done) == 2 * candidates - 5
+
+
+def test_records_that_lack_settings_are_not_kept(rng, monkeypatch):
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    task = Task("classification", y, np.unique(y))
+    notes, original = {}, machines._finer
+    work = Work(n_jobs=1, checkpoint=notes, time_budget=1e6)
+
+    def late(*arguments):
+        work.start = -np.inf  # the time is up before the regularisers around the best
+        return original(*arguments)
+
+    monkeypatch.setattr(machines, "_finer", late)
+    hurried = run_steps(default_candidates(X)[:5], Samples((X,)), task, work, learn=False)
+    monkeypatch.undo()
+    options = {"work": Work(n_jobs=1), "learn": False}
+    fresh = run_steps(default_candidates(X)[:5], Samples((X,)), task, **options)
+    options["work"] = Work(n_jobs=1, checkpoint=notes)
+    resumed = run_steps(default_candidates(X)[:5], Samples((X,)), task, **options)
+    settings = [
+        [len(found.results[i].record.settings) for i in sorted(found.results)]
+        for found in (hurried, fresh, resumed)
+    ]
+    assert settings[0] != settings[1]
+    assert settings[2] == settings[1]

@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramsmith as gs
+from contract import scikit_learn_checks
 from gramsmith.tables import TableEncoder, TakeColumn
 from gramsmith.tables.frames import raw_table
 
 
-@parametrize_with_checks([TableEncoder(), TableEncoder(indicators=True)])
+@scikit_learn_checks([TableEncoder(), TableEncoder(indicators=True)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
