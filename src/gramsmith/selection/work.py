@@ -76,7 +76,7 @@ def share_done(seconds: Mapping[str, float]) -> Callable[[str, float], float]:
     Examples
     --------
     >>> from gramsmith.selection.work import share_done
-    >>> share_done({"check": 1.0, "cross-validation": 2.0})("cross-validation", 0.5)
+    >>> share_done({"check": 2.0, "cross-validation": 2.0})("cross-validation", 0.5)
     0.75
     """
     ends = dict(zip(CHOICE, accumulate(seconds.get(stage, 0.0) for stage in CHOICE), strict=True))
@@ -181,6 +181,7 @@ class Work:
             self.note(stage)
             if not self.inner:
                 self.interrupts.now(stage)
+            self.interrupts.check()  # someone may have kept one to himself
             try:
                 for listener in (self.bar, self.progress):
                     if listener is not None:
