@@ -62,9 +62,23 @@ def test_weights_count_like_repetitions():
     np.testing.assert_array_equal(same.held_out_errors_, np.sort(np.abs(errors)))
 
 
-def test_errors_of_several_outputs_are_refused():
-    with pytest.raises(ValueError, match="one error per sample"):
-        machine().calibrate_intervals(np.ones((3, 2)))
+def test_errors_of_another_number_of_outputs_are_refused():
+    with pytest.raises(ValueError, match="shape"):
+        machine().calibrate_intervals(np.ones((3, 2, 2)))
+    with pytest.raises(ValueError, match="as many outputs"):
+        machine().calibrate_intervals(np.ones((30, 2))).predict_interval(X)
+
+
+def test_several_outputs_have_intervals_each():
+    both, errors = np.column_stack([Y, -3.0 * Y]), RNG.normal(size=(50, 2)) * [1.0, 3.0]
+    model = gs.KernelRidgeRegressor(gs.Gaussian(2.0), alpha=0.1).fit(X, both)
+    w = RNG.uniform(0.5, 2.0, 50)
+    found = model.calibrate_intervals(errors, w).predict_interval(X, 0.8)
+    assert found.shape == (len(X), 2, 2)
+    for k in range(2):
+        one = gs.KernelRidgeRegressor(gs.Gaussian(2.0), alpha=0.1).fit(X, both[:, k])
+        own = one.calibrate_intervals(errors[:, k], w).predict_interval(X, 0.8)
+        np.testing.assert_allclose(found[:, k], own, atol=1e-10)
 
 
 @pytest.mark.parametrize("made", [gs.KernelSVR, gs.KernelRidgeRegressor])

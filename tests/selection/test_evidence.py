@@ -232,7 +232,9 @@ def test_what_was_read(rng):
     assert (colour.counts, colour.low) == ([46, 20], "red")
     assert (day.kind, day.low, day.high) == ("date", "2024-01-01", "2024-02-29")
     assert (same.role, same.counts) == ("left out", [])
-    assert reading.target.counts
+    [target] = reading.targets
+    assert (target.name, target.role) == ("target", "target")
+    assert target.counts
     assert reading.copies == 0  # the targets differ
 
 

@@ -73,8 +73,7 @@ reading = _all(
     ),
 )
 
-learning = _all(
-    click.option("--target", "-t", metavar="COL", help="The column to predict."),
+_how_to_learn = (
     click.option(
         "--task",
         type=click.Choice(["auto", "classification", "regression"]),
@@ -99,6 +98,23 @@ learning = _all(
         "--jobs", type=click.IntRange(1), metavar="N", help="Threads; default one per core."
     ),
     click.option("--memory", type=click.FloatRange(1), metavar="MIB", help="Memory budget in MiB."),
+)
+
+learning = _all(
+    click.option("--target", "-t", metavar="COL", help="The column to predict."), *_how_to_learn
+)
+learning_several = _all(
+    click.option(
+        "--target",
+        "-t",
+        multiple=True,
+        callback=lambda context, option, names: (
+            names if len(names) > 1 else next(iter(names), None)
+        ),
+        metavar="COL",
+        help="The column to predict; repeatable, for several outputs or labels at once.",
+    ),
+    *_how_to_learn,
 )
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Replace an existing output file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the predictions as JSON.")
-@click.option("--proba", is_flag=True, help="Add the probability of every class.")
+@click.option("--proba", is_flag=True, help="Add the probability of every class or label.")
 @click.option(
     "--interval",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -74,7 +74,8 @@ def predict(
     how = take_reading(options)
     if output is not None:
         check_free(output, force=force)
-    about = inspect_model(model).about
+    summary = inspect_model(model)
+    about = summary.about
     machine = load_model(model)
     if not hasattr(machine, "predict"):
         raise Refused(f"{model} holds {type(machine).__name__}, which predicts nothing.")
@@ -91,14 +92,7 @@ def predict(
             with about_the_data(table.name):
                 if table.identifiers is not None:
                     columns["identifier"] = table.identifiers
-                columns["prediction"] = machine.predict(table.inputs()).tolist()
-                if proba:
-                    shares = machine.predict_proba(table.inputs())
-                    for k, label in enumerate(machine.classes_.tolist()):
-                        columns[f"probability of {label}"] = shares[:, k].tolist()
-                if interval is not None:
-                    low, high = machine.predict_interval(table.inputs(), interval).T.tolist()
-                    columns |= {"low": low, "high": high}
+                columns |= answers(machine, table.inputs(), proba, interval, known_targets(summary))
     finally:  # what was noticed may explain why nothing could be predicted
         for remark in remarks:
             say(f"Note: {remark}")
@@ -113,6 +107,46 @@ def predict(
     else:
         write_text(output, lambda stream: write_csv(stream, names, lines, shown))
         say(f"{len(lines):,} predictions in {output}.")
+
+
+def answers(
+    machine: Any, X: Any, proba: bool, interval: float | None, names: list[str]
+) -> dict[str, list[Any]]:
+    """Return the columns of predictions: of several targets, one of each kind for each of them."""
+    predicted = machine.predict(X)
+    if predicted.ndim == 1:
+        found = {"prediction": predicted.tolist()}
+        labels = machine.classes_.tolist() if proba else []
+        ends: dict[str, Any] = {"low": (..., 0), "high": (..., 1)}
+    else:
+        m = predicted.shape[1]
+        names = names if len(names) == m else [str(k + 1) for k in range(m)]
+        found = {f"prediction of {name}": predicted[:, k].tolist() for k, name in enumerate(names)}
+        labels = names
+        ends = {
+            f"{end} of {name}": (slice(None), k, e)
+            for k, name in enumerate(names)
+            for e, end in enumerate(("low", "high"))
+        }
+    if proba:
+        shares = machine.predict_proba(X)
+        found |= {
+            f"probability of {label}": shares[:, k].tolist() for k, label in enumerate(labels)
+        }
+    if interval is not None:
+        limits = machine.predict_interval(X, interval)
+        found |= {name: limits[place].tolist() for name, place in ends.items()}
+    return found
+
+
+def known_targets(summary: Any) -> list[str]:
+    """Return the names of several targets, if a model remembers them."""
+    target = summary.about.get("target")
+    if isinstance(target, list):
+        return target
+    known = summary.facts.get("outputs", summary.facts.get("labels"))
+    pairs = [item for item in known if isinstance(item, list)] if isinstance(known, list) else []
+    return [str(item[0]) for item in pairs if item]
 
 
 def for_terminal(value: Any) -> Any:
@@ -143,7 +177,9 @@ def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
     if table.kind != "table" or not known:
         return table
     # what was aside in training is aside here: the target, groups, weights
-    aside = {about.get("target"), *about.get("ignored", ()), *how.drop}
+    target = about.get("target")
+    targets = target if isinstance(target, list) else [target]
+    aside = {*targets, *about.get("ignored", ()), *how.drop}
     wanted = {column["name"] for column in known}
     kept = {k: c for k, c in table.columns.items() if k in wanted or k not in aside}
     return replace(table, columns=kept)
@@ -183,9 +219,12 @@ def known_columns(about: Mapping[str, Any]) -> list[dict[str, str]]:
         and c.get("kind") in ("number", "text")
         for c in columns
     )
-    ignored = about.get("ignored", [])
-    sound = sound and isinstance(ignored, list) and all(isinstance(name, str) for name in ignored)
-    sound = sound and isinstance(about.get("target"), str | None)
+    target = about.get("target")
+    lists = [about.get("ignored", []), target if isinstance(target, list) else []]
+    sound = sound and all(
+        isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists
+    )
+    sound = sound and isinstance(target, str | list | None)
     if not sound:
         raise ModelFormatError("Expected the names and kinds of columns in `about`, got other.")
     return list(columns)

@@ -23,7 +23,7 @@ from gramsmith.cli.console import (
     show_json,
     show_table,
 )
-from gramsmith.cli.options import Reading, learning, reading, take_reading
+from gramsmith.cli.options import Reading, learning_several, reading, take_reading
 from gramsmith.cli.outputs import PROGRESS, begin_journal, output_folder, write_json, write_text
 from gramsmith.progress import printable
 
@@ -46,7 +46,7 @@ MOST_COLUMNS, WIDE = 30, 24  # columns of a table that are shown, and the width 
 
 @click.command()
 @click.argument("file", type=click.Path())
-@learning
+@learning_several
 @click.option(
     "-o",
     "--output",
@@ -102,6 +102,7 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
       gramsmith rank train.csv -t label -o run/
       gramsmith rank survey.csv -t age --task regression --role zip=category --groups school
       gramsmith rank preise.csv -t preis --delimiter ';' --decimal ,
+      gramsmith rank alloys.csv -t strength -t density -o run/
     """
     how = take_reading(options)
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
@@ -230,12 +231,14 @@ class Loaded:
 
 def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loaded:
     """Return the table, its target, the groups, and what a model must remember."""
-    from gramsmith.tables.cleaning import handle_gaps, read_target
+    from gramsmith.tables.cleaning import handle_gaps, read_target, read_targets
     from gramsmith.tables.names import nearest
     from gramsmith.tables.read import guess_format
     from gramsmith.tables.streams import DataError, as_file, digest
 
-    target = how.column_of("target", options["target"])
+    given = options["target"]
+    first, *others = dict.fromkeys(given) if isinstance(given, tuple) else [given]
+    target = how.column_of("target", first)
     with as_file(file, how.limits) as path:
         table = how.read(str(path), target=target)
         sha256 = digest(path)
@@ -256,15 +259,25 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
         if name is not None and name not in table.columns:
             hint = nearest(name, list(table.columns))
             raise DataError(f"{table.name}: no column {name!r} for the {role}. {hint}")
+    for name in others:
+        if table.kind != "table" or name not in table.columns:
+            hint = nearest(name, list(table.columns))
+            raise DataError(f"{table.name}: no column {name!r} for another target. {hint}")
     named = [name for name in aside.values() if name is not None]
-    table, told = handle_gaps(table, how.missing, tuple(named))
+    table, told = handle_gaps(table, how.missing, (*named, *others))
     groups, weights = (None if n is None else table.columns[n] for n in aside.values())
     if weights is not None:
         weights = weights_of(weights, table.name, str(aside["weight"]))
-    table = replace(table, columns={k: c for k, c in table.columns.items() if k not in named})
+    targets: dict[str, Any] = {str(target): table.labels}
+    targets |= {name: table.columns[name] for name in others}
+    kept = {k: c for k, c in table.columns.items() if k not in (*named, *others)}
+    table = replace(table, columns=kept)
     for message in told if not quiet else ():
         say(message)
-    goal = read_target(table, options["task"])
+    if others:
+        goal = read_targets(table, targets, options["task"])
+    else:
+        goal = read_target(table, options["task"])
     roles = {name: role for name, role in how.set_roles().items() if name in table.columns}
     about = {
         "source": table.name,
@@ -274,7 +287,7 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
         "width": table.n_columns,
         "sparse": bool(getattr(table.samples, "nnz", None) is not None),
         "task": goal.task,
-        "target": table.target,
+        "target": list(targets) if others else table.target,
         "columns": [
             {"name": name, "kind": "number" if column.dtype == float else "text"}
             for name, column in table.columns.items()
@@ -397,13 +410,14 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
     records = ranking.records
     names = list(dict.fromkeys(name for record in records for name in record))
     rows = [[record.get(name) for name in names] for record in records]
+    target = about["target"]
     page = folder / f".report.{secrets.token_hex(6)}.tmp"
     try:
         path = folder / "model.safetensors"
         ranking.write_html(
             page,
             source=about["source"],
-            target=about["target"],
+            target=target if isinstance(target, str | None) else ", ".join(target),
             model=path,
             command=shlex.join(["gramsmith", *sys.argv[1:]]),
             data=about["data_sha256"],

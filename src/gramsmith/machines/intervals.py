@@ -33,14 +33,14 @@ class PredictionIntervals:
 
     over m samples, each predicted by a machine that was not trained on it (conformal prediction).
     New samples that are drawn like these lie inside with probability c, whatever the noise; the
-    width is the same everywhere.
+    width is the same everywhere. Several outputs have intervals each by themselves.
 
     References
     ----------
     Barber, Candès, Ramdas and Tibshirani (2021), Predictive inference with the jackknife+.
     """
 
-    _stored: ClassVar[dict[str, str]] = {"held_out_errors_": "array *?"}
+    _stored: ClassVar[dict[str, str]] = {"held_out_errors_": "array * | array * *?"}
 
     held_out_errors_: Array
 
@@ -49,7 +49,7 @@ class PredictionIntervals:
 
         Parameters
         ----------
-        errors : array of shape (m,)
+        errors : array of shape (m,) or (m, n_outputs)
             Differences of targets and predictions, each from a machine that was not trained on the
             sample.
         sample_weight : array of shape (m,), optional
@@ -60,18 +60,14 @@ class PredictionIntervals:
         the machine
         """
         found = np.abs(finite_values(errors))
-        if found.ndim != 1:
+        if found.ndim not in (1, 2):
             raise ValueError(
-                f"Expected one error per sample, got shape {found.shape}. Intervals are for one "
-                "output."
+                f"Expected errors of shape (m,) or (m, n_outputs), got shape {found.shape}. Pass "
+                "one row per sample."
             )
         w = check_weights(sample_weight, len(found))
-        order = np.argsort(found, kind="stable")
-        found, w = found[order], w[order]
-        if np.ptp(w) > 0:  # as many errors, each standing for an equal part of the weight
-            share = (np.cumsum(w) - 0.5 * w) / w.sum()
-            found = np.interp((np.arange(len(found)) + 0.5) / len(found), share, found)
-        self.held_out_errors_ = found
+        columns = [_in_order(column, w) for column in found.reshape(len(found), -1).T]
+        self.held_out_errors_ = np.column_stack(columns).reshape(found.shape)
         return self
 
     def _begin(self, *args: Any, **options: Any) -> Any:
@@ -81,7 +77,8 @@ class PredictionIntervals:
     def _check_stored(self) -> None:
         super()._check_stored()  # type: ignore[misc]
         errors = getattr(self, "held_out_errors_", np.zeros(1))
-        if not len(errors) or errors[0] < 0 or bool((np.diff(errors) < 0).any()):
+        unsorted = bool((np.diff(errors, axis=0) < 0).any())
+        if not errors.size or bool((errors[0] < 0).any()) or unsorted:
             raise ValueError("Expected errors from 0 on in order, got others.")
 
     @available_if(_has_residuals)  # type: ignore[untyped-decorator]
@@ -97,22 +94,42 @@ class PredictionIntervals:
 
         Returns
         -------
-        array of shape (n, 2)
+        array of shape (n, 2) or (n, n_outputs, 2)
             Lower and upper ends.
         """
         half = half_width(self.held_out_errors_, coverage)
         f: Array = self.predict(X)  # type: ignore[attr-defined]
-        return np.column_stack([f - half, f + half])
+        if np.shape(half) != f.shape[1:]:
+            raise ValueError(
+                f"{type(self).__name__}: expected errors of as many outputs as there are "
+                f"predictions, got shapes {self.held_out_errors_.shape} and {f.shape}. Call "
+                "calibrate_intervals with one column per output."
+            )
+        return np.stack([f - half, f + half], axis=-1)
 
 
-def half_width(errors: Array, coverage: float) -> float:
+def _in_order(errors: Array, w: Array) -> Array:
+    """Return as many errors, ascending, each standing for an equal part of the weight."""
+    order = np.argsort(errors, kind="stable")
+    errors, w = errors[order], w[order]
+    if np.ptp(w) == 0:
+        return errors
+    share = (np.cumsum(w) - 0.5 * w) / w.sum()
+    return np.asarray(np.interp((np.arange(len(errors)) + 0.5) / len(errors), share, errors))
+
+
+def half_width(errors: Array, coverage: float) -> Any:
     """Return the half width of intervals of some coverage.
 
     Parameters
     ----------
-    errors : array of shape (m,)
+    errors : array of shape (m,) or (m, n_outputs)
         Absolute errors of left-out samples, the smallest first.
     coverage : float
+
+    Returns
+    -------
+    float, or array of shape (n_outputs,)
     """
     if not 0.0 < coverage < 1.0:
         raise ValueError(f"Expected a coverage between 0 and 1, got {coverage!r}. Use 0.9.")
@@ -123,4 +140,4 @@ def half_width(errors: Array, coverage: float) -> float:
             f"Expected a coverage up to {m / (m + 1):.4g}, which is all that {m} left-out samples "
             f"can vouch for, got {coverage:g}. Ask for less, or fit with more samples."
         )
-    return float(errors[max(place, 1) - 1])
+    return errors[max(place, 1) - 1]

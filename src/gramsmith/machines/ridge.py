@@ -517,6 +517,17 @@ class KernelRidgeRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin
         F = self._expand(X)
         return F[:, 0] if self.flat_ else F
 
+    def _times(self, unit: Array) -> None:
+        """Make of a machine of several outputs that of the outputs times a number each.
+
+        `loo_errors_` stay those of the outputs as they were.
+        """
+        for name in (
+            *("coefficients_", "intercept_", "loo_residuals_", "estimated_loo_residuals_"),
+        ):
+            if hasattr(self, name):
+                setattr(self, name, getattr(self, name) * unit)
+
     @property
     def _n_outputs(self) -> int:
         return 1 if self.flat_ else self.n_outputs_

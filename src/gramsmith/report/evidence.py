@@ -62,6 +62,35 @@ class Reliability:
 
 
 @dataclass(frozen=True)
+class TargetOutcome:
+    """What was said of one of several outputs or labels on held-out rows.
+
+    Parameters
+    ----------
+    name : str
+    score, error : float
+        R² of an output, or the accuracy of a label, and its standard error.
+    baseline : float
+        The score of the mean, or of the majority.
+    errors : dict of name -> float
+        For outputs, in their own unit: "half" and "nine of ten" of the absolute errors are below
+        this, "mean".
+    found, there, said : float
+        For labels: rows that have the label and were said to, that have it, that were said to; or
+        sums of their weights.
+    """
+
+    name: str
+    score: float
+    error: float
+    baseline: float
+    errors: dict[str, float] = field(default_factory=dict)
+    found: float = 0.0
+    there: float = 0.0
+    said: float = 0.0
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What the winner said of rows that it was not trained on.
 
@@ -80,10 +109,14 @@ class Outcome:
     threshold : float
         Above this decision value the second of two classes is answered.
     roc, precision_recall : list of Curve
+        Of classes, or of several labels.
     reliability : Reliability or None
         None where the machine gives no probabilities.
     actual, predicted : arrays of shape (m,)
-        For values: a sample of the rows.
+        For values: a sample of the rows; of several outputs, each less its mean and in units of its
+        deviation.
+    targets : list of TargetOutcome
+        Of several outputs or labels.
     errors : dict of name -> float
         For values: "half" and "nine of ten" of the absolute errors are below this, "mean".
     folds : dict of kernel -> array of shape (f,)
@@ -102,6 +135,7 @@ class Outcome:
     actual: Array = field(default_factory=lambda: np.empty(0))
     predicted: Array = field(default_factory=lambda: np.empty(0))
     errors: dict[str, float] = field(default_factory=dict)
+    targets: list[TargetOutcome] = field(default_factory=list)
     folds: dict[str, Array] = field(default_factory=dict)
 
     @property
@@ -172,10 +206,10 @@ class Reading:
         Empty for strings and matrices.
     n_columns : int
         How many there are, shown or not.
-    target : ColumnPicture or None
-        The values; None for classes.
+    targets : list of ColumnPicture
+        The values, one for each output; empty for classes.
     classes : list of (str, int)
-        Classes and their rows.
+        Classes, or labels, and their rows.
     copies : int or None
         Rows that repeat another, target included; None if nobody can tell.
     looked_at : int
@@ -190,7 +224,7 @@ class Reading:
     rows: int
     columns: list[ColumnPicture] = field(default_factory=list)
     n_columns: int = 0
-    target: ColumnPicture | None = None
+    targets: list[ColumnPicture] = field(default_factory=list)
     classes: list[tuple[str, int]] = field(default_factory=list)
     copies: int | None = None
     looked_at: int = 0
@@ -222,7 +256,7 @@ class Evidence:
     map : array of shape (m, 2)
         Kernel map of a sample.
     map_colours : array of shape (m,)
-        Class numbers, or values.
+        Class numbers, or values; of several targets their main direction.
     seconds : dict of step -> float
         Where the time went.
     data : str

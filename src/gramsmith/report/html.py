@@ -152,11 +152,12 @@ def render(contents: Contents) -> str:
         outcome=evidence.outcome,
         rivals=rivals_of(contents),
         classes=classes_of(contents),
+        targets=targets_of(contents),
         confusion=_confusion(contents),
         rows=rows,
         measures=[(name, "↑" if up else "↓") for name, up in contents.measures.items()],
         columns=[_column(column) for column in evidence.reading.columns],
-        target=None if evidence.reading.target is None else _column(evidence.reading.target),
+        outputs=[_column(column) for column in evidence.reading.targets],
         tabs=_tabs(contents),
         seconds=[(name, f"{value:.2g} s") for name, value in evidence.seconds.items()],
         figure=_Figures(contents),
@@ -246,6 +247,31 @@ def classes_of(contents: Contents) -> list[dict[str, Any]]:
     return found
 
 
+def targets_of(contents: Contents) -> tuple[list[str], list[list[str]]]:
+    """Return heads and rows of a table of several outputs or labels; of many the worst first."""
+    outcome = contents.evidence.outcome
+    if outcome is None or not outcome.targets:
+        return [], []
+    ordered = outcome.targets
+    if len(ordered) > CLASSES:
+        ordered = sorted(ordered, key=lambda t: t.score - t.baseline)
+    if ordered[0].errors:
+        head = ["output", "R²", "half within", "90 % within"]
+        rows = [[f"± {number(t.errors[n])}" for n in ("half", "nine of ten")] for t in ordered]
+    else:
+        head = ["label", "accuracy", "majority", "found", "precision"]
+        rows = [
+            [
+                number(t.baseline),
+                f"{_amount(t.found)} of {_amount(t.there)}",
+                _share(t.found / t.said if t.said > 0 else float("nan"))[1],
+            ]
+            for t in ordered
+        ]
+    scores = [[t.name, with_error(t.score, t.error)] for t in ordered]
+    return head, [[*a, *b] for a, b in zip(scores, rows, strict=True)]
+
+
 def _share(value: float) -> tuple[float, str]:
     return (0.0, "–") if value != value else (round(100 * float(value), 1), f"{value:.0%}")
 
@@ -317,6 +343,9 @@ class _Figures:
         if make is None:
             return None
         title, caption = CAPTIONS.get(name, ("", ""))
+        outcome = self.contents.evidence.outcome
+        if outcome is not None and outcome.targets and name == "predictions":
+            caption += " All outputs together, each less its mean and in units of its deviation."
         if name == "weights":
             meaning = self.contents.evidence.weights_meaning
             caption = caption.format(f"{meaning[:1].upper()}{meaning[1:]}")
@@ -353,7 +382,8 @@ class _Figures:
             known = outcome.reliability
             found["reliability"] = lambda: ReliabilityDisplay(known)
         if outcome.actual.size:
-            for kind in ("predictions", "residuals"):
+            # residuals of several outputs with errors of several sizes would say little
+            for kind in ("predictions",) if outcome.targets else ("predictions", "residuals"):
                 found[kind] = partial(PredictionDisplay, outcome.actual, outcome.predicted, kind)
         return found
 

@@ -31,19 +31,22 @@ Array = npt.NDArray[Any]
 WRITTEN = 8  # classes up to which the cells of a matrix have numbers
 
 
-def outcome_of(ranking: Any, classes: bool | None = None) -> Outcome:
-    """Return the held-out outcome of a ranking, or raise if it has none of that kind."""
+INSTEAD = {"classes": "confusion", "values": "predictions", "several labels": "roc"}
+
+
+def outcome_of(ranking: Any, *kinds: str) -> Outcome:
+    """Return the held-out outcome of a ranking, or raise if it is of none of some kinds."""
     outcome: Outcome | None = ranking.evidence.outcome
     if outcome is None:
         raise ValueError(
             "Expected a ranking with held-out rows, got one that ran out of time. "
             "Allow a larger time_budget."
         )
-    if classes is not None and classes != bool(outcome.classes):
-        wanted, got = ("classes", "values") if classes else ("values", "classes")
+    kind = "classes" if outcome.classes else "values" if outcome.actual.size else "several labels"
+    if kinds and kind not in kinds:
         raise ValueError(
-            f"Expected a ranking of {wanted}, got one of {got}. "
-            f'Use plot("{"predictions" if classes else "confusion"}").'
+            f"Expected a ranking of {' or '.join(kinds)}, got one of {kind}. "
+            f'Use plot("{INSTEAD[kind]}").'
         )
     return outcome
 
@@ -82,7 +85,7 @@ class ConfusionDisplay:
         -------
         ConfusionDisplay
         """
-        outcome = outcome_of(ranking, classes=True)
+        outcome = outcome_of(ranking, "classes")
         return cls(outcome.confusion, outcome.classes)
 
     def plot(self, ax: Any = None) -> ConfusionDisplay:
@@ -146,7 +149,7 @@ class ThresholdDisplay:
         -------
         ThresholdDisplay
         """
-        outcome = outcome_of(ranking, classes=True)
+        outcome = outcome_of(ranking, "classes", "several labels")
         return cls(outcome.roc if kind == "roc" else outcome.precision_recall, kind)
 
     def plot(self, ax: Any = None) -> ThresholdDisplay:
@@ -217,7 +220,7 @@ class ReliabilityDisplay:
         -------
         ReliabilityDisplay
         """
-        known = outcome_of(ranking, classes=True).reliability
+        known = outcome_of(ranking, "classes", "several labels").reliability
         if known is None:
             raise ValueError(
                 "Expected a winner with probabilities for at least 30 held-out rows, got none. "
@@ -286,7 +289,7 @@ class PredictionDisplay:
         -------
         PredictionDisplay
         """
-        outcome = outcome_of(ranking, classes=False)
+        outcome = outcome_of(ranking, "values")
         return cls(outcome.actual, outcome.predicted, kind)
 
     def plot(self, ax: Any = None) -> PredictionDisplay:

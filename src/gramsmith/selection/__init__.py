@@ -2,6 +2,7 @@
 
 from gramsmith.selection.ensemble import AveragedClassifier as AveragedClassifier
 from gramsmith.selection.ensemble import AveragedRegressor as AveragedRegressor
+from gramsmith.selection.labels import LabelsClassifier as LabelsClassifier
 from gramsmith.selection.ranking import KernelRanking as KernelRanking
 from gramsmith.selection.ranking import RankingPlan as RankingPlan
 from gramsmith.selection.ranking import plan_ranking as plan_ranking

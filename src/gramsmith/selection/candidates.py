@@ -358,7 +358,7 @@ def _learn(
                 l1=0.0,  # sparse shapes are made from the weights, see `learn_weights`
                 max_iter=CLIMB,
                 init=np.full(X.shape[1], float(start)),
-                task=task.kind,
+                task=task.measured_as,
                 dtype="float32",
                 random_state=task.seed,
                 callback=lambda numbers: told(1),

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +21,7 @@ from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.selection import sizes
 from gramsmith.selection.held_out import FAR, HeldOut, Scored, score
+from gramsmith.selection.labels import LabelsClassifier
 from gramsmith.selection.task import Task
 from gramsmith.solvers import solve_nonnegative
 
@@ -194,7 +195,7 @@ class AveragedMachines(BaseEstimator):
         Parameters
         ----------
         X : samples as the machines take them
-        y : array of shape (n,)
+        y : array of shape (n,) or (n, n_outputs)
             Labels or values.
         sample_weight : array of shape (n,), optional
             Weights of the samples.
@@ -325,7 +326,7 @@ class AveragedClassifier(CalibratedScores, ClassifierMixin, AveragedMachines):
         return np.asarray(self.classes_[code])
 
 
-class AveragedRegressor(PredictionIntervals, RegressorMixin, AveragedMachines):
+class AveragedRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin, AveragedMachines):
     r"""The weighted mean of the predictions of several regressors.
 
     .. math:: f(x) = \sum_k w_k f_k(x)
@@ -333,7 +334,7 @@ class AveragedRegressor(PredictionIntervals, RegressorMixin, AveragedMachines):
     Parameters
     ----------
     machines : list of estimators
-        Regressors of one output, or pipelines that end with one.
+        Regressors, or pipelines that end with one.
     weights : array of shape (n_machines,), optional
         Their weights; default equal ones.
 
@@ -368,11 +369,12 @@ class AveragedRegressor(PredictionIntervals, RegressorMixin, AveragedMachines):
 
         Returns
         -------
-        array of shape (n,)
+        array of shape (n,) or (n, n_outputs)
         """
         return self._mean(X, "predict")
 
 
 def first_machine(model: Any) -> Any:
     """Return the heaviest machine of an average, and any other model as it is."""
+    model = model.model_ if isinstance(model, LabelsClassifier) else model
     return model.machines_[0] if isinstance(model, AveragedMachines) else model

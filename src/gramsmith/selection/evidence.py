@@ -19,7 +19,6 @@ from gramsmith.gram import Gram
 from gramsmith.gram.journal import fingerprint
 from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import Gaussian, LinearMap, Precomputed
-from gramsmith.machines.calibration import fit_calibration, probabilities
 from gramsmith.measures import get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.report.axes import without_outliers
@@ -32,12 +31,14 @@ from gramsmith.report.evidence import (
     Reading,
     Reliability,
     Rival,
+    TargetOutcome,
 )
 from gramsmith.report.sample_displays import kernel_map
 from gramsmith.selection.candidates import Candidate, median_distances
 from gramsmith.selection.held_out import HeldOut, Scored, score
 from gramsmith.selection.machines import all_classes, decision_values, path_of
 from gramsmith.selection.samples import Samples
+from gramsmith.selection.several import Labels, SeveralTargets
 from gramsmith.selection.steps import Findings, count_copies
 from gramsmith.selection.task import Answers, Task
 from gramsmith.selection.ties import LEVEL, chance_of
@@ -121,9 +122,9 @@ def gather(found: Findings, samples: Samples, X: Any, work: Work, machine: Any =
         weights_meaning=meaning,
         importance=importance,
         gram=K[np.ix_(places, places)].astype(np.float32),
-        blocks=class_counts(task, gram),
+        blocks=class_counts(task, gram) if task.kind == "classification" else [],
         map=kernel_map(K),
-        map_colours=np.asarray(task.y[some]),
+        map_colours=np.asarray(task.line[some]),
         seconds=dict(work.seconds),
         data=fingerprint(samples.views[0], task.y, task.w, task.groups),
         seed=task.seed,
@@ -135,7 +136,9 @@ def _named(task: Task) -> list[str]:
 
 
 def class_counts(task: Task, rows: Array) -> list[tuple[str, int]]:
-    """Return the classes and how many of the rows are theirs; nothing for values."""
+    """Return classes or labels and how many of the rows are theirs; nothing for values."""
+    if isinstance(task, Labels):
+        return list(task.counts(rows).items())
     names = _named(task)
     if not names:
         return []
@@ -146,7 +149,7 @@ def picture_rows(best: Candidate, samples: Samples, task: Task) -> tuple[Array, 
     """Return the winner's Gram matrix of some rows, those drawn as a matrix, and all of them."""
     some = task.sample(MAP_ROWS, salt=6)
     gram = some[replace(task, cv=None).of_rows(some).sample(GRAM_ROWS, salt=5)]
-    gram = gram[np.argsort(task.y[gram], kind="stable")]
+    gram = gram[np.argsort(task.line[gram], kind="stable")]
     _, K = next(iter(samples.blocks([best], some, some)))
     return np.asarray(0.5 * (K + K.T)), gram, some
 
@@ -167,21 +170,52 @@ def outcome_of(scored: Scored, found: Findings) -> Outcome:
         weighted=task.w is not None,
         folds=dict(_fold_scores(found)),
     )
+    if isinstance(task, SeveralTargets):
+        known = replace(known, targets=list(_targets(f, rows, w, task)))
+    if isinstance(task, Labels):
+        return replace(known, **_of_labels(f, rows, w, scored, task))
     if task.classes is None:
         return replace(known, **_of_values(f, rows, w, task))
     C, y = len(task.classes), task.y[rows]
-    guess = (f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)
+    guess = task.guess(f)
     confusion = np.bincount(C * y + guess, w, C * C).reshape(C, C)
-    roc, precision_recall = _curves(f, y, w, confusion, _named(task))
+    curves = _curves(f, y, w, guess, _named(task))
     return replace(
         known,
         classes=_named(task),
         confusion=confusion,
         threshold=scored.threshold(task),
-        roc=roc,
-        precision_recall=precision_recall,
+        roc=[roc for roc, _ in curves],
+        precision_recall=[other for _, other in curves],
         reliability=reliability_of(scored, task),
     )
+
+
+def _targets(f: Array, rows: Array, w: Array, task: SeveralTargets) -> Iterator[TargetOutcome]:
+    """Yield what was said of each output or label."""
+    scores = task.column_scores(Answers(f), rows)
+    for k, (name, (value, error, base)) in enumerate(scores.items()):
+        known = TargetOutcome(name, value, error, base)
+        if isinstance(task, Labels):
+            there, said = task.y[rows, k] == 1, f[:, k] > 0
+            found, total, named = (float(w @ part) for part in (there & said, there, said))
+            yield replace(known, found=found, there=total, said=named)
+        else:
+            gap = task.as_given(np.abs(f - task.y[rows]))[:, k]
+            yield replace(known, errors=_limits(gap, w))
+
+
+def _of_labels(f: Array, rows: Array, w: Array, scored: Scored, task: Labels) -> dict[str, Any]:
+    """Return the curves of some labels, the rarest first, and whether probabilities came true."""
+    y = task.y[rows]
+    both = [k for k in range(y.shape[1]) if 0 < w @ y[:, k] < w.sum()]
+    some = sorted(sorted(both, key=lambda k: float(w @ y[:, k]))[:CURVES])
+    curves = [_curve(task.names[k], f[:, k], y[:, k] == 1, f[:, k] > 0, w) for k in some]
+    return {
+        "roc": [roc for roc, _ in curves],
+        "precision_recall": [other for _, other in curves],
+        "reliability": reliability_of(scored, task),
+    }
 
 
 def _fold_scores(found: Findings) -> Iterator[tuple[str, Array]]:
@@ -205,47 +239,51 @@ def _fold_scores(found: Findings) -> Iterator[tuple[str, Array]]:
 
 
 def _of_values(f: Array, rows: Array, w: Array, task: Task) -> dict[str, Any]:
-    y = task.y[rows]
-    gap = np.abs(f - y)
+    y, errors = task.y[rows], {} if task.names else _limits(np.abs(f - task.y[rows]), w)
+    if task.names:  # each less its mean
+        mean = np.average(y, axis=0, weights=w)
+        y, f = (y - mean).ravel(), (f - mean).ravel()
+    some = np.arange(len(y))
+    if len(some) > POINTS:
+        some = np.sort(np.random.default_rng([task.seed, 12]).choice(some, POINTS, replace=False))
+    return {"actual": y[some], "predicted": f[some], "errors": errors}
+
+
+def _limits(gap: Array, w: Array) -> dict[str, float]:
+    """Return below what half and nine of ten of the absolute errors are, and their mean."""
     order = np.argsort(gap, kind="stable")
     below = np.cumsum(w[order]) / w.sum()
     limits = {
         name: float(gap[order][min(int(np.searchsorted(below, share)), len(gap) - 1)])
         for name, share in (("half", 0.5), ("nine of ten", 0.9))
     }
-    some = np.arange(len(rows))
-    if len(some) > POINTS:
-        some = np.sort(np.random.default_rng([task.seed, 12]).choice(some, POINTS, replace=False))
-    errors = {**limits, "mean": float(np.average(gap, weights=w))}
-    return {"actual": y[some], "predicted": f[some], "errors": errors}
+    return {**limits, "mean": float(np.average(gap, weights=w))}
 
 
 def _curves(
-    f: Array, y: Array, w: Array, confusion: Array, names: list[str]
-) -> tuple[list[Curve], list[Curve]]:
-    """Return ROC curves and curves of precision and recall: of the rarer of two, or of each."""
-    total = confusion.sum(axis=1)
+    f: Array, y: Array, w: Array, guess: Array, names: list[str]
+) -> list[tuple[Curve, Curve]]:
+    """Return the curves of the rarer of two classes, or of each."""
+    total = np.bincount(y, w, len(names))
     tested = np.flatnonzero(total > 0)
     if len(tested) < 2:
-        return [], []
+        return []
     chosen = tested[np.argsort(total[tested], kind="stable")][: 1 if len(names) == 2 else CURVES]
-    roc, precision_recall = [], []
-    for c in sorted(int(c) for c in chosen):
-        values = f[:, c] if f.ndim == 2 else f if c == 1 else -f
-        true = y == c
-        found, missed = confusion[c, c], total[c] - confusion[c, c]
-        false = confusion[:, c].sum() - found
-        share = float(total[c] / total.sum())
-        wrong, right, _ = roc_curve(true, values, sample_weight=w)
-        used = float(false / (total.sum() - total[c])), float(found / total[c])
-        roc.append(Curve(names[c], *thinned(wrong, right), float(auc(wrong, right)), used, share))
-        precision, recall, _ = precision_recall_curve(true, values, sample_weight=w)
-        area = float(average_precision_score(true, values, sample_weight=w))
-        said = found + false
-        used = float(found / (found + missed)), float(found / said) if said > 0 else 1.0
-        ends = thinned(recall[::-1], precision[::-1])
-        precision_recall.append(Curve(names[c], *ends, area, used, share))
-    return roc, precision_recall
+    values = {c: f[:, c] if f.ndim == 2 else f if c == 1 else -f for c in sorted(chosen.tolist())}
+    return [_curve(names[c], v, y == c, guess == c, w) for c, v in values.items()]
+
+
+def _curve(name: str, values: Array, true: Array, said: Array, w: Array) -> tuple[Curve, Curve]:
+    """Return the ROC curve, and that of precision and recall, of some rows against all others."""
+    found, total, named = (float(w @ part) for part in (true & said, true, said))
+    share = total / float(w.sum())
+    wrong, right, _ = roc_curve(true, values, sample_weight=w)
+    used = (named - found) / (float(w.sum()) - total), found / total
+    roc = Curve(name, *thinned(wrong, right), float(auc(wrong, right)), used, share)
+    precision, recall, _ = precision_recall_curve(true, values, sample_weight=w)
+    area = float(average_precision_score(true, values, sample_weight=w))
+    used = found / total, found / named if named > 0 else 1.0
+    return roc, Curve(name, *thinned(recall[::-1], precision[::-1]), area, used, share)
 
 
 def thinned(x: Array, y: Array, most: int = STEPS) -> tuple[Array, Array]:
@@ -260,8 +298,8 @@ def thinned(x: Array, y: Array, most: int = STEPS) -> tuple[Array, Array]:
 def reliability_of(scored: Scored, task: Task) -> Reliability | None:
     """Return how often probabilities came true that were fitted to the other folds.
 
-    For two classes those of the rarer one, for more those of the answer. None if the machine is not
-    one whose decision values are made into probabilities.
+    For two classes those of the rarer one, for more those of the answer, for labels those of all
+    labels. None if the machine is not one whose decision values are made into probabilities.
     """
     record = scored.record
     if task.classes is None or record.machine not in CALIBRATED:
@@ -271,7 +309,11 @@ def reliability_of(scored: Scored, task: Task) -> Reliability | None:
     p = task.probabilities(record.values[scored.best], record.rows, record.fold)[kept]
     rows, w = record.rows[kept], w[kept]
     y = task.y[rows]
-    if p.shape[1] == 2:
+    if isinstance(task, Labels):
+        m = len(task.names)
+        said, true, of = p.ravel(), y.ravel() == 1, "a label"
+        rows, w = np.repeat(rows, m), np.repeat(w, m)
+    elif p.shape[1] == 2:
         rare = int(np.bincount(y, w, 2).argmin())
         said, true, of = p[:, rare], y == rare, str(task.classes[rare])
     else:
@@ -283,7 +325,8 @@ def reliability_of(scored: Scored, task: Task) -> Reliability | None:
     share = np.array([np.average(true[part], weights=w[part]) for part in parts])
     total = np.array([w[part].sum() for part in parts])
     # rows of one group are no independent rows
-    count = np.array([len(np.unique(task.clusters(rows)[part])) for part in parts])
+    cluster = task.clusters(rows)
+    count = np.array([len(np.unique(cluster[part])) for part in parts])
     low, high = wilson(share, count)
     gap = float(np.average(np.abs(mean - share), weights=total))
     return Reliability(of, mean, share, low, high, gap)
@@ -318,8 +361,8 @@ def wilson(share: Array, count: Array, z: float = 1.96) -> tuple[Array, Array]:
 def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | None:
     """Return the score of a plain linear model in the winner's folds, and a paired test.
 
-    Logistic regression, or ridge regression for values; of strings, on the shares of their letters.
-    None where there are no features.
+    Logistic regression, or ridge regression for values and for several labels; of strings, on the
+    shares of their letters. None where there are no features.
     """
     task, record = found.task, scored.record
     plain = any(c.view == 0 and not isinstance(c.kernel, Precomputed) for c in found.candidates)
@@ -357,7 +400,7 @@ def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | N
     chance = chance_of(own.answers[0], winner, rows, record.overlap, task)
     gap = own.loss - task.loss(winner, rows)
     judgement = "about as good" if chance > LEVEL else "clearly worse" if gap > 0 else "better"
-    name = "logistic regression" if task.classes is not None else "ridge regression"
+    name = "logistic regression" if task.kind == "classification" else "ridge regression"
     return Rival(f"{name}{of}", task.as_score(own.loss), judgement)
 
 
@@ -365,7 +408,7 @@ def _linear_answers(table: Any, train: Array, test: Array, task: Task) -> Array:
     w = task.weights[train]
     train = train[w > 0]
     seen = np.unique(task.y[train])
-    classify = task.classes is not None
+    classify = task.kind == "classification"
     if classify and len(seen) < 2:
         return all_classes(np.ones((len(test), 1)), seen, task)
     machine: Any = (
@@ -373,7 +416,9 @@ def _linear_answers(table: Any, train: Array, test: Array, task: Task) -> Array:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(table[train], task.labels[train], sample_weight=task.weights[train])
+        machine.fit(table[train], task.taught[train], sample_weight=task.weights[train])
+    if task.names:
+        return np.asarray(machine.predict(table[test]))
     return decision_values(machine, table[test], seen, task)
 
 
@@ -423,7 +468,7 @@ def relevance(
         return [], ""
     names, source = known
     part = np.asarray(samples.views[best.view][rows], dtype=float)
-    weights, meaning = feature_weights(best, part, make_target(task.y[rows], task=task.kind))
+    weights, meaning = feature_weights(best, part, make_target(task.y[rows], task=task.measured_as))
     if not len(weights):
         return [], ""
     total = np.bincount(source, weights, len(names))
@@ -532,11 +577,10 @@ def importance_of(
     cut = scored.threshold(task)
     fitted = None
     if task.classes is not None and not task.default_score and task.score.by_probability:
-        w = None if task.w is None else task.w[tested]
-        fitted = fit_calibration(values[0], task.y[tested], len(task.classes), w)
+        fitted = task.calibration(values[0], tested)
 
     def said(f: Array) -> Answers:
-        return Answers(f - cut, None if fitted is None else probabilities(f, *fitted))
+        return Answers(f - cut, None if fitted is None else fitted(f))
 
     again = np.tile(tested, repeats)
     plain = said(np.concatenate([values[0]] * repeats))
@@ -564,21 +608,25 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
     for column, raw in _raw_columns(samples, X):
         pictures.append(picture_of(column, raw))
         if column.role == "input" and len(raw.values) == task.n:
-            alarms += filter(None, [copy_of_target(column.name, raw, task.labels)])
+            labels = task.labels.reshape(task.n, -1).T
+            found = [copy_of_target(column.name, raw, target) for target in labels]
+            alarms += filter(None, dict.fromkeys(found))
     copies, looked_at = count_copies(samples, task)
     groups = None
     if task.groups is not None:
         sizes = np.unique(task.groups, return_counts=True)[1]
         groups = len(sizes), int(sizes.max())
-    target = None
+    targets = []
     if task.classes is None:
-        column = Column("target", "target", "number", 0, len(np.unique(task.y)), "")
-        target = picture_of(column, Raw(task.y))
+        values = task.as_given(task.y).reshape(task.n, -1).T
+        for name, y in zip(task.names or ("target",), values, strict=True):
+            column = Column(name, "target", "number", 0, len(np.unique(y)), "")
+            targets.append(picture_of(column, Raw(y)))
     return Reading(
         rows=task.n,
         columns=pictures,
         n_columns=len(samples.columns) or samples.n_features or 0,
-        target=target,
+        targets=targets,
         classes=class_counts(task, np.arange(task.n)),
         copies=copies,
         looked_at=looked_at,

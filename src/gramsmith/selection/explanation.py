@@ -22,6 +22,7 @@ from gramsmith.selection import sizes
 from gramsmith.selection.ensemble import first_machine
 from gramsmith.selection.estimate import Estimate
 from gramsmith.selection.machines import DESCRIPTIONS
+from gramsmith.selection.several import Labels, Outputs
 from gramsmith.selection.steps import Findings
 from gramsmith.selection.task import Task
 
@@ -186,6 +187,11 @@ def summary(found: Findings, model: Any, estimate: Estimate, converged: bool) ->
             **{m.__name__: m.__version__ for m in (np, scipy, sklearn)},
         },
     }
+    if isinstance(task, Outputs):
+        ends = zip(task.names, task.labels.min(axis=0), task.labels.max(axis=0), strict=True)
+        return facts | {"outputs": [[name, float(low), float(high)] for name, low, high in ends]}
+    if isinstance(task, Labels):
+        return facts | {"labels": [[name, count] for name, count in task.counts().items()]}
     if task.classes is None:
         return facts | {"values": [float(task.y.min()), float(task.y.max())]}
     counts = np.bincount(task.y, minlength=len(task.classes)).tolist()
@@ -297,7 +303,9 @@ def answer(found: Findings, estimate: Estimate, evidence: Evidence, remarks: lis
         text = f"It does not work yet: {value}, which is not clearly better than {base.name}."
         return Answer("poor", text, details, interval)
     but = ""
-    if outcome is not None and task.classes is not None:
+    if outcome is not None and outcome.targets:
+        details.append(_targets_words(outcome))
+    if outcome is not None and outcome.classes:
         missed, is_rare, share = missed_class(outcome, found)
         but = missed if is_rare and share > MISSED else ""
         details += [] if but else [missed]
@@ -316,13 +324,27 @@ def answer(found: Findings, estimate: Estimate, evidence: Evidence, remarks: lis
     return Answer("good", f"It works: {value}.", details, interval)
 
 
+def _targets_words(outcome: Outcome) -> str:
+    """Return how the outputs or labels differ: the worst of them, and those without a gain."""
+    worst = min(outcome.targets, key=lambda t: t.score - t.baseline)
+    name = "R²" if worst.errors else "accuracy"
+    text = f"Worst is “{worst.name}”: {name} {number(worst.score)} on held-out rows"
+    text += "." if worst.errors else f", {number(worst.baseline)} for its majority."
+    lost = [t for t in outcome.targets if t.score - 2.0 * t.error <= t.baseline]
+    if len(lost) > 1:
+        text += f" {len(lost)} of {len(outcome.targets)} are not clearly predictable."
+    return text
+
+
 def in_words(value: float, task: Task) -> str:
     """Return a score as a part of a sentence about new rows."""
     if task.default_score and task.classes is not None:
         digits = 1 if value > 0.985 and round(1000 * value) % 10 else 0
-        return f"right for {100 * value:.{digits}f} of 100 new rows"
+        what = "labels of new rows" if task.names else "new rows"
+        return f"right for {100 * value:.{digits}f} of 100 {what}"
     if task.default_score:
-        return f"it explains {max(value, 0.0):.0%} of the variation in new rows"
+        over = f", on average over {len(task.names)} outputs" if task.names else ""
+        return f"it explains {max(value, 0.0):.0%} of the variation in new rows{over}"
     return f"{task.score_name} {number(value)} on new rows"
 
 
@@ -418,7 +440,9 @@ def make_contents(
         best_score=task.best_score,
         paths=_paths(found),
         evidence=evidence,
-        classes=[] if task.classes is None else [str(c) for c in task.classes],
+        classes=[str(c) for c in task.classes]  # type: ignore[union-attr]
+        if task.kind == "classification"
+        else [],
         warnings=ranking.warnings,
         next_steps=_next_steps(ranking, source, model),
         provenance=_provenance(ranking, evidence, command, data),

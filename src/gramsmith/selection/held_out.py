@@ -27,12 +27,12 @@ class HeldOut:
     machine: str  # "svc", "svr", "ridge", "landmarks", or the class of the user's
     kind: str  # "cross-validation" or "leave-one-out"
     settings: Array  # C, or alpha per sample, in units of the spread; nan for a user's, (a,)
-    values: Array  # decision values or predictions, (a, m) or (a, m, C)
+    values: Array  # decision values or predictions, (a, m), (a, m, C) or (a, m, targets)
     rows: Array  # the samples they belong to, (m,)
     fold: Array  # the fold in which each was tested, (m,)
     training: tuple[Array, ...] = ()  # the samples that taught, by fold; none: all but the one
     adjustable: bool = True  # whether the threshold may be set; not of a machine of the user's
-    # predictions for the outermost samples by a machine that has seen none of them, (a, r)
+    # predictions for the outermost samples by a machine that has seen none of them, (a, r[, m])
     outermost: Array | None = None
 
     @property
@@ -131,5 +131,7 @@ def reach(f: Array, task: Task) -> float:
     """Return how far predictions go beyond the range of the targets, in units of that range."""
     if task.kind != "regression":
         return 0.0
-    low, high = float(task.y[task.counting].min()), float(task.y[task.counting].max())
-    return max(low - float(f.min()), float(f.max()) - high, 0.0) / (high - low)
+    Y, F = task.columns[task.counting], f.reshape(len(f), -1)
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    beyond = np.maximum(low - F.min(axis=0), F.max(axis=0) - high) / (high - low)
+    return max(float(beyond.max()), 0.0)

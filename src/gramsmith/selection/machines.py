@@ -18,6 +18,7 @@ from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from gramsmith.kernels import Precomputed
@@ -27,7 +28,9 @@ from gramsmith.selection import sizes
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.first_check import Check
 from gramsmith.selection.held_out import HeldOut, Scored, Splits, score
+from gramsmith.selection.labels import LabelsClassifier
 from gramsmith.selection.samples import Samples, as_array
+from gramsmith.selection.several import Labels, Outputs
 from gramsmith.selection.task import Answers, Task
 from gramsmith.selection.ties import beaten
 from gramsmith.selection.work import Work, work_off
@@ -151,8 +154,11 @@ def path_of(name: str, task: Task, machine: Any = None) -> Path:
 def second_machine(task: Task) -> tuple[str, Path, Array] | None:
     """Return the support vector machine that the best kernel is tried with, where there is one.
 
-    With several classes its decision values are votes, which are not averaged with others.
+    With several classes its decision values are votes, which are not averaged with others; several
+    outputs or labels would need one machine each.
     """
+    if task.names:
+        return None
     if task.classes is None:
         return "svr", svr_path(task), COARSE_C[1:]
     return ("svc", svc_path(task), COARSE_C) if len(task.classes) == 2 else None
@@ -165,6 +171,16 @@ def check_machine(machine: Any, task: Task) -> None:
         raise ValueError(
             f"Expected a machine that is an estimator with a parameter `kernel`, got {name}. "
             'It is given kernels and, in cross-validation, kernel="precomputed".'
+        )
+    if task.kind == "multilabel":
+        raise ValueError(
+            f"Expected no machine for several labels at once, got {name}. Leave `machine` out, or "
+            "rank one label at a time."
+        )
+    if task.names and not get_tags(machine).target_tags.multi_output:
+        raise ValueError(
+            f"Expected a machine for {len(task.names)} outputs, got {name}, which has one. Use "
+            "another machine, or rank one output at a time."
         )
     other = is_regressor if task.kind == "classification" else is_classifier
     if other(machine):
@@ -182,7 +198,7 @@ def check_machine(machine: Any, task: Task) -> None:
 def decision_values(machine: Any, K: Array, seen: Array, task: Task) -> Array:
     """Return predictions, or values of which the largest decides, whatever the machine has."""
     if task.classes is None:
-        return np.asarray(machine.predict(K), dtype=float)
+        return task.in_units(np.asarray(machine.predict(K), dtype=float))
     if hasattr(machine, "decision_function"):
         f = np.asarray(machine.decision_function(K))
         if f.ndim == 1 or f.shape[1] == len(seen):
@@ -407,12 +423,16 @@ def fit_winner(
     kind = "landmarks" if on_landmarks else "svc" if isinstance(machine, KernelSVC) else "ridge"
     if on_landmarks and told is not None:
         machine._told = told
-    _fit(machine, X, task.labels, task.weights)
+    _fit(machine, X, task.taught, task.weights)
     machine.__dict__.pop("_told", None)
+    if isinstance(task, Outputs):
+        machine._times(task.unit)
     if not alone:
         return machine
     if task.classes is None:
         return with_intervals(machine, result, task)
+    if isinstance(task, Labels):
+        return _of_labels(machine, result, task, on_landmarks and task.exchangeable)
     if on_landmarks and task.exchangeable:
         f, where, threshold = _left_out(machine, task)
     elif result is not None and result.record.machine == kind:
@@ -433,7 +453,24 @@ def with_intervals(machine: Any, result: Scored | None, task: Task) -> Any:
         return machine
     rows, f = result.record.rows, result.record.values[result.best]
     w = None if task.w is None else task.w[rows]
-    return machine.calibrate_intervals(task.y[rows] - f, w)
+    return machine.calibrate_intervals(task.as_given(task.y[rows] - f), w)
+
+
+def labelled(model: Any, task: Labels) -> LabelsClassifier:
+    """Return the classifier of several labels of a model that was fitted to their codes."""
+    return LabelsClassifier.of(model, task.given_names, np.asarray(task.classes))
+
+
+def _of_labels(machine: Any, result: Scored | None, task: Labels, one_by_one: bool) -> Any:
+    """Return the same with probabilities, where left-out samples are known."""
+    model = labelled(machine, task)
+    if one_by_one:
+        f, rows, _ = _left_out(machine, task)
+    elif result is not None:
+        f, rows = result.record.values[result.best], result.record.rows
+    else:
+        return model
+    return calibrated(model, f, rows, task)
 
 
 def _left_out(machine: Any, task: Task) -> tuple[Array, Array, float]:
@@ -450,8 +487,8 @@ def _left_out(machine: Any, task: Task) -> tuple[Array, Array, float]:
 def _machine(
     kernel: Any, check: Check, result: Scored | None, task: Task, on_landmarks: bool
 ) -> Any:
+    ridge = KernelRidgeClassifier if task.kind == "classification" else KernelRidgeRegressor
     if on_landmarks:
-        ridge = KernelRidgeClassifier if task.kind == "classification" else KernelRidgeRegressor
         return ridge(kernel, solver="nystroem", n_landmarks=sizes.LANDMARKS, random_state=task.seed)
     if result is not None and result.record.machine == "svc":
         return KernelSVC(kernel, C=result.setting / check.spread)
@@ -459,14 +496,17 @@ def _machine(
         scale = task.deviation
         return KernelSVR(kernel, C=result.setting * scale / check.spread, epsilon=0.05 * scale)
     alpha = result.setting if result is not None else check.alpha
-    ridge = KernelRidgeRegressor if task.classes is None else KernelRidgeClassifier
     return ridge(kernel, alpha=alpha * check.spread * float(task.weights.sum()))
 
 
 def answers_of(model: Any, X: Any, task: Task) -> Answers:
     """Return what a fitted machine says of samples, in the form that the score asks for."""
     if task.classes is None:
-        return Answers(np.asarray(model.predict(X), dtype=float))
+        return Answers(task.in_units(np.asarray(model.predict(X), dtype=float)))
+    if task.names:
+        by_probability = not task.default_score and task.score.by_probability
+        f = np.asarray(model.decision_function(X))
+        return Answers(f, model.predict_proba(X) if by_probability else None)
     seen = np.flatnonzero(np.isin(task.classes, getattr(model, "classes_", task.classes)))
     C, p = len(task.classes), None
     if not task.default_score and task.score.by_probability:
@@ -484,8 +524,7 @@ def calibrated(machine: Any, f: Array, where: Array, task: Task) -> Any:
     w = None if task.w is None else task.w[where]
     if w is not None:  # rows of no weight are no rows, and may be all there are of a class
         f, where, w = f[w > 0], where[w > 0], w[w > 0]
-    left = np.isin(np.asarray(task.classes), machine.classes_)
-    if f.ndim == 2 and not left.all():
-        f = f[:, left]
+    if not task.names and f.ndim == 2 and len(machine.classes_) < f.shape[1]:
+        f = f[:, np.isin(np.asarray(task.classes), machine.classes_)]
         f = f[:, 1] - f[:, 0] if f.shape[1] == 2 else f
     return machine.calibrate(f, task.labels[where], w)

@@ -31,7 +31,7 @@ from gramsmith.measures import Measure, get_measure
 from gramsmith.report.contents import Answer, number, records_frame, with_error
 from gramsmith.report.displays import display_of
 from gramsmith.report.evidence import Evidence
-from gramsmith.report.html import classes_of, render, rivals_of
+from gramsmith.report.html import classes_of, render, rivals_of, targets_of
 from gramsmith.selection import explanation, sizes
 from gramsmith.selection.candidates import Candidate, named_candidates
 from gramsmith.selection.ensemble import AveragedClassifier, AveragedRegressor
@@ -42,11 +42,13 @@ from gramsmith.selection.machines import (
     calibrated,
     check_machine,
     fit_winner,
+    labelled,
     with_intervals,
 )
 from gramsmith.selection.samples import Samples, TakeView, read_samples
+from gramsmith.selection.several import Labels, read_goal
 from gramsmith.selection.steps import Findings, may_average, run_steps
-from gramsmith.selection.task import Answers, Task, read_task
+from gramsmith.selection.task import Answers, Task
 from gramsmith.selection.work import Work, share_done
 from gramsmith.tables.roles import NO_COLUMNS, ColumnTable
 from gramsmith.tables.streams import counted
@@ -118,8 +120,10 @@ def rank_kernels(
         Columns of a data frame are encoded after their kind, gaps included, see `roles` and
         :class:`~gramsmith.tables.TableEncoder`. A Gram matrix for
         kernels="precomputed"; None if all kernels are matrices.
-    y : array of shape (n,)
-        Labels or values.
+    y : array of shape (n,), or data frame or array of shape (n, m)
+        Labels or values. Several columns of 0 and 1 are labels of which a sample may have any
+        number; other columns are several outputs, each of which counts in units of its own
+        deviation. All columns share the kernels and are fitted together.
     kernels : "auto", kernel, list, or dict of name -> kernel
         A kernel is what `as_kernel` takes, an (n, n) matrix, or a pair (kernel, {parameter:
         values}). "auto": linear, polynomial, Gaussian, Laplacian, Matérn, learned feature weights;
@@ -129,7 +133,8 @@ def rank_kernels(
         they are at most 20 different ones, or count from 0 or 1 without a gap and have 10 rows
         each.
     scoring : str or callable, optional
-        A score of scikit-learn; default accuracy, or the squared error for values. Scores that ask
+        A score of scikit-learn; default accuracy, or the squared error for values; of several
+        outputs the mean R², of several labels the mean of their accuracies. Scores that ask
         for it (such as "balanced_accuracy" and "f1") have the decision threshold chosen for them.
     cv : int or splitter, optional
         Folds of the cross-validation.
@@ -243,7 +248,7 @@ def rank(
     validate_parameter_constraints(
         constraints, {name: checked[name] for name in constraints}, "rank_kernels"
     )
-    goal = read_task(y, seed=as_seed(random_state), **options)
+    goal = read_goal(y, seed=as_seed(random_state), **options)
     if machine is not None:
         check_machine(machine, goal)
     how = {
@@ -348,7 +353,11 @@ def joined(found: Findings, models: Sequence[Any]) -> Any:
     if task.classes is None:
         return with_intervals(AveragedRegressor.of(models, weights), result, task)
     threshold = result.threshold(task)
-    model = AveragedClassifier.of(models, weights, threshold=threshold)
+    model: Any
+    if isinstance(task, Labels):
+        model = labelled(AveragedRegressor.of(models, weights), task)
+    else:
+        model = AveragedClassifier.of(models, weights, threshold=threshold)
     f = result.record.values[result.best] - threshold
     return calibrated(model, f, result.record.rows, task)
 
@@ -438,7 +447,7 @@ class RankingPlan:
     ----------
     n_samples, n_features : int
         Size of the table; no features for strings.
-    task : {"classification", "regression"}
+    task : {"classification", "regression", "multilabel"}
     kernels : list of str
         Names of the candidates.
     n_measured : int
@@ -516,11 +525,11 @@ def plan_ranking(
             f"Known are {', '.join((*known, *later))}."
         )
     chosen = {k: v for k, v in options.items() if k in known}
-    goal = read_task(y, seed=as_seed(random_state), **chosen)
+    goal = read_goal(y, seed=as_seed(random_state), **chosen)
     candidates, samples = _read_kernels(kernels, X, goal, roles)
     n, p = goal.n, samples.n_features or 0
     exact = machine is not None or not sizes.use_landmarks(n, [c.kernel for c in candidates])
-    classes = goal.kind == "classification"
+    classes = goal.classes is not None
     if machine is not None:
         name = type(machine).__name__
     elif exact:
@@ -654,18 +663,29 @@ class KernelRanking:
 
     @property
     def task(self) -> str:
-        """The task: "classification" or "regression"."""
+        """The task: "classification", "regression" or "multilabel"."""
         return self._findings.task.kind
 
     @property
     def classes(self) -> Any:
-        """The labels in order; None for values."""
-        return self._findings.task.classes
+        """The labels in order; None for values. Of several labels their names, or numbers."""
+        task = self._findings.task
+        return task.given_names if isinstance(task, Labels) else task.classes
 
     @property
     def scoring(self) -> str:
         """The name of the score."""
         return self._findings.task.score_name
+
+    @property
+    def output_scores(self) -> dict[str, float]:
+        """R² of every output, or the accuracy of every label, on held-out rows.
+
+        Empty for a single target. The model was chosen by these rows; `estimate` is corrected for
+        that, these scores are not.
+        """
+        outcome = self.evidence.outcome
+        return {} if outcome is None else {t.name: t.score for t in outcome.targets}
 
     @property
     def verdict(self) -> str:
@@ -824,6 +844,8 @@ class KernelRanking:
             f"<p>{html.escape(self.verdict)}</p>",
             html_table(["rank", "kernel", self.scoring, ""], [*kernels, *others]),
         ]
+        head, lines = targets_of(contents)
+        parts += [html_table(head, lines[:SHOWN])] if lines else []
         found = classes_of(contents)[:SHOWN]
         rows = [[c["name"], c["counts"], c["recall"][1], c["precision"][1]] for c in found]
         parts += [html_table(["class", "found", "recall", "precision"], rows)] if rows else []

@@ -359,7 +359,7 @@ class IntervalPipeline(Pipeline):
 
         Returns
         -------
-        array of shape (n, 2)
+        array of shape (n, 2) or (n, n_outputs, 2)
             Lower and upper ends.
         """
         for _, step in self.steps[:-1]:

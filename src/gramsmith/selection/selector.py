@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from gramsmith.gram import SharesEngine
 from gramsmith.kernels.finite import checked_data
 from gramsmith.selection.ensemble import first_machine
+from gramsmith.selection.labels import label_accuracy
 from gramsmith.selection.ranking import CONSTRAINTS, WORK_OPTIONS, rank
 from gramsmith.selection.samples import all_precomputed, is_table
 from gramsmith.selection.work import Work
@@ -103,8 +104,9 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         Its kernel.
     summary_ : dict
         What goes with the model into a file: rows, columns, the score to expect, limits, versions.
-    classes_ : array of shape (n_classes,)
-        The labels, for classification.
+    classes_ : array of shape (n_classes,) or (n_labels,)
+        The labels, for classification; of several labels their names, which are numbers from 0
+        unless `y` was a data frame.
     n_features_in_ : int
         The number of features, for tables.
 
@@ -191,8 +193,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         ----------
         X : data frame, array or sparse matrix of shape (n, p), strings, tuple of views, or None
             A Gram matrix for kernels="precomputed"; None if all kernels are matrices.
-        y : array of shape (n,)
-            Labels or values.
+        y : array of shape (n,) or (n, m)
+            Labels or values; several columns are several labels or outputs, see `rank_kernels`.
         groups : array of shape (n,), optional
             Samples of one group are never divided between training and test.
         sample_weight : array of shape (n,), optional
@@ -268,7 +270,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        array of shape (n,)
+        array of shape (n,) or (n, m)
         """
         X = self._new(X)
         return np.asarray(self.best_estimator_.predict(X))
@@ -283,14 +285,14 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        array of shape (n,) for two classes, else (n, n_classes)
+        array of shape (n,) for two classes, else (n, n_classes) or (n, n_labels)
         """
         X = self._new(X)
         return np.asarray(self.best_estimator_.decision_function(X))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the classes, calibrated in cross-validation.
+        """Return the probabilities of the classes, or of each label, calibrated on held-out rows.
 
         Parameters
         ----------
@@ -298,7 +300,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        array of shape (n, n_classes)
+        array of shape (n, n_classes) or (n, n_labels)
         """
         X = self._new(X)
         return np.asarray(self.best_estimator_.predict_proba(X))
@@ -318,19 +320,19 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        array of shape (n, 2)
+        array of shape (n, 2) or (n, n_outputs, 2)
             Lower and upper ends.
         """
         X = self._new(X)
         return np.asarray(self.best_estimator_.predict_interval(X, coverage))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy, or R² for values.
+        """Return the accuracy, or R² for values; of several labels or outputs the mean.
 
         Parameters
         ----------
         X : like in fit
-        y : array of shape (n,)
+        y : array of shape (n,) or (n, m)
             Labels or values.
         sample_weight : array of shape (n,), optional
             Weights of the samples.
@@ -339,8 +341,11 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         -------
         float
         """
-        score = accuracy_score if hasattr(self, "classes_") else r2_score
-        return float(score(y, self.predict(X), sample_weight=sample_weight))
+        found = self.predict(X)
+        if not hasattr(self, "classes_"):
+            return float(r2_score(y, found, sample_weight=sample_weight))
+        score = accuracy_score if found.ndim == 1 else label_accuracy
+        return float(score(y, found, sample_weight=sample_weight))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         """Return scikit-learn's diagram for a notebook, and below it what was found."""
@@ -355,6 +360,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = not tags.input_tags.pairwise
         tags.input_tags.categorical = not tags.input_tags.pairwise
         tags.input_tags.allow_nan = not tags.input_tags.pairwise
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
         if self.task == "regression":
             tags.estimator_type = "regressor"
             tags.classifier_tags, tags.regressor_tags = None, RegressorTags()
@@ -376,4 +383,4 @@ def _finite(X: Any) -> Any:
 def _as_column(y: Any) -> Any:
     if not hasattr(y, "shape"):
         return np.asarray(y)
-    return column_or_1d(y, warn=True) if len(y.shape) == 2 else y
+    return column_or_1d(y, warn=True) if len(y.shape) == 2 and y.shape[1] == 1 else y

@@ -168,7 +168,7 @@ def about_copies(samples: Samples, task: Task) -> list[Advice]:
     if not task.exchangeable or copied is None or copied < sizes.COPIES * looked_at:
         return []
     rows = task.sample(sizes.CHECK_ROWS, salt=7)
-    columns = (*samples.views[0][rows].T, task.y[rows])
+    columns = (*samples.views[0][rows].T, *task.columns[rows].T)
     if max(len(np.unique(column)) for column in columns) < sizes.COPIED_LEVELS:
         return []
     copies = copied / looked_at
@@ -194,7 +194,9 @@ def count_copies(samples: Samples, task: Task) -> tuple[int | None, int]:
 
 def about_classes(task: Task) -> list[Advice]:
     """Return a remark if classes are uneven, and nothing was asked for that takes care of it."""
-    if task.classes is None or not task.default_score or task.class_weight is not None:
+    if task.classes is None or task.names:
+        return []
+    if not task.default_score or task.class_weight is not None:
         return []
     counts = np.bincount(task.y[task.counting].astype(int), minlength=len(task.classes))
     if 9 * counts.min() >= counts.max():
@@ -432,7 +434,7 @@ def measure(
     Measures that are not defined for the task are left out. Those of many rows are estimates for
     all of them, as far as there is time.
     """
-    chosen = defined(measures, "values" if task.classes is None else "classes")
+    chosen = defined(measures, task.target_kind)
     seconds = work.pace * sizes.measure_seconds(candidates)
     if task.n > sizes.EXACT_ROWS and chosen and work.in_time(seconds):
         return estimate_measures(candidates, samples, task, work, chosen)
@@ -444,7 +446,7 @@ def measure(
     order = np.argsort(fold, kind="stable")
     rows, fold = rows[order], fold[order]
     w = None if task.w is None else task.w[rows]
-    target = make_target(task.y[rows], task=task.kind, sample_weight=w)
+    target = make_target(task.y[rows], task=task.measured_as, sample_weight=w)
     told = work.counting("measures", 101, f"{len(rows)} rows")
 
     def swept(done: int, total: int) -> None:
@@ -487,7 +489,7 @@ def estimate_measures(
         measures,
         rows=size,
         grow=False,  # nothing is decided by the last digit
-        task=task.kind,
+        task=task.measured_as,
         sample_weight=w,
         engine=work.sweeps,
         random_state=task.seed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +74,7 @@ class Task:
     cv: Any = None
     groups: Array | None = None
     seed: int = 0
+    names: tuple[str, ...] = ()  # of several outputs or labels, see `several`
 
     @property
     def n(self) -> int:
@@ -84,6 +85,39 @@ class Task:
     def labels(self) -> Array:
         """What the user called the targets."""
         return self.y if self.classes is None else np.asarray(self.classes[self.y])
+
+    @property
+    def taught(self) -> Array:
+        """What machines are fitted to."""
+        return self.labels
+
+    def in_units(self, values: Array) -> Array:
+        """Return predictions in the units of `y`, which are the user's unless there are several."""
+        return values
+
+    def as_given(self, values: Array) -> Array:
+        """Return values in the units of `y` in those of the user."""
+        return values
+
+    @property
+    def measured_as(self) -> str:
+        """The task as measures and learners know it."""
+        return self.kind
+
+    @property
+    def target_kind(self) -> str:
+        """What the measures call such targets."""
+        return "values" if self.classes is None else "classes"
+
+    @property
+    def line(self) -> Array:
+        """One number per sample by which they can be put in order."""
+        return self.y
+
+    @property
+    def columns(self) -> Array:
+        """The targets as columns, shape (n, 1) unless there are several."""
+        return self.y.reshape(self.n, -1)
 
     @property
     def default_score(self) -> bool:
@@ -171,8 +205,11 @@ class Task:
         y = self.y[rows]
         if self.kind == "regression":
             return np.asarray((f - y) ** 2)
-        wrong = (f > 0) != (y == 1) if f.ndim == 1 else f.argmax(axis=1) != y
-        return np.asarray(wrong, dtype=float)
+        return np.asarray(self.guess(f) != y, dtype=float)
+
+    def guess(self, f: Array) -> Array:
+        """Return the class numbers that decision values stand for."""
+        return np.asarray((f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1))
 
     @cached_property
     def deviation(self) -> float:
@@ -198,13 +235,22 @@ class Task:
         return Answers(shifted, self.probabilities(f, rows, fold) if proba else None)
 
     def probabilities(self, f: Array, rows: Array, fold: Array) -> Array:
-        """Return probabilities of held-out decision values, (m, C), fitted to the other folds."""
-        p = np.empty((len(f), 2 if self.classes is None else len(self.classes)))
-        for here, others in self._other_folds(rows, fold):
-            w = None if self.w is None else self.w[rows[others]]
-            fitted = fit_calibration(f[others], self.y[rows[others]], p.shape[1], w)
-            p[here] = probabilities(f[here], *fitted)
+        """Return probabilities of held-out decision values, fitted to the other folds."""
+        parts = [
+            (here, self.calibration(f[others], rows[others])(f[here]))
+            for here, others in self._other_folds(rows, fold)
+        ]
+        p = np.empty((len(f), parts[0][1].shape[1]))
+        for here, found in parts:
+            p[here] = found
         return p
+
+    def calibration(self, f: Array, rows: Array) -> Callable[[Array], Array]:
+        """Return what turns decision values into probabilities, (m, C), fitted to held-out ones."""
+        C = 2 if self.classes is None else len(self.classes)
+        w = None if self.w is None else self.w[rows]
+        slope, offsets = fit_calibration(f, self.y[rows], C, w)
+        return lambda f: probabilities(f, slope, offsets)
 
     def _other_folds(self, rows: Array, fold: Array) -> Iterator[tuple[Array, Array]]:
         """Yield the samples of each fold, and those of all others."""
@@ -250,7 +296,7 @@ class Task:
     def error(self, answers: Answers, rows: Array) -> float:
         """Return the standard error of `loss` by leaving out one cluster at a time."""
         error = self._jackknife(rows, [(1.0, answers)])
-        if self.kind == "classification" and self.default_score:
+        if self.kind != "regression" and self.default_score:
             # no mistake among few samples is no certainty
             G = len(np.unique(self.clusters(rows)))
             error = max(error, float(np.sqrt(0.5 / (G + 1.0) / G)))
@@ -283,7 +329,7 @@ class Task:
         """Return a block number for each sample: whole clusters, targets spread evenly."""
         cluster = self.clusters(rows)
         G = int(cluster.max(initial=0)) + 1
-        mean = np.bincount(cluster, self.y[rows], G) / np.bincount(cluster, minlength=G)
+        mean = np.bincount(cluster, self.line[rows], G) / np.bincount(cluster, minlength=G)
         block = np.empty(G, dtype=int)
         block[np.argsort(mean, kind="stable")] = np.arange(G) % max(2, min(count, G))
         return np.asarray(block[cluster])
@@ -412,7 +458,7 @@ class Task:
         whole = self._whole_groups(order, size)
         if whole is not None:
             return whole
-        if self.kind == "regression":
+        if self.kind != "classification":
             return np.sort(order[:size])
         chosen = []
         for code in np.unique(self.y[order]):
@@ -429,7 +475,7 @@ class Task:
         counts = np.cumsum(np.bincount(place))
         taken = int(np.searchsorted(counts, size, side="right"))
         rows = order[place < taken]
-        lost = self.classes is not None and len(np.unique(self.y[rows])) < len(
+        lost = self.kind == "classification" and len(np.unique(self.y[rows])) < len(
             np.unique(self.y[order])
         )
         return None if taken < FEW_GROUPS or lost else np.sort(rows)
@@ -511,6 +557,8 @@ class Score:
     the labels is 1, the rarer class counts. There are no classes for values.
     """
 
+    usual: ClassVar[str] = "balanced_accuracy"  # what is named where another does not fit
+
     def __init__(self, scoring: Any, classes: Array | None, counts: Array | None = None) -> None:
         self.call = get_scorer(scoring) if isinstance(scoring, str) else scoring
         self.name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
@@ -568,7 +616,7 @@ class Score:
         """
         given: Any = _GivenValues()
         if self.classes is not None:
-            given, y = _GivenDecisions(self.classes, p), self.classes[y]
+            given, y = self.given(p), self.classes[y]
         if w is None or not self.weighted or not w.any():
             value = float(self.call(given, f, y))
         else:
@@ -579,16 +627,26 @@ class Score:
             self.by_label = True
         return value
 
+    def given(self, p: Array | None) -> Any:
+        """Return the classifier that scikit-learn is to score."""
+        return _GivenDecisions(self.classes, p)
+
+    def example(self) -> tuple[Array, Array, Array | None]:
+        """Return decision values, targets and probabilities that any such score can be tried on."""
+        if self.classes is None:
+            y = np.arange(1.0, 7.0)
+            return y + 0.1 * np.cos(np.arange(len(y))), y, None
+        C = len(self.classes)
+        y = np.arange(C).repeat(3)
+        f = y + 0.1 * np.cos(np.arange(len(y))) - 0.5 if C == 2 else 2.0 * np.eye(C)[y] - 1.0
+        return f, y, 0.7 * np.eye(C)[y] + 0.3 / C
+
     def try_out(self, weighted: bool) -> Score:
         """Raise a ValueError, before any work, unless the score can be computed for such a task.
 
         A score that takes no weights is used without, with a warning if there are any.
         """
-        y = np.arange(1.0, 7.0) if self.classes is None else np.arange(len(self.classes)).repeat(3)
-        f, p = y + 0.1 * np.cos(np.arange(len(y))), None
-        if self.classes is not None:
-            f = f - 0.5 if len(self.classes) == 2 else 2.0 * np.eye(len(self.classes))[y] - 1.0
-            p = 0.7 * np.eye(len(self.classes))[y] + 0.3 / len(self.classes)
+        f, y, p = self.example()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -610,18 +668,22 @@ class Score:
             )
         return self
 
+    @property
+    def of(self) -> str:
+        """What it is a score of, in words."""
+        return "values" if self.classes is None else f"{len(self.classes)} classes"
+
     def _refusal(self, error: Exception) -> str:
-        what = "values" if self.classes is None else f"{len(self.classes)} classes"
         other = INSTEAD.get(self.name, f"{self.name}_macro")
         if self.classes is None:
             advice = 'Use a score of values, such as "neg_mean_absolute_error".'
         elif len(self.classes) > 2 and self.name in (*OF_ONE_CLASS, *INSTEAD):
             advice = f'Use "{other}".'
         else:
-            advice = 'Use a score of classes, such as "balanced_accuracy".'
+            advice = f'Use a score of classes, such as "{self.usual}".'
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return (
-            f"Expected a score for {what}, got {self.name!r}, which fails: "
+            f"Expected a score for {self.of}, got {self.name!r}, which fails: "
             f"{reason.rstrip('.')}. {advice}"
         )
 
@@ -637,31 +699,22 @@ def read_task(
     sample_weight: Any = None,
     seed: int = 0,
 ) -> Task:
-    """Return the task of labels or values, tried out before any work starts."""
+    """Return the task of one label or value per sample, tried out before any work starts."""
     y = as_labels(y)
-    if hasattr(y, "toarray") or y.ndim != 1:
-        raise ValueError(
-            "Expected one label or value per sample, got a target of several columns. "
-            "y should be a 1d array; select kernels for one column at a time."
-        )
     if not len(y):
         raise ValueError("Expected at least one sample, got none.")
     kind = kind_of(y)
     if task == "auto":
         task = "regression" if kind == "continuous" else decide_task(y)[0]
-    w = None if sample_weight is None else normalised_weights(check_weights(sample_weight, len(y)))
-    if groups is not None:
-        groups = np.asarray(groups)
-        check_consistent_length(groups, y)
-    cv = int(cv) if isinstance(cv, np.integer) else cv
-    options = {"scoring": scoring, "cv": cv, "groups": groups, "seed": seed}
+    options = {"scoring": scoring, "seed": seed, **checked_options(y, cv, groups, sample_weight)}
+    w = options["w"]
     if task == "regression":
         values = finite_values(y)
         if np.ptp(values) <= 1e-14 * max(float(np.abs(values).max()), 1e-300):
             raise ValueError(
                 "Expected targets that vary, got a constant y. Nothing can be learned."
             )
-        return Task("regression", values, None, w, None, **options).try_out()
+        return Task("regression", values, **options).try_out()
     if kind.startswith("continuous"):
         raise ValueError(
             "Expected class labels, got real numbers. Unknown label type: continuous. "
@@ -682,4 +735,15 @@ def read_task(
             f"Expected classes with several samples each, got {len(classes)} classes in {len(y)} "
             'samples. If these are numbers to predict, use task="regression".'
         )
-    return Task("classification", codes, classes, w, class_weight, **options).try_out()
+    found = Task("classification", codes, classes, class_weight=class_weight, **options)
+    return found.try_out()
+
+
+def checked_options(y: Any, cv: Any, groups: Any, sample_weight: Any) -> dict[str, Any]:
+    """Return weights, groups and folds of a task, or raise."""
+    n = len(y)
+    w = None if sample_weight is None else normalised_weights(check_weights(sample_weight, n))
+    if groups is not None:
+        groups = np.asarray(groups)
+        check_consistent_length(groups, y)
+    return {"w": w, "cv": int(cv) if isinstance(cv, np.integer) else cv, "groups": groups}

@@ -39,7 +39,7 @@ def overview(summary: ModelSummary) -> dict[str, str]:
     found = {
         "model": _averaged(summary.model) + ", then ".join(_name(part) for part in parts),
         "kernel": _text(facts, "kernel") if _averaged(summary.model) else _kernel(last),
-        "task": _task(last, facts),
+        "task": _labels_at_once(summary.model, facts) or _task(last, facts),
         "expects": _expects(parts[0], facts),
         "score": _score(facts),
         "trained on": _trained(summary),
@@ -109,12 +109,22 @@ def _data(summary: ModelSummary) -> Lines:
     target, digest = about.get("target"), about.get("data_sha256")
     if isinstance(target, str):
         yield f"Target: {plain(target)}."
+    elif _list(target, str):
+        yield f"Targets: {plain(', '.join(_list(target, str)))}."
     if isinstance(digest, str):
         yield f"SHA-256 of the file: {plain(digest)}."
     classes = _pairs(facts.get("classes"), int)
     if classes:
         yield from ("", "| class | rows |", "|---|---:|")
         yield from (f"| {plain(label)} | {count:,} |" for label, count in classes[:LISTED])
+    labels = _pairs(facts.get("labels"), int)
+    if labels:
+        yield from ("", "| label | rows |", "|---|---:|")
+        yield from (f"| {plain(label)} | {count:,} |" for label, count in labels[:LISTED])
+    outputs = _outputs(facts)
+    if outputs:
+        yield from ("", "| output | from | to |", "|---|---:|---:|")
+        yield from (f"| {plain(n)} | {a:.6g} | {b:.6g} |" for n, a, b in outputs[:LISTED])
     values = _list(facts.get("values"), int | float)
     if len(values) == 2:
         yield f"Values from {values[0]:.6g} to {values[1]:.6g}."
@@ -139,6 +149,7 @@ def _scores(facts: dict[str, Any]) -> Lines:
     base = estimate.get("baseline")
     if isinstance(base, int | float):
         better = "better" if estimate.get("beats_baseline") is True else "not clearly better"
+        base = base if abs(base) > 1e-12 else 0.0  # rounding
         yield f"That is {better} than {base:.4g}, the score of answers that look at no features."
     verdict = _text(facts, "verdict")
     if verdict:
@@ -153,7 +164,7 @@ def _limits(summary: ModelSummary) -> Lines:
             "- The score holds for rows drawn like the training rows. It says nothing of other "
             "places, times or groups, nor of single rows."
         )
-    if isinstance(facts.get("values"), list):
+    if isinstance(facts.get("values"), list) or _outputs(facts):
         yield "- Predictions far outside the range of the training values are extrapolations."
     if any("categories" in role for _, role in _pairs(facts.get("columns"), str)):
         yield "- A category that was not among the training rows counts as none of the known ones."
@@ -182,14 +193,16 @@ def _name(node: Any) -> str:
 
 def _averaged(node: Any) -> str:
     """Return how many models are averaged, the first of which `_parts` describes."""
-    inside = _in(node, "fitted", "best_estimator_")
-    members = _in(inside if isinstance(inside, dict) else node, "fitted", "machines_", "items")
+    for name in ("best_estimator_", "model_"):
+        inside = _in(node, "fitted", name)
+        node = inside if isinstance(inside, dict) else node
+    members = _in(node, "fitted", "machines_", "items")
     return f"average of {len(members)}: " if isinstance(members, list) and members else ""
 
 
 def _parts(node: Any) -> Iterator[Any]:
     """Yield the transformers and the machine of a model, in order."""
-    inside = _in(node, "fitted", "best_estimator_")
+    inside = _in(node, "fitted", "best_estimator_") or _in(node, "fitted", "model_")
     steps = _in(node, "params", "steps", "items")
     averaged = _in(node, "fitted", "machines_", "items")
     if isinstance(inside, dict):
@@ -235,8 +248,24 @@ def _kernel(last: Any) -> str:
     return formula(_in(last, "fitted", "kernel_") or _in(last, "params", "kernel"))
 
 
+def _labels_at_once(node: Any, facts: dict[str, Any]) -> str:
+    """Return how many labels a model predicts at once, and their names; nothing for others."""
+    if _name(node) == "LabelsClassifier":
+        shape = _in(node, "fitted", "classes_", "shape")
+        count = shape[0] if isinstance(shape, list) and shape else "?"
+        names = [name for name, _ in _pairs(facts.get("labels"), int)]
+        return f"{count} labels at once{f': {_few(names)}' if names else ''}"
+    steps = _in(node, "params", "steps", "items")
+    last = _in(steps[-1], "items") if isinstance(steps, list) and steps else None
+    inside = last[-1] if isinstance(last, list) and last else _in(node, "fitted", "best_estimator_")
+    return _labels_at_once(inside, facts) if isinstance(inside, dict) else ""
+
+
 def _task(last: Any, facts: dict[str, Any]) -> str:
     classes = _in(last, "fitted", "classes_")
+    outputs = [name for name, _, _ in _outputs(facts)]
+    if outputs:
+        return f"regression, {counted(len(outputs), 'output')}: {_few(outputs)}"
     if classes is None:
         return "regression" if _in(last, "fitted", "coefficients_") is not None else ""
     known = [label for label, _ in _pairs(facts.get("classes"), int)]
@@ -302,6 +331,16 @@ def _pairs(values: Any, kind: Any) -> list[Any]:
     """Return the pairs of a text and something of a kind that are in a list."""
     pairs = [pair for pair in _list(values, list) if len(pair) == 2]
     return [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, kind)]
+
+
+def _outputs(facts: dict[str, Any]) -> list[tuple[str, float, float]]:
+    """Return the names and ranges of several outputs."""
+    found = [item for item in _list(facts.get("outputs"), list) if len(item) == 3]
+    return [
+        (name, low, high)
+        for name, low, high in found
+        if isinstance(name, str) and isinstance(low, int | float) and isinstance(high, int | float)
+    ]
 
 
 def _few(items: list[str]) -> str:

@@ -94,15 +94,15 @@ class Target:
 
     Attributes
     ----------
-    y : array of shape (n,)
-        Texts or whole numbers for classes, floats for values.
+    y : array of shape (n,), or data frame
+        Texts or whole numbers for classes, floats for values; a column for each of several targets.
     task : {"classification", "regression"}
         Which of the two.
     reason : str
         Why, in words.
     """
 
-    y: Array
+    y: Any
     task: str
     reason: str
 
@@ -142,6 +142,51 @@ def read_target(table: Table, task: str = "auto") -> Target:
     y = _classes(table, texts, numbers)
     _check_classes(y, texts, name)
     return Target(y, "classification", f"the target has {len(set(y.tolist()))} classes")
+
+
+def read_targets(table: Table, columns: dict[str, Array], task: str = "auto") -> Target:
+    """Return several columns as labels, if they are 0 and 1 or flags, else as numbers.
+
+    Parameters
+    ----------
+    table : Table
+        From which they were taken, for messages.
+    columns : dict of str to array
+        Without missing cells.
+    task : {"auto", "classification", "regression"}
+
+    Returns
+    -------
+    Target
+        Its `y` is a data frame.
+    """
+    import pandas
+
+    numbers = {
+        name: column.astype(np.float64) if column.dtype == bool else _numbers(column)
+        for name, column in columns.items()
+    }
+    there = [v is not None and bool(np.isin(v, (0, 1)).all()) for v in numbers.values()]
+    if all(there) and task != "regression":
+        labels = {name: np.asarray(values).astype(np.int64) for name, values in numbers.items()}
+        reason = f"{len(columns)} labels of 0 and 1"
+        return Target(pandas.DataFrame(labels), "classification", reason)
+    if task == "classification":
+        name = list(columns)[there.index(False)]
+        raise DataError(
+            f"{table.name}, target {short(name)}: expected labels of 0 and 1 in every one of "
+            "several targets, got others. Rank classes one column at a time."
+        )
+    values = {}
+    for name, column in columns.items():
+        where, texts = f"{table.name}, target {short(name)}", column.astype(str).astype(object)
+        values[name] = _values(texts, numbers[name], where)
+        if task == "auto" and decide_task(values[name])[0] == "classification":
+            raise DataError(
+                f"{where}: expected numbers beside other targets, got what looks like classes. Use "
+                "--task regression if all targets are numbers; rank classes one column at a time."
+            )
+    return Target(pandas.DataFrame(values), "regression", f"{len(columns)} outputs")
 
 
 def _values(texts: Array, numbers: Array | None, name: str) -> Array:

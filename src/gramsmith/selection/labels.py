@@ -1,0 +1,249 @@
+"""LabelsClassifier: several labels per sample from a machine that was fitted to their codes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from gramsmith.machines.calibration import fit_calibration
+from gramsmith.targets import as_labels
+
+Array = npt.NDArray[Any]
+
+
+def _is_calibrated(model: Any) -> bool:
+    if not hasattr(model, "calibration_slopes_"):
+        raise AttributeError(
+            f"{type(model).__name__}: expected probabilities to be calibrated, got none. Call "
+            "calibrate with decision values of samples left out of training."
+        )
+    return True
+
+
+class LabelsClassifier(ClassifierMixin, BaseEstimator):
+    r"""Several labels at once, by a regressor of their codes -1 and +1.
+
+    .. math:: \hat y_j(x) = [f_j(x) > 0], \qquad p_j(x) = 1 / (1 + \exp(-a_j f_j(x) - b_j))
+
+    A machine that solves for all codes together, such as `KernelRidgeRegressor`, costs hardly more
+    than one label.
+
+    Parameters
+    ----------
+    model : estimator
+        A regressor of several outputs, or a pipeline that ends with one.
+
+    Attributes
+    ----------
+    model_ : estimator
+        The regressor, fitted to the codes.
+    classes_ : array of shape (n_labels,)
+        The names of the labels: those of the columns of a data frame, else their numbers from 0.
+    values_ : array of shape (2,)
+        How a label that is not there, and one that is, are written: 0 and 1, or False and True.
+    calibration_slopes_, calibration_offsets_ : arrays of shape (n_labels,)
+        Of the probabilities; after `calibrate`, which `rank_kernels` calls.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> from gramsmith.selection import LabelsClassifier
+    >>> X, Y = [[0.0], [1.0], [2.0], [3.0]], [[0, 1], [0, 1], [1, 1], [1, 0]]
+    >>> model = LabelsClassifier(gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.1)).fit(X, Y)
+    >>> model.predict([[0.2], [2.9]])
+    array([[0, 1],
+           [1, 0]])
+    """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "model_": "model",
+        "classes_": "labels m",
+        "values_": "array 2",
+        "calibration_slopes_": "array m?",
+        "calibration_offsets_": "array m?",
+    }
+    _stored_parameters: ClassVar[dict[str, str]] = {"model": "model"}
+
+    model_: Any
+    classes_: Array
+    values_: Array
+    calibration_slopes_: Array
+    calibration_offsets_: Array
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @classmethod
+    def of(cls, model: Any, classes: Array, values: Array) -> Self:
+        """Return the classifier of a model that is fitted already.
+
+        Parameters
+        ----------
+        model : fitted estimator
+        classes : array of shape (n_labels,)
+            The names of the labels.
+        values : array of shape (2,)
+            How a label that is not there, and one that is, are written.
+        """
+        made = cls(clone(model))
+        made.model_, made.classes_, made.values_ = model, classes, values
+        return made._about_inputs()
+
+    def _about_inputs(self) -> Self:
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.model_, name):
+                setattr(self, name, getattr(self.model_, name))
+        return self
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model to the codes of the labels.
+
+        Parameters
+        ----------
+        X : samples as the model takes them
+        y : array of shape (n, n_labels)
+            0 and 1, or flags.
+
+        Returns
+        -------
+        the classifier
+        """
+        names = getattr(y, "columns", None)
+        Y = as_labels(y.toarray() if hasattr(y, "toarray") else y)
+        if Y.ndim != 2 or not np.isin(Y, (0, 1)).all():
+            raise ValueError(
+                f"{type(self).__name__}: expected 0 and 1 in at least two columns of y, got "
+                f"shape {Y.shape}, or others. Use a classifier of classes for one column."
+            )
+        for name in ("calibration_slopes_", "calibration_offsets_"):
+            self.__dict__.pop(name, None)
+        self.model_ = clone(self.model).fit(X, 2.0 * Y - 1.0)
+        self.classes_ = np.arange(Y.shape[1]) if names is None else np.array(names, dtype=str)
+        self.values_ = np.array([0, 1], dtype=Y.dtype)
+        return self._about_inputs()
+
+    def calibrate(self, f: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the probabilities to decision values of samples left out of training.
+
+        Parameters
+        ----------
+        f : array of shape (n, n_labels)
+            Decision values, each from a machine that was not trained on the sample.
+        y : array of shape (n, n_labels)
+            The labels.
+        sample_weight : array of shape (n,), optional
+            Weights.
+
+        Returns
+        -------
+        the classifier
+        """
+        f, there = np.asarray(f, dtype=np.float64), np.asarray(y).astype(int)
+        if f.shape != there.shape or f.shape[1:] != (len(self.classes_),):
+            raise ValueError(
+                f"Expected decision values and labels of shape (n, {len(self.classes_)}), got "
+                f"{f.shape} and {there.shape}. Pass what decision_function returns."
+            )
+        found = [fit_calibration(a, b, 2, sample_weight) for a, b in zip(f.T, there.T, strict=True)]
+        self.calibration_slopes_ = np.array([slope for slope, _ in found])
+        self.calibration_offsets_ = np.array([b[1] - b[0] for _, b in found])
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the decision values of new samples.
+
+        Parameters
+        ----------
+        X : like in fit
+
+        Returns
+        -------
+        array of shape (n, n_labels)
+            Where a value is positive, the label is predicted.
+        """
+        check_is_fitted(self, "model_")
+        f = np.asarray(self.model_.predict(X), dtype=np.float64)
+        if f.shape[1:] != (len(self.classes_),):
+            raise ValueError(
+                f"{type(self).__name__}: expected a model of {len(self.classes_)} outputs, got "
+                f"predictions of shape {f.shape}. Use a regressor of several outputs."
+            )
+        return f
+
+    def predict(self, X: Any) -> Array:
+        """Return the labels of new samples.
+
+        Parameters
+        ----------
+        X : like in fit
+
+        Returns
+        -------
+        array of shape (n, n_labels)
+        """
+        return np.asarray(self.values_[(self.decision_function(X) > 0).astype(np.intp)])
+
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Return the calibrated probability of every label.
+
+        Parameters
+        ----------
+        X : like in fit
+
+        Returns
+        -------
+        array of shape (n, n_labels)
+        """
+        f = self.decision_function(X)
+        return np.asarray(expit(self.calibration_slopes_ * f + self.calibration_offsets_))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean accuracy of the labels.
+
+        Parameters
+        ----------
+        X : like in fit
+        y : array of shape (n, n_labels)
+            The labels.
+        sample_weight : array of shape (n,), optional
+            Weights.
+
+        Returns
+        -------
+        float
+        """
+        return label_accuracy(y, self.predict(X), sample_weight)
+
+    def _check_stored(self) -> None:
+        known = [hasattr(self, f"calibration_{name}_") for name in ("slopes", "offsets")]
+        if not hasattr(self.model_, "predict") or len(self.classes_) < 2 or known[0] != known[1]:
+            raise ValueError("Expected a regressor of several labels, calibrated or not.")
+        if not np.array_equal(self.values_, [0, 1]):
+            raise ValueError("Expected labels that are 0 or 1, got others.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def label_accuracy(y: Any, predicted: Array, sample_weight: Any = None) -> float:
+    """Return the mean accuracy of labels, one less the Hamming loss.
+
+    Parameters
+    ----------
+    y, predicted : arrays of shape (n, n_labels)
+    sample_weight : array of shape (n,), optional
+    """
+    y = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    return float(np.average((y == predicted).mean(axis=1), weights=sample_weight))
