@@ -124,6 +124,11 @@ def test_json_that_is_not_strict(text):
         parse_json(text)
 
 
+def test_many_keys_are_as_good_as_few():
+    pairs = {str(i): i for i in range(1000)}
+    assert parse_json(json.dumps(pairs)) == pairs
+
+
 def test_short_values():
     assert short("a") == "'a'"
     assert len(short("a" * 1000)) == 80

@@ -58,6 +58,25 @@ def test_nesting_has_one_limit(level, monkeypatch):
         decoded(Encoder().encode(level(level(value)), "here"))
 
 
+@pytest.mark.parametrize("leaf", [np.float64(1.5), sp.csr_array((1, 1))], ids=["number", "sparse"])
+def test_what_can_be_written_can_be_read(leaf):
+    """A number of NumPy and the arrays of a sparse matrix are a level deeper than they are."""
+    value = leaf
+    for _ in range(DEPTH_LIMIT - 1):
+        value = [value]
+    assert repr(again(value)) == repr(value)
+    with pytest.raises(NotStorable, match="nesting below"):
+        Encoder().encode([value], "here")
+
+
+def test_numbers_within_numbers_are_nested_too():
+    node = 1.5
+    for _ in range(DEPTH_LIMIT + 1):
+        node = {"$": "scalar", "dtype": "float64", "value": node}
+    with pytest.raises(ModelFormatError, match="nested past"):
+        decoded(node)
+
+
 @pytest.mark.parametrize("part", ["key", "fitted"])
 def test_keys_and_fitted_attributes_are_a_level_deeper(part, monkeypatch):
     def value(levels):

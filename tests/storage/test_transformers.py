@@ -322,6 +322,11 @@ UNFIT = {
         {"categories_": [np.array([0.0, np.nan, 1.0])] * 2},
         "in order",
     ),
+    "numbers fall before a gap": (
+        OrdinalEncoder(),
+        {"categories_": [np.array([1.0, 0.0, np.nan])] * 2},
+        "in order",
+    ),
     "a table": (OneHotEncoder(), {"categories_": [np.array([["u"]])] * 2}, "list of categories"),
     "complex": (OneHotEncoder(), {"categories_": [np.array([1j])] * 2}, "list of categories"),
     "no array": (OneHotEncoder(), {"categories_": [["u"]] * 2}, "list of categories"),
@@ -396,6 +401,13 @@ def test_parts_that_do_not_fit_together(case):
     entry.make(dict(params), dict(fitted))
     with pytest.raises(ValueError, match=words):
         entry.make(params, {**fitted, **change})
+
+
+def test_many_rare_categories():
+    words = np.array([f"w{i:03}" for i in range(400)] * 2 + ["often"] * 9, dtype=object)[:, None]
+    model = OneHotEncoder(max_categories=2).fit(words)
+    entry, params, fitted = kept(model)
+    assert (entry.make(params, fitted).transform(words) != model.transform(words)).nnz == 0
 
 
 PASS = ("a", "passthrough", [0])

@@ -60,7 +60,7 @@ class Encoder:
         if type(value) is float:
             return value if np.isfinite(value) else {"$": "float", "value": repr(value)}
         if isinstance(value, np.generic):
-            return self._scalar(value, where)
+            return self._scalar(value, where, depth)
         if isinstance(value, np.ndarray):
             return self._array(value, where, depth)
         if sp.issparse(value):
@@ -88,13 +88,13 @@ class Encoder:
             self.encode(value, f"{where}[{key!r}]", depth + 1),
         ]
 
-    def _scalar(self, value: Any, where: str) -> Node:
+    def _scalar(self, value: Any, where: str, depth: int) -> Node:
         if isinstance(value, np.str_):
             return str(value)
         if value.dtype.name not in TYPES:
             raise NotStorable(f"{where}: expected a real number, got {type(value).__name__}.")
-        plain = value.item()
-        return {"$": "scalar", "dtype": value.dtype.name, "value": self.encode(plain, where)}
+        plain = self.encode(value.item(), where, depth + 1)
+        return {"$": "scalar", "dtype": value.dtype.name, "value": plain}
 
     def _array(self, value: Array, where: str, depth: int) -> Node:
         if type(value) is not np.ndarray and not isinstance(value, np.memmap):
@@ -129,7 +129,7 @@ class Encoder:
         parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
         return {
             **{"$": "sparse", "array": isinstance(value, sp.sparray), "shape": list(value.shape)},
-            **{k: self._array(v, f"{where}.{k}", depth) for k, v in parts.items()},
+            **{k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in parts.items()},
         }
 
     def _object(self, value: Any, where: str, depth: int) -> Node:
