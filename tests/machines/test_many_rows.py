@@ -1,6 +1,7 @@
 """Sixty thousand rows: a machine fits, or refuses at once with advice that works."""
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from sklearn.base import is_classifier
 
 import gramsmith as gs
 from gramsmith.gram import Gram
+from gramsmith.machines.base import KernelMachine
 from machine_zoo import MACHINES
 
 ROWS = 60_000
@@ -75,3 +77,34 @@ def test_fits(machine):
     y = values > 0 if classes else values
     options = {"n_landmarks": 100} if hasattr(machine(), "n_landmarks") else {}
     assert machine(**options).fit(X, y).score(X[:500], y[:500]) > 0.8
+
+
+HELD = [m for m in MACHINES if m not in FITS] + [gs.KernelLogisticRegression]
+
+
+@pytest.mark.parametrize("machine", HELD, ids=lambda m: m.__name__)
+def test_a_guard_counts_what_is_held(machine, monkeypatch):
+    """What a fit asks for is what it takes, so that no fit begins that cannot end."""
+    counted = []
+    check = KernelMachine._check_memory
+
+    def spy(self, n, remedy, copies=2, columns=None):
+        counted.append(copies * 8 * n * (n if columns is None else columns))
+        return check(self, n, remedy, copies, columns)
+
+    monkeypatch.setattr(KernelMachine, "_check_memory", spy)
+    n, classes = 300, is_classifier(machine())
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    values = X[:, 0] ** 2 + 0.3 * rng.normal(size=n)
+    y = X[:, 0] ** 2 > 0.5 if classes else values
+    # the features on which it would choose alpha are 300, however many rows there are
+    options = {"alpha": 0.1} if machine is gs.KernelLogisticRegression else {}
+    machine(**options).fit(X, y)  # threads keep their working arrays
+    tracemalloc.start()
+    try:
+        machine(**options).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= max(counted) + 8 * n * n / 4  # a quarter for what grows with n alone

@@ -272,7 +272,7 @@ class ImportVectorClassifier(LossProbabilities):
         if self.max_candidates is None or self.max_candidates >= train.n:
             remedy = "Set max_candidates to a few thousand."
             return self._dense(train, remedy, copies=3), np.arange(train.n)
-        self._check_memory(train.n, "Lower max_candidates.", 3, int(self.max_candidates))
+        self._check_memory(train.n, "Lower max_candidates.", 4, int(self.max_candidates))
         rng = check_random_state(self.random_state)
         pool = np.sort(rng.choice(train.n, size=int(self.max_candidates), replace=False))
         return self._gram(train.X).block(np.arange(train.n), pool), pool

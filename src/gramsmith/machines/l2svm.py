@@ -127,7 +127,7 @@ class L2SVC(KernelClassifier):
                 "rows that do not count."
             )
         remedy = "Use KernelLossClassifier(loss='squared_hinge'), which takes landmarks."
-        K, kept = clip_negative(self._dense(train, remedy, copies=3))
+        K, kept = clip_negative(self._dense(train, remedy, copies=4))
         classes = len(self.classes_)
         pairs = list(combinations(range(classes), 2))
         coefficients, biases = np.zeros((train.n, len(pairs))), np.zeros(len(pairs))

@@ -294,7 +294,7 @@ class KernelLossClassifier(LossProbabilities):
 
     def _fit_landmarks(self, train: Training, loss: Any, scale: float) -> None:
         size = min(int(self.n_landmarks), train.n)
-        self._check_memory(train.n, "Lower n_landmarks, or use a sample of the rows.", 3, size)
+        self._check_memory(train.n, "Lower n_landmarks, or use a sample of the rows.", 4, size)
         G = self._gram(train.X)
         rng = landmark_generator(self.random_state)
         landmarks = choose_landmarks(G.block, G.diagonal(), size, "pivoted", rng)

@@ -50,7 +50,8 @@ class _RelevanceVectors(KernelMachine):
 
     def _basis(self, train: Training) -> Basis:
         """Return ones (if wanted) and the kernel columns; K need not be positive definite."""
-        K = self._dense(train, REMEDY, copies=3)
+        # columns, their products and, where hardly any function is left out, a posterior as large
+        K = self._dense(train, REMEDY, copies=6)
         Phi = np.column_stack([np.ones(train.n), K]) if self.fit_intercept else K
         return Basis(Phi, train.weight)
 
