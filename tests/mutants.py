@@ -63,6 +63,8 @@ ROOMS = {
     "solvers": (["solvers"], ["solvers", "machines"]),
     "storage": (["storage"], ["storage"]),
 }
+# Not among them: a child would start a cluster of processes first. `test_parcels` does without.
+CLUSTERS = "test_dask.py"
 LEFT_OUT = ("no-op", "Variable", "ExceptionReplacer", "RemoveDecorator")
 SECONDS, TESTS = 3.0, 300  # of tests for a mutant, and at most so many
 # What tests import, loaded once; not polars, whose threads do not survive a fork.
@@ -492,7 +494,7 @@ def _test_files(room: str) -> list[str]:
     for name in ROOMS[room][1]:
         path = ROOT / "tests" / name
         found += sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
-    return [str(path.relative_to(ROOT)) for path in found]
+    return [str(path.relative_to(ROOT)) for path in found if path.name != CLUSTERS]
 
 
 def _tests_digest(tests: Iterable[str], *others: Path) -> str:
