@@ -35,7 +35,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from gramsmith.arguments import as_numbers
 from gramsmith.gram import ENGINES, Gram, SharesEngine, as_engine
-from gramsmith.gram.threads import dense_work
+from gramsmith.gram.threads import count_workers, dense_work, ordered_map
 from gramsmith.kernels import (
     Gaussian,
     Kernel,
@@ -55,6 +55,7 @@ POSITIVE: Any = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE: Any = Interval(Real, 0, None, closed="left")
 AT_LEAST_ONE: Any = Interval(Integral, 1, None, closed="left")
 
+AT_ONCE = 1 << 21  # kernel values that a thread forms at once in predictions
 BLOCK_ROWS = 8192  # most rows in work at once when there are landmarks
 HELD = 0.25  # share of scikit-learn's working memory that the kernel of all rows may take
 
@@ -436,29 +437,45 @@ class KernelMachine(SharesEngine, BaseEstimator):
             reset=False,
         )
 
-    def _blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
-        """Yield row slices of new samples with their kernel against the kept ones."""
+    def _spans(self, X: Any) -> list[slice]:
+        """Return slices of new samples whose kernel against the kept ones is formed at once."""
         n, s = X.shape[0], max(len(self.coefficients_), 1)
         budget = float(get_config()["working_memory"]) * 2**20
         step = int(max(1, min(n, budget // (4 * 8 * s))))
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
-            if not len(self.coefficients_):
-                yield rows, np.zeros((rows.stop - start, 0))
-            elif self._is_pairwise():
-                yield rows, np.asarray(X[rows], dtype=np.float64)[:, self.support_]
-            else:
-                yield (
-                    rows,
-                    self.kernel_(as_stored(X[rows], self.support_samples_), self.support_samples_),
-                )
+        if self._takes_vectors(X):  # of objects the kept ones are looked through for every block
+            step = max(1, min(step, AT_ONCE // s))
+        return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+    def _block(self, X: Any, rows: slice) -> Array:
+        """Return the kernel of some new samples against the kept ones."""
+        if not len(self.coefficients_):
+            return np.zeros((rows.stop - rows.start, 0))
+        if self._is_pairwise():
+            return np.asarray(X[rows], dtype=np.float64)[:, self.support_]
+        kept = self.support_samples_
+        return np.asarray(self.kernel_(as_stored(X[rows], kept), kept))
+
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
+        """Yield row slices of new samples with their kernel against the kept ones."""
+        for rows in self._spans(X):
+            yield rows, self._block(X, rows)
 
     def _expand(self, X: Any) -> Array:
         """Return Σ_s k(x, x_s) coefficients_s + intercept, shape (n, outputs)."""
         X = self._check_new(X)
         out = np.empty((X.shape[0], self.coefficients_.shape[1]))
-        for rows, K in self._blocks(X):
-            out[rows] = K @ self.coefficients_ + self.intercept_
+
+        def fill(rows: slice) -> None:
+            out[rows] = self._block(X, rows) @ self.coefficients_ + self.intercept_
+
+        spans = self._spans(X)
+        if len(spans) < 2:  # no threads are woken for a few samples
+            for rows in spans:
+                fill(rows)
+        else:
+            workers = count_workers(getattr(self, "n_jobs", None))
+            for _ in ordered_map(fill, spans, workers):
+                pass
         return check_outputs(out, self)
 
     # ---- in files ---------------------------------------------------------------------------
