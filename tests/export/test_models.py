@@ -18,7 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, PowerTransformer, StandardScaler
 import gramsmith as gs
 from gramsmith.export import NotExportable
 from gramsmith.machines.base import KernelClassifier
-from gramsmith.selection import sizes
+from gramsmith.selection import AveragedRegressor, LabelsClassifier, sizes
 from gramsmith.tables import TableEncoder
 from machine_zoo import CLASSIFIERS, MACHINES, fixed, points
 from onnx_runs import assert_equal
@@ -287,3 +287,15 @@ def test_rows_that_the_model_does_not_take_are_told(tmp_path):
     with pytest.raises(ValueError, match="features"):
         gs.to_onnx(machine, [[1.5, 2.0]], path=tmp_path / "m.onnx")
     assert not (tmp_path / "m.onnx").exists()
+
+
+def test_several_outputs_and_labels():
+    Y = np.column_stack([X[:, 0] ** 2, X[:, 1] + 0.5])
+    machines = [gs.KernelRidgeRegressor(gs.Gaussian(s), alpha=0.1) for s in (1.0, 3.0)]
+    average = AveragedRegressor(machines, [0.3, 0.7])
+    assert_equal(average.fit(X, Y), NEW)
+    for labels in ((Y > 0.5).astype(int), Y > 0.5):
+        model = LabelsClassifier(average).fit(X, labels)
+        assert_equal(model, NEW)
+        assert_equal(model.calibrate(model.decision_function(X) + 0.2, labels), NEW)
+        assert_equal(gs.KernelSelector([gs.Gaussian(1.0)]).fit(X, labels), NEW)

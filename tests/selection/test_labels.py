@@ -146,8 +146,9 @@ def test_ranked_by_a_score_of_scikit_learn():
     assert found.scoring == "f1_macro"
     assert found.estimate.beats_baseline
     assert found.estimate.value > found.estimate.baseline
-    with pytest.raises(ValueError, match="score for 3 labels, got 'r2'"):
-        gs.rank_kernels(X, Y, KERNELS, scoring="r2")
+    for scoring in ("r2", "neg_log_loss", "neg_brier_score"):
+        with pytest.raises(ValueError, match=f"score for 3 labels, got '{scoring}'.*f1_macro"):
+            gs.rank_kernels(X, Y, KERNELS, scoring=scoring)
 
 
 def test_many_rows_go_on_landmarks(monkeypatch):

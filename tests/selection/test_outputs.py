@@ -68,6 +68,8 @@ def test_scores_are_the_mean_and_each(plain):
 
 def test_everything_a_ranking_does(ranking, tmp_path):
     assert ranking.task == "regression"
+    assert "cka" in ranking.records[0]
+    assert "fsm" not in ranking.records[0]  # it is of one output
     assert list(ranking.output_scores) == NAMES
     model = ranking.best_estimator
     assert model.predict(X).shape == (90, 3)
@@ -223,6 +225,12 @@ def test_bad_outputs_are_refused_before_any_work(case):
     for call in (gs.rank_kernels, plan_ranking):
         with pytest.raises(ValueError, match=message):
             call(X, y, progress=lambda *told: pytest.fail("work was begun"))
+
+
+def test_tiny_and_large_outputs_are_scored_alike(plain):
+    for unit in (1e-300, 1e60):
+        found = gs.rank_kernels(X, Y * unit, KERNELS).output_scores
+        assert found == pytest.approx(plain.output_scores, abs=1e-6)
 
 
 def test_texts_beside_numbers_are_refused_by_name():

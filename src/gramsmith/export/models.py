@@ -40,6 +40,7 @@ from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.loss import LossProbabilities
 from gramsmith.selection import KernelSelector
 from gramsmith.selection.ensemble import AveragedMachines
+from gramsmith.selection.labels import LabelsClassifier
 from gramsmith.storage import NOTE
 from gramsmith.storage.container import replacing
 from gramsmith.tables import TableEncoder
@@ -92,6 +93,7 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
 
     graph = Graph(onnx)
     *_, machine = _steps(model)
+    labels = _labels_of(model)
     parts = machine.machines_ if isinstance(machine, AveragedMachines) else [model]
     branches = [_steps(part) for part in parts]
     for *_, last in branches:
@@ -104,13 +106,20 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
     if X is not None:
         model.predict(X)
     values = [_values(last, _rows(graph, steps, last)) for *steps, last in branches]
-    if isinstance(machine, AveragedMachines):
-        _outputs(graph, machine, _mean(machine, values))
+    F = _mean(machine, values) if isinstance(machine, AveragedMachines) else values[0]
+    if labels is not None:
+        _label_outputs(graph, labels, F)
+    elif hasattr(machine, "classes_"):
+        _class_outputs(graph, machine, F)
     else:
-        _outputs(graph, machine, values[0])
+        _value_outputs(graph, branches[0][-1], F)
     made = onnx.helper.make_model(
         onnx.helper.make_graph(
-            graph.nodes, type(machine).__name__, graph.inputs, graph.outputs, graph.constants
+            graph.nodes,
+            type(labels or machine).__name__,
+            graph.inputs,
+            graph.outputs,
+            graph.constants,
         ),
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
@@ -154,10 +163,22 @@ def _steps(model: Any) -> list[Any]:
     if isinstance(model, KernelSelector):
         check_is_fitted(model)
         return _steps(model.best_estimator_)
+    if isinstance(model, LabelsClassifier):
+        check_is_fitted(model)
+        return _steps(model.model_)
     if isinstance(model, Pipeline):
         used = [step for _, step in model.steps if step not in (None, "passthrough")]
         return [part for step in used for part in _steps(step)]
     return [model]
+
+
+def _labels_of(model: Any) -> LabelsClassifier | None:
+    """Return the classifier of several labels that a model is or ends with, if it does."""
+    if isinstance(model, KernelSelector):
+        return _labels_of(model.best_estimator_)
+    if isinstance(model, Pipeline):
+        return _labels_of(model.steps[-1][1])
+    return model if isinstance(model, LabelsClassifier) else None
 
 
 def _width(step: Any) -> int:
@@ -391,14 +412,23 @@ def _values(machine: Any, X: Tensor) -> Tensor:
     return DECISIONS[cls.decision_function](machine, X)
 
 
-def _outputs(graph: Graph, machine: Any, F: Tensor) -> None:
-    """Give the graph the outputs of a machine with such values."""
-    if hasattr(machine, "classes_"):
-        _class_outputs(graph, machine, F)
-    elif getattr(machine, "flat_", True):
+def _value_outputs(graph: Graph, machine: Any, F: Tensor) -> None:
+    """Give the graph the predictions of a regressor, or of an average of such."""
+    if getattr(machine, "flat_", True):
         graph.output("prediction", F.call("Squeeze", np.array([1])), np.float64, ["n"])
     else:
         graph.output("prediction", F, np.float64, ["n", machine.coefficients_.shape[1]])
+
+
+def _label_outputs(graph: Graph, model: LabelsClassifier, F: Tensor) -> None:
+    shape, values = ["n", len(model.classes_)], model.values_
+    code = (F > 0.0).call("Cast", to=graph.onnx.TensorProto.INT64)
+    predicted = graph.constant(values).call("Gather", code)
+    graph.output("prediction", predicted, _stored_type(values), shape)
+    graph.output("decision_function", F, np.float64, shape)
+    if hasattr(model, "predict_proba"):
+        f = F * model.calibration_slopes_ + model.calibration_offsets_
+        graph.output("probabilities", f.call("Sigmoid"), np.float64, shape)
 
 
 def _class_outputs(graph: Graph, machine: Any, f: Tensor) -> None:

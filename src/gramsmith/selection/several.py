@@ -47,7 +47,7 @@ class SeveralTargets(Task):
         """Return the score of each column by its name, its error, and that of a constant answer."""
         found = {}
         for k, name in enumerate(self.names):
-            task, own = self.column(k), Answers(self.as_given(answers.f)[:, k])
+            task, own = self.column(k), Answers(answers.f[:, k])
             constant, _ = task.constant(rows)
             found[name] = (
                 task.as_score(task.loss(own, rows)),
@@ -106,8 +106,8 @@ class Outputs(SeveralTargets):
         return Answers(np.tile(mean, (len(rows), 1))), "predicting the mean of every output"
 
     def column(self, k: int) -> Task:
-        """Return the task of one output, in the user's unit."""
-        return Task("regression", self.labels[:, k], w=self.w, groups=self.groups, seed=self.seed)
+        """Return the task of one output, in its unit."""
+        return Task("regression", self.y[:, k], w=self.w, groups=self.groups, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class _GivenLabels(ClassifierMixin, BaseEstimator):
 class LabelScore(Score):
     """A score of several labels; decision values above zero say that a label is there."""
 
-    usual = "f1_macro"
+    usual = 'labels, such as "f1_macro"'
 
     def __init__(self, scoring: Any, n_labels: int) -> None:
         super().__init__(scoring, BOTH)
@@ -274,6 +274,8 @@ class LabelScore(Score):
         """Return the score of decision values; rows without a label count as they are."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
+            # scores of one probability distribution per row do not know labels
+            warnings.filterwarnings("error", ".*do not sum to one")
             return super().value(f, y, w, p)
 
     def example(self) -> tuple[Array, Array, Array | None]:
@@ -333,8 +335,9 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _deviations(values: Array, w: Array | None) -> Array:
-    mean = np.average(values, axis=0, weights=w)
-    return np.asarray(np.sqrt(np.average((values - mean) ** 2, axis=0, weights=w)))
+    apart = values - np.average(values, axis=0, weights=w)
+    size = np.abs(apart).max(axis=0)  # squares of tiny values would be zero
+    return np.asarray(size * np.sqrt(np.average((apart / size) ** 2, axis=0, weights=w)))
 
 
 def _check_numbers(y: Any, columns: Any) -> None:

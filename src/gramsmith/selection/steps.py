@@ -46,6 +46,7 @@ from gramsmith.targets import Target, make_target
 
 Array = npt.NDArray[Any]
 
+OF_ONE_OUTPUT = ("fsm",)  # measures that several outputs do not have
 DEFAULT_MEASURES = ("cka", "cka_debiased", "kta", "fsm_loo", "csm", "fsm")
 
 
@@ -434,7 +435,7 @@ def measure(
     Measures that are not defined for the task are left out. Those of many rows are estimates for
     all of them, as far as there is time.
     """
-    chosen = defined(measures, task.target_kind)
+    chosen = defined(measures, task)
     seconds = work.pace * sizes.measure_seconds(candidates)
     if task.n > sizes.EXACT_ROWS and chosen and work.in_time(seconds):
         return estimate_measures(candidates, samples, task, work, chosen)
@@ -458,10 +459,11 @@ def measure(
     return Measured(candidates, chosen, target, moments)
 
 
-def defined(measures: Sequence[str | Measure] | None, kind: str) -> list[Measure]:
-    """Return the measures, by default the usual ones, that are defined for a kind of target."""
+def defined(measures: Sequence[str | Measure] | None, task: Task) -> list[Measure]:
+    """Return the measures, by default the usual ones, that are defined for such targets."""
     chosen = [get_measure(m) for m in (DEFAULT_MEASURES if measures is None else measures)]
-    return [m for m in chosen if kind in m.kinds]
+    of_one = OF_ONE_OUTPUT if task.names and task.classes is None else ()
+    return [m for m in chosen if task.target_kind in m.kinds and m.name not in of_one]
 
 
 def estimate_measures(

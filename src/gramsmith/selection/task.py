@@ -557,7 +557,7 @@ class Score:
     the labels is 1, the rarer class counts. There are no classes for values.
     """
 
-    usual: ClassVar[str] = "balanced_accuracy"  # what is named where another does not fit
+    usual: ClassVar[str] = 'classes, such as "balanced_accuracy"'  # where another does not fit
 
     def __init__(self, scoring: Any, classes: Array | None, counts: Array | None = None) -> None:
         self.call = get_scorer(scoring) if isinstance(scoring, str) else scoring
@@ -680,7 +680,7 @@ class Score:
         elif len(self.classes) > 2 and self.name in (*OF_ONE_CLASS, *INSTEAD):
             advice = f'Use "{other}".'
         else:
-            advice = f'Use a score of classes, such as "{self.usual}".'
+            advice = f"Use a score of {self.usual}."
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return (
             f"Expected a score for {self.of}, got {self.name!r}, which fails: "
