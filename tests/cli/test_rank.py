@@ -391,7 +391,13 @@ def test_ctrl_c_in_a_real_process(tmp_path):
     path.write_text(table_text(3000))
     folder = tmp_path / "run"
     args = [sys.executable, "-m", "gramsmith", "rank", str(path), "-t", "y", "-o", str(folder)]
-    process = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        args,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell may have the processes in its background ignore it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while not (folder / "progress.jsonl").exists() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)

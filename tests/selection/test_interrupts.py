@@ -180,14 +180,17 @@ def test_when_all_is_done_nothing_is_partial(data, monkeypatch):
 @pytest.mark.parametrize("stage", ["cross-validation", "estimate", "fit"])
 def test_the_second_ends_everything(stage, data):
     at = 20 if stage == "cross-validation" else 0
-    first, second = press(stage, at), press("evidence", 1)
+    first, second, labels = press(stage, at), press("evidence", 1), []
 
     def listener(*news):
+        labels.append(news[-1])
         first(*news)
         second(*news)
 
     with pytest.raises(KeyboardInterrupt):
         gs.rank_kernels(*data, KERNELS, progress=listener)
+    assert labels[-1] == "interrupted: Ctrl-C again ends at once"
+    assert labels[0] == "80 rows"
 
 
 @pytest.mark.parametrize("stage", ["cross-validation", "fit"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -34,7 +35,8 @@ class Interrupts:
             before = signal.getsignal(signal.SIGINT)
             if callable(before):  # else it is ignored, or ends the process
                 self._before = before
-                signal.signal(signal.SIGINT, self._on_signal)
+                with suppress(ValueError):  # an interpreter within another hears no signals
+                    signal.signal(signal.SIGINT, self._on_signal)
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -22,6 +22,7 @@ from gramsmith.selection.task import Task
 
 Array = npt.NDArray[Any]
 CHOICE = ("check", "learn", "measures", "cross-validation")  # stages of a choice
+FINISHING = "interrupted: Ctrl-C again ends at once"  # said while what is needed is finished
 Listener = Callable[[str, int, int, str], Any]
 # does a piece of work and returns its result, or None if there is no time for it
 Attempt = Callable[[Callable[[], Any]], Any]
@@ -182,6 +183,7 @@ class Work:
             if not self.inner:
                 self.interrupts.now(stage)
             self.interrupts.check()  # someone may have kept one to himself
+            label = FINISHING if self.interrupts.asked else label
             try:
                 for listener in (self.bar, self.progress):
                     if listener is not None:
