@@ -34,10 +34,10 @@ BELOW = {
     "report": {"gram", "kernels"},
     "tables": {"kernels"},
     "selection": {
-        *("cached", "evaluation", "gram", "kernels", "learning", "machines", "measures"),
-        *("moments", "progress", "report", "solvers", "tables", "targets"),
+        *("arguments", "cached", "evaluation", "gram", "kernels", "learning", "machines"),
+        *("measures", "moments", "progress", "report", "solvers", "tables", "targets"),
     },
-    "storage": {"kernels", "learning", "machines", "selection", "tables"},
+    "storage": {"arguments", "kernels", "learning", "machines", "selection", "tables"},
     "export": {"kernels", "learning", "machines", "selection", "storage", "tables"},
     "cli": {
         *("evaluation", "export", "gram", "measures", "progress", "selection", "storage", "tables"),

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import gramsmith as gs
-from gramsmith.kernels import Composed, Fixed, Negated, Power, Product, Scaled, Sum
+from gramsmith.kernels import Composed, Fixed, Power, Product, Scaled, Sum
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 3))
@@ -55,7 +55,7 @@ PARTS = {
     "PolynomialOf": lambda part: gs.PolynomialOf(part, [0.0, 1.0]),
     "Power": lambda part: Power(part, 2),
     "Scaled": lambda part: Scaled(part, 2.0),
-    "Negated": lambda part: Negated(part),
+    "Negated": lambda part: gs.Negated(part),
     "Fixed": lambda part: Fixed(part),
     "Sum": lambda part: Sum(gs.Linear(), part),
     "Product": lambda part: Product(part, gs.Linear()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from numbers import Real
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 SMALLEST = 1e-152
+LARGEST_INTEGER = 10**308
 
 
 def is_number(value: Any) -> bool:
@@ -57,7 +58,31 @@ def is_whole(value: Any, least: int) -> bool:
     )
 
 
+def check_sizes(owner: str, given: Mapping[str, Any]) -> None:
+    """Raise a ValueError that names the first whole number that no float can hold."""
+    for name, value in given.items():
+        if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+            raise ValueError(f"{owner}: expected a smaller {name}, got {abridged(value)}.")
+
+
+def check_params(estimator: Any) -> None:
+    """Check the parameters of an estimator: by its constraints, and that floats can hold them."""
+    check_sizes(type(estimator).__name__, estimator.get_params(deep=False))
+    estimator._validate_params()
+
+
+def as_flag(name: str, value: Any) -> bool:
+    """Return an argument that is true or false, or raise."""
+    if isinstance(value, bool | np.bool_) or is_one_of(value, (0, 1)):
+        return bool(value)
+    raise TypeError(f"Expected {name} to be True or False, got {abridged(value)}.")
+
+
 def abridged(value: Any, most: int = 60) -> str:
-    """Return what came, for a message: its text, the middle left out where it is long."""
-    text = repr(value)
+    """Return what came, for a message: its text on one line, the middle left out if it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole numbers of thousands of digits
+        text = f"a value of type {type(value).__name__}"
+    text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 4 :]}"

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import type_of_target
 
-from gramsmith.arguments import is_one_of
+from gramsmith.arguments import LARGEST_INTEGER, abridged, is_one_of
 from gramsmith.cached import cached_property
 
 Array = npt.NDArray[Any]
@@ -192,9 +192,13 @@ def make_target(
     array(['a', 'b'], dtype='<U1')
     """
     if not is_one_of(target, TARGETS):
-        raise ValueError(f"Expected target to be one of {', '.join(TARGETS)}, got {target!r}.")
+        raise ValueError(
+            f"Expected target to be one of {', '.join(TARGETS)}, got {abridged(target)}."
+        )
     if not is_one_of(task, ("auto", "classification", "regression")):
-        raise ValueError(f'Expected task "auto", "classification" or "regression", got {task!r}.')
+        raise ValueError(
+            f'Expected task "auto", "classification" or "regression", got {abridged(task)}.'
+        )
     y = as_labels(y)
     w = normalised_weights(check_weights(sample_weight, y.shape[0]))
     if task == "regression":
@@ -340,6 +344,22 @@ def check_weights(sample_weight: Any, n: int) -> Array:
     return w
 
 
+def check_groups(groups: Any, n: int) -> Array | None:
+    """Return one group per sample as an array of what can be sorted, or raise."""
+    if groups is None:
+        return None
+    try:
+        found = np.asarray(groups)
+    except ValueError:  # lists of several lengths
+        raise ValueError(f"Expected one group per sample ({n}), got lists.") from None
+    if found.shape != (n,):
+        raise ValueError(
+            f"Expected one group per sample ({n}), got shape {found.shape}: inconsistent numbers "
+            "of samples."
+        )
+    return as_labels(found) if found.dtype == object else found
+
+
 def normalised_weights(w: Array) -> Array:
     """Return weights w n+ / Σ w, whose mean over the n+ rows of positive weight is 1.
 
@@ -405,6 +425,12 @@ def _of_objects(y: Array) -> Array:
     if all(issubclass(t, str) for t in types):
         return y.astype(str)
     if all(issubclass(t, (int, float, np.number, np.bool_)) for t in types):
+        for i, value in enumerate(values):
+            if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+                raise ValueError(
+                    f"Expected labels that float64 can hold, got {abridged(value)} in row "
+                    f"{i // (y.size // len(y))}. Use y.astype(str) for classes."
+                )
         return y.astype(np.result_type(*{np.asarray(value).dtype for value in values}))
     raise ValueError(
         "Expected labels that are all text or all numbers, got "

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io
+import os
 import tempfile
 import warnings
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -28,13 +32,27 @@ V = X[:, 0] + X[:, 1] ** 2
 K = gs.Gaussian()(X)
 TEXTS = ["".join(_rng.choice(list("ACGT"), size=8)) for _ in range(N)]
 SETS = [set(map(int, _rng.integers(0, 6, size=4))) for _ in range(N)]
+TREES = [f"(S (N {a}) (V {b}))" for a in "abcd" for b in "uvwxyz"]
+
+
+def first(X: np.ndarray) -> np.ndarray:
+    """Return the first feature."""
+    return X[:, 0]
+
 
 NUMBERS = [0, -1, 1, 2, 3, 7, 0.5, -0.5, 1e-300, 1e-12, 1e12, 1e308, -1e308, 2**63, 10**400]
 NUMBERS += [np.nan, np.inf, -np.inf, True, False, 1 + 1j, Fraction(1, 3), np.float32(1.5)]
 NUMBERS += [np.int8(3), np.float16(2), np.array(1.0), np.array([1.0]), np.datetime64("2020-01-01")]
 WORDS = ["", "x", "rbf", "auto", "precomputed", "cka", "accuracy", "\0", "é" * 50, b"bytes", "3"]
+WORDS += ["classification", "regression", "linear", "loo", "exact", "l2", "sum", "mean", "lower"]
+WORDS += ["ridge_loo", "kta", "r2", "neg_log_loss", "balanced", "full", "alignf", "float32"]
 THINGS = [None, object(), (), [], {}, set(), range(4), Ellipsis, slice(3), len, int, print]
 THINGS += [lambda *a: None, iter([1, 2]), [None], {"a": None}, [[]], np.random.default_rng(0)]
+
+
+# what such a function raises is its own affair, so that these raise nothing
+FUNCTIONS = [lambda *a: None, lambda *a: a, lambda *a: "text", lambda *a: [[1], [2, 3]], 3, None]
+FUNCTIONS += [lambda A: np.full(len(A), np.nan), lambda A: A, lambda A: [10**400] * len(A), "f"]
 
 
 def _arrays() -> list[object]:
@@ -182,6 +200,22 @@ def _kernels() -> list[object]:
     ]
 
 
+def _models() -> list[object]:
+    """Return machines and kernels, fitted or not, and what is neither."""
+    ridge = gs.KernelRidgeRegressor(gs.Matern()).fit(X, V)
+    text = gs.KernelSVC(gs.Spectrum(2)).fit(TEXTS, Y)
+    given = gs.KernelRidgeRegressor("precomputed").fit(K, V)
+    own = gs.KernelRidgeRegressor(gs.RankOne(first)).fit(X, V)
+    hollow = gs.KernelSVC().fit(X, Y)
+    del hollow.classes_
+    return [ridge, text, given, own, hollow, gs.KernelSVC(), gs.Gaussian(), gs.RankOne(first)]
+
+
+def _paths() -> list[object]:
+    """Return places to write to or to read from, most of them bad."""
+    return ["out.safetensors", Path("out.onnx"), "some.safetensors", Path(), "no/such/place", "\0"]
+
+
 @cache
 def pools() -> dict[str, list[object]]:
     """Return good and bad values by the kind of an argument."""
@@ -192,29 +226,64 @@ def pools() -> dict[str, list[object]]:
         "number": NUMBERS,
         "word": WORDS,
         "thing": THINGS,
+        "model": _models(),
+        "path": _paths(),
+        "function": FUNCTIONS,
     }
 
 
 #: name of a parameter -> (kind of its bad values, a value that works)
 KNOWN: dict[str, tuple[str, object]] = {
     "X": ("samples", X),
-    "Z": ("samples", X),
-    "samples": ("samples", X),
+    "Y": ("samples", X),
     "K": ("samples", K),
-    "a": ("samples", K),
-    "b": ("samples", K),
+    "K1": ("samples", K),
+    "K2": ("samples", np.outer(Y, Y)),
+    "X_test": ("samples", X),
+    "y_test": ("target", Y),
+    "landmarks": ("samples", X),
     "y": ("target", Y),
-    "target": ("target", Y),
     "sample_weight": ("target", np.ones(N)),
     "groups": ("target", np.arange(N) // 2),
+    "train": ("target", np.arange(N // 2)),
+    "classes": ("target", [-1, 1]),
     "kernel": ("kernel", gs.Gaussian()),
     "kernels": ("kernel", [gs.Gaussian(), gs.Linear()]),
-    "base": ("kernel", gs.Gaussian()),
-    "function": ("thing", np.abs),
-    "matrix": ("samples", np.eye(3)),
+    "f": ("function", first),
+    "function": ("function", first),
+    "B": ("samples", np.eye(3)),
+    "S": ("samples", np.eye(3)),
+    "coefficients": ("samples", [0.0, 1.0, 0.5]),
+    "model": ("model", gs.KernelRidgeClassifier(gs.Gaussian()).fit(X, Y)),
+    "path": ("path", Path("some.safetensors")),
+    "row_index": ("samples", np.arange(4)),
+    "column_index": ("samples", np.arange(4)),
 }
-#: what would start a cluster, wait for one, or open windows
-LEFT_OUT = {"Dask", "kernels", "learning", "machines", "measures", "report", "read_fasta"}
+#: samples that kernels other than those of numbers are for
+SAMPLES: dict[type, object] = {
+    gs.Spectrum: TEXTS,
+    gs.Mismatch: TEXTS,
+    gs.Subsequence: TEXTS,
+    gs.WeightedDegree: TEXTS,
+    gs.AllSubstrings: TEXTS,
+    gs.Subtree: TREES,
+    gs.AllSubsets: SETS,
+    gs.Tanimoto: np.abs(X),
+    gs.Chi2: np.abs(X),
+    gs.Precomputed: K,
+}
+#: what would start a cluster, wait for one, or open windows; results, which functions make
+LEFT_OUT = {
+    "Dask",
+    "Evaluation",
+    "KernelRanking",
+    "kernels",
+    "learning",
+    "machines",
+    "measures",
+    "report",
+    "read_fasta",
+}
 PUBLIC = {
     name: getattr(gs, name)
     for name in dir(gs)
@@ -225,13 +294,16 @@ PUBLIC = {
     for name, item in PUBLIC.items()
     if not (isinstance(item, type) and issubclass(item, Exception))
 }
-METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
+NAMES = sorted(PUBLIC)
+METHODS = ("predict", "decision_function", "predict_proba", "transform", "score", "matrix")
+METHODS += ("predict_interval", "predict_log_proba", "fit_transform", "partial_fit", "set_params")
+METHODS += ("get_feature_names_out", "best", "scores", "ties", "explain", "toarray", "block")
 
 
 def _draw(kind: str, rng: np.random.Generator) -> object:
     """Return a value for an argument of a kind: mostly of its own pool."""
     pool = pools()[kind]
-    if rng.random() < 0.25:
+    if kind != "function" and rng.random() < 0.25:
         pool = pools()[str(rng.choice(list(pools())))]
     return pool[rng.integers(len(pool))]
 
@@ -247,17 +319,14 @@ def _arguments(call: object, rng: np.random.Generator, bad: int) -> dict[str, ob
         for p in signature.parameters.values()
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in ("self", "engine")
     ]
-    chosen = {
-        p.name: KNOWN.get(p.name, ("thing", 1.0))[1]
-        for p in named
-        if p.default is p.empty and p.name not in ("path", "model")
-    }
+    chosen = {p.name: KNOWN.get(p.name, ("thing", 1.0))[1] for p in named if p.default is p.empty}
+    if "X" in signature.parameters and not bad:
+        chosen["X"] = X  # of some functions it can be left out
+    if "kernels" in signature.parameters and rng.random() < 0.75:  # all of them take long
+        chosen["kernels"] = KNOWN["kernels"][1]
     for p in rng.permutation(np.array(named, dtype=object))[: min(bad, len(named))]:
         kind = KNOWN.get(p.name, (("number", "word", "thing")[rng.integers(3)], 0))[0]
         chosen[p.name] = _draw(kind, rng)
-    for p in named:
-        if p.name not in chosen and p.default is p.empty:
-            chosen[p.name] = Path("nowhere") / "nothing"
     return chosen
 
 
@@ -275,33 +344,60 @@ def _invoke(call: object, given: dict[str, object]) -> object:
 
 
 def _use(name: str, rng: np.random.Generator) -> None:
-    """Call a public name: functions with arguments; classes, then what their objects do."""
+    """Call a public name with bad arguments, or well and then what it returns with bad ones."""
     item = PUBLIC[name]
-    where = int(rng.integers(3))  # 0: the bad ones go to the constructor, 1: to the use, 2: both
-    made = _invoke(item, _arguments(item, rng, 0 if where == 1 else int(rng.integers(1, 3))))
-    if not isinstance(item, type):
-        return
-    bad = 0 if where == 0 else int(rng.integers(1, 3))
+    # the bad ones go to the first call, the second, the third, or to all of them
+    where = int(rng.integers(4))
+    bad = [int(rng.integers(1, 3)) if where in (k, 3) else 0 for k in range(3)]
+    made = _invoke(item, _arguments(item, rng, bad[0]))
     if isinstance(made, Kernel):
-        one = _draw("samples", rng) if bad else X
-        two = _draw("samples", rng) if bad > 1 else one
+        _combine(made, rng, bad[2])
+        one = SAMPLES.get(type(made), X)
+        two = one if bad[1] < 2 else _draw("samples", rng)
+        one = one if bad[1] < 1 else _draw("samples", rng)
         made(one, two)
         made.diag(one)
-    elif hasattr(made, "fit"):
-        made.fit(**_arguments(made.fit, rng, bad))
-        methods = [method for method in METHODS if hasattr(made, method)]
-        if methods:
-            call = getattr(made, methods[rng.integers(len(methods))])
-            _invoke(call, _arguments(call, rng, bad))
+        return
+    if hasattr(made, "fit"):
+        made.fit(**_arguments(made.fit, rng, bad[1]))
+    methods = [method for method in METHODS if hasattr(made, method)]
+    if methods and not isinstance(made, np.ndarray):
+        method = methods[rng.integers(len(methods))]
+        call = getattr(made, method)
+        if method == "set_params":
+            made.set_params(**_arguments(item, rng, 1))
+        else:
+            _invoke(call, _arguments(call, rng, bad[2]))
+
+
+def _combine(kernel: Kernel, rng: np.random.Generator, bad: int) -> None:
+    """Make another kernel of one: a sum, a product, a power, a multiple."""
+    other = _draw(("kernel", "number")[rng.integers(2)], rng) if bad else 2
+    way = rng.integers(6)
+    if way == 0:
+        kernel + other
+    elif way == 1:
+        other * kernel
+    elif way == 2:
+        kernel**other
+    elif way == 3:
+        gs.as_kernel(kernel, **{str(rng.choice(WORDS[:8])): other})
+    elif way == 4:
+        kernel.clone_with_theta(other if bad else kernel.theta)
 
 
 def piece(rng: np.random.Generator) -> tuple[str, str]:
     """Return a public name and what became of one call."""
-    name = str(rng.choice(sorted(PUBLIC)))
+    name = str(rng.choice(NAMES))
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            with limited(SECONDS), np.errstate(all="ignore"), _inside(folder):
+            with (
+                limited(SECONDS),
+                np.errstate(all="ignore"),
+                contextlib.redirect_stdout(io.StringIO()),
+                _inside(folder),
+            ):
                 _use(name, rng)
         except Hanging:
             return name, "! hangs"
@@ -310,19 +406,21 @@ def piece(rng: np.random.Generator) -> tuple[str, str]:
     return name, "answers"
 
 
-class _inside:
-    """A folder as the working directory: what a call writes is gone with it."""
+@cache
+def _stored() -> bytes:
+    """Return a model file."""
+    with tempfile.TemporaryDirectory() as folder:
+        gs.save_model(KNOWN["model"][1], Path(folder) / "some.safetensors")
+        return (Path(folder) / "some.safetensors").read_bytes()
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
 
-    def __enter__(self) -> None:
-        import os
-
-        self.before = os.getcwd()
-        os.chdir(self.folder)
-
-    def __exit__(self, *_: object) -> None:
-        import os
-
-        os.chdir(self.before)
+@contextlib.contextmanager
+def _inside(folder: str) -> Iterator[None]:
+    """A folder with a model as the working directory: what a call writes is gone with it."""
+    (Path(folder) / "some.safetensors").write_bytes(_stored())
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.arguments import is_one_of
+from gramsmith.arguments import abridged, as_flag, is_one_of
 from gramsmith.evaluation.verbs import check_ddof, measure_value, sums_of
 from gramsmith.gram import Gram, as_gram
 from gramsmith.kernels.definiteness import is_semidefinite
@@ -112,7 +112,9 @@ def parzen_error_bound(
     0.0
     """
     if not is_one_of(target, ("auto", "uneven")):
-        raise ValueError(f'Expected target "auto" or "uneven", got {target!r}.')
+        raise ValueError(f'Expected target "auto" or "uneven", got {abridged(target)}.')
+    if positive_definite is not None:
+        positive_definite = as_flag("positive_definite", positive_definite)
     G = as_gram(K)
     classes = make_target(y, target, task="classification", sample_weight=sample_weight).classes
     if classes is None or len(classes) != 2:

@@ -59,7 +59,7 @@ def assign_folds(
     if not folds:
         return None, None
     if not is_whole(folds, 2):
-        raise ValueError(f"Expected folds to be 0 or at least 2, got {folds!r}.")
+        raise ValueError(f"Expected folds to be 0 or at least 2, got {abridged(folds)}.")
     there = np.flatnonzero(target.w > 0)
     assignment = np.zeros(n, dtype=int)
     if groups is None:
@@ -86,16 +86,6 @@ def _folds_of_groups(groups: Array, folds: int, rng: Any) -> Array:
         fold[group] = int(np.argmin(filled))
         filled[fold[group]] += sizes[group]
     return fold[codes]
-
-
-def check_groups(groups: Any, n: int) -> Array | None:
-    """Return one group per sample as an array, or raise."""
-    if groups is None:
-        return None
-    found = np.asarray(groups)
-    if found.shape != (n,):
-        raise ValueError(f"Expected one group per sample ({n}), got shape {found.shape}.")
-    return found
 
 
 def without_fold(moments: Moments, target: Target, fold: int) -> tuple[Moments, Target]:
@@ -154,7 +144,7 @@ def interval(value: float, values: Array, confidence: float = 0.95) -> tuple[flo
     confidence : float
     """
     if not 0.0 < confidence < 1.0:
-        raise ValueError(f"Expected a confidence between 0 and 1, got {confidence!r}.")
+        raise ValueError(f"Expected a confidence between 0 and 1, got {abridged(confidence)}.")
     error = jackknife(values)
     if error is None or not np.isfinite(value):
         return None

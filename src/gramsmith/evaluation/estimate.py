@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.arguments import is_number, is_whole
+from gramsmith.arguments import abridged, is_number, is_whole
 from gramsmith.evaluation.advice import about_kernel, about_target, about_task, about_ties
 from gramsmith.evaluation.errors import values_of
 from gramsmith.evaluation.evaluate import choose_measures, evaluate
@@ -521,15 +521,20 @@ def _check(
     """Raise before any work."""
     if not is_whole(random_state, 0):
         raise ValueError(
-            f"Expected random_state to be a whole number >= 0, got {random_state!r}. Use 0."
+            f"Expected random_state to be a whole number >= 0, got {abridged(random_state)}. Use 0."
         )
     if not (is_number(confidence) and 0.0 < confidence < 1.0):
-        raise ValueError(f"Expected a confidence between 0 and 1, got {confidence!r}. Use 0.95.")
+        raise ValueError(
+            f"Expected a confidence between 0 and 1, got {abridged(confidence)}. Use 0.95."
+        )
     if not (is_number(tolerance) and tolerance > 0.0):
-        raise ValueError(f"Expected a tolerance > 0, got {tolerance!r}. Use 0.005.")
+        raise ValueError(f"Expected a tolerance > 0, got {abridged(tolerance)}. Use 0.005.")
     if not is_whole(rows, 64):
-        raise ValueError(f"Expected rows to be a whole number >= 64, got {rows!r}. Use 4096.")
+        raise ValueError(
+            f"Expected rows to be a whole number >= 64, got {abridged(rows)}. Use 4096."
+        )
     if not is_whole(max_draws, FIRST):
         raise ValueError(
-            f"Expected max_draws to be a whole number >= {FIRST}, got {max_draws!r}. Use 256."
+            f"Expected max_draws to be a whole number >= {FIRST}, "
+            f"got {abridged(max_draws)}. Use 256."
         )

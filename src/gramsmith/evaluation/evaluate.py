@@ -10,6 +10,7 @@ from typing import Any
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from gramsmith.arguments import abridged
 from gramsmith.evaluation.advice import (
     about_definiteness,
     about_kernel,
@@ -20,7 +21,6 @@ from gramsmith.evaluation.advice import (
 from gramsmith.evaluation.errors import (
     FOLDS,
     assign_folds,
-    check_groups,
     check_permutations,
     jackknife,
     left_out_values,
@@ -33,7 +33,7 @@ from gramsmith.gram import Engine, Gram, Views, as_engine, as_views
 from gramsmith.gram.threads import dense_work
 from gramsmith.measures import Measure, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
-from gramsmith.targets import ConstantTarget, Target, make_target
+from gramsmith.targets import ConstantTarget, Target, check_groups, make_target
 
 Array = npt.NDArray[Any]
 
@@ -170,6 +170,11 @@ def choose_measures(measures: Any, goal: Target) -> list[Measure]:
         return [m for m in map(get_measure, DEFAULT) if goal.kind in m.kinds]
     if isinstance(measures, (str, Measure)):
         measures = [measures]
+    if not isinstance(measures, Iterable):
+        raise TypeError(
+            "Expected the name of a measure, a Measure or a list of them, got "
+            f"{abridged(measures)}."
+        )
     chosen = list(dict.fromkeys(map(get_measure, measures)))
     if not chosen:
         raise ValueError("Expected at least one measure, got an empty list.")

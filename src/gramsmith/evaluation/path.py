@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from gramsmith.arguments import is_positive, is_whole
+from gramsmith.arguments import abridged, is_positive, is_whole
 from gramsmith.evaluation.evaluate import evaluate
 from gramsmith.evaluation.result import Evaluation
 from gramsmith.kernels.geometry import SquaredEuclidean
@@ -58,12 +58,14 @@ def bandwidth_path(
     'Gaussian(length_scale=0.5757)'
     """
     if not is_whole(n_bandwidths, 1):
-        raise ValueError(f"Expected n_bandwidths >= 1, got {n_bandwidths!r}.")
+        raise ValueError(f"Expected n_bandwidths >= 1, got {abridged(n_bandwidths)}.")
     X = Gaussian().check_input(X)
     if widest is None:
         widest = median_distance(X) * 2.0 ** (n_bandwidths / 4.0)
     elif not (is_positive(widest) and np.ndim(widest) == 0):
-        raise ValueError(f"Expected widest > 0, got {widest!r}. Leave it out to have one chosen.")
+        raise ValueError(
+            f"Expected widest > 0, got {abridged(widest)}. Leave it out to have one chosen."
+        )
     kernels = [Gaussian(float(widest / np.sqrt(2.0) ** j)) for j in range(int(n_bandwidths))]
     kernels[0].check_parameters()
     return evaluate(kernels, X, y, measures=measures, **options)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.arguments import abridged, is_one_of
 from gramsmith.evaluation.errors import interval, jackknife
 from gramsmith.kernels.base import Kernel
 from gramsmith.measures import Measure
@@ -165,8 +166,10 @@ class Evaluation:
     def _name(self, measure: str | Measure) -> str:
         """Return the name of a measure that is in the table, or raise."""
         name = measure.name if isinstance(measure, Measure) else measure
-        if name not in self.measures:
-            raise ValueError(f"Expected a measure among {', '.join(self.measures)}, got {name!r}.")
+        if not is_one_of(name, self.measures):
+            raise ValueError(
+                f"Expected a measure among {', '.join(self.measures)}, got {abridged(name)}."
+            )
         return name
 
     @property

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.arguments import is_one_of
+from gramsmith.arguments import abridged, as_flag, is_one_of
 from gramsmith.gram import Gram, as_gram
 from gramsmith.gram.threads import dense_work
 from gramsmith.measures import MEASURES, Measure, Sums, get_measure
@@ -99,7 +99,7 @@ def cka(
     >>> round(gs.cka(np.outer(y, y) + 5.0, y), 12)
     1.0
     """
-    name = "cka_debiased" if debiased else "cka"
+    name = "cka_debiased" if as_flag("debiased", debiased) else "cka"
     return measure_value(name, K, y, target=target, task=task, sample_weight=sample_weight)
 
 
@@ -133,6 +133,7 @@ def alignment(
     >>> round(gs.alignment(G, gs.Gram(gs.Linear(), 2 * X + 1), centered=True), 12)
     1.0
     """
+    debiased, centered = as_flag("debiased", debiased), as_flag("centered", centered)
     joint = one_gram(K1).joined(one_gram(K2))
     if joint.n < 2:
         raise ValueError("Expected at least 2 samples, got n = 1. Add samples.")
@@ -195,9 +196,11 @@ def fsm(
     (0.0, inf)
     """
     if not is_one_of(aggregate, ("mean", "max", "matrix")):
-        raise ValueError(f'Expected aggregate "mean", "max" or "matrix", got {aggregate!r}.')
+        raise ValueError(
+            f'Expected aggregate "mean", "max" or "matrix", got {abridged(aggregate)}.'
+        )
     check_ddof(ddof)
-    name = "fsm_loo" if leave_one_out else "fsm"
+    name = "fsm_loo" if as_flag("leave_one_out", leave_one_out) else "fsm"
     sums = sums_of(K, y, MEASURES[name], task=task, sample_weight=sample_weight)
     _check_diagonal(sums)
     if sums.target.kind == "values" or aggregate == "mean":
@@ -247,8 +250,9 @@ def csm(
     2.0
     """
     if not is_one_of(form, ("covariance", "scatter")):
-        raise ValueError(f'Expected form "covariance" or "scatter", got {form!r}.')
+        raise ValueError(f'Expected form "covariance" or "scatter", got {abridged(form)}.')
     check_ddof(ddof)
+    normalized = as_flag("normalized", normalized)
     measure = MEASURES["csm_scatter" if form == "scatter" else "csm"]
     sums = sums_of(K, y, measure, task=task, sample_weight=sample_weight)
     _check_diagonal(sums)
@@ -327,7 +331,7 @@ def hsic(
     >>> round(gs.hsic(np.eye(4), [0, 0, 1, 1]), 6)
     0.444444
     """
-    name = "hsic_unbiased" if unbiased else "hsic"
+    name = "hsic_unbiased" if as_flag("unbiased", unbiased) else "hsic"
     return measure_value(name, K, y, target=target, task=task, sample_weight=sample_weight)
 
 
@@ -358,7 +362,7 @@ def mmd(K: Any, y: Any, *, unbiased: bool = False, sample_weight: Any = None) ->
     >>> gs.mmd(np.eye(4), [0, 0, 1, 1])
     1.0
     """
-    name = "mmd_unbiased" if unbiased else "mmd"
+    name = "mmd_unbiased" if as_flag("unbiased", unbiased) else "mmd"
     return measure_value(name, K, y, task="classification", sample_weight=sample_weight)
 
 
@@ -435,4 +439,4 @@ def _check_lengths(G: Gram, goal: Target) -> None:
 def check_ddof(ddof: Any) -> None:
     """Raise unless ddof is 0 or 1."""
     if not is_one_of(ddof, (0, 1)):
-        raise ValueError(f"Expected ddof 0 or 1, got {ddof!r}.")
+        raise ValueError(f"Expected ddof 0 or 1, got {abridged(ddof)}.")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.arguments import abridged, as_numbers, is_whole
 from gramsmith.gram import explicit
 from gramsmith.gram.band import Backward, Forward, Kept, check_magnitude, compiles, pivots, room_for
 from gramsmith.gram.engine import Engine, Progress, as_engine, check_budget, sum_up
@@ -92,7 +93,8 @@ class Gram:
         self.engine = as_engine(engine, n_jobs, memory)
         if progress is not None and not callable(progress):
             raise TypeError(
-                f"Expected progress to be a function (tiles done, tiles in all), got {progress!r}."
+                f"Expected progress to be a function (tiles done, tiles in all), "
+                f"got {abridged(progress)}."
             )
         self.progress = progress
         with one_blas_thread():  # the threads of a larger product would spin on during the sweep
@@ -154,8 +156,8 @@ class Gram:
         """Return the kernel of chosen rows and columns (slices or integer arrays)."""
         self._need_single("block")
         member = self._members[0]
-        a = rows(member.E, row_index)
-        b = a if row_index is column_index else rows(member.E, column_index)
+        a = rows(member.E, _as_index(row_index, self.n))
+        b = a if row_index is column_index else rows(member.E, _as_index(column_index, self.n))
         K = member.kernel.tile(a, b)
         member.check(K)
         return K
@@ -394,5 +396,24 @@ def _tile_dtype(dtype: Any, views: Sequence[Any]) -> Any:
     except (TypeError, ValueError):
         found = np.dtype(object)
     if found not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise ValueError(f"Expected dtype float64 or float32, got {dtype!r}.")
+        raise ValueError(f"Expected dtype float64 or float32, got {abridged(dtype)}.")
     return found.type
+
+
+def _as_index(index: Any, n: int) -> Any:
+    """Return a slice, or the numbers of rows as an array, or raise."""
+    if isinstance(index, slice):
+        whole = all(is_whole(part, -n) for part in (index.start, index.stop) if part is not None)
+        if whole and (index.step is None or is_whole(index.step, 1)):
+            return index
+    else:
+        numbers = as_numbers(index)
+        found = np.asarray(index) if numbers is not None else np.empty(0)
+        if found.ndim == 1 and found.dtype == bool and len(found) == n:
+            return np.flatnonzero(found)
+        inside = found.dtype.kind in "iu" and not ((found < -n) | (found >= n)).any()
+        if found.ndim == 1 and inside:
+            return found
+    raise ValueError(
+        f"Expected a slice or an array of row numbers from 0 to {n - 1}, got {abridged(index)}."
+    )

@@ -27,6 +27,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import scipy.sparse as sp
 
+from gramsmith.arguments import abridged
 from gramsmith.gram.band import Derivatives, Sums
 from gramsmith.gram.host import differences, host
 from gramsmith.gram.plan import MIB, Band, Plan
@@ -76,7 +77,7 @@ class Journal(MutableMapping[str, Any]):
         except TypeError:
             sound = False
         if not sound:
-            raise JournalError(f"Expected the path of a journal, got {path!r}.")
+            raise JournalError(f"Expected the path of a journal, got {abridged(path)}.")
         self.bands_path = self.path.with_name(f"{self.path.name}.bands")
         self.found = 0  # pieces that were not computed again
         self.bands_found = 0  # and bands
@@ -409,7 +410,8 @@ def _parts(value: Any) -> Iterator[bytes | memoryview]:
     yield f"<{type(value).__module__}.{type(value).__qualname__}".encode()
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         yield f" {value.dtype.str} {value.shape} ".encode()
-        yield np.ascontiguousarray(value).data.cast("B") if value.size else b""
+        # as bytes: dates and times have no buffer
+        yield np.ascontiguousarray(value).view(np.uint8).data.cast("B") if value.size else b""
     elif isinstance(value, str | bytes | int | float | complex | None | np.generic | slice | range):
         yield repr(value).encode()
     elif isinstance(value, type | np.dtype) or (callable(value) and hasattr(value, "__qualname__")):

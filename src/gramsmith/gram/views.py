@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramsmith.arguments import abridged
 from gramsmith.kernels.adapt import default_kernel
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix, rests_on_matrix
@@ -105,11 +106,17 @@ class Views:
         ----------
         n : int
         """
-        for found in map(count_rows, self.samples):
+        for X, square in zip(self.samples, self.square, strict=True):
+            found = count_rows(X)
             if found != n:
                 raise ValueError(
                     f"Expected X and y of the same length, got {found} and {n}: inconsistent "
                     "numbers of samples."
+                )
+            if square and np.ndim(X) == 2 and np.shape(X)[1] < n:
+                raise ValueError(
+                    f"Expected a square kernel matrix of {n} samples, got shape {np.shape(X)}. "
+                    "Pass a kernel for samples that are no kernel values."
                 )
 
     def part(self, k: int) -> Views:
@@ -230,6 +237,10 @@ def count_rows(X: Any) -> int:
     """Return the number of samples in X."""
     if getattr(X, "shape", None) == ():
         raise TypeError("Expected samples, one per row, got a scalar. Pass an array or a list.")
+    if not hasattr(X, "shape") and not hasattr(X, "__len__"):
+        raise TypeError(
+            f"Expected samples, one per row, got {abridged(X)}. Pass an array or a list."
+        )
     return int(X.shape[0] if hasattr(X, "shape") else len(X))
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.gaussian_process import kernels as gp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from gramsmith.arguments import abridged, is_positive
+from gramsmith.arguments import abridged, is_finite, is_positive
 from gramsmith.kernels.algebra import Fixed, Power, Product, Scaled, Sum
 from gramsmith.kernels.base import OPERATORS, Array, Kernel
 from gramsmith.kernels.embedding import Embedding
@@ -137,7 +137,8 @@ def from_name(
         return Normalized(Linear())
     if name not in NAMES:
         raise ValueError(
-            f"Expected a kernel name, got {name!r}. Names are {', '.join(NAMES)} and precomputed."
+            f"Expected a kernel name, "
+            f"got {abridged(name)}. Names are {', '.join(NAMES)} and precomputed."
         )
     if name == "additive_chi2":
         return AdditiveChi2()
@@ -161,7 +162,7 @@ def from_name(
 def _gamma(gamma: Any, X: Any, name: str) -> float:
     if gamma is not None and not isinstance(gamma, str):
         if not is_positive(gamma) or np.ndim(gamma):
-            raise ValueError(f"Expected gamma > 0, got {gamma!r}. Give a positive number.")
+            raise ValueError(f"Expected gamma > 0, got {abridged(gamma)}. Give a positive number.")
         return float(gamma)
     if X is None:
         raise ValueError(
@@ -173,7 +174,9 @@ def _gamma(gamma: Any, X: Any, name: str) -> float:
     if gamma in (None, "auto"):
         return 1.0 / float(p)
     if gamma != "scale":
-        raise ValueError(f'Expected gamma to be a number, "scale" or "auto", got {gamma!r}.')
+        raise ValueError(
+            f'Expected gamma to be a number, "scale" or "auto", got {abridged(gamma)}.'
+        )
     if sp.issparse(X):
         mean, variance = column_moments(X)
         var = float(variance.mean() + mean.var())
@@ -407,6 +410,8 @@ def _as_samples(X: Any) -> Array:
 
 def _as_term(value: Any) -> Kernel:
     if isinstance(value, Real):
+        if not is_finite(value):
+            raise ValueError(f"Expected a kernel or a finite number, got {abridged(value)}.")
         return Constant(float(value))
     if isinstance(value, gp.Kernel):
         return from_sklearn(value)

@@ -352,6 +352,12 @@ class Kernel(OptionalHooks, SklearnKernel):
         return self.diagonal(self.embed(X, self.reference(X)))
 
     def _check_widths(self, X: Any, Y: Any) -> None:
+        axes = [len(getattr(samples, "shape", (0,))) for samples in (X, Y)]
+        if axes[0] != axes[1]:
+            raise ValueError(
+                f"{type(self).__name__}: expected X and Y of one kind, got "
+                f"{' and '.join('objects' if k == 1 else 'rows of numbers' for k in axes)}."
+            )
         if self.requires_vector_input and X.shape[1] != Y.shape[1]:
             raise ValueError(
                 f"Expected X and Y with the same number of features, got {X.shape[1]} and "

@@ -124,11 +124,12 @@ class Nystroem(ExplicitKernel):
         super().check_parameters()
         if not is_one_of(self.method, METHODS):
             raise ValueError(
-                f"Nystroem: expected a method among {', '.join(METHODS)}, got {self.method!r}."
+                f"Nystroem: expected a method among {', '.join(METHODS)}, "
+                f"got {abridged(self.method)}."
             )
         if not is_whole(self.n_landmarks, 1):
             raise ValueError(
-                f"Nystroem: expected n_landmarks >= 1, got {self.n_landmarks!r}. Use 500."
+                f"Nystroem: expected n_landmarks >= 1, got {abridged(self.n_landmarks)}. Use 500."
             )
         if rests_on_matrix(self.kernel):
             raise ValueError(

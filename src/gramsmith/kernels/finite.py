@@ -75,6 +75,8 @@ def _naming_the_text(X: Any, error: Exception, advice: str = ENCODE) -> Exceptio
                 f"{first} in row 0."
             )
     names = _names(X)
+    if table.ndim < 2:
+        table = table.reshape(-1, 1)  # one number per sample, or one in all
     for k in range(table.shape[1] if table.ndim == 2 else 0):
         for row, value in enumerate(table[:, k]):
             try:

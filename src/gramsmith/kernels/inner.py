@@ -84,7 +84,9 @@ class Polynomial(InnerProductKernel):
                 f"Expected a whole degree >= 1, got {abridged(self.degree)}. Use 2 or 3."
             )
         if not is_positive(self.gamma) or np.ndim(self.gamma):
-            raise ValueError(f"Polynomial: expected gamma > 0, got {self.gamma!r}. Use 1.0.")
+            raise ValueError(
+                f"Polynomial: expected gamma > 0, got {abridged(self.gamma)}. Use 1.0."
+            )
         if np.ndim(self.coef0) or not (is_positive(self.coef0) or self.coef0 == 0):
             raise ValueError(
                 f"Polynomial: expected coef0 >= 0, got {self.coef0!r}; a negative constant is not "
@@ -306,11 +308,12 @@ class RankOne(WritesTiles):
             )
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
-        values = np.asarray(self.f(X), dtype=dtype)
-        n = X.shape[0]
-        if values.shape != (n,):
+        found = self.f(X)
+        values, n = as_numbers(found), X.shape[0]
+        if values is None or values.shape != (n,):
+            came = abridged(found) if values is None else values.shape
             raise ValueError(
-                f"Expected f(X) with one number per row, shape ({n},), got {values.shape}. "
+                f"Expected f(X) with one number per row, shape ({n},), got {came}. "
                 "Let f return a vector."
             )
         bad = np.flatnonzero(~np.isfinite(values))
@@ -319,7 +322,7 @@ class RankOne(WritesTiles):
                 f"Expected finite numbers f(X), got {values[bad[0]]} for row {bad[0]}. "
                 "See where f divides, takes a root or a logarithm."
             )
-        return values
+        return values.astype(dtype, copy=False)
 
     def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return np.asarray(np.multiply.outer(a, b, out=fitting(out, a.dtype)))

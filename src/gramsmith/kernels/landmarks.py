@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from gramsmith.arguments import is_one_of
+from gramsmith.arguments import abridged, is_one_of
 
 Array = npt.NDArray[Any]
 Block = Callable[[Array, Array], Array]
@@ -56,7 +56,7 @@ def choose_landmarks(
     array([0., 5.])
     """
     if not is_one_of(method, METHODS):
-        raise ValueError(f"Expected a method among {', '.join(METHODS)}, got {method!r}.")
+        raise ValueError(f"Expected a method among {', '.join(METHODS)}, got {abridged(method)}.")
     rng = np.random.default_rng(rng)
     n = len(diagonal)
     size = min(int(size), n)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from gramsmith.arguments import abridged
 from gramsmith.kernels.base import (
     Array,
     Gradient,
@@ -125,7 +126,8 @@ class ByFeatureCount(SampleMap):
     def _factor(self, X: Any) -> float:
         if not 0 <= self.power <= 2:
             raise ValueError(
-                f"ByFeatureCount: expected a power from 0 to 2, got {self.power!r}. Use 0.5."
+                f"ByFeatureCount: expected a power from 0 to 2, "
+                f"got {abridged(self.power)}. Use 0.5."
             )
         return float(X.shape[1] ** -float(self.power))
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from gramsmith.arguments import is_one_of
+from gramsmith.arguments import abridged, is_one_of
 from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
 from gramsmith.kernels.embedding import Embedding, in_strips
 
@@ -61,7 +61,7 @@ class Mixed(WritesTiles):
     def check_parameters(self) -> None:
         super().check_parameters()
         if not is_one_of(self.combine, ("sum", "product")):
-            raise ValueError(f'Expected combine="sum" or "product", got {self.combine!r}.')
+            raise ValueError(f'Expected combine="sum" or "product", got {abridged(self.combine)}.')
         if self.blocks is None:
             return
         found = np.asarray(self.blocks)
@@ -69,7 +69,7 @@ class Mixed(WritesTiles):
         if not counted or not np.array_equal(np.unique(found), np.arange(found.max() + 1)):
             raise ValueError(
                 "Expected the number of a block for every feature, counted from 0 without a gap, "
-                f"got {self.blocks!r}."
+                f"got {abridged(self.blocks)}."
             )
         if np.ndim(self.length_scale) and np.shape(self.length_scale) != (int(found.max()) + 1,):
             raise ValueError(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 
-from gramsmith.arguments import abridged, is_finite, is_positive
+from gramsmith.arguments import abridged, as_numbers, is_finite, is_positive
 
 Array = npt.NDArray[Any]
 
@@ -65,7 +65,7 @@ class Parametrised(BaseEstimator):
             value = getattr(self, name)
             if not is_finite(value) or not self._has_shape(name):
                 raise ValueError(
-                    f"{type(self).__name__}: expected a finite {name}, got {value!r}. "
+                    f"{type(self).__name__}: expected a finite {name}, got {abridged(value)}. "
                     f"Give {'numbers' if name in self.several else 'a number'}."
                 )
         for child in self.children().values():
@@ -97,9 +97,7 @@ class Parametrised(BaseEstimator):
 
     def _learnable(self, name: str) -> bool:
         value = getattr(self, name)
-        return value is not None and bool(
-            name not in self.positive or np.all(np.asarray(value) > 0)
-        )
+        return value is not None and (name not in self.positive or is_positive(value))
 
     def _parametrised(self) -> dict[str, Any]:
         return dict(self.children())
@@ -112,10 +110,17 @@ class Parametrised(BaseEstimator):
 
     @theta.setter
     def theta(self, theta: Array) -> None:
-        start = 0
+        size = sum(np.size(self._lookup(name)) for name in self._theta_names())
+        numbers = as_numbers(theta)
+        if numbers is None or numbers.shape != (size,) or not np.isfinite(numbers).all():
+            raise ValueError(
+                f"Expected theta as an array of {size} finite logarithms of positive parameters, "
+                f"got {abridged(theta)}."
+            )
+        start, theta = 0, numbers
         for name in self._theta_names():
             old = np.asarray(self._lookup(name), dtype=float)
-            new = np.exp(np.asarray(theta[start : start + old.size])).reshape(old.shape)
+            new = np.exp(theta[start : start + old.size]).reshape(old.shape)
             self.set_params(**{name: new if old.ndim else float(new)})
             start += old.size
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramsmith.arguments import is_one_of
+from gramsmith.arguments import abridged, is_one_of
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles, symmetrised
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding, fitting
@@ -34,7 +34,13 @@ class Precomputed(WritesTiles):
             raise ValueError("Expected a real kernel matrix, got complex numbers. Take X.real.")
         if sp.issparse(X):
             raise TypeError("Expected a dense kernel matrix, got a sparse one. Use K.toarray().")
-        X = np.asarray(X)
+        try:
+            X = np.asarray(X)
+        except ValueError:
+            raise ValueError(
+                "Expected a kernel matrix (2 axes), got rows of several lengths. "
+                "Give every row as many values as there are rows."
+            ) from None
         if X.dtype.kind not in "fiub":
             raise ValueError(f"Expected a numeric kernel matrix, got dtype {X.dtype}.")
         X = X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
@@ -314,4 +320,6 @@ def _inverse_root(d: Array) -> Array:
 
 def _member(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     if not is_one_of(value, allowed):
-        raise ValueError(f"Expected {name} to be one of {', '.join(allowed)}, got {value!r}.")
+        raise ValueError(
+            f"Expected {name} to be one of {', '.join(allowed)}, got {abridged(value)}."
+        )

@@ -67,7 +67,9 @@ class Gaussian(Radial):
     def from_gamma(cls, gamma: float) -> Gaussian:
         """Return the kernel exp(-gamma |x - z|²)."""
         if not is_positive(gamma):
-            raise ValueError(f"Expected gamma > 0, got {gamma!r}. Use 1 / (2 length_scale²).")
+            raise ValueError(
+                f"Expected gamma > 0, got {abridged(gamma)}. Use 1 / (2 length_scale²)."
+            )
         return cls(float(1.0 / np.sqrt(2.0 * gamma)))
 
     @property
@@ -146,7 +148,9 @@ class Laplacian(Radial):
     def check_parameters(self) -> None:
         super().check_parameters()
         if not is_one_of(self.norm, ("l1", "l2")):
-            raise ValueError(f'Expected norm "l1" or "l2", got {self.norm!r}. Choose one of them.')
+            raise ValueError(
+                f'Expected norm "l1" or "l2", got {abridged(self.norm)}. Choose one of them.'
+            )
 
     def is_square_of(self, other: Kernel) -> bool:
         return (
@@ -206,7 +210,7 @@ class Matern(Radial):
         super().check_parameters()
         if not is_one_of(self.nu, (0.5, 1.5, 2.5)):
             raise ValueError(
-                f"Expected nu 0.5, 1.5 or 2.5, got {self.nu!r}. Choose one of them, "
+                f"Expected nu 0.5, 1.5 or 2.5, got {abridged(self.nu)}. Choose one of them, "
                 "or Gaussian for the limit of large nu."
             )
 
@@ -368,9 +372,8 @@ class Periodic(Radial):
         return False  # not for every data set, see above
 
     def value(self, s: Array) -> Array:
-        return np.asarray(
-            np.exp(-2.0 * (np.sin(np.pi * np.sqrt(s) / self.period) / self.length_scale) ** 2)
-        )
+        p, scale = float(self.period), float(self.length_scale)
+        return np.asarray(np.exp(-2.0 * (np.sin(np.pi * np.sqrt(s) / p) / scale) ** 2))
 
     def slope(self, s: Array) -> Array:
         # sin(2πr/p)/r -> 2π/p as r -> 0: np.sinc(x) = sin(πx)/πx

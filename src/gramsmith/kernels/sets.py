@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from gramsmith.arguments import as_numbers, is_one_of
+from gramsmith.arguments import abridged, as_numbers, is_one_of
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import check_finite
@@ -73,14 +73,17 @@ class AllSubsets(SymbolicKernel):
     def check_parameters(self) -> None:
         super().check_parameters()
         if not is_one_of(self.output, OUTPUTS):
-            raise ValueError(f"AllSubsets: expected output in {OUTPUTS}, got {self.output!r}.")
+            raise ValueError(
+                f"AllSubsets: expected output in {OUTPUTS}, got {abridged(self.output)}."
+            )
         if self.weights is None:
             return
         mapping = isinstance(self.weights, Mapping)
         w = as_numbers(list(self.weights.values()) if mapping else self.weights)
         if w is None or w.ndim != 1 or not np.isfinite(w).all() or (len(w) and w.min() < 0):
             raise ValueError(
-                f"AllSubsets: expected finite weights >= 0, got {self.weights!r}; a negative "
+                f"AllSubsets: expected finite weights >= 0, "
+                f"got {abridged(self.weights)}; a negative "
                 "weight need not give a kernel. Use 0 to leave an item out."
             )
 
@@ -97,7 +100,8 @@ class AllSubsets(SymbolicKernel):
             self.weights is not None and len(self.weights) != X.shape[1]
         ):
             raise ValueError(
-                f"AllSubsets: expected one weight per column ({X.shape[1]}), got {self.weights!r}."
+                f"AllSubsets: expected one weight per column ({X.shape[1]}), "
+                f"got {abridged(self.weights)}."
             )
         if self.output != "value" and X.shape[0] and X.min() < 0:
             raise ValueError(
@@ -109,6 +113,11 @@ class AllSubsets(SymbolicKernel):
     def reference(self, *Xs: Any) -> Any:
         """Return the column of every item (None for matrices) and whether all values are 0 or 1."""
         if _is_matrix(Xs[0]):
+            if len({X.shape[1] for X in Xs}) > 1:
+                raise ValueError(
+                    "AllSubsets: expected matrices with the same columns, got "
+                    f"{' and '.join(str(X.shape[1]) for X in Xs)}."
+                )
             values = (X.data if sp.issparse(X) else X for X in Xs)
             return None, all(bool(np.isin(v, (0.0, 1.0)).all()) for v in values)
         items = dict.fromkeys(item for X in Xs for sample in X for item in sample)
@@ -219,7 +228,7 @@ def _as_set(sample: Any, row: int) -> frozenset[Hashable]:
         found = frozenset(items)
     except TypeError:
         raise TypeError(
-            f"AllSubsets: expected hashable items, got {sample!r} in row {row}. {ADVICE}."
+            f"AllSubsets: expected hashable items, got {abridged(sample)} in row {row}. {ADVICE}."
         ) from None
     if len(found) < len(items):
         raise ValueError(

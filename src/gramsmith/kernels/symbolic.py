@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from gramsmith.arguments import abridged
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding
 
@@ -48,7 +49,7 @@ class DecayKernel(SymbolicKernel):
         number = isinstance(self.decay, int | float | np.number)
         if not number or not 0.0 < self.decay <= 1.0:
             raise ValueError(
-                f"{type(self).__name__}: expected 0 < decay <= 1, got {self.decay!r}. "
+                f"{type(self).__name__}: expected 0 < decay <= 1, got {abridged(self.decay)}. "
                 "Use 1.0 for no decay, or 0.5."
             )
         super().check_parameters()
@@ -78,7 +79,8 @@ def check_whole(owner: str, name: str, value: Any, least: int) -> None:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or not least <= value < 2**31:
         raise ValueError(
-            f"{owner}: expected a whole number {name} >= {least} below 2^31, got {value!r}. "
+            f"{owner}: expected a whole number {name} >= {least} below 2^31, "
+            f"got {abridged(value)}. "
             f"Try {name}={max(least, 3)}."
         )
 

@@ -13,8 +13,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from gramsmith.arguments import check_params
 from gramsmith.gram import Gram, as_views
 from gramsmith.gram.views import Views, brings_samples, views_in
 from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum
@@ -41,7 +42,7 @@ from gramsmith.learning.start import start_kernel
 from gramsmith.measures import Measure
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.solvers import solve_nonnegative, warn_unless_converged
-from gramsmith.targets import Target, make_target
+from gramsmith.targets import Target, check_groups, make_target
 
 NOISE = 50.0  # of eigenvalues of cosines between kernels, in units of rounding
 MEMBER_ROWS = 300  # on which the members are compared
@@ -256,7 +257,7 @@ class KernelCombination(CrossFitted):
         -------
         KernelCombination
         """
-        self._validate_params()
+        check_params(self)
         self._check_measure()
         kernels = self.kernels
         single = isinstance(kernels, str | Kernel | Gram) or getattr(kernels, "ndim", 3) == 2
@@ -272,9 +273,7 @@ class KernelCombination(CrossFitted):
         target = make_target(y, self.target, task=self.task, sample_weight=sample_weight)
         w = None if sample_weight is None else target.w
         views = as_views(default_path(X, w) if kernels is None and shared else kernels, X, w)
-        if groups is not None:
-            groups = np.asarray(groups)
-            check_consistent_length(groups, target.w)
+        groups = check_groups(groups, len(target.w))
         progress = sweep_progress("KernelCombination", self.callback, self.verbose)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         found = self._sum(views, target, seed, progress)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.arguments import abridged
 from gramsmith.kernels import Kernel
 from gramsmith.kernels.parameters import BOUNDS
 
@@ -142,7 +143,7 @@ def make_coordinates(
     for name in [*names, *(bounds or {})]:
         if name not in known:
             raise ValueError(
-                f"Expected learnable parameters among {known}, got {name!r}. "
+                f"Expected learnable parameters among {known}, got {abridged(name)}. "
                 "Choose names from kernel.parameter_names()."
             )
     if not names:

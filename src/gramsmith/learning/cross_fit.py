@@ -32,6 +32,7 @@ from sklearn.model_selection import (
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from gramsmith.arguments import abridged
 from gramsmith.learning.monitor import Stopped
 from gramsmith.learning.objective import ALPHAS, responses
 from gramsmith.learning.samples import Learner
@@ -262,7 +263,8 @@ class CrossFitted(Learner):
         if isinstance(self.cv, Integral):
             if self.cv < 2:
                 raise ValueError(
-                    f"Expected cv >= 2 folds, got {self.cv!r}. Use None for the default of {FOLDS}."
+                    f"Expected cv >= 2 folds, "
+                    f"got {abridged(self.cv)}. Use None for the default of {FOLDS}."
                 )
             return self.cv
         y = np.asarray(y)

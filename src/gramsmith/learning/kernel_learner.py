@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from gramsmith.arguments import check_params
 from gramsmith.kernels import Kernel
 from gramsmith.learning.ascent import (
     REMEDY,
@@ -238,7 +239,7 @@ class KernelLearner(CrossFitted):
         -------
         KernelLearner
         """
-        self._validate_params()
+        check_params(self)
         measure = get_objective(self.measure, self.C)
         if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
             X, y = self._check_samples(X, y)

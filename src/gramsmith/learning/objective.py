@@ -25,6 +25,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from sklearn.utils._param_validation import Interval
 
+from gramsmith.arguments import abridged
 from gramsmith.gram import Engine, Gram, once
 from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import Kernel
@@ -312,7 +313,7 @@ def get_objective(measure: Any, C: float = 100.0) -> Measure | Objective:
         return given
     raise ValueError(
         f"Expected a measure among {', '.join((*MEASURES, *OBJECTIVES))}, or an object with name, "
-        f"higher_is_better and a call (K, target, derivative), got {measure!r}."
+        f"higher_is_better and a call (K, target, derivative), got {abridged(measure)}."
     )
 
 

@@ -12,11 +12,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length
 
 from gramsmith.gram import ENGINES, Engine, SharesEngine, as_engine
 from gramsmith.kernels.finite import checked_data
-from gramsmith.targets import TARGETS, Target, check_weights, normalised_weights
+from gramsmith.targets import TARGETS, Target, check_groups, check_weights, normalised_weights
 
 Array = npt.NDArray[Any]
 
@@ -82,12 +81,10 @@ def drop_zero_weights(
     X: Any, y: Any, sample_weight: Any, groups: Any = None
 ) -> tuple[Any, Any, Array | None, Array | None]:
     """Return samples, targets, positive weights of mean 1 and groups, the last None for none."""
-    groups = None if groups is None else np.asarray(groups)
-    if groups is not None:
-        check_consistent_length(groups, y)
+    count = X.shape[0] if hasattr(X, "shape") else len(X)
+    groups = check_groups(groups, count)
     if sample_weight is None:
         return X, y, None, groups
-    count = X.shape[0] if hasattr(X, "shape") else len(X)
     w = normalised_weights(check_weights(sample_weight, count))
     if w.all():
         return X, y, w, groups

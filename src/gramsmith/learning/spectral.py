@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from gramsmith.arguments import check_params
 from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, Kernel, Linear, LinearMap, Precomputed
 from gramsmith.kernels.finite import checked_data
@@ -345,7 +346,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         -------
         SpectralAligner
         """
-        self._validate_params()
+        check_params(self)
         get_objective(self.measure)
         if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
             X, y = self._check_samples(X, y)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from gramsmith.arguments import abridged
 from gramsmith.kernels import Gaussian, Kernel, as_kernel, column_moments
 from gramsmith.kernels.geometry import PairKernel, SquaredEuclidean
 from gramsmith.kernels.radial import Radial
@@ -33,7 +34,7 @@ def check_rank(structure: str, rank: int | None, p: int) -> int:
     """Return the number q of columns of S for p features, or raise."""
     if rank is not None and rank > p:
         raise ValueError(
-            f"Expected 1 <= rank <= {p} (the number of features), got {rank!r}. "
+            f"Expected 1 <= rank <= {p} (the number of features), got {abridged(rank)}. "
             f'Use a rank in that range, or structure="full".'
         )
     if structure != "low_rank":
@@ -56,7 +57,7 @@ def make_start(
             S = np.array(init, dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(
-                f"Expected init as an array of numbers of shape {shape}, got {init!r}. "
+                f"Expected init as an array of numbers of shape {shape}, got {abridged(init)}. "
                 "Pass S itself, or None for the default start."
             ) from None
         if S.shape != shape:

@@ -16,12 +16,13 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+from gramsmith.arguments import check_sizes
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
 from gramsmith.learning.samples import HOLD_OUT_CONSTRAINTS, TARGET_CONSTRAINTS, Array, hold_out
 from gramsmith.learning.spectral import THRESHOLDS, feature_alignment
 from gramsmith.solvers import solve_nonnegative
-from gramsmith.targets import Target, make_target
+from gramsmith.targets import Target, as_labels, make_target
 
 CONSTRAINTS = {
     "rule": [StrOptions({"exact", "diagonal"})],
@@ -108,13 +109,14 @@ def transductive_alignment(
         "validation_fraction": validation_fraction,
         "random_state": random_state,
     }
+    check_sizes("transductive_alignment", given)
     validate_parameter_constraints(CONSTRAINTS, given, caller_name="transductive_alignment")
     if isinstance(K, Gram):
         K = K.toarray()
     K = check_kernel_matrix(K, psd="ignore")
     n = len(K)
     rows = _rows(train, n)
-    labels = np.asarray(y)
+    labels = as_labels(y)
     if len(labels) not in (n, len(rows)):
         raise ValueError(
             f"Expected labels of the {len(rows)} training samples or of all {n}, got {len(labels)}."

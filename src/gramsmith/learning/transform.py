@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from gramsmith.arguments import check_params
 from gramsmith.kernels import (
     Composed,
     Gaussian,
@@ -474,7 +475,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> list[Outcome]:
         """Fit, and return what there is to say about the search."""
-        self._validate_params()
+        check_params(self)
         objective = get_objective(self.measure, self.C)
         if self.batch_size is not None and self.solver != "ascent":
             raise ValueError(

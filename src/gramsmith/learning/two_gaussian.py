@@ -25,6 +25,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from gramsmith.arguments import check_params
 from gramsmith.gram import Engine, Gram
 from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum
 from gramsmith.kernels.radial import Radial
@@ -260,7 +261,7 @@ class TwoGaussianLearner(CrossFitted):
         -------
         TwoGaussianLearner
         """
-        self._validate_params()
+        check_params(self)
         objective, projection = get_objective(self.measure), get_projection(self.measure)
         refuse_symbols("TwoGaussianLearner", X)
         X, y = self._check_samples(X, y, sparse=False)

@@ -33,7 +33,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from gramsmith.arguments import as_numbers
+from gramsmith.arguments import abridged, as_numbers, check_params
 from gramsmith.gram import ENGINES, Gram, SharesEngine, as_engine
 from gramsmith.gram.threads import count_workers, dense_work, ordered_map
 from gramsmith.kernels import (
@@ -47,7 +47,7 @@ from gramsmith.kernels import (
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.machines.intervals import PredictionIntervals
-from gramsmith.targets import check_weights, finite_values, normalised_weights
+from gramsmith.targets import as_labels, check_weights, finite_values, normalised_weights
 
 Array = npt.NDArray[Any]
 
@@ -244,7 +244,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
         Of a classifier `classes_` is set, and y becomes class numbers. `many` says whether y may
         have several columns.
         """
-        self._validate_params()
+        check_params(self)
         classes = isinstance(self, ClassifierMixin)
         X, y = self._check_pair(X, y, numeric=not classes, many=many)
         n = len(y)
@@ -284,7 +284,8 @@ class KernelMachine(SharesEngine, BaseEstimator):
         )
         if not np.isfinite(factors).all() or factors.min() <= 0:
             raise ValueError(
-                f"{type(self).__name__}: expected finite class_weight > 0, got {class_weight!r}. "
+                f"{type(self).__name__}: expected finite class_weight > 0, "
+                f"got {abridged(class_weight)}. "
                 "Leave out the samples of a class that should not count."
             )
         return np.asarray(factors[codes] if w is None else w * factors[codes])
@@ -308,8 +309,8 @@ class KernelMachine(SharesEngine, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "Pass one target per sample."
             )
-        if numeric and (isinstance(y, list) or np.dtype(object) == getattr(y, "dtype", None)):
-            y = finite_values(y)
+        if isinstance(y, list) or np.dtype(object) == getattr(y, "dtype", None):
+            y = finite_values(y) if numeric else as_labels(y)
         if self._takes_vectors(X):
             X, y = checked_data(
                 self,
@@ -322,7 +323,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
             )
         else:
             X = as_samples(X)
-            y = np.asarray(y)
+            y = finite_values(y) if numeric else as_labels(y)
             if numeric:
                 y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
             if len(X) != len(y):
@@ -500,7 +501,32 @@ class KernelMachine(SharesEngine, BaseEstimator):
                 self.kernel_(samples[:1], samples[:1])
 
 
-class KernelClassifier(ClassifierMixin, KernelMachine):
+class WeightedScore:
+    """Mixin: the score of scikit-learn, targets and weights checked in words of gramsmith."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of a classifier, R² of a regressor.
+
+        Parameters
+        ----------
+        X : like in predict
+            Samples.
+        y : array of shape (n,)
+            Their labels or values.
+        sample_weight : array of shape (n,), optional
+            How much each sample counts, not negative.
+
+        Returns
+        -------
+        float
+        """
+        y = as_labels(y)
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, y.shape[0])
+        return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]
+
+
+class KernelClassifier(WeightedScore, ClassifierMixin, KernelMachine):
     """Base class of the classifiers: decision values, and the class of the largest."""
 
     _stored: ClassVar[dict[str, str]] = {"classes_": "labels c"}
@@ -580,7 +606,7 @@ class ProbabilisticClassifier(KernelClassifier):
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
 
-class KernelRegressor(PredictionIntervals, RegressorMixin, KernelMachine):
+class KernelRegressor(WeightedScore, PredictionIntervals, RegressorMixin, KernelMachine):
     """Base class of the regressors of one output."""
 
     def predict(self, X: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import log_softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from gramsmith.arguments import is_number
+from gramsmith.arguments import abridged, is_positive
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
 from gramsmith.machines.base import ProbabilisticClassifier
@@ -51,11 +51,12 @@ def fisher_criterion(K: Any, y: Any, alpha: float = 1e-3) -> float:
     if isinstance(K, Gram):
         K = K.toarray()
     K = np.asarray(check_kernel_matrix(K, psd="ignore"), dtype=np.float64)
-    fits = len(classes) > 1 and K.shape == (len(codes), len(codes))
-    if not fits or not (is_number(alpha) and alpha > 0):
+    fits = len(classes) > 1 and codes.ndim == 1 and K.shape == (len(codes), len(codes))
+    if not fits or not (is_positive(alpha) and np.ndim(alpha) == 0):
         raise ValueError(
             f"Expected a Gram matrix of n samples, n labels of two or more classes and alpha > 0, "
-            f"got shapes {K.shape} and {codes.shape}, {len(classes)} class(es) and alpha={alpha!r}."
+            f"got shapes {K.shape} and {codes.shape}, {len(classes)} class(es) and "
+            f"alpha={abridged(alpha)}."
         )
     K = clip_negative(K)[0]
     return solve_fisher(K, np.eye(len(classes))[codes], np.ones(len(K)), alpha).value

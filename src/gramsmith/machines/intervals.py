@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
+from gramsmith.arguments import abridged
 from gramsmith.targets import check_weights, finite_values
 
 Array = npt.NDArray[Any]
@@ -132,7 +133,7 @@ def half_width(errors: Array, coverage: float) -> Any:
     float, or array of shape (n_outputs,)
     """
     if not 0.0 < coverage < 1.0:
-        raise ValueError(f"Expected a coverage between 0 and 1, got {coverage!r}. Use 0.9.")
+        raise ValueError(f"Expected a coverage between 0 and 1, got {abridged(coverage)}. Use 0.9.")
     m = len(errors)
     place = ceil((m + 1) * coverage - 1e-9)
     if place > m:

@@ -11,8 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from gramsmith.arguments import check_params
 from gramsmith.machines.base import KernelClassifier, as_stored
 from gramsmith.solvers import Outcome, warn_unless_converged
+from gramsmith.targets import as_labels
 
 Array = npt.NDArray[Any]
 
@@ -174,12 +176,14 @@ class KernelPerceptron(KernelClassifier):
         -------
         KernelPerceptron
         """
-        self._validate_params()
+        check_params(self)
         first = not hasattr(self, "classes_")
         X, labels = self._check_batch(X, y, reset=first)
         if first:
             self._first(X, labels, classes)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        elif classes is not None and not np.array_equal(
+            np.unique(as_labels(classes)), self.classes_
+        ):
             raise ValueError(
                 f"KernelPerceptron: expected the classes of the first call, "
                 f"{self.classes_.tolist()}, got {np.unique(classes).tolist()}. "
@@ -194,7 +198,7 @@ class KernelPerceptron(KernelClassifier):
             X, labels = self._check_pair(X, y, numeric=False, many=False)
         else:
             X = self._check_new(X)
-            labels = np.asarray(y)
+            labels = as_labels(y)
             if labels.shape != (X.shape[0],):
                 raise ValueError(
                     f"Expected one label per sample ({X.shape[0]}), got shape {labels.shape}. "
@@ -204,7 +208,7 @@ class KernelPerceptron(KernelClassifier):
         return X, labels
 
     def _first(self, X: Any, labels: Array, classes: Any) -> None:
-        known = np.unique(labels if classes is None else np.asarray(classes))
+        known = np.unique(labels if classes is None else as_labels(classes))
         if len(known) < 2:
             raise ValueError(
                 f"KernelPerceptron: expected at least two classes, got one class only: "

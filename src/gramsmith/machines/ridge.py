@@ -18,6 +18,7 @@ from gramsmith.machines.base import (
     KernelClassifier,
     KernelMachine,
     Training,
+    WeightedScore,
     check_alphas,
     landmark_generator,
     row_blocks,
@@ -361,7 +362,9 @@ def _best(alphas: Array, errors: Array, squared: Array, rounding: float) -> floa
     return float(alphas[best].max())
 
 
-class KernelRidgeRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin, KernelRidge):
+class KernelRidgeRegressor(
+    WeightedScore, PredictionIntervals, RegressorMixin, MultiOutputMixin, KernelRidge
+):
     r"""Kernel ridge regression with an exact, cheap choice of the regulariser.
 
     .. math:: \min_{c, b} \sum_i w_i (y_i - b - (Kc)_i)^2 + \alpha\, c'Kc

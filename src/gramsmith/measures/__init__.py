@@ -3,7 +3,7 @@
 `MEASURES` is the registry; a new measure is a formula of `Sums` and one line here.
 """
 
-from gramsmith.arguments import is_one_of
+from gramsmith.arguments import abridged, is_one_of
 from gramsmith.measures.alignment import CKA, CKA_DEBIASED, KTA
 from gramsmith.measures.base import Measure as Measure
 from gramsmith.measures.base import Sums as Sums
@@ -37,6 +37,7 @@ def get_measure(measure: str | Measure) -> Measure:
         return measure
     if not is_one_of(measure, MEASURES):
         raise ValueError(
-            f"Expected a measure among {', '.join(MEASURES)}, or a Measure, got {measure!r}."
+            f"Expected a measure among {', '.join(MEASURES)}, or a Measure, "
+            f"got {abridged(measure)}."
         )
     return MEASURES[measure]

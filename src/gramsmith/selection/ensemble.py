@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, Regre
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from gramsmith.arguments import abridged
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.selection import sizes
@@ -179,7 +180,8 @@ class AveragedMachines(BaseEstimator):
         weights = np.full(n, 1.0 / n) if self.weights is None else np.asarray(self.weights, float)
         if weights.shape != (n,) or not np.isfinite(weights).all() or weights.min() <= 0:
             raise ValueError(
-                f"{type(self).__name__}: expected {n} weights above zero, got {self.weights!r}. "
+                f"{type(self).__name__}: expected {n} weights above zero, "
+                f"got {abridged(self.weights)}. "
                 "Leave machines without weight out."
             )
         self.machines_, self.weights_ = machines, weights / weights.sum()

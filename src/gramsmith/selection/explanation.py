@@ -16,6 +16,7 @@ import sklearn
 from sklearn.pipeline import Pipeline
 
 from gramsmith import __version__
+from gramsmith.arguments import abridged
 from gramsmith.report.contents import Answer, BandwidthPath, Contents, number, with_error
 from gramsmith.report.evidence import Evidence, Outcome
 from gramsmith.selection import sizes
@@ -243,7 +244,7 @@ def explain(found: Findings, records: Records, name: str | None) -> str:
     if name not in names:
         near = difflib.get_close_matches(name, names, 3) or names[:3]
         raise ValueError(
-            f"Expected a kernel of this ranking, got {name!r}. "
+            f"Expected a kernel of this ranking, got {abridged(name)}. "
             f"Perhaps {listed([repr(n) for n in near], 'or')}."
         )
     record = records[names.index(name)]

@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+from gramsmith.arguments import check_sizes
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.gram import ENGINES, Journal
@@ -245,6 +246,7 @@ def rank(
     checked["ensemble"] = ensemble
     constraints = {**CONSTRAINTS, "progress": [callable, None]}
     checked["progress"] = work.progress
+    check_sizes("rank_kernels", checked)
     validate_parameter_constraints(
         constraints, {name: checked[name] for name in constraints}, "rank_kernels"
     )

@@ -13,6 +13,7 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from gramsmith.arguments import check_params
 from gramsmith.gram import SharesEngine
 from gramsmith.kernels.finite import checked_data
 from gramsmith.selection.ensemble import first_machine
@@ -21,6 +22,7 @@ from gramsmith.selection.ranking import CONSTRAINTS, WORK_OPTIONS, rank
 from gramsmith.selection.samples import all_precomputed, is_table
 from gramsmith.selection.work import Work
 from gramsmith.tables.encoding import FRAME
+from gramsmith.targets import as_labels, check_weights
 
 Array = npt.NDArray[Any]
 
@@ -204,7 +206,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         -------
         KernelSelector
         """
-        self._validate_params()
+        check_params(self)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
@@ -341,6 +343,9 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         -------
         float
         """
+        y = as_labels(y)
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, y.shape[0])
         found = self.predict(X)
         if not hasattr(self, "classes_"):
             return float(r2_score(y, found, sample_weight=sample_weight))
@@ -382,5 +387,5 @@ def _finite(X: Any) -> Any:
 
 def _as_column(y: Any) -> Any:
     if not hasattr(y, "shape"):
-        return np.asarray(y)
+        return as_labels(y)
     return column_or_1d(y, warn=True) if len(y.shape) == 2 and y.shape[1] == 1 else y

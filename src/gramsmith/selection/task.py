@@ -19,14 +19,15 @@ from sklearn.model_selection import (
     check_cv,
 )
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import check_consistent_length
 
+from gramsmith.arguments import abridged
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.errors import jackknife
 from gramsmith.machines.calibration import fit_calibration, probabilities
 from gramsmith.tables.target import alike_classes, decide_task
 from gramsmith.targets import (
     as_labels,
+    check_groups,
     check_weights,
     finite_values,
     kind_of,
@@ -150,7 +151,7 @@ class Task:
         found = w * compute_sample_weight(self.class_weight, self.labels)
         if not (np.isfinite(found).all() and found.min() >= 0 and found.any()):
             raise ValueError(
-                f"Expected class weights that are numbers >= 0, got {self.class_weight!r}. "
+                f"Expected class weights that are numbers >= 0, got {abridged(self.class_weight)}. "
                 'Use "balanced", or a dict of label -> weight.'
             )
         return normalised_weights(found)
@@ -743,7 +744,5 @@ def checked_options(y: Any, cv: Any, groups: Any, sample_weight: Any) -> dict[st
     """Return weights, groups and folds of a task, or raise."""
     n = len(y)
     w = None if sample_weight is None else normalised_weights(check_weights(sample_weight, n))
-    if groups is not None:
-        groups = np.asarray(groups)
-        check_consistent_length(groups, y)
-    return {"w": w, "cv": int(cv) if isinstance(cv, np.integer) else cv, "groups": groups}
+    cv = int(cv) if isinstance(cv, np.integer) else cv
+    return {"w": w, "cv": cv, "groups": check_groups(groups, n)}

@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from gramsmith import __version__
+from gramsmith.arguments import as_flag
 from gramsmith.machines.base import KernelMachine
 from gramsmith.selection import KernelSelector
 from gramsmith.selection.ensemble import AveragedMachines
@@ -152,6 +153,7 @@ def save_model(
     """
     if not isinstance(about, dict | None):
         raise TypeError(f"Expected a dictionary as about, got {type(about).__name__}.")
+    rows, records = as_flag("rows", rows), as_flag("records", records)
     encoder = Encoder()
     tree = encoder.encode(_lean(model, rows, records), type(model).__name__)
     if not isinstance(tree, dict) or tree["$"] != "object":

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.arguments import is_one_of
+from gramsmith.arguments import abridged, is_one_of
 from gramsmith.kernels.symbolic import SymbolicKernel, check_whole
 
 Sequences = npt.NDArray[np.object_]
@@ -277,9 +277,9 @@ def check_symbols(alphabet: Alphabet, X: Sequences, owner: str) -> None:
 def check_alphabet(symbols: Any, case: str, unknown: str, owner: str) -> None:
     """Raise a ValueError if the options about symbols make no sense."""
     if not is_one_of(case, CASES):
-        raise ValueError(f"{owner}: expected case to be one of {CASES}, got {case!r}.")
+        raise ValueError(f"{owner}: expected case to be one of {CASES}, got {abridged(case)}.")
     if not is_one_of(unknown, ("error", "gap")):
-        raise ValueError(f"{owner}: expected unknown='error' or 'gap', got {unknown!r}.")
+        raise ValueError(f"{owner}: expected unknown='error' or 'gap', got {abridged(unknown)}.")
     if symbols is None:
         return
     try:
@@ -289,7 +289,7 @@ def check_alphabet(symbols: Any, case: str, unknown: str, owner: str) -> None:
         folded, distinct = [], 0
     if not folded or distinct < len(folded):
         raise ValueError(
-            f"{owner}: expected an alphabet of distinct symbols, got {symbols!r}. "
+            f"{owner}: expected an alphabet of distinct symbols, got {abridged(symbols)}. "
             "Name each symbol once, such as alphabet='ACGT'."
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramsmith.arguments import abridged
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.sequences import Alphabet, SequenceKernel, Sequences
@@ -210,14 +211,15 @@ class Spectrum(SequenceKernel):
         pair = self._lengths()
         if len(pair) != 2:
             raise ValueError(
-                f"Spectrum: expected k to be a length or a pair (low, high), got {self.k!r}. "
+                f"Spectrum: expected k to be a length or a pair (low, high), "
+                f"got {abridged(self.k)}. "
                 "Use k=3 or k=(3, 5)."
             )
         for length in pair:
             check_whole("Spectrum", "k", length, 1)
         if pair[0] > pair[1]:
             raise ValueError(
-                f"Spectrum: expected k=(low, high) with low <= high, got {self.k!r}. "
+                f"Spectrum: expected k=(low, high) with low <= high, got {abridged(self.k)}. "
                 f"Use k=({pair[1]}, {pair[0]})."
             )
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramsmith.arguments import is_one_of
+from gramsmith.arguments import abridged, is_one_of
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.symbolic import DecayKernel, check_whole, counted, product, squares
@@ -250,7 +250,9 @@ class Subtree(DecayKernel):
     def check_parameters(self) -> None:
         super().check_parameters()
         if not is_one_of(self.kind, ("complete", "fragment")):
-            raise ValueError(f"Subtree: expected kind='complete' or 'fragment', got {self.kind!r}.")
+            raise ValueError(
+                f"Subtree: expected kind='complete' or 'fragment', got {abridged(self.kind)}."
+            )
         if self.size_limit is not None:
             check_whole("Subtree", "size_limit", self.size_limit, 1)
 
