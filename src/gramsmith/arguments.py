@@ -39,7 +39,9 @@ def as_numbers(value: Any) -> npt.NDArray[Any] | None:
 def is_finite(value: Any) -> bool:
     """Return whether a parameter is a finite number, or an array of them."""
     numbers = as_numbers(value)
-    return numbers is not None and bool(np.isfinite(numbers).all())
+    if numbers is None or np.asarray(value).dtype == object:
+        return False  # fractions and the like have no exponential in NumPy
+    return bool(np.isfinite(numbers).all())
 
 
 def is_positive(value: Any) -> bool:
@@ -59,10 +61,12 @@ def is_whole(value: Any, least: int) -> bool:
 
 
 def check_sizes(owner: str, given: Mapping[str, Any]) -> None:
-    """Raise a ValueError that names the first whole number that no float can hold."""
+    """Raise an error that names the first whole number that no float can hold, or bytes."""
     for name, value in given.items():
         if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
             raise ValueError(f"{owner}: expected a smaller {name}, got {abridged(value)}.")
+        if isinstance(value, bytes):  # they can be split, and pass for a splitter of samples
+            raise TypeError(f"{owner}: expected no bytes as {name}, got {abridged(value)}.")
 
 
 def check_params(estimator: Any) -> None:

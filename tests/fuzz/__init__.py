@@ -93,6 +93,7 @@ def run(
     seconds: float,
     first: int = 0,
     most: int | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> tuple[Counter[tuple[str, str]], list[str]]:
     """Run pieces of a campaign for a while; return what happened and the defects.
 
@@ -105,6 +106,8 @@ def run(
     seconds : float
     most : int, optional
         End after so many pieces.
+    tell : callable, optional
+        Called with every defect as soon as it is found.
     """
     table: Counter[tuple[str, str]] = Counter()
     defects: list[str] = []
@@ -114,5 +117,7 @@ def run(
         table[tried.split("(")[0], "defect" if found.startswith("!") else found] += 1
         if found.startswith("!"):
             defects.append(f"{number} {tried}: {found}")
+            if tell is not None:
+                tell(f"  {defects[-1]}")
         number += 1
     return table, defects

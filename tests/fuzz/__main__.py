@@ -31,6 +31,7 @@ def main() -> int:
             options.seconds,
             options.first,
             options.count,
+            tell=lambda defect: print(defect, flush=True),
         )
         found += len(defects)
         totals: Counter[str] = Counter()
@@ -38,8 +39,6 @@ def main() -> int:
             totals[outcome] += count
         said = ", ".join(f"{outcome} {count:,}" for outcome, count in totals.most_common())
         print(f"{name}: {sum(totals.values()):,} pieces; {said}", flush=True)
-        for defect in defects:
-            print(f"  {defect}", flush=True)
     return int(found > 0)
 
 

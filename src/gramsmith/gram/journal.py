@@ -27,7 +27,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.arguments import abridged
+from gramsmith.arguments import abridged, as_flag
 from gramsmith.gram.band import Derivatives, Sums
 from gramsmith.gram.host import differences, host
 from gramsmith.gram.plan import MIB, Band, Plan
@@ -78,6 +78,7 @@ class Journal(MutableMapping[str, Any]):
             sound = False
         if not sound:
             raise JournalError(f"Expected the path of a journal, got {abridged(path)}.")
+        fresh = as_flag("fresh", fresh)
         self.bands_path = self.path.with_name(f"{self.path.name}.bands")
         self.found = 0  # pieces that were not computed again
         self.bands_found = 0  # and bands

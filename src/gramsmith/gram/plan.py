@@ -131,4 +131,4 @@ def budget_bytes(memory: float | None) -> int:
         raise ValueError(
             f"Expected memory > 0 (MiB), got {abridged(limit)}. Give, for example, memory=512."
         )
-    return int(limit * MIB)
+    return int(float(limit) * MIB)  # two MiB of float16 are infinite

@@ -84,6 +84,8 @@ def write_container(path: Path, tensors: dict[str, Array], manifest: dict[str, A
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give an empty temporary file beside `path`, which takes its place if all goes well."""
+    if "\0" in str(path):
+        raise ValueError(f"Expected the path of a file, got {str(path)!r} with a null character.")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     # O_EXCL: never write through a link that somebody has put in the way
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
