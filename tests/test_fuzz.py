@@ -1,9 +1,12 @@
 """The first pieces of every campaign, and what past ones have found."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 
 import gramsmith as gs
 from fuzz import ALLOWED, calls, commands, judged, run, tables
@@ -68,6 +71,57 @@ FOUND = {
     "rows of several lengths": lambda: gs.Gaussian()([[1.0, 2.0], [3.0]]),
     "a number past all floats": lambda: gs.Tanimoto()([[1, 2], [10**400, 3]]),
     "a journal": lambda: gs.Journal("\0"),
+    "a frame for a flag of a journal": lambda: gs.Journal("j", fresh=pd.DataFrame({"a": [1, 2]})),
+    "ragged y of a selector": lambda: gs.KernelSelector().fit(X, [[1], *Y[1:]]),
+    "ragged groups of a selector": lambda: gs.KernelSelector().fit(X, Y, groups=[[1], *Y[1:]]),
+    "ragged groups of a learner": lambda: gs.KernelLearner().fit(X, Y, groups=[[1], *Y[1:]]),
+    "groups of no order": lambda: gs.SpectralAligner().fit(X, Y, groups=["a", None, *Y[2:]]),
+    "groups of several columns": lambda: gs.KernelLearner().fit(X, Y, groups=X),
+    "groups past all floats": lambda: gs.KernelSelector().fit(X, Y, groups=[10**400, *X[1:, 0]]),
+    "labels past all floats": lambda: gs.KernelSVC().fit(X, [10**400, *Y[1:]]),
+    "measures of a path": lambda: gs.bandwidth_path(X, Y, len),
+    "measures": lambda: gs.evaluate("rbf", X, Y, measures=True),
+    "an array as a measure": lambda: gs.evaluate("rbf", X, Y).best(X),
+    "a slice as samples": lambda: gs.evaluate("rbf", slice(3), Y),
+    "a number as samples": lambda: gs.estimate("rbf", 2**63, Y),
+    "no kernel values": lambda: gs.evaluate("precomputed", X, Y),
+    "weights of a score": lambda: gs.KernelSVC().fit(X, Y).score(X, Y, Y - Y.mean()),
+    "text as weights of a score": lambda: (
+        gs.KernelSVC().fit(X, Y).score(X, Y, pl.Series(["a"] * len(X)))
+    ),
+    "weights of a selector's score": lambda: (
+        gs.KernelSelector([gs.Linear()], cv=2).fit(X, X[:, 0]).score(X, Y, Y - Y.mean())
+    ),
+    "targets of a score": lambda: (
+        gs.KernelRidgeRegressor().fit(X, Y).score(X, [10**400, *X[1:, 0]])
+    ),
+    "one column past all floats": lambda: gs.Chi2()([10**400, *X[1:, 0]]),
+    "a column of text": lambda: gs.CentroidClassifier().fit(pd.Series(["a"] * len(X)), Y),
+    "a column of text of polars": lambda: gs.Gaussian()(pl.Series(["a"] * len(X))),
+    "ragged rows of a kernel matrix": lambda: gs.nearest_psd([[1.0, 2.0], [3.0]]),
+    "rows of a file": lambda: gs.save_model(gs.Gaussian(), "x.safetensors", rows=X),
+    "a place for a file": lambda: gs.save_model(gs.Gaussian(), "\0"),
+    "debiased": lambda: gs.cka(K, Y, debiased=X),
+    "leave_one_out": lambda: gs.fsm(K, Y, leave_one_out=X),
+    "normalized": lambda: gs.csm(K, Y, normalized=pd.DataFrame(X)),
+    "unbiased": lambda: gs.hsic(K, Y, unbiased=np.empty(0)),
+    "positive_definite": lambda: gs.parzen_error_bound(K, Y, positive_definite=X),
+    "labels of two columns": lambda: gs.fisher_criterion(K, np.c_[Y, Y]),
+    "alpha past all floats": lambda: gs.KernelFisherDiscriminant(alpha=10**400).fit(X, Y),
+    "a tolerance past all floats": lambda: gs.KernelSVC(tol=10**400).fit(X, Y),
+    "a number of thousands of digits": lambda: gs.Gaussian(10**5000)(X),
+    "bytes as a splitter": lambda: gs.TwoGaussianLearner(cv=b"x").fit(X, Y),
+    "an array as a length": lambda: gs.WeightedDegree(degree=np.ones((200, 200)))(["ab"]),
+    "sets and rows": lambda: gs.AllSubsets()(X, [{1}, {2}]),
+    "rows of other columns": lambda: gs.AllSubsets()(X, X[:, :2]),
+    "texts and sparse rows": lambda: gs.Constant()(sp.coo_array(X), np.array(["a", "b"])),
+    "a fraction": lambda: gs.Periodic(Fraction(1, 3))(X),
+    "a fraction in theta": lambda: gs.Chi2(Fraction(1, 3)).clone_with_theta([0.0]),
+    "theta": lambda: gs.Gaussian().clone_with_theta(slice(3)),
+    "a term past all floats": lambda: gs.Gaussian() + 10**400,
+    "a function that returns text": lambda: gs.RankOne(lambda X: "text")(X),
+    "places of a block": lambda: gs.Gram("rbf", X).block(X[:, 0], X[:, 0]),
+    "places past the end": lambda: gs.Gram("rbf", X).block(np.array([99]), slice(None)),
 }
 
 
@@ -77,6 +131,13 @@ def test_what_was_found(call, tmp_path, monkeypatch):
     with pytest.raises(ALLOWED) as caught:
         call()
     assert judged(caught.value) == "refused"
+
+
+def test_what_was_refused_and_is_sound():
+    assert gs.Serial(memory=np.float16(2)).budget == 2 << 20
+    dates = np.datetime64("2020-01-01") + np.arange(len(X)) // 4
+    ranking = gs.rank_kernels(X, Y, {"a": gs.Gaussian()}, groups=dates, cv=2)
+    assert "a" in str(ranking)
 
 
 def test_a_folder_is_no_output(tmp_path, monkeypatch, capsys):
