@@ -310,7 +310,8 @@ class KernelMachine(SharesEngine, BaseEstimator):
                 "Pass one target per sample."
             )
         if isinstance(y, list) or np.dtype(object) == getattr(y, "dtype", None):
-            y = finite_values(y) if numeric else as_labels(y)
+            labels = finite_values(y) if numeric else as_labels(y)
+            y = labels if numeric else np.asarray(y)  # classes are objects if the labels are
         if self._takes_vectors(X):
             X, y = checked_data(
                 self,
@@ -323,7 +324,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
             )
         else:
             X = as_samples(X)
-            y = finite_values(y) if numeric else as_labels(y)
+            y = np.asarray(y)
             if numeric:
                 y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
             if len(X) != len(y):
