@@ -335,7 +335,7 @@ WORK = [
         lambda: with_new(500),
         our_ridge,
         himalaya_ridge,
-        ("himalaya==0.4.11",),
+        ("himalaya==0.4.11", "packaging"),
         "R²",
     ),
     Work(
@@ -362,7 +362,7 @@ WORK = [
         lambda: moons(1000),
         our_rvm,
         fastrvm,
-        ("fastrvm==0.1.1",),
+        ("fastrvm==0.1.5",),
         "accuracy",
     ),
     Work(
@@ -411,7 +411,7 @@ WORK = [
         two_views,
         our_similarity,
         ckatorch_similarity,
-        ("ckatorch==1.0.2", TORCH),
+        ("ckatorch==1.0.3", TORCH),
     ),
 ]
 

@@ -1,8 +1,10 @@
 """The shape of the package: who may import whom, what is loaded when, how names and files look."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from functools import cache
 from importlib import import_module
@@ -294,3 +296,35 @@ def test_public_names_load_no_optional_package():
     loaded = loaded_after("from gramsmith import *")
     assert "sklearn" in loaded
     assert not (loaded - theirs) & OPTIONAL
+
+
+def test_importing_everything_warns_of_nothing():
+    modules = [
+        ".".join(path.relative_to(SRC.parent).with_suffix("").parts).removesuffix(".__init__")
+        for path in SOURCES
+        if path.name != "__main__.py"
+    ]
+    code = f"import importlib\nfor name in {modules}: importlib.import_module(name)"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=120)
+
+
+def test_import_is_a_handful_of_modules():
+    # time depends on the machine, the number of modules does not
+    code = (
+        "import sys; bare = set(sys.modules); import gramsmith; print(*(set(sys.modules) - bare))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert len(run.stdout.split()) <= 8, run.stdout
+
+
+def test_one_version():
+    """The package, its metadata, the citation and the changelog speak of one version."""
+    version = gramsmith.__version__
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^## \[(.+?)\]", log, re.MULTILINE)
+    assert next(entry for entry in entries if entry != "Unreleased") == version

@@ -335,7 +335,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 self.powers_ = np.array([self._tell(_skew_power(X[:, j])) for j in range(p)])
                 X = self._powered(X)
             self._fit_scale(X)
-        levels = [_levels(X[:, j]) for j in range(p)] if self.indicators else []
+        columns = range(p) if self.indicators and not sp.issparse(X) else ()
+        levels = [_levels(X[:, j]) for j in columns]
         if among is not None:  # of these, the values that occur
             seen = [np.intersect1d(allowed, X[:, j]) for j, allowed in enumerate(among)]
             levels = [a if len(a) else b for a, b in zip(seen, among, strict=True)]
