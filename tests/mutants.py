@@ -5,8 +5,8 @@
 Changes are those of cosmic-ray's operators, drawn over the files of a room in the order of a digest
 (with a seed), so that a sample can be repeated and enlarged and stays much the same when the code
 moves. A first run of the room's tests under coverage tells which tests pass through which line; a
-mutant meets these alone, one of each function first, the quickest first, at most three seconds of
-them. One process has collected all tests and forks a child for each mutant, in which the changed
+mutant meets these alone, the quickest first and of many functions, at most three seconds of them.
+One process has collected all tests and forks a child for each mutant, in which the changed
 function gets its new code; what runs at import is imported anew. Results are kept in a file: a
 killed mutant stays killed as long as its file does not change, a survivor is looked at again when
 the tests change.
@@ -315,18 +315,18 @@ class Bench:
         return sorted(names, key=lambda name: (self.times[name], name))
 
     def _chosen(self, names: Iterable[str]) -> list[str]:
-        """Return some tests: one of each function, the quickest first, then their others."""
+        """Return some tests, the quickest first; the k-th of a function counts k times its time."""
         seen: Counter[str] = Counter()
         order = []
         for name in self._quickest(names):
             function = name.partition("[")[0]
-            order.append((seen[function], self.times[name], name))
             seen[function] += 1
+            order.append((seen[function] * self.times[name], name))
         chosen, seconds = [], 0.0
-        for _, own, name in sorted(order)[:TESTS]:
-            if not chosen or seconds + own <= SECONDS:
+        for _, name in sorted(order)[:TESTS]:
+            if not chosen or seconds + self.times[name] <= SECONDS:
                 chosen.append(name)
-                seconds += own
+                seconds += self.times[name]
         return chosen
 
 

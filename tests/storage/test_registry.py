@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 import warnings
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import numpy as np
@@ -264,3 +265,27 @@ def test_machines_and_learners_are_named_nowhere_in_storage():
         tree = ast.parse(path.read_text())
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         assert names & ours <= {"FromCallable", "FromSklearn"}, path.name
+
+
+def test_the_list_of_classes_is_closed():
+    with pytest.raises(TypeError, match="item assignment"):
+        REGISTRY["os.system"] = REGISTRY["Linear"]
+    with pytest.raises(TypeError, match="item assignment"):
+        REGISTRY["Linear"].fitted["code"] = "value"
+    with pytest.raises(FrozenInstanceError):
+        REGISTRY["Linear"].cls = subprocess.Popen
+
+
+def test_arguments_of_a_class_and_whether_they_have_defaults():
+    arguments = {name: dict(entry.arguments) for name, entry in REGISTRY.items()}
+    assert arguments["Linear"] == {}
+    assert arguments["Sum"] == {"k1": False, "k2": False}
+    assert arguments["Gaussian"] == {"length_scale": True}
+    assert arguments["sklearn.Sum"] == {"k1": False, "k2": False}
+    assert arguments["Pipeline"].keys() >= {"steps", "memory", "verbose"}
+    assert not {"self", "args", "kwargs"} & {name for found in arguments.values() for name in found}
+    for name in ("KernelSVC", "KernelSelector", "TransformLearner", "TableEncoder", "Spectrum"):
+        assert name in REGISTRY
+    assert "Kernel" not in REGISTRY
+    assert REGISTRY["ParzenClassifier"].params["engine"] == "none"
+    assert "engine" not in REGISTRY["Gaussian"].params
