@@ -152,10 +152,9 @@ class Projections:
             ddc[rows] = -t.own[rows] * df[a]
         if not self.leave_one_out:
             return dP, np.zeros(len(t.w))
-        # back through dc, Pc, s and r
+        # back through dc, Pc and r; not through s, since nothing sees a constant in the kernel
         columns = dP.sum(axis=0)
-        ds = float(columns @ t.m + ddc.sum()) / n**2
-        dr = -(dP @ t.m) / n - t.w * (t.V @ columns) / n - 2.0 * ddc / n + ds * t.w
+        dr = -(dP @ t.m) / n - t.w * (t.V @ columns) / n - 2.0 * ddc / n
         return dP + np.outer(dr, t.e), ddc
 
 
