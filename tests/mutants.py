@@ -60,7 +60,7 @@ ROOMS = {
         ],
     ),
     "gram": (["gram"], ["gram", "evaluation/test_evaluate.py"]),
-    "solvers": (["solvers"], ["solvers", "machines"]),
+    "solvers": (["solvers"], ["solvers"]),
     "storage": (["storage"], ["storage"]),
 }
 # Not among them: a child would start a cluster of processes first. `test_parcels` does without.

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 import gramsmith as gs
 from gramsmith.measures import MEASURES
+from gramsmith.measures.alignment import kernel_products
 from gramsmith.moments import Adjoint, Scalar
 from gramsmith.targets import make_target
 
@@ -32,6 +33,22 @@ def test_a_fold_can_be_taken_out(kernel, problem):
         direct = gs.Gram(kernel, X[index]).moments(part)
         for measure in MEASURES.values():
             assert measure.value(rest, part) == pytest.approx(measure.value(direct, part), rel=1e-9)
+
+
+@pytest.mark.parametrize("projection", ["plain", "centred", "debiased"])
+def test_products_of_kernels_without_a_fold(projection, problem):
+    X, y, fold = problem
+    goal = make_target(y, sample_weight=1.0 + np.arange(45) % 2)
+    kernels = [gs.Linear(), gs.Linear() @ gs.LinearMap(np.diag([1.0, 2.0, 0.5]))]
+    X = X + 3.0  # so that what is added back is not small
+    moments = gs.Gram(kernels, X).moments(goal, fold=fold, cross=True)
+    for f in range(5):
+        rest, index = moments.without(f)
+        part = goal.take(index)
+        rest = rest.reweighted(part.w[0] / goal.w[index[0]])
+        direct = gs.Gram(kernels, X[index]).moments(part, cross=True)
+        found, expected = (kernel_products(m, part, projection) for m in (rest, direct))
+        assert_allclose(found, expected, rtol=1e-8)
 
 
 def test_mixtures_follow_from_one_sweep(problem):

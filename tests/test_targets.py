@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import textbook as tb
-from gramsmith.targets import ConstantTarget, make_target
+from gramsmith.targets import ConstantTarget, as_labels, make_target
 
 
 def dense(target):
@@ -97,8 +97,9 @@ def test_take_recomputes_centre_and_contrast(rng):
 def test_constant_targets_have_an_error_of_their_own():
     with pytest.raises(ConstantTarget):
         make_target(["a", "a"])
-    with pytest.raises(ConstantTarget):
-        make_target([2.5, 2.5], task="regression")
+    for value in (2.5, -2.5, 0.0):
+        with pytest.raises(ConstantTarget):
+            make_target([value, value], task="regression")
 
 
 def test_a_part_with_equal_values_is_exactly_zero(rng):
@@ -151,3 +152,21 @@ def test_weights_of_zero_remove_a_class():
 def test_bad_targets_say_what_is_wrong(y, options, message):
     with pytest.raises(ValueError, match=message):
         make_target(y, **options)
+
+
+def test_weights_that_differ():
+    y = np.array([0, 1, 0, 1])
+    for weights, differ in [
+        (None, False),
+        ([2, 2, 2, 2], False),
+        ([1, 1, 0, 1], False),
+        ([1, 1, 2, 1], True),
+        ([0.5, 0.5, 1, 0], True),
+    ]:
+        assert make_target(y, sample_weight=weights).weighted is differ
+
+
+def test_one_column_is_a_vector_and_one_row_is_not():
+    assert as_labels(np.zeros((3, 1))).shape == (3,)
+    assert as_labels(np.zeros((1, 3))).shape == (1, 3)
+    assert as_labels(np.zeros((1, 1))).shape == (1,)

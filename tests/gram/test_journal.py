@@ -8,6 +8,7 @@ import textwrap
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -248,12 +249,61 @@ def test_fingerprints_tell_values_apart():
         X, X.T, X.astype(np.float32), X[:1], 1, 1.0, True, "1", None, (1, 2), [1, 2], [(1,), 2],
         {"a": 1}, {"a": 2}, sp.csr_array(X), gs.Gaussian(1.0), gs.Gaussian(2.0), gs.Matern(1.0),
         gs.Gaussian(1.0) + gs.Linear(), np.sin, len, slice(1), np.float64, {1, 2},
+        slice(2), range(3), range(4), b"1", 1j, 2j, np.float32(1.0), np.int64(1), np.int64(2),
+        np.dtype("f4"), np.dtype("f8"), np.array(["a", None], dtype=object),
+        np.array(["b", None], dtype=object), {1, 3}, frozenset({1, 2}), {"b": 1}, [2, 1],
+        SimpleNamespace(a=1), SimpleNamespace(a=2), lambda x: x + 1, lambda x: x * 2, np.zeros(0),
     ]  # fmt: skip
     hashes = [fingerprint(value) for value in different]
     assert len(set(hashes)) == len(hashes)
     assert hashes == [fingerprint(value) for value in different]
     plan = Gram("rbf", X).plan()
     assert fingerprint(plan) != fingerprint(replace(plan, compiled=not plan.compiled))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, True, 3, -0.5, "text", [1, [2.5]], (1, (2,), [3]), {"a": (1,), 2: None}),
+        *(np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6).reshape(2, 3)), np.zeros(0)),
+        *(np.float32(1.5), np.int8(3), np.array(2.5)),
+    ],
+    ids=repr,
+)
+def test_values_of_a_journal_return_as_they_were(value, tmp_path):
+    line = module._line(["key", module._encoded(value)])
+    key, found = module._parsed(line)
+    found = module._decoded(found)
+    assert key == "key"
+    assert type(found) is type(value)
+    np.testing.assert_equal(found, value)
+    if isinstance(value, np.ndarray):
+        assert found.dtype == value.dtype
+        assert found.flags.f_contiguous == value.flags.f_contiguous
+        assert found.flags.writeable
+
+
+def test_values_that_are_not_plain_are_refused():
+    for value in (object(), {1, 2}, np.array([None], dtype=object)):
+        with pytest.raises(TypeError, match="Expected plain values and arrays in a journal, got"):
+            module._encoded(value)
+
+
+def test_a_line_is_whole_or_nothing():
+    line = module._line({"a": [1, 2]})
+    assert module._parsed(line) == {"a": [1, 2]}
+    for i in set(range(len(line))) - {16}:  # the space between
+        for other in (line[:i], line[:i] + b"~" + line[i + 1 :]):
+            assert module._parsed(other) is None
+
+
+def test_bands_of_a_task_up_to_one_of_them():
+    told = module._up_to("task", 10)
+    assert [told(name) for name in ("task/0", "task/9", "task/10", "task/11")] == [
+        *(True, True, True, False)
+    ]
+    for other in ("other/3", "task", "task/", "task/x", "task/-1", ""):
+        assert not told(other)
 
 
 CLIENT = """

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import joblib
 import numpy as np
@@ -118,6 +119,8 @@ def test_a_slow_item_does_not_let_results_pile_up():
 def test_workers_are_counted_like_joblib():
     assert count_workers(3) == 3
     assert count_workers(-1) == joblib.cpu_count()
+    with mock.patch.object(threads, "_cores", return_value=6):
+        assert [count_workers(n) for n in (-1, -2, -6, -7, -100, 9)] == [6, 5, 1, 1, 1, 9]
     for wrong in (0, 1.5):
         with pytest.raises(ValueError, match="Expected n_jobs"):
             count_workers(wrong)
@@ -470,3 +473,46 @@ class TestForkDuringASweep:
         command = [sys.executable, "-c", script]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         assert done.stdout.split() == ["0"] * 60, done.stderr
+
+
+def test_teams_share_the_cores(monkeypatch):
+    monkeypatch.setattr(threads, "_cores", lambda: 4)
+    team = threads._Team()
+
+    def enter(caller, workers):
+        entered = set()
+        helpers = team.enter(caller, workers, entered)
+        assert entered >= set(helpers)
+        return len(helpers), entered
+
+    assert enter(1, 1) == (0, {1})
+    team.leave([1])
+    count, first = enter(1, 3)
+    assert count == 2
+    assert not team.crowded(3)
+    count, second = enter(2, 3)  # four are in: three and the new caller
+    assert (count, second) == (0, {2})
+    assert not team.crowded(3)  # no more than there are cores
+    assert enter(3, 3) == (0, {3})
+    assert team.crowded(3)
+    assert not team.crowded(5)  # as many as one sweep asked for
+    assert enter(3, 2) == (0, set())  # who is in already is not let out
+    team.leave({3})
+    team.leave(second)
+    team.leave(first)
+    count, _ = enter(1, 2)
+    assert count == 1
+    assert enter(2, 8)[0] == 1  # of four cores two are taken by the others, one by the caller
+    team.forget()
+    assert enter(1, 8)[0] == 7  # alone: as many as were asked for
+
+
+def test_results_wait_for_their_turn_but_not_too_many():
+    for workers, ahead in [(1, 1), (2, 8), (3, 12), (8, 32)]:
+        assert threads._WorkQueue(abs, [], workers)._ahead == ahead
+
+
+def test_small_and_large_solves(blas_of_two):
+    for order, count in [(0, 1), (threads.SMALL, 1), (threads.SMALL + 1, 2), (5000, 2)]:
+        with threads.dense_work(order):
+            assert set(blas_threads()) == {count}

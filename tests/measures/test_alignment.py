@@ -6,6 +6,7 @@ import pytest
 import gramsmith as gs
 import textbook as tb
 from gramsmith.measures import MEASURES, Undefined
+from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.targets import make_target
 
 SIZES = range(5, 60)
@@ -51,3 +52,16 @@ def test_the_unit_of_values_does_not_matter(name, unit, rng):
     goal, other = make_target(values), make_target(unit * values)
     expected = MEASURES[name].value(gram.moments(goal), goal)
     assert MEASURES[name].value(gram.moments(other), other) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["cka", "cka_debiased"])
+def test_what_is_left_of_a_constant_is_rounding(name, rng):
+    """Values that differ in their last bit tell nothing, whatever the pivot leaves of them."""
+    noise = np.triu(rng.integers(0, 2, size=(30, 30)))
+    K = 1.0 + np.finfo(float).eps * (noise + np.triu(noise, 1).T)
+    goal = make_target(rng.integers(0, 2, size=30))
+    moments = gs.Gram("precomputed", K).moments(goal)
+    with pytest.warns(ConstantKernelWarning, match="numerically constant"):
+        assert MEASURES[name].value(moments, goal) == 0.0
+    wide = 1.0 + 1e-9 * (noise + np.triu(noise, 1).T)  # which is no rounding
+    assert MEASURES[name].value(gs.Gram("precomputed", wide).moments(goal), goal) != 0.0

@@ -1,10 +1,13 @@
 """A measure is its formula: arithmetic on the numbers of `Sums`, with the derivative for free."""
 
+from dataclasses import FrozenInstanceError
+
 import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.measures import Measure, Scalar
+from gramsmith.measures import MEASURES, Measure, Scalar, Undefined
+from gramsmith.moments import Adjoint
 from gramsmith.targets import make_target
 from registry import dense_adjoint
 
@@ -29,6 +32,12 @@ FORMULAS = {
     "x - y": lambda s: x(s) - y(s),
     "x * y": lambda s: x(s) * y(s),
     "numpy": lambda s: np.float64(2.0) - np.sqrt(2.0) * y(s) / x(s).sqrt(),
+    "rows": lambda s: s.row_square(),
+    "rows without the diagonal": lambda s: s.row_square(hollow=True),
+    "sum": lambda s: s.total(),
+    "sum without the diagonal": lambda s: s.total(hollow=True),
+    "of the kernel": lambda s: s.plain_square(),
+    "inner": lambda s: s.plain_inner(s.target.M),
     "chain": lambda s: 1 - (2 - y(s) / x(s)) ** 2 / (1 + x(s)).sqrt(),
 }
 
@@ -85,3 +94,27 @@ def test_the_root_of_nothing_has_no_slope(problem):
     value, adjoint = Measure("m", lambda s: x(s).sqrt()).value_and_adjoint(moments, goal)
     assert value == 0.0
     assert not dense_adjoint(adjoint, moments, goal, K).any()
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_the_fewest_samples_of_a_measure(name):
+    measure = MEASURES[name]
+    values = "values" in measure.kinds
+    least = {"cka_debiased": 4, "hsic_unbiased": 4}.get(name, 2)
+    assert measure.minimum == least
+    for n in (least - 1, least):
+        y = np.arange(n) * 1.5 if values else np.arange(n) % 2
+        if n < least:
+            goal = make_target(np.r_[y, 7.5] if values else [0, 1, 0, 1]).take(np.arange(n))
+            with pytest.raises(Undefined, match=f"at least {least} samples for {name}, got {n}"):
+                measure.check(goal)
+        else:
+            measure.check(make_target(y, task="regression" if values else "auto"))
+
+
+def test_records_are_not_changed_by_accident(problem):
+    K, goal = problem
+    moments = moments_of(K, goal)
+    for record in (goal, moments, MEASURES["cka"], Scalar(1.0), Adjoint.zeros(moments)):
+        with pytest.raises(FrozenInstanceError):
+            setattr(record, next(iter(vars(record))), None)

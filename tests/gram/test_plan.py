@@ -1,0 +1,189 @@
+"""Plans of a sweep: blocks, bands and the memory that is said to be needed."""
+
+import numpy as np
+import pytest
+
+import gramsmith as gs
+from gramsmith.gram import Gram, Serial
+from gramsmith.gram.band import Backward, Forward, room_for
+from gramsmith.gram.engine import affordable
+from gramsmith.gram.explicit import side_by_side, worthwhile
+from gramsmith.gram.plan import MIB, Block, Plan, budget_bytes, make_plan
+from gramsmith.kernels.embedding import width
+from gramsmith.measures import get_measure
+from gramsmith.targets import make_target
+
+
+def sizes(n, dtype=np.float64, folds=None):
+    return [block.size for block in make_plan(n, dtype, folds).blocks]
+
+
+def test_blocks_are_equal_and_not_much_larger_than_the_cache():
+    assert sizes(1) == [1]
+    assert sizes(511) == [511]
+    assert sizes(512) == [256, 256]  # so that two threads have something to do
+    assert sizes(900) == [300, 300, 300]
+    assert sizes(1026) == [256, 257, 256, 257]
+    assert sizes(2100) == [525, 525, 525, 525]
+    assert sizes(2500) == [500] * 5
+    assert sizes(2500, np.float32) == [625] * 4
+    assert sizes(7150, np.float32) == [715] * 10
+    plan = make_plan(2500, np.float64)
+    assert [block.rows for block in plan.blocks] == [
+        slice(500 * i, 500 * i + 500) for i in range(5)
+    ]
+    assert {block.fold for block in plan.blocks} == {0}
+
+
+def test_blocks_do_not_straddle_folds():
+    folds = np.repeat([0, 1, 3], [100, 1300, 600])
+    plan = make_plan(2000, np.float64, folds)
+    assert [(b.rows.start, b.rows.stop, b.fold) for b in plan.blocks] == [
+        *((0, 100, 0), (100, 533, 1), (533, 966, 1), (966, 1400, 1), (1400, 2000, 3))
+    ]
+    assert sizes(2000, np.float64, np.zeros(2000, int)) == [500] * 4  # one fold is none
+
+
+def plan_of(count, size=1):
+    return Plan(tuple(Block(slice(size * i, size * i + size), 0) for i in range(count)))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "length"),
+    [(1, 1), (7, 1), (8, 2), (11, 2), (12, 3), (31, 3), (32, 4), (47, 5), (80, 10)],
+)
+def test_bands_are_short_enough_for_many_threads(blocks, length):
+    plan = plan_of(blocks)
+    assert max(map(len, plan.bands)) == length
+    tiles = [(b.row, j) for b in plan.bands for j in range(b.start, b.stop)]
+    assert tiles == plan.tiles
+    assert plan.columns(plan.bands[0]) == slice(0, length)
+
+
+def test_a_band_is_at_most_a_second_of_work():
+    long = next(iter(plan_of(2100).bands))
+    assert len(long) == 256
+    assert len(plan_of(2040).bands[0]) == 255
+
+
+def test_entries_are_counted():
+    plan = make_plan(2000, np.float64, np.repeat([0, 1], [700, 1300]))
+    blocks = [block.size for block in plan.blocks]
+    assert plan.entries == sum(blocks[i] * blocks[j] for i, j in plan.tiles)
+    assert plan.largest == max(blocks) ** 2
+    assert Plan(()).largest == 0
+
+
+@pytest.mark.parametrize("kernels", [1, 2, 3])
+def test_kept_tiles_are_cut_from_one_array(kernels):
+    plan = make_plan(1026, np.float64)
+    tiles = room_for(plan, kernels, np.float32)
+    assert list(tiles) == plan.tiles
+    slab = tiles[0, 0][0].base
+    assert slab.size == kernels * plan.entries
+    for number, ((i, j), rooms) in enumerate(tiles.items()):
+        assert len(rooms) == kernels
+        for k, room in enumerate(rooms):
+            assert room.shape == (plan.blocks[i].size, plan.blocks[j].size)
+            assert room.base is slab
+            room[:] = 10 * number + k
+    assert all(
+        (r == 10 * n + k).all()
+        for n, rooms in enumerate(tiles.values())
+        for k, r in enumerate(rooms)
+    )
+
+
+def forward(kernels, X, dtype=np.float64, folds=None):
+    goal = make_target(X[:, 0] > 0)
+    members = Gram(kernels, X, dtype=dtype)._members
+    plan = make_plan(len(X), dtype, folds)
+    return Forward(tuple(members), plan, dtype, goal.wV, goal.w, np.zeros(len(members)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_memory_of_a_forward_sweep(dtype, rng):
+    X = rng.normal(size=(1200, 3))
+    size = np.dtype(dtype).itemsize
+    kernels = [gs.Gaussian(), gs.Matern()]
+    task = forward(kernels, X, dtype)
+    others = max(kernel.working_tiles for kernel in kernels)
+    assert task.worker_bytes == (2 + others) * 300 * 300 * size
+    # of a band with one tile: sums by its rows and by its columns, two kernels, two classes
+    assert {len(band) for band in task.plan.bands} == {1}
+    assert task.band_bytes == 8 * 2 * 2 * (300 + 300)
+
+
+def test_memory_of_a_forward_sweep_with_folds(rng):
+    X = rng.normal(size=(1200, 3))
+    task = forward([gs.Gaussian()], X, folds=np.arange(1200) // 100)
+    assert len(task.plan.blocks) == 12
+    band = task.plan.bands[0]
+    assert len(band) == 3
+    assert task._folds(band) == (0, 3)
+    assert task._folds(task.plan.bands[1]) == (3, 3)
+    assert task._folds(task.plan.bands[-1]) == (11, 1)
+    assert task.band_bytes == 8 * 1 * 2 * (100 * 3 + 300)
+
+
+def test_memory_of_a_backward_sweep(rng):
+    X = rng.normal(size=(1200, 3))
+    goal = make_target(X[:, 0] > 0)
+    G = Gram([gs.Gaussian(), gs.Matern()], X, engine=Serial())
+    moments = G.moments(goal)
+    part = moments.of(1)
+    _, adjoint = get_measure("cka").value_and_adjoint(part, goal)
+    task = Backward((G._members[1],), G.plan(), np.float64, adjoint, goal.wV, goal.w)
+    assert task.worker_bytes == (3 + 1) * 300 * 300 * 8
+    assert task.band_bytes == 8 * width(G._members[1].E) * (300 + 300)
+    kept = Backward((G._members[1],), G.plan(), np.float64, adjoint, goal.wV, goal.w, kept={})
+    assert kept.worker_bytes == 3 * 300 * 300 * 8
+
+
+def test_threads_that_the_budget_has_room_for(rng):
+    task = forward([gs.Gaussian()], rng.normal(size=(1200, 3)))
+    each = task.worker_bytes + 4 * task.band_bytes
+    assert affordable(task, 8, 5 * each) == 5
+    assert affordable(task, 8, 5 * each - 1) == 4
+    assert affordable(task, 3, 5 * each) == 3
+    assert affordable(task, 8, task.worker_bytes + task.band_bytes) == 1
+    with pytest.raises(MemoryError, match=r"at least [\d.]+ MiB for tiles"):
+        affordable(task, 8, task.worker_bytes + task.band_bytes - 1)
+
+
+def test_budgets_are_in_mebibytes():
+    assert budget_bytes(3) == 3 * MIB == 3 * 2**20
+    assert budget_bytes(0.5) == 2**19
+    for bad in (0, -1, np.nan, [1, 2], "x"):
+        with pytest.raises(ValueError, match="memory > 0"):
+            budget_bytes(bad)
+
+
+def test_features_are_worthwhile_if_they_are_few_and_fit():
+    assert not worthwhile(None, 10, 1, 10**9)
+    U = np.zeros((5, 63))
+    assert worthwhile(U, 5, 1, 8 * 63 * 63 * 2)
+    assert not worthwhile(U, 5, 1, 8 * 63 * 63 * 2 - 1)
+    assert worthwhile(U, 5, 4, 8 * 63 * 63 * 5)
+    assert not worthwhile(U, 5, 4, 8 * 63 * 63 * 5 - 1)
+    wide = np.zeros((5, 100))
+    assert not worthwhile(wide, 100, 1, 10**9)
+    assert worthwhile(wide, 101, 1, 10**9)
+
+
+def test_moments_side_by_side(rng):
+    X = rng.normal(size=(60, 3))
+    goal = make_target(X[:, 0] > 0)
+    parts = [
+        Gram(k, X).moments(goal, cross=False)
+        for k in ([gs.Linear(), 2.0 * gs.Linear()], gs.Gaussian())
+    ]
+    assert side_by_side(parts[:1]) is parts[0]
+    joined = side_by_side(parts)
+    assert len(joined) == 3
+    for k, (part, own) in enumerate([(parts[0], 0), (parts[0], 1), (parts[1], 0)]):
+        for name in ("P", "d", "h", "c"):
+            np.testing.assert_array_equal(getattr(joined, name)[k], getattr(part, name)[own])
+        np.testing.assert_array_equal(joined.q[k, k], part.q[own, own])
+    assert not joined.q[:2, 2].any()
+    assert joined.centred.tolist() == [True, True, False]
