@@ -267,6 +267,27 @@ def test_on_landmarks(monkeypatch):
         gs.rank_kernels(X, y, KERNELS, progress=press("cross-validation", 1))
 
 
+@pytest.mark.parametrize("labels", [True, False])
+def test_several_targets_at_once(labels, rng):
+    X = rng.normal(size=(80, 3))
+    Y = np.column_stack([X[:, 0] * X[:, 1], X[:, 2]])
+    Y = (Y > 0).astype(int) if labels else Y
+    notes = {}
+    ranking = interrupted(X, Y, KERNELS, progress=press("cross-validation", 14), resume=notes)
+    assert ranking.best_estimator.predict(X).shape == (80, 2)
+    assert np.isfinite(ranking.estimate.value)
+    resumed, fresh = gs.rank_kernels(X, Y, KERNELS, resume=notes), gs.rank_kernels(X, Y, KERNELS)
+    assert repr(resumed.records) == repr(fresh.records)
+    assert resumed.estimate == fresh.estimate
+
+
+def test_matrices_have_no_columns_to_leave_out(data):
+    X, y = data
+    K = gs.Gaussian(1.0)(X)
+    ranking = interrupted(K, y, "precomputed", progress=press("fit"))
+    assert "columns" not in ranking.interrupted
+
+
 class Stubborn(gs.KernelRidgeClassifier):
     """A machine that keeps an interrupt to itself, as learners do."""
 

@@ -111,8 +111,10 @@ def gather(found: Findings, samples: Samples, X: Any, work: Work, machine: Any =
                 None, [work.unless_interrupted("a plain linear model beside it", linear, 0.0)]
             )
             told(1)
-            shuffle = partial(importance_of, scored, found, samples, shown, machine)
-            importance = work.unless_interrupted("the importance of columns", shuffle, 0.0) or []
+            if shown:
+                shuffle = partial(importance_of, scored, found, samples, shown, machine)
+                lost = work.unless_interrupted("the importance of columns", shuffle, 0.0)
+                importance = lost or []
     told.end()
     return Evidence(
         reading=reading,
