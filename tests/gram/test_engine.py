@@ -16,6 +16,7 @@ from gramsmith.gram.plan import make_plan
 from gramsmith.kernels import compilation
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
+from machine_zoo import MACHINES
 
 
 class Processes(Engine):
@@ -249,6 +250,13 @@ def test_the_engine_reaches_every_sweep(use):
     engine = Counting()
     SWEEPS[use](X, y, engine)
     assert engine.sweeps
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m.__name__)
+def test_every_machine_takes_an_engine(machine):
+    made = machine(engine=Serial())
+    made.kernel_ = gs.Gaussian()
+    assert made._gram(np.eye(3)).engine is made.engine
 
 
 def test_an_engine_is_not_stored_with_a_model(tmp_path):

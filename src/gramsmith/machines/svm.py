@@ -93,6 +93,10 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
         Accuracy of the solver.
     max_iter : int, default=-1
         Most iterations of the solver; -1 for no limit.
+    n_jobs : int, optional
+        Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -132,6 +136,8 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
         threshold: float = 0.0,
         tol: float = 1e-3,
         max_iter: int = -1,
+        n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -139,6 +145,8 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
         self.threshold = threshold
         self.tol = tol
         self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._forget_calibration()
@@ -189,6 +197,10 @@ class KernelSVR(KernelRegressor, SupportVectorMachine):
         above 1e3.
     max_iter : int, default=-1
         Most iterations of the solver; -1 for no limit.
+    n_jobs : int, optional
+        Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -222,12 +234,16 @@ class KernelSVR(KernelRegressor, SupportVectorMachine):
         epsilon: float = 0.1,
         tol: float = 1e-3,
         max_iter: int = -1,
+        n_jobs: int | None = None,
+        engine: Any = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
         self.tol = tol
         self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         train = self._begin(X, y, sample_weight)
