@@ -614,6 +614,8 @@ class KernelRanking:
         alone.
     estimate : Estimate
         The score to expect on new data, with an interval; how it was found is its `kind`.
+    output_scores : dict of str to float
+        R² of every output, or the accuracy of every label, on held-out rows; empty for one target.
     evidence : gramsmith.report.Evidence
         What was said of held-out rows (confusion matrix, curves, residuals, scores per fold), a
         plain linear model beside it, the importance of the columns, what was read.

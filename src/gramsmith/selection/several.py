@@ -14,13 +14,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import UndefinedMetricWarning
 
 from gramsmith.cached import cached_property
 from gramsmith.gram.views import unique_names
 from gramsmith.machines.calibration import fit_calibration, probabilities
-from gramsmith.selection.task import ERRORS, Answers, Score, Task, checked_options, read_task
+from gramsmith.selection.task import (
+    ERRORS,
+    Answers,
+    GivenDecisions,
+    Score,
+    Task,
+    checked_options,
+    read_task,
+)
 from gramsmith.tables.target import decide_task
 from gramsmith.targets import as_labels, finite_values
 
@@ -225,30 +232,12 @@ class OutputScore(Score):
         return f[:, None] * times, y[:, None] * times, None
 
 
-class _GivenLabels(ClassifierMixin, BaseEstimator):
+class GivenLabels(GivenDecisions):
     """A classifier of several labels that returns the answers it is given."""
-
-    def __init__(self, n_labels: int, p: Any = None) -> None:
-        self.n_labels = n_labels
-        self.p = p
-        self.classes_ = np.tile(BOTH, (n_labels, 1))
-        self.asked: set[str] = set()
-
-    def decision_function(self, X: Any) -> Array:
-        return np.asarray(X)
 
     def predict(self, X: Any) -> Array:
         self.asked.add("predict")
         return (np.asarray(X) > 0.0).astype(int)
-
-    def predict_proba(self, X: Any) -> Array:
-        self.asked.add("predict_proba")
-        if self.p is None:
-            raise AttributeError("probabilities")
-        return np.asarray(self.p)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
 
 class LabelScore(Score):
@@ -268,7 +257,7 @@ class LabelScore(Score):
 
     def given(self, p: Array | None) -> Any:
         """Return the classifier that scikit-learn is to score."""
-        return _GivenLabels(self.n_labels, p)
+        return GivenLabels(np.tile(BOTH, (self.n_labels, 1)), p)
 
     def value(self, f: Array, y: Array, w: Array | None = None, p: Array | None = None) -> float:
         """Return the score of decision values; rows without a label count as they are."""

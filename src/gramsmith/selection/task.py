@@ -513,7 +513,7 @@ def cluster_sums(parts: Array, cluster: Array) -> Array:
     return np.column_stack([np.bincount(cluster, column, G) for column in parts.T])
 
 
-class _GivenDecisions(ClassifierMixin, BaseEstimator):
+class GivenDecisions(ClassifierMixin, BaseEstimator):
     """A classifier that returns the answers it is given, for scikit-learn's scorers."""
 
     def __init__(self, classes: Any, p: Any = None) -> None:
@@ -630,7 +630,7 @@ class Score:
 
     def given(self, p: Array | None) -> Any:
         """Return the classifier that scikit-learn is to score."""
-        return _GivenDecisions(self.classes, p)
+        return GivenDecisions(self.classes, p)
 
     def example(self) -> tuple[Array, Array, Array | None]:
         """Return decision values, targets and probabilities that any such score can be tried on."""
