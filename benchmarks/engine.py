@@ -22,11 +22,13 @@ from benchmarks.measuring import (
     extra_memory,
     has_avx512,
     instructions,
+    processor,
     show,
 )
 from gramsmith.gram.plan import MIB, make_plan
 from gramsmith.gram.threads import count_workers, ordered_map
-from gramsmith.kernels.compilation import available
+from gramsmith.kernels.compilation import available, compiled_route
+from gramsmith.kernels.compiled import exp
 from gramsmith.kernels.embedding import borrowed
 from gramsmith.learning.objective import make_objective
 from gramsmith.learning.samples import make_draw
@@ -311,6 +313,33 @@ def memory() -> list[Row]:
     return rows
 
 
+def exactness(n: int = 5000) -> list[Row]:
+    """Measure the error of exponentials, and compare the bits of sweeps on several engines."""
+    rows = []
+    for dtype in (np.float64, np.float32):
+        name = np.dtype(dtype).name
+        if available():
+            x = np.linspace(np.log(np.finfo(dtype).smallest_subnormal), 0.0, 2_000_001, dtype=dtype)
+            exact = np.exp(x.astype(np.longdouble))
+            place = np.spacing(exact.astype(dtype)).astype(np.longdouble)
+            with compiled_route(True):
+                error = float((np.abs(exp(x) - exact) / place).max())
+            rows.append(at_most(f"exp, {name}, units in the last place", error, 2.0, ""))
+        X, y = data(n)
+        kernel, goal = gs.Gaussian(np.full(P, WIDTH)), make_target(y)
+        found = set()
+        for engine in (gs.Serial(), *(gs.Threads(jobs) for jobs in (1, 2, 3, 16))):
+            G = gs.Gram(kernel, X, engine=engine, dtype=dtype)
+            moments = G.moments(goal)
+            _, adjoint = get_measure("cka").value_and_adjoint(moments, goal)
+            slopes = G.pullback(adjoint, goal, moments)[0]
+            numbers = (moments.P, moments.q, slopes.inputs, slopes.parameters["length_scale"])
+            found.add(b"".join(np.asarray(part).tobytes() for part in numbers))
+        title = f"{name}, n = {n}, results of 1, 2, 3, 16 threads that differ from Serial()"
+        rows.append(at_most(title, float(len(found) - 1), 0.0, ""))
+    return rows
+
+
 OTHERS = {
     "AVX2": {
         "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
@@ -327,6 +356,7 @@ def main() -> None:
     title = f"Against the floor{', ' * bool(named)}{named}: {instructions()}"
     few, many = (5, 1) if named else (10, 2)
     show(title, against_the_floor(10_000, few) + against_the_floor(40_000, many))
+    show(f"Exactness{', ' * bool(named)}{named}", exactness())
     if named:
         return
     for name, variables in OTHERS.items():
@@ -343,4 +373,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    print(processor())
     main()
