@@ -279,8 +279,8 @@ class Composed(WritesTiles):
     ) -> tuple[Embedding, Embedding, Gradient] | None:
         if wants != "samples" and Xa is not None:
             kernel: Any = self.kernel
-            diagonal = np.ndim(getattr(self.map, "S", None)) == 1
-            found = kernel.scatter(a, b, pull, Xa, Xb, diagonal)
+            linear: Any = self.map  # `mapped_rows` returns some for no other
+            found = kernel.scatter(a, b, pull, Xa, Xb, np.ndim(linear.S) == 1)
             if found is None:
                 return None
             C, named = found
