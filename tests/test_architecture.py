@@ -34,7 +34,7 @@ BELOW = {
     "learning": {"arguments", "gram", "kernels", "measures", "moments", "solvers", "targets"},
     "machines": {"arguments", "gram", "kernels", "solvers", "targets"},
     "report": {"gram", "kernels"},
-    "tables": {"kernels"},
+    "tables": {"arguments", "kernels"},
     "selection": {
         *("arguments", "cached", "evaluation", "gram", "kernels", "learning", "machines"),
         *("measures", "moments", "progress", "report", "solvers", "tables", "targets"),
@@ -42,7 +42,8 @@ BELOW = {
     "storage": {"arguments", "kernels", "learning", "machines", "selection", "tables"},
     "export": {"kernels", "learning", "machines", "selection", "storage", "tables"},
     "cli": {
-        *("evaluation", "export", "gram", "measures", "progress", "selection", "storage", "tables"),
+        *("arguments", "evaluation", "export", "gram", "measures", "progress", "selection"),
+        *("storage", "tables"),
     },
     "__main__": set(),
 }

@@ -186,3 +186,20 @@ def test_a_gap_is_missing_and_no_text():
     for use in ("machine", "evaluate", "gram"):
         with pytest.raises(ValueError, match="contains NaN"):
             READERS[use](gap)
+
+
+ONE = {
+    "features of a matrix": lambda: gs.Bilinear([[1.0]])(X),
+    "features of a map": lambda: gs.LinearMap(np.ones(1))(X),
+    "columns of a test": lambda: gs.evaluate(gs.Linear(), X[:, :1], y, X_test=X, y_test=y),
+    "outputs of a test": lambda: gs.evaluate(
+        "linear", X, X[:, 0], X_test=X, y_test=X, task="regression"
+    ),
+}
+
+
+@pytest.mark.parametrize("use", ONE.values(), ids=ONE)
+def test_one_is_no_plural(use):
+    with pytest.raises(ValueError, match=r"\b1 (feature|column)\b"):
+        use()
+    assert "; 1 sample, " in repr(gs.Gram(gs.Linear(), X[:1]))

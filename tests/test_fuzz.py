@@ -120,6 +120,11 @@ FOUND = {
     "theta": lambda: gs.Gaussian().clone_with_theta(slice(3)),
     "a term past all floats": lambda: gs.Gaussian() + 10**400,
     "a function that returns text": lambda: gs.RankOne(lambda X: "text")(X),
+    "return_std": lambda: gs.RelevanceVectorRegressor().fit(X, X[:, 0]).predict(X, X),
+    "ragged rows of a constant": lambda: gs.Constant()([[1.0, 2.0], [3.0]], X),
+    "a function as samples": lambda: gs.as_kernel(lambda A, B: A @ B.T, len)(len),
+    "no weights": lambda: gs.fsm_error_bound(K, Y[:0], sample_weight=Y[:0]),
+    "an array as folds": lambda: gs.evaluate("rbf", X, Y, folds=X[:, 0]),
     "places of a block": lambda: gs.Gram("rbf", X).block(X[:, 0], X[:, 0]),
     "places past the end": lambda: gs.Gram("rbf", X).block(np.array([99]), slice(None)),
 }

@@ -90,3 +90,8 @@ def abridged(value: Any, most: int = 60) -> str:
         text = f"a value of type {type(value).__name__}"
     text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 4 :]}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: 1 column, 1,200 columns."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -335,6 +335,8 @@ def check_weights(sample_weight: Any, n: int) -> Array:
         ) from None
     if w.shape != (n,) and w.ndim != 0:
         raise ValueError(f"Expected one sample_weight per sample ({n}), got shape {w.shape}.")
+    if not n:
+        raise ValueError("Expected at least one sample, got none.")
     w = np.broadcast_to(w, (n,)).copy()
     if not np.isfinite(w).all() or w.min(initial=0.0) < 0 or not w.any():
         raise ValueError(

@@ -15,7 +15,7 @@ def test_a_file_of_an_old_version(command, tmp_path):
     path = tmp_path / "m.safetensors"
     done = command("upgrade", OLD, "-o", path)
     assert done.status == 0
-    assert "format 1 -> 2, the same predictions for the 24 samples" in done.err
+    assert "format 1 -> 2, the same predictions for 24 samples" in done.err
     assert inspect_model(path).format_version == 2
     assert command("upgrade", OLD, "-o", path).status == 2
     assert command("upgrade", path).status == 0

@@ -204,7 +204,9 @@ def match_matrix(X: Any, about: Mapping[str, Any], where: str) -> Any:
     if X.shape[1] < width and about.get("format") == "svmlight":
         X = np.hstack([X, np.zeros((X.shape[0], width - X.shape[1]))])
     if X.shape[1] < width:
-        raise DataError(f"{where}: expected {width} columns as in training, got {X.shape[1]}.")
+        raise DataError(
+            f"{where}: expected {width} column{'s' * (width > 1)} as in training, got {X.shape[1]}."
+        )
     return sp.csr_array(X) if about.get("sparse") else X
 
 

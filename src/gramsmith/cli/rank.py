@@ -333,8 +333,8 @@ def show_plan(
     table: Table, goal: Target, arguments: dict[str, Any], quiet: bool, whole: bool = False
 ) -> dict[str, Any]:
     """Say what is going to be done, and refuse what cannot fit the memory allowed."""
+    from gramsmith.arguments import counted
     from gramsmith.selection import plan_ranking, sizes
-    from gramsmith.tables.streams import counted
 
     with collected_warnings() as remarks, about_the_data(table.name):
         plan = plan_ranking(table.inputs(), goal.y, **arguments)
@@ -369,7 +369,7 @@ def show_plan(
 
 def show_columns(columns: Any, whole: bool) -> None:
     """Say what each column is: all of them if asked for, else of a wide table the first."""
-    from gramsmith.tables.streams import counted
+    from gramsmith.arguments import counted
 
     most = len(columns) if whole else MOST_COLUMNS
     if columns and not all(c.kind == "number" and not c.note and not c.missing for c in columns):
@@ -478,7 +478,7 @@ def show_ranking(
     ranking: Any, remarks: list[str], folder: Path | None, as_json: bool, quiet: bool
 ) -> None:
     """Print the result and say where everything is."""
-    from gramsmith.tables.streams import counted
+    from gramsmith.arguments import counted
 
     records = ranking.records
     if as_json:

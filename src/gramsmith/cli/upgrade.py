@@ -39,5 +39,5 @@ def upgrade(model: Path, output: Path | None, force: bool, no_rows: bool) -> Non
     after = inspect_model(output or model)
     say(
         f"{output or model}: format {before.format_version} -> {after.format_version}, "
-        f"the same predictions for the {count:,} samples in it."
+        f"the same predictions for {count:,} sample{'s' * (count != 1)} in it."
     )

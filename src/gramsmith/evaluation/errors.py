@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 from sklearn.model_selection import KFold
 
-from gramsmith.arguments import abridged, is_whole
+from gramsmith.arguments import abridged, is_one_of, is_whole
 from gramsmith.gram import Gram
 from gramsmith.measures import Measure, Sums, Undefined
 from gramsmith.moments import Moments
@@ -56,7 +56,7 @@ def assign_folds(
     Samples of weight 0 are in no count; groups stay whole.
     """
     n = len(target.w)
-    if not folds:
+    if folds is None or is_one_of(folds, (0,)):
         return None, None
     if not is_whole(folds, 2):
         raise ValueError(f"Expected folds to be 0 or at least 2, got {abridged(folds)}.")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from gramsmith.arguments import abridged
+from gramsmith.arguments import abridged, counted
 from gramsmith.evaluation.advice import (
     about_definiteness,
     about_kernel,
@@ -201,7 +201,7 @@ def _held_out(
     columns, expected = target.V.shape[1], goal.V.shape[1]
     if target.kind != goal.kind or (goal.kind != "classes" and columns != expected):
         raise ValueError(
-            f"Expected y_test like y ({goal.kind}, {expected - 1} columns), got "
+            f"Expected y_test like y ({goal.kind}, {counted(expected - 1, 'column')}), got "
             f"{target.kind} with {columns - 1}. Pass the same outputs."
         )
     held_out.check_lengths(len(target.w))

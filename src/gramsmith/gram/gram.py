@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.arguments import abridged, as_numbers, is_whole
+from gramsmith.arguments import abridged, as_numbers, counted, is_whole
 from gramsmith.gram import explicit
 from gramsmith.gram.band import Backward, Forward, Kept, check_magnitude, compiles, pivots, room_for
 from gramsmith.gram.engine import Engine, Progress, as_engine, check_budget, sum_up
@@ -139,7 +139,9 @@ class Gram:
     def __repr__(self) -> str:
         names = ", ".join(kernel.formula() for kernel in self.kernels[:3])
         more = ", ..." if len(self.kernels) > 3 else ""
-        return f"Gram({names}{more}; {self.n} samples, {np.dtype(self.dtype).name} tiles)"
+        return (
+            f"Gram({names}{more}; {counted(self.n, 'sample')}, {np.dtype(self.dtype).name} tiles)"
+        )
 
     def plan(self, fold: Array | None = None) -> Plan:
         """Return the tiles of a sweep."""
@@ -190,7 +192,7 @@ class Gram:
         self._need_single("@")
         v = np.asarray(v, dtype=np.float64)
         if v.ndim not in (1, 2) or len(v) != self.n:
-            raise ValueError(f"Expected {self.n} rows to multiply, got shape {v.shape}.")
+            raise ValueError(f"Expected {counted(self.n, 'row')} to multiply, got shape {v.shape}.")
         V = v.reshape(self.n, -1)
         if self._features is None:
             member = self._members[0]

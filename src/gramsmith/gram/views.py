@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramsmith.arguments import abridged
+from gramsmith.arguments import abridged, counted
 from gramsmith.kernels.adapt import default_kernel
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix, rests_on_matrix
@@ -306,7 +306,7 @@ def _check_columns(X: Any, other: Any) -> None:
         return
     if X.shape[1] != other.shape[1]:
         raise ValueError(
-            f"Expected X_test with the {X.shape[1]} columns of X, got "
+            f"Expected X_test with the {counted(X.shape[1], 'column')} of X, got "
             f"{other.shape[1]}. Pass the same features."
         )
     names = [getattr(part, "columns", None) for part in (X, other)]

@@ -400,6 +400,8 @@ def _as_samples(X: Any) -> Array:
         array = np.empty(0, dtype=object)
     if array.dtype.kind in "biuf" and array.ndim == 2:
         return array
+    if not hasattr(X, "__len__") or array.shape == ():
+        raise TypeError(f"Expected samples, one per row, got {abridged(X)}.")
     samples = np.empty(len(X), dtype=object)
     samples[:] = list(X)
     return samples

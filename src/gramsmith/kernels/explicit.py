@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from gramsmith.arguments import abridged, is_one_of, is_whole
+from gramsmith.arguments import abridged, counted, is_one_of, is_whole
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles
 from gramsmith.kernels.embedding import Embedding, add, add_named, count, fitting, prefixed, rows
 from gramsmith.kernels.landmarks import METHODS, choose_landmarks, inverse_root
@@ -295,7 +295,7 @@ class RandomFourier(ExplicitKernel):
         scale = np.asarray(kernel.length_scale, dtype=np.float64)
         if scale.ndim and len(scale) != p:
             raise ValueError(
-                f"Expected {len(scale)} features (one per length_scale), got {p}. "
+                f"Expected {counted(len(scale), 'feature')} (one per length_scale), got {p}. "
                 "Pass the columns that the kernel was made for."
             )
         return np.asarray(draws / (scale[:, None] if scale.ndim else scale))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.arguments import abridged, as_numbers, is_positive, is_whole
+from gramsmith.arguments import abridged, as_numbers, counted, is_positive, is_whole
 from gramsmith.kernels import compiled
 from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
 from gramsmith.kernels.definiteness import indefiniteness
@@ -257,7 +257,9 @@ class Bilinear(WritesTiles):
     def check_input(self, X: Any) -> Any:
         X = super().check_input(X)
         if X.shape[1] != len(self.B):
-            raise ValueError(f"Expected {len(self.B)} features (the size of B), got {X.shape[1]}.")
+            raise ValueError(
+                f"Expected {counted(len(self.B), 'feature')} (the size of B), got {X.shape[1]}."
+            )
         return X
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
@@ -379,7 +381,7 @@ class Constant(WritesTiles):
         return True
 
     def check_input(self, X: Any) -> Any:
-        if not (getattr(X, "shape", ()) or hasattr(X, "__len__")) or np.ndim(X) == 0:
+        if not (getattr(X, "shape", ()) or hasattr(X, "__len__")) or getattr(X, "ndim", 1) == 0:
             raise TypeError(
                 f"Expected samples, got {abridged(X)}. Pass a table or a list, one sample a row."
             )

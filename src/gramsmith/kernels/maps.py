@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from gramsmith.arguments import abridged
+from gramsmith.arguments import abridged, counted
 from gramsmith.kernels.base import (
     Array,
     Gradient,
@@ -81,7 +81,7 @@ class LinearMap(SampleMap):
             )
         if X.shape[1] != len(S):
             raise ValueError(
-                f"Expected {len(S)} features (the rows of S), got {X.shape[1]}. "
+                f"Expected {counted(len(S), 'feature')} (the rows of S), got {X.shape[1]}. "
                 "Pass the columns that S was made for."
             )
         if S.ndim == 1:

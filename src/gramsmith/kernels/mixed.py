@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from gramsmith.arguments import abridged, is_one_of
+from gramsmith.arguments import abridged, counted, is_one_of
 from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
 from gramsmith.kernels.embedding import Embedding, in_strips
 
@@ -84,7 +84,8 @@ class Mixed(WritesTiles):
             wanted = np.size(self.length_scale)
         if wanted is not None and X.shape[1] != wanted:
             raise ValueError(
-                f"Expected {wanted} features, one for each entry of blocks, got {X.shape[1]}."
+                f"Expected {counted(int(wanted), 'feature')}, one for each entry of blocks, got "
+                f"{X.shape[1]}."
             )
         return X
 

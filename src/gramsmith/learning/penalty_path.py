@@ -105,7 +105,7 @@ def penalty_path(
     start = _diagonal(free)
     if given is None:
         # Around where the price of all weights outweighs the whole measure.
-        size = float(start @ deviations(X[learn]))
+        size = float(start @ deviations(X[learn])) or 1.0  # no weight is left without any price
         given = max(abs(free.value_), 1e-3) / size * 2.0 ** np.arange(-10.0, 2.0)
     weights, values, scores = [], [], []
     value, score, interrupted = np.nan, np.nan, False

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from gramsmith.arguments import check_params
+from gramsmith.arguments import check_params, counted
 from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, Kernel, Linear, LinearMap, Precomputed
 from gramsmith.kernels.finite import checked_data
@@ -514,15 +514,16 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         left = float(target.w @ factor.residual) / float(target.w @ gram.diagonal())
         if interrupted and not stopped:
             warnings.warn(
-                f"SpectralAligner: interrupted after {factor.rank} columns, {left:.2g} of the "
-                "kernel's trace left; the directions they span are kept. Fit again for more.",
+                f"SpectralAligner: interrupted after {counted(factor.rank, 'column')}, "
+                f"{left:.2g} of the kernel's trace left; the directions they span are kept. "
+                "Fit again for more.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         elif not (factor.converged or stopped) and left > max(threshold, 1e-3):
             warnings.warn(
                 f"SpectralAligner: {left:.2g} of the kernel's trace is beyond the first "
-                f"{factor.rank} columns. Raise max_rank, or use a wider kernel.",
+                f"{counted(factor.rank, 'column')}. Raise max_rank, or use a wider kernel.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

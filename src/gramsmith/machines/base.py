@@ -33,7 +33,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from gramsmith.arguments import abridged, as_numbers, check_params
+from gramsmith.arguments import abridged, as_numbers, check_params, counted
 from gramsmith.gram import ENGINES, Gram, SharesEngine, as_engine
 from gramsmith.gram.threads import count_workers, dense_work, ordered_map
 from gramsmith.kernels import (
@@ -495,7 +495,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
         if self._takes_vectors() != self.kernel_.requires_vector_input:
             raise ValueError(f"Expected samples of one kind, got {self.kernel} and {self.kernel_}.")
         if outputs != self._n_outputs:
-            raise ValueError(f"Expected {self._n_outputs} outputs, got {outputs}.")
+            raise ValueError(f"Expected {counted(self._n_outputs, 'output')}, got {outputs}.")
         if samples is not None and samples.shape[0]:
             self.kernel_.check_input(samples)
             if self.kernel_.requires_vector_input:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 
+from gramsmith.arguments import as_flag
 from gramsmith.gram.threads import dense_work
 from gramsmith.machines.base import (
     KernelMachine,
@@ -223,7 +224,7 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         -------
         array of shape (n,), or a pair of them
         """
-        if not return_std:
+        if not as_flag("return_std", return_std):
             return super().predict(X)
         mean, variance = self._mean_and_variance(X)
         return mean[:, 0], np.sqrt(variance[:, 0] + self.noise_variance_)

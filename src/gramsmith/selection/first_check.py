@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.arguments import counted
 from gramsmith.gram import Engine
 from gramsmith.selection import sizes
 from gramsmith.selection.candidates import Candidate
@@ -144,7 +145,7 @@ def check_by_halving(
     found: dict[int, Check] = {}
     pace = 0.0  # seconds per kernel value, typically
     # the better half is checked twice, or a few more
-    told = work.counting("check", 2 * len(candidates), f"{len(candidates)} kernels")
+    told = work.counting("check", 2 * len(candidates), counted(len(candidates), "kernel"))
 
     def run(left: Sequence[int], part: Array, must: bool) -> None:
         nonlocal pace

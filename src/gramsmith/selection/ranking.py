@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from gramsmith.arguments import check_sizes
+from gramsmith.arguments import check_sizes, counted
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.gram import ENGINES, Journal
@@ -52,7 +52,6 @@ from gramsmith.selection.steps import Findings, may_average, run_steps
 from gramsmith.selection.task import Answers, Task
 from gramsmith.selection.work import Work, share_done
 from gramsmith.tables.roles import NO_COLUMNS, ColumnTable
-from gramsmith.tables.streams import counted
 
 Array = npt.NDArray[Any]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.arguments import counted
 from gramsmith.evaluation.advice import about_kernel
 from gramsmith.evaluation.errors import (
     SCREENING_FOLDS,
@@ -221,7 +222,7 @@ def check(candidates: Sequence[Candidate], samples: Samples, task: Task, work: W
         rows = work.rows(task, sizes.CHECK_ROWS)
         checks = check_by_halving(candidates, samples, task, rows=rows, work=work)
         work.keep("check", [item.to_plain() for item in checks])
-    work.report("check", 1, 1, f"{len(candidates)} kernels")
+    work.report("check", 1, 1, counted(len(candidates), "kernel"))
     return checks
 
 
@@ -479,7 +480,7 @@ def estimate_measures(
         rows = work.rows(task, work.max_samples, salt=2)
         views, y, w = views.take(rows), y[rows], None if w is None else w[rows]
     size = sizes.drawn_rows(candidates)
-    work.report("measures", 0, 1, f"{len(candidates)} kernels")
+    work.report("measures", 0, 1, counted(len(candidates), "kernel"))
 
     def told(done: float, total: int) -> None:
         work.report("measures", round(100 * done), 100 * total, f"{total} draws of {size} rows")
@@ -566,7 +567,9 @@ def compare_landmarks(
             fresh = ~np.isin(names[rows], names[learned.taught])
 
         steps = STEPS * len(group)
-        stepped = work.counting("cross-validation", steps, f"{len(group)} kernels on landmarks")
+        stepped = work.counting(
+            "cross-validation", steps, counted(len(group), "kernel") + " on landmarks"
+        )
         stepped(STEPS * len(records))
 
         def told(k: int, _: Check, record: HeldOut) -> None:
@@ -591,7 +594,9 @@ def compare_landmarks(
         )
         work.unless_interrupted("", compare)
     _tell_missing(len(group) - len(records), len(group), work)
-    work.report("cross-validation", len(group), len(group), f"{len(group)} kernels on landmarks")
+    work.report(
+        "cross-validation", len(group), len(group), counted(len(group), "kernel") + " on landmarks"
+    )
     return {i: score(records[k], task) for k, i in enumerate(short) if k in records}
 
 
@@ -636,7 +641,7 @@ def cross_validate(
     taught = made + len(splits) * lesson_steps(task) * (len(given) < len(group))
     fitted = taught + machines.fits_of(len(group), splits)
     end = fitted + machines.fits_of(1, splits) * (machine is None)
-    told = work.counting("cross-validation", end + 1, f"{len(group)} kernels")
+    told = work.counting("cross-validation", end + 1, counted(len(group), "kernel"))
     for place, K in samples.blocks([group[k] for k in once], rows, rows):
         k = once[place]
         Ks[k] = 0.5 * (K + K.T) / units[k]

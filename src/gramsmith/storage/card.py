@@ -11,10 +11,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from gramsmith.arguments import counted
 from gramsmith.kernels.base import Kernel
 from gramsmith.storage.models import ModelSummary, inspect_model
 from gramsmith.storage.registry import REGISTRY
-from gramsmith.tables.streams import counted
 
 Lines = Iterator[str]
 
@@ -294,7 +294,7 @@ def _trained(summary: ModelSummary) -> str:
     if not isinstance(rows, int):
         return ""
     text = counted(rows, "row")
-    text += f" in {groups:,} groups" if isinstance(groups, int) else ""
+    text += f" in {counted(groups, 'group')}" if isinstance(groups, int) else ""
     text += f" of {source}" if isinstance(source, str) else ""
     return text + (f", {facts['date']}" if isinstance(facts.get("date"), str) else "")
 

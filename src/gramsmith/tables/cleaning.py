@@ -71,7 +71,9 @@ def handle_gaps(
         raise DataError(
             f"{table.name}: expected rows without missing cells, got none. Use --missing impute."
         )
-    told = [f"{int(gone.sum()):,} of {n:,} rows have missing cells and were left out."]
+    one = gone.sum() == 1
+    verbs = ("has", "was") if one else ("have", "were")
+    told = [f"{int(gone.sum()):,} of {n:,} rows {verbs[0]} missing cells and {verbs[1]} left out."]
     return table.take(np.flatnonzero(~gone)), told
 
 

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gramsmith.arguments import counted
 from gramsmith.kernels.finite import checked_data
 from gramsmith.tables.frames import Raw, frame_columns, missing_cells, raw_column
 from gramsmith.tables.roles import (
@@ -626,7 +627,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X = np.asarray(X, dtype=object)
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"Expected {self.n_features_in_} columns, got an array of shape {X.shape}. "
+                f"Expected {counted(self.n_features_in_, 'column')}, got an array of shape "
+                f"{X.shape}. "
                 "Pass a data frame with the columns seen in fit."
             )
         names = getattr(self, "feature_names_in_", range(X.shape[1]))

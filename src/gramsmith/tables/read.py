@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gramsmith.arguments import counted
 from gramsmith.tables.arrays import read_npy, read_npz, read_svmlight
 from gramsmith.tables.columnar import read_feather, read_parquet, read_xlsx
 from gramsmith.tables.delimited import Writing, read_delimited
@@ -222,8 +223,8 @@ def _read(
             _, named, found = read_labels(labels, limits, nominal)
     if found is not None and len(found) != samples.shape[0]:
         raise DataError(
-            f"{path.name}: expected one label per row, got {samples.shape[0]} rows and "
-            f"{len(found)} labels."
+            f"{path.name}: expected one label per row, got "
+            f"{counted(samples.shape[0], 'row')} and {counted(len(found), 'label')}."
         )
     listed = samples.tolist() if samples.ndim == 1 else samples
     return Table(path.name, samples=listed, labels=found, target=named, nominal=nominal)
@@ -282,7 +283,8 @@ def _fasta(path: Path, labels: str | Path | None, limits: Limits, nominal: bool)
     if named is None:
         if len(values) != len(sequences):
             raise DataError(
-                f"{path.name}: got {len(sequences)} sequences and {len(values)} labels. "
+                f"{path.name}: got {counted(len(sequences), 'sequence')} and "
+                f"{counted(len(values), 'label')}. "
                 "Give one label per sequence, or identifiers beside the labels."
             )
         return replace(table, labels=values)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from gramsmith.arguments import counted
 from gramsmith.tables.frames import Raw, missing_cells
 from gramsmith.tables.names import ROW_NAMES, nearest
-from gramsmith.tables.streams import Array, counted, short
+from gramsmith.tables.streams import Array, short
 from gramsmith.tables.words import (
     TRUTH,
     Style,

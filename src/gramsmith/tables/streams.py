@@ -34,11 +34,6 @@ def short(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number of things in words: 1 column, 1,200 columns."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 @dataclass(frozen=True)
 class Limits:
     """How large a table may be.
