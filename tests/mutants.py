@@ -33,6 +33,7 @@ import os
 import resource
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import time
@@ -423,6 +424,11 @@ def _write_nowhere_but(folder: Path) -> None:
         return
     libc.mount(None, b"/", None, recursive | private, None)
     libc.mount(bytes(folder), bytes(folder), None, bind, None)
+    null = folder / "null"  # whatever has become of the one outside
+    if not null.exists():
+        os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        null.chmod(0o666)
+    libc.mount(bytes(null), b"/dev/null", None, bind, None)
     for place in (b"/", b"/dev"):
         libc.mount(None, place, None, again | bind | read_only, None)
 
