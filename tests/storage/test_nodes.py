@@ -213,9 +213,9 @@ def test_texts_and_objects():
 
 
 def test_one_long_text_does_not_make_the_others_long():
-    # 200 texts, of which one has 210 letters: 200 * 210 = 1 000 + 100 * 210 + 100 * 200
-    for length, dtype in ((210, "<U210"), (211, object)):
-        found = decoded(objects(["x" * length, *[""] * 199]))
+    # 200 * 210 = 1 000 + 100 * 210 + 100 * 200, and 293 * 157 is one more than its limit
+    for count, length, dtype in ((200, 210, "<U210"), (200, 211, object), (293, 157, object)):
+        found = decoded(objects(["x" * length, *[""] * (count - 1)]))
         assert found.dtype == np.dtype(dtype)
         assert found[0] == "x" * length
 

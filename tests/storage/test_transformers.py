@@ -338,6 +338,7 @@ UNFIT = {
     "rare none": (RARE, {"infrequent": [ints()] * 2}, "numbers of rare"),
     "rare table": (RARE, {"infrequent": [ints(0, 1)[None]] * 2}, "numbers of rare"),
     "rare floats": (RARE, {"infrequent": [np.array([0.0])] * 2}, "numbers of rare"),
+    "rare unsigned": (RARE, {"infrequent": [ints(0, 1).astype(np.uint8)] * 2}, "numbers of rare"),
     "rare list": (RARE, {"infrequent": [[0]] * 2}, "numbers of rare"),
     "drop beyond": (OneHotEncoder(drop="first"), {"drop_idx_": [0, 3]}, "number of a category"),
     "drop below": (OneHotEncoder(drop="first"), {"drop_idx_": [-1, 0]}, "number of a category"),
