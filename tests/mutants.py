@@ -299,8 +299,10 @@ class Bench:
         before, stamp = path.read_text("utf-8"), path.stat()
         lines = self.contexts.get(mutant.file, {})
         known = next((lines[n] for n in _lines_around(before, mutant.line) if lines.get(n)), None)
-        # where no test runs the line, the import may: whoever uses the file
-        tests = self._chosen(known or set().union(*lines.values()))
+        # where no test runs the line, the import may: whoever uses the file, and its own tests
+        own = f"{path.parent.name}/test_{path.name}::"
+        users = set().union(*lines.values()) | {name for name in self.times if own in name}
+        tests = self._chosen(known or users)
         if not tests:
             return "not run"
         path.write_text(made, "utf-8")

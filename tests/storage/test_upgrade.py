@@ -193,6 +193,9 @@ def test_predictions_that_differ_are_noticed():
     assert models.compare_predictions(*both, 0.0) == support
     assert models.compare_predictions(gs.Linear(), gs.Linear(), 0.0) == 0
     assert models.compare_predictions(gs.KernelSVC(), gs.KernelSVC(), 0.0) == 0
+    flat = gs.KernelSVR(gs.Linear(), epsilon=1e3).fit(X, X[:, 0])  # one that needs no sample
+    assert flat.support_samples_.shape == (0, 3)
+    assert models.compare_predictions(flat, flat, 0.0) == 0
     K = gs.Gaussian()(np.vstack([X, X, X]))
     given = gs.KernelRidgeClassifier("precomputed").fit(K, [*Y, *Y, *Y])
     assert models.compare_predictions(given, given, 0.0) == 100  # of 120
