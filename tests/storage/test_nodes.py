@@ -59,7 +59,7 @@ def test_nesting_has_one_limit(level, monkeypatch):
 
 
 @pytest.mark.parametrize("leaf", [np.float64(1.5), sp.csr_array((1, 1))], ids=["number", "sparse"])
-def test_what_can_be_written_can_be_read(leaf):
+def test_what_can_be_written_can_be_read(leaf, monkeypatch):
     """A number of NumPy and the arrays of a sparse matrix are a level deeper than they are."""
     value = leaf
     for _ in range(DEPTH_LIMIT - 1):
@@ -67,6 +67,9 @@ def test_what_can_be_written_can_be_read(leaf):
     assert repr(again(value)) == repr(value)
     with pytest.raises(NotStorable, match="nesting below"):
         Encoder().encode([value], "here")
+    monkeypatch.setattr(encode, "DEPTH_LIMIT", 1000)
+    with pytest.raises(ModelFormatError, match="nested past"):
+        again([value])
 
 
 def test_numbers_within_numbers_are_nested_too():

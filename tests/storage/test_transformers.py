@@ -404,11 +404,14 @@ def test_parts_that_do_not_fit_together(case):
         entry.make(params, {**fitted, **change})
 
 
-def test_many_rare_categories():
+def test_many_categories():
     words = np.array([f"w{i:03}" for i in range(400)] * 2 + ["often"] * 9, dtype=object)[:, None]
-    model = OneHotEncoder(max_categories=2).fit(words)
-    entry, params, fitted = kept(model)
-    assert (entry.make(params, fitted).transform(words) != model.transform(words)).nnz == 0
+    for model in (
+        OneHotEncoder(max_categories=2),
+        ColumnTransformer([("c", OneHotEncoder(), [0])], sparse_threshold=1.0),
+    ):
+        entry, params, fitted = kept(model.fit(words))
+        assert (entry.make(params, fitted).transform(words) != model.transform(words)).nnz == 0
 
 
 PASS = ("a", "passthrough", [0])
