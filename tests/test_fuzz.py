@@ -125,6 +125,8 @@ FOUND = {
     "a function as samples": lambda: gs.as_kernel(lambda A, B: A @ B.T, len)(len),
     "no weights": lambda: gs.fsm_error_bound(K, Y[:0], sample_weight=Y[:0]),
     "an array as folds": lambda: gs.evaluate("rbf", X, Y, folds=X[:, 0]),
+    "radius": lambda: gs.L2SVC(radius=X).fit(X, Y),
+    "text of a path": lambda: gs.penalty_path(pd.DataFrame({"a": X[:, 0], "b": "word"}), Y),
     "places of a block": lambda: gs.Gram("rbf", X).block(X[:, 0], X[:, 0]),
     "places past the end": lambda: gs.Gram("rbf", X).block(np.array([99]), slice(None)),
 }

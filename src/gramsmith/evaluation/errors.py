@@ -47,7 +47,7 @@ def values_of(
 
 
 def assign_folds(
-    target: Target, folds: int, rng: Any, groups: Array | None = None
+    target: Target, folds: int | None, rng: Any, groups: Array | None = None
 ) -> tuple[Array | None, Array | None]:
     """Return an order of the samples by fold, and the folds in that order; None for no folds.
 

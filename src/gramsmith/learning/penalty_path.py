@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_X_y
 
 from gramsmith.arguments import abridged, as_numbers
 from gramsmith.learning.objective import (
@@ -90,10 +89,10 @@ def penalty_path(
     array([0, 1])
     """
     given = None if penalties is None else _check(penalties)
-    X, y = check_X_y(X, y, dtype=(np.float64, np.float32), accept_sparse="csr", multi_output=True)
     if not isinstance(learner, TransformLearner | None):
         raise TypeError(f"Expected a TransformLearner, got {abridged(learner)}.")
     base = TransformLearner(measure="cka", random_state=0) if learner is None else clone(learner)
+    X, y = base._check_samples(X, y)
     base.set_params(structure="diagonal", early_stopping=False, batch_size=None, shrinkage=1.0)
     target = make_target(y, base.target, task=base.task)
     rng = check_random_state(base.random_state)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.arguments import as_flag
 from gramsmith.machines.base import KernelClassifier
 from gramsmith.machines.svm import votes
 from gramsmith.solvers import solve_ball, solve_l2svm, warn_unless_converged
@@ -150,7 +151,7 @@ class L2SVC(KernelClassifier):
             biases[k], norms[k] = found.bias, found.w2
             self.n_iter_ = max(self.n_iter_, found.n_iter)
             self.jitter_ = max(self.jitter_, found.jitter)
-            if self.radius:
+            if as_flag("radius", self.radius):
                 ball = solve_ball(part, float(self.C), sample_weight=w, max_iter=steps)
                 warn_unless_converged(ball, "L2SVC (enclosing ball)")
                 radii[k] = ball.r2
