@@ -161,7 +161,7 @@ def interval(value: float, values: Array, confidence: float = 0.95) -> tuple[flo
 
 def check_permutations(count: Any) -> int:
     """Return the number of permutations as an int, or raise."""
-    if isinstance(count, bool) or not (is_whole(count, 1) or count == 0):
+    if isinstance(count, bool) or not is_whole(count, 0):
         raise ValueError(
             "Expected permutations to be a whole number >= 0 below 2^31, got "
             f"{abridged(count)}. Use 0 for none."

@@ -80,6 +80,11 @@ class CrossFit:
     def amount(self) -> float:
         """The smallest amount within one standard error of the best."""
         near = self.losses - self.losses.min() <= self.errors
+        if not near.any():
+            raise ValueError(
+                "Expected finite losses on held-out samples, got NaN or infinity. "
+                "Scale the features and the target."
+            )
         return float(self.amounts[np.flatnonzero(near)[0]])
 
     def curve(self) -> dict[str, Array]:
