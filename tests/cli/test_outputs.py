@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 
 import pytest
 
@@ -84,6 +85,19 @@ def test_single_files(tmp_path):
     check_free(tmp_path / "old.csv", force=True)
     with pytest.raises(Refused, match="folder"):
         check_free(tmp_path / "none" / "new.csv", force=False)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_devices_and_pipes_stay_what_they_are(force, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path / "link"):
+        with pytest.raises(Refused, match="a device or a pipe"):
+            check_free(path, force=force)
+        with pytest.raises(Refused, match="a device or a pipe"):
+            write_text(path, lambda stream: stream.write("text"))
+        assert stat.S_ISFIFO(path.stat().st_mode)
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_links_are_replaced_not_followed(tmp_path):

@@ -106,6 +106,17 @@ def test_devices_and_pipes_are_refused_unopened(read, tmp_path):
             read(path)
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_only_a_file_is_replaced(make, tmp_path):
+    # a temporary file that takes the place of /dev/null takes it from every program
+    make(tmp_path / "there")
+    before = (tmp_path / "there").stat()
+    with pytest.raises(ValueError, match=r"Expected the path of a file, got .*there, which is"):
+        write_container(tmp_path / "there", TENSORS, MANIFEST)
+    assert (tmp_path / "there").stat().st_ino == before.st_ino
+    assert list(tmp_path.iterdir()) == [tmp_path / "there"]
+
+
 def test_text_past_the_limit_is_refused_before_writing(tmp_path):
     with pytest.raises(ValueError, match="text samples"):
         write_container(tmp_path / "m", {}, {**MANIFEST, "text": "x" * HEADER_LIMIT})

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gramsmith.cli.console import Refused, plain
+from gramsmith.storage.container import replacing
 
 FILES = ("report.html", "ranking.csv", "ranking.json", "model.safetensors", "run.json")
 PROGRESS = "progress.jsonl"
@@ -64,6 +65,11 @@ def check_free(path: Path, *, force: bool) -> None:
     """Refuse to replace a file unasked."""
     if path.is_dir():
         raise Refused(f"Expected a file to write, got the folder {path}. Name a file inside it.")
+    if path.exists() and not path.is_file():
+        raise Refused(
+            f"Expected a file to write, got {path}, which is a device or a pipe. Name a file, or "
+            "leave the option out to see the result."
+        )
     if os.path.lexists(path) and not force:
         raise Refused(f"{path} exists. Use --force to replace it, or name another file.")
     if not path.parent.is_dir():
@@ -72,17 +78,15 @@ def check_free(path: Path, *, force: bool) -> None:
 
 def write_text(path: Path, write: Callable[[Any], object]) -> None:
     """Write a text file by way of a temporary one in the same folder."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    check_free(path, force=True)
     try:
-        with open(temporary, "x", encoding="utf-8", newline="") as stream:
-            write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
+        with replacing(path) as temporary:
+            with open(temporary, "w", encoding="utf-8", newline="") as stream:
+                write(stream)
+                stream.flush()
+                os.fsync(stream.fileno())
     except OSError as error:
         raise Refused(f"Could not write {path}: {error.strerror}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any) -> None:

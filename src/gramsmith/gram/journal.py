@@ -115,6 +115,8 @@ class Journal(MutableMapping[str, Any]):
         ----------
         path : path
         """
+        if not Path(path).is_file():  # opening a pipe would wait for a writer
+            return False
         with open(path, "rb") as stream:
             return stream.read(len(MAGIC)) == MAGIC
 

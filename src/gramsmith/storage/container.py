@@ -83,9 +83,15 @@ def write_container(path: Path, tensors: dict[str, Array], manifest: dict[str, A
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give an empty temporary file beside `path`, which takes its place if all goes well."""
+    """Give an empty temporary file beside `path`, which takes its place if all goes well.
+
+    Only a file is replaced: a device such as /dev/null would be lost to every other program.
+    """
     if "\0" in str(path):
         raise ValueError(f"Expected the path of a file, got {str(path)!r} with a null character.")
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device or a pipe"
+        raise ValueError(f"Expected the path of a file, got {path}, which is {kind}. Name a file.")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     # O_EXCL: never write through a link that somebody has put in the way
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
