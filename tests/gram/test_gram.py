@@ -9,8 +9,11 @@ from numpy.testing import assert_allclose
 from threadpoolctl import threadpool_info
 
 import gramsmith as gs
-from gramsmith.gram import Gram, plan, threads
+from gramsmith.gram import Gram, as_views, plan, threads
+from gramsmith.gram.member import Unembedded, make_members
+from gramsmith.kernels.embedding import width
 from gramsmith.measures import MEASURES, get_measure
+from gramsmith.moments import Adjoint
 from gramsmith.targets import make_target
 
 
@@ -312,3 +315,54 @@ def test_blocks_of_folds_fit_the_budget(rng):
     G = Gram(gs.Gaussian(1.0), X, memory=10, n_jobs=1)
     with pytest.raises(MemoryError, match="memory budget"):
         G.moments(make_target(y), fold=np.arange(1500) // 750)
+
+
+def test_overflow_between_kernels_names_the_one(rng):
+    X = rng.normal(size=(50, 2))
+    X[3] = 1e100
+    kernels = [gs.Gaussian(), gs.Polynomial(4), gs.Laplacian()]
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="Polynomial"):
+        Gram(kernels, X).moments(make_target(np.arange(50) % 2), cross=True)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("keep", [False, True])
+def test_derivatives_of_a_mixture_against_differences(weighted, keep, rng):
+    """Products between kernels on and off the diagonal of tiles."""
+    X = rng.normal(size=(530, 2))
+    w = rng.uniform(0.5, 2.0, size=530) if weighted else None
+    goal = make_target(X[:, 0] * X[:, 1] > 0, sample_weight=w)
+    share = np.array([0.7, 0.3])
+
+    def mixed(a, b):
+        return Gram([gs.Gaussian(a), gs.Matern(b)], X)
+
+    def value(a, b):
+        return MEASURES["cka"].value(mixed(a, b).moments(goal, cross=True).mix(share), goal)
+
+    G = mixed(1.0, 1.5)
+    assert len(G.plan().blocks) == 2
+    moments = G.moments(goal, cross=True, keep=keep)
+    _, one = MEASURES["cka"].value_and_adjoint(moments.mix(share), goal)
+    adjoint = Adjoint(
+        share[:, None, None] * one.A, share[:, None] * one.delta, np.outer(share, share) * one.nu
+    )
+    found = [d.parameters["length_scale"] for d in G.pullback(adjoint, goal, moments)]
+    step = 1e-5
+    expected = [
+        (value(1.0 + step, 1.5) - value(1.0 - step, 1.5)) / (2 * step),
+        (value(1.0, 1.5 + step) - value(1.0, 1.5 - step)) / (2 * step),
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_embeddings_past_their_share_are_made_when_needed(rng):
+    X = rng.normal(size=(40, 3))
+    views = as_views([gs.Gaussian(1.0), gs.Matern(2.0), gs.Laplacian(3.0, "l2")], X)
+    sizes = [m.n * width(m.E) * 8 for m in make_members(views, np.float64, 10**9)]
+    for fit in (1, 2, 3):
+        budget = 4 * sum(sizes[:fit])
+        late = [isinstance(m.E, Unembedded) for m in make_members(views, np.float64, budget)]
+        assert late == [k >= fit for k in range(3)]
+        late = [isinstance(m.E, Unembedded) for m in make_members(views, np.float64, budget - 1)]
+        assert late == [k >= fit - 1 for k in range(3)]

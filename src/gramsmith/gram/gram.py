@@ -354,8 +354,10 @@ class Gram:
     ) -> Moments:
         plan = self.plan(fold)
         kept: Kept | None = None
-        # what is compiled is formed again as quickly as it is fetched from memory
+        # what is compiled is formed again as quickly as it is fetched from memory, and products
+        # between kernels are formed in strips, of which no tile is left
         keep = keep and not all(compiles(member, plan, self.dtype) for member in members)
+        keep = keep and not (cross and len(self.kernels) > 1)
         if keep and self.engine.shares_memory and members is self._members and not fold.any():
             size = plan.entries * np.dtype(self.dtype).itemsize * len(self.kernels)
             if size <= self.engine.budget // 2 and len(members) == len(self.kernels):
