@@ -60,12 +60,15 @@ ROOMS = {
             "test_laws.py::test_adjoint_against_differences",
         ],
     ),
-    "gram": (["gram"], ["gram", "evaluation/test_evaluate.py"]),
+    "gram": (
+        ["gram"],
+        ["gram", "evaluation/test_evaluate.py", "test_laws.py::test_streamed_equals_dense"],
+    ),
     "solvers": (["solvers"], ["solvers"]),
     "storage": (["storage"], ["storage"]),
 }
-# Not among them: a child would start a cluster of processes first. `test_parcels` does without.
-CLUSTERS = "test_dask.py"
+# Not among them: a child would start a cluster, or other processes, or a compiler first.
+SLOW = ("test_dask.py", "test_engine.py", "test_band.py")
 LEFT_OUT = ("no-op", "Variable", "ExceptionReplacer", "RemoveDecorator")
 SECONDS, TESTS = 3.0, 300  # of tests for a mutant, and at most so many
 # What tests import, loaded once; not polars, whose threads do not survive a fork.
@@ -299,15 +302,16 @@ class Bench:
         before, stamp = path.read_text("utf-8"), path.stat()
         lines = self.contexts.get(mutant.file, {})
         known = next((lines[n] for n in _lines_around(before, mutant.line) if lines.get(n)), None)
-        # where no test runs the line, the import may: whoever uses the file, and its own tests
+        # what the import runs: whoever uses the file, and its own tests
+        imported = known is None or _at_import(before, mutant.line)
         own = f"{path.parent.name}/test_{path.name}::"
         users = set().union(*lines.values()) | {name for name in self.times if own in name}
-        tests = self._chosen(known or users)
+        tests = self._chosen(users if imported else known or ())
         if not tests:
             return "not run"
         path.write_text(made, "utf-8")
         try:
-            if known is None or _at_import(before, mutant.line):
+            if imported:
                 return self.run(tests)
             return self._ask(path, before, made, tests)
         finally:
@@ -502,7 +506,7 @@ def _test_files(room: str) -> list[str]:
     for name in ROOMS[room][1]:
         path = ROOT / "tests" / name
         found += sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
-    return [str(path.relative_to(ROOT)) for path in found if path.name != CLUSTERS]
+    return [str(path.relative_to(ROOT)) for path in found if path.name not in SLOW]
 
 
 def _tests_digest(tests: Iterable[str], *others: Path) -> str:

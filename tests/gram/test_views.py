@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import golden
 import gramsmith as gs
 from gramsmith.gram import as_views
-from gramsmith.gram.views import views_in
+from gramsmith.gram.views import Views, views_in
 
 
 @pytest.fixture
@@ -85,6 +85,21 @@ def test_kernels_matrices_and_grams_stand_side_by_side():
 
 def test_equal_names_are_numbered():
     assert as_views(["linear"] * 3, golden.X).names == ("linear", "linear (2)", "linear (3)")
+    many = as_views(["linear"] * 6, golden.X).names
+    assert many == ("linear", *(f"linear ({i})" for i in range(2, 7)))
+
+
+def test_lengths_are_those_of_y():
+    views = as_views([gs.Linear()], golden.X)
+    n = len(golden.X)
+    views.check_lengths(n)
+    for other in (n - 1, n + 1):
+        with pytest.raises(ValueError, match=f"same length, got {n} and {other}"):
+            views.check_lengths(other)
+    matrix = Views(("k",), (gs.Precomputed(),), (np.zeros((5, 3)),), False)
+    with pytest.raises(ValueError, match=r"square kernel matrix of 5 samples, got shape \(5, 3\)"):
+        matrix.check_lengths(5)
+    Views(("k",), (gs.Precomputed(),), (np.zeros((5, 5)),), False).check_lengths(5)
 
 
 @pytest.mark.parametrize(
