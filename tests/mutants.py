@@ -344,14 +344,14 @@ def outcome(work: Callable[[], int], seconds: float) -> str:
         code = 70
         try:
             os.setsid()
-            limit = math.ceil(20 + 4 * seconds)
+            limit = math.ceil(10 + 4 * seconds)
             resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
             code = work()
         except BaseException:
             traceback.print_exc()
         finally:
             os._exit(code)
-    until = time.monotonic() + 120 + 8 * seconds
+    until = time.monotonic() + 45 + 8 * seconds
     done, status = 0, 0
     while not done and time.monotonic() < until:
         done, status = os.waitpid(child, os.WNOHANG)

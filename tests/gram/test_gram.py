@@ -356,6 +356,20 @@ def test_derivatives_of_a_mixture_against_differences(weighted, keep, rng):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+def test_tiles_are_kept_within_half_of_the_budget(rng):
+    X = rng.normal(size=(1000, 2))
+    goal = make_target(X[:, 0] > 0)
+    entries = Gram(gs.Matern(), X).plan().entries
+    for spare, there in ((0, True), (-2, False), (10**6, True)):
+        memory = (2 * 8 * entries + spare) / plan.MIB
+        G = Gram(gs.Matern(), X, memory=memory, n_jobs=1)
+        G.moments(goal, keep=True)
+        assert (G._kept is not None) == there
+        G = Gram(gs.Matern(), X, memory=memory, n_jobs=1)
+        G.moments(goal)
+        assert G._kept is None
+
+
 def test_embeddings_past_their_share_are_made_when_needed(rng):
     X = rng.normal(size=(40, 3))
     views = as_views([gs.Gaussian(1.0), gs.Matern(2.0), gs.Laplacian(3.0, "l2")], X)

@@ -336,6 +336,9 @@ def test_options_at_their_limits():
     for bad in ({"in_flight": 0}, {"retries": -1}, {"patience": 0.0}, {"patience": np.nan}):
         with pytest.raises(ValueError, match="in_flight >= 1, retries >= 0 and patience > 0"):
             Dask(Client(), **bad)
+    for same in (True, False):
+        found = module._Call(Dask(Client(), same_bits=same), pack(None), abs, 1, 1, str)
+        assert found.expected == (module.host() if same else None)
     waiting = Client()
     waiting.asynchronous = True
     with pytest.raises(TypeError, match="asynchronous=True"):
