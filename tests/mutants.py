@@ -62,7 +62,10 @@ ROOMS = {
     ),
     "gram": (
         ["gram"],
-        ["gram", "evaluation/test_evaluate.py", "test_laws.py::test_streamed_equals_dense"],
+        [
+            *("gram", "evaluation/test_evaluate.py", "test_laws.py::test_streamed_equals_dense"),
+            "test_laws.py::test_gradient_through_the_whole_chain",
+        ],
     ),
     "solvers": (["solvers"], ["solvers"]),
     "storage": (["storage"], ["storage"]),

@@ -219,6 +219,25 @@ def test_a_result_whose_worker_was_lost_is_waited_for():
         assert (parcel.attempts, waiting.again.pop()) == (1, parcel)
 
 
+def test_results_are_waited_for(monkeypatch):
+    monkeypatch.setattr(module, "POLL", 0.01)
+    waiting = call()
+    waiting._place()
+    future, other = Future("f", (["part"], 1.0)), Future("of another sweep")
+    parcel = waiting.out[future] = module._Parcel(range(1), [0])
+    looks = []
+
+    def look(since):
+        looks.append(since)
+        if len(looks) == 3:
+            waiting.back.put(other)
+            waiting.back.put(future)
+
+    monkeypatch.setattr(waiting, "_look_for_workers", look)
+    assert waiting._receive() == (parcel, ["part"])
+    assert len(set(looks)) == 1
+
+
 def test_workers_that_do_not_come_back(monkeypatch):
     gone = call(patience=7.0)
     gone._place()
