@@ -187,3 +187,27 @@ def test_moments_side_by_side(rng):
         np.testing.assert_array_equal(joined.q[k, k], part.q[own, own])
     assert not joined.q[:2, 2].any()
     assert joined.centred.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("folds", [1, 3])
+def test_the_sums_of_several_blocks_are_those_of_the_matrix(weighted, folds, rng):
+    X = rng.normal(size=(530, 2))
+    w = rng.uniform(0.5, 2.0, size=530) if weighted else None
+    goal = make_target(X[:, 0] > 0, sample_weight=w)
+    fold = np.arange(530) * folds // 530
+    kernels = [gs.Matern(), gs.Laplacian(2.0)]
+    for cross in (False, True):
+        G = Gram(kernels, X)
+        assert len(G.plan(fold).blocks) >= 2
+        found = G.moments(goal, fold=fold, cross=cross)
+        B = np.array([k(X) - c for k, c in zip(kernels, found.c, strict=True)])
+        for f in range(folds):
+            columns = fold == f
+            np.testing.assert_allclose(
+                found.P[:, f], B[:, :, columns] @ goal.wV[columns], rtol=1e-9, atol=1e-9
+            )
+        np.testing.assert_allclose(found.d, np.diagonal(B, axis1=1, axis2=2), rtol=1e-12)
+        q = np.einsum("kij,lij,i,j->kl", B, B, goal.w, goal.w, optimize=True)
+        expected = q if cross else np.diag(np.diag(q))
+        np.testing.assert_allclose(found.squares, expected, rtol=1e-9, atol=1e-9)
