@@ -67,7 +67,13 @@ ROOMS = {
             "test_laws.py::test_gradient_through_the_whole_chain",
         ],
     ),
-    "solvers": (["solvers"], ["solvers"]),
+    "solvers": (
+        ["solvers"],
+        [
+            *("solvers", "machines/test_relevance_vector.py", "machines/test_ridge.py"),
+            *("machines/test_l2svm.py", "machines/test_loss.py", "machines/test_import_vector.py"),
+        ],
+    ),
     "storage": (["storage"], ["storage"]),
 }
 # Not among them: a child would start a cluster, or other processes, or a compiler first.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramsmith.solvers import pivoted_cholesky
-from gramsmith.solvers.definite import Definite
+from gramsmith.solvers.definite import Definite, clip_derivative
 
 
 def test_solution(rng):
@@ -122,3 +122,22 @@ def test_interruption_keeps_the_columns_so_far(rng):
     np.testing.assert_allclose((factor.L @ factor.L.T)[:, seen], K[:, seen], atol=1e-15)
     with pytest.raises(KeyboardInterrupt):
         pivoted_cholesky(column, K.diagonal())
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6])
+def test_derivative_through_the_clipping_of_eigenvalues(scale, rng):
+    values = scale * np.array([3.0, 1.0, 1.0, 0.2, -0.5, -0.5, -2.0])  # some of them equal
+    U = np.linalg.qr(rng.normal(size=(7, 7)))[0]
+    K = (U * values) @ U.T
+    dC, D = (A + A.T for A in rng.normal(size=(2, 7, 7)))
+
+    def number(K):
+        found, Q = np.linalg.eigh(K)
+        return np.sum(dC * ((Q * np.maximum(found, 0.0)) @ Q.T))
+
+    step = 1e-6 * scale
+    slope = (number(K + step * D) - number(K - step * D)) / (2 * step)
+    assert np.sum(clip_derivative(K, dC) * D) == pytest.approx(slope, rel=1e-6)
+    definite = U @ np.diag(scale * np.arange(1.0, 8.0)) @ U.T
+    np.testing.assert_allclose(clip_derivative(definite, dC), dC, atol=1e-12)
+    np.testing.assert_allclose(clip_derivative(-definite, dC), 0.0, atol=1e-12)

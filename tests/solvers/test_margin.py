@@ -71,6 +71,8 @@ def test_ball_encloses_and_touches(seed, C):
     squared = Kt.diagonal() - 2 * Kt @ found.b + found.b @ Kt @ found.b
     assert squared.max() <= found.r2 * (1 + 1e-9)
     np.testing.assert_allclose(squared[found.support], found.r2, rtol=1e-6)
+    assert found.b[found.support].sum() == pytest.approx(1.0)
+    assert len(found.support) == np.count_nonzero(found.b > 1e-8 * found.b.max()) > 0
 
 
 def test_warm_start_saves_steps(seed):
