@@ -377,6 +377,14 @@ def test_workers_of_no_use_are_refused_at_first_and_passed_over_later():
         client.facts = {"b": fact}
         with pytest.raises(kind, match=words):
             module._session(client).admit(Dask(client))
+    # one that was of use and is so no longer
+    for fact, kind in ((OTHER, RuntimeError), (MISSING, ImportError)):
+        client = Client(a=1, b=1)
+        engine, session = Dask(client), module._session(client)
+        session.admit(engine)
+        session.facts["b"] = fact
+        with pytest.raises(kind, match="b"):
+            session.admit(engine)
     client = Client(a=1)
     engine, session = Dask(client), module._session(client)
     assert list(session.admit(engine)) == ["a"]
