@@ -405,7 +405,7 @@ NUMBERS = np.arange(6.0)
 HOSTILE = {
     "no classes": (lambda: with_(classifier(), classes_=np.array([])), "two classes"),
     "one class": (lambda: with_(classifier(), classes_=np.array(["a"])), "two classes"),
-    "outputs": (lambda: with_(classifier(), coefficients_=np.zeros((6, 2))), "outputs"),
+    "outputs": (lambda: with_(classifier(), coefficients_=np.zeros((6, 2))), "1 output, got 2"),
     "half calibrated": (lambda: with_(classifier(), calibration_slope_=1.0), "calibration"),
     "regressor outputs": (
         lambda: with_(fitted(gs.KernelSVR(), NUMBERS), intercept_=np.zeros(3)),
