@@ -159,8 +159,9 @@ def himalaya_ridge(data: Data) -> Any:
 def our_map(data: Data) -> Any:
     import gramsmith as gs
 
-    learner = gs.TransformLearner(structure="full").fit(data["X"], data["y"])
-    return neighbours(learner.transform, data)
+    # one search on all rows, as theirs: how much to learn is not cross-fitted
+    learner = gs.TransformLearner(structure="full", measure="cka", shrinkage=1.0)
+    return neighbours(learner.fit(data["X"], data["y"]).transform, data)
 
 
 def metric_learn_map(data: Data) -> Any:
@@ -342,7 +343,7 @@ WORK = [
     ),
     Work(
         "metric-learn",
-        "a full map from 400 rows (theirs: NCA)",
+        "one search for a full map, 400 rows (ours: CKA, theirs: NCA)",
         lambda: with_new(400, 8),
         our_map,
         metric_learn_map,

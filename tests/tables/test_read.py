@@ -97,7 +97,7 @@ def test_matrices(tmp_path):
     table = read_table(tmp_path / "b.npy", labels=tmp_path / "labels.csv")
     assert table.labels.tolist() == ["u", "v", "u"]
     (tmp_path / "short.csv").write_text("label\nu\n")
-    with pytest.raises(DataError, match="3 rows and 1 labels"):
+    with pytest.raises(DataError, match="3 rows and 1 label"):
         read_table(tmp_path / "b.npy", labels=tmp_path / "short.csv")
     (tmp_path / "c.svm").write_text("1 1:2 2:3\n-1 1:4 2:5\n")
     assert read_table(tmp_path / "c.svm").samples.tolist() == [[2, 3], [4, 5]]
@@ -123,7 +123,7 @@ def test_fasta_with_labels(tmp_path):
     with pytest.raises(DataError, match="none for 'two'"):
         read_table(tmp_path / "s.fasta", labels=tmp_path / "bad.csv")
     (tmp_path / "few.csv").write_text("label\nu\n")
-    with pytest.raises(DataError, match="2 sequences and 1 labels"):
+    with pytest.raises(DataError, match="2 sequences and 1 label"):
         read_table(tmp_path / "s.fasta", labels=tmp_path / "few.csv")
 
 

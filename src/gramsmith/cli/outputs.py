@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from gramsmith.cli.console import Refused, plain
-from gramsmith.storage.container import replacing
 
 FILES = ("report.html", "ranking.csv", "ranking.json", "model.safetensors", "run.json")
 PROGRESS = "progress.jsonl"
@@ -78,6 +77,8 @@ def check_free(path: Path, *, force: bool) -> None:
 
 def write_text(path: Path, write: Callable[[Any], object]) -> None:
     """Write a text file by way of a temporary one in the same folder."""
+    from gramsmith.storage.container import replacing
+
     check_free(path, force=True)
     try:
         with replacing(path) as temporary:
