@@ -68,7 +68,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         stream = sys.stderr
-        if stream is not None and stream.isatty():
+        if stream is not None and getattr(stream, "isatty", bool)():
             self._bar = _make_bar(stream)
         if self._bar is not None:
             self._bar.start()

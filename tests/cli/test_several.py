@@ -85,3 +85,13 @@ def test_bad_targets_are_refused(command, several, arguments, message):
     done = command("rank", several, *arguments)
     assert done.status not in (0, 1)
     assert message in done.err
+
+
+@pytest.mark.parametrize("targets", [("flag", "other"), ("other", "flag"), ("flag", "third")])
+def test_flags_are_labels_in_any_order(command, targets, tmp_path):
+    rows = [f"{i}.5,{i % 2},{i % 3 == 0},{i % 5 < 2}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,other,flag,third", *rows]))
+    options = [word for name in targets for word in ("-t", name)]
+    done = command("rank", tmp_path / "t.csv", *options, "--dry-run")
+    assert done.status == 0, done.err
+    assert "2 labels of 0 and 1" in done.out + done.err

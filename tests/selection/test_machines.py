@@ -287,3 +287,14 @@ def test_the_fit_on_landmarks_tells_how_far_it_is(monkeypatch):
     assert "_told" not in vars(
         found.best_estimator[-1] if hasattr(found.best_estimator, "steps") else found.best_estimator
     )
+
+
+def test_fits_are_known_again_by_the_name_of_their_kernel(task):
+    X, _, task = task
+    wide, narrow = rbf_kernel(X, gamma=0.1), rbf_kernel(X, gamma=1.0)
+    start, work = np.array([2.0]), Work(n_jobs=1, checkpoint={})
+    enter(task, [wide], [start], names=["wide"], work=work)
+    first = enter(task, [narrow, wide], [start, start], names=["narrow", "wide"], work=work)
+    fresh = enter(task, [narrow, wide], [start, start])
+    for found, expected in zip(first, fresh, strict=True):
+        np.testing.assert_array_equal(found.record.values, expected.record.values)

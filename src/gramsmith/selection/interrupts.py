@@ -33,7 +33,7 @@ class Interrupts:
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
             before = signal.getsignal(signal.SIGINT)
-            if callable(before):  # else it is ignored, or ends the process
+            if before is signal.default_int_handler:  # else the program has its own way with it
                 self._before = before
                 with suppress(ValueError):  # an interpreter within another hears no signals
                     signal.signal(signal.SIGINT, self._on_signal)

@@ -262,6 +262,7 @@ def cross_validate(
     rows: Array,
     splits: Splits,
     *,
+    names: Sequence[str] | None = None,
     work: Work | None = None,
     told: Callable[[int], None] = lambda fits: None,
 ) -> list[Scored | None]:
@@ -281,6 +282,8 @@ def cross_validate(
         Coarse regularisers of each.
     task, rows, splits
         The folds are positions within the m rows.
+    names : list of str, optional
+        Of the kernels, by which their fits are known again; default their places.
     work : Work, optional
         Who fits the machines, in what time, and where predictions of finished fits are kept and
         found again.
@@ -293,6 +296,7 @@ def cross_validate(
     fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
     training = tuple(rows[train] for train, _ in splits)
     notes = {} if work.checkpoint is None else work.checkpoint
+    known_as = [str(i) for i in range(len(Ks))] if names is None else list(names)
     looks = int(task.kind == "regression")  # how far predictions for the outermost samples go
     parts_of = len(splits) + looks
 
@@ -312,8 +316,8 @@ def cross_validate(
 
     def fit_all(items: list[tuple[int, int, Array]], what: str) -> list[Array | None]:
         """Return the predictions of fits that there is time for, or that were done before."""
-        names = [f"fit/{machine}/{i}/{j}/{values.tolist()}" for i, j, values in items]
-        pairs = zip(names, items, strict=True)
+        keys = [f"fit/{machine}/{known_as[i]}/{j}/{values.tolist()}" for i, j, values in items]
+        pairs = zip(keys, items, strict=True)
         left = [(name, item) for name, item in pairs if name not in notes and len(Ks[item[0]])]
         place = work.sweeps if len(rows) > sizes.SERIAL_ROWS else None
         told(len(items) - len(left))
@@ -327,7 +331,7 @@ def cross_validate(
                 told(1)
 
         work.unless_interrupted(what, fit_left)
-        return [np.array(notes[name]) if name in notes else None for name in names]
+        return [np.array(notes[key]) if key in notes else None for key in keys]
 
     def run_all(wanted: list[tuple[int, Array]], what: str = "") -> list[Scored | None]:
         items = [(i, j, values) for i, values in wanted for j in range(parts_of)]

@@ -627,6 +627,7 @@ def cross_validate(
     about `lesson` seconds.
     """
     group = [candidates[i] for i in short]
+    names = [candidate.name for candidate in group]
     rows = work.rows(task, sizes.CROSS_VALIDATION_ROWS, salt=3)
     splits = task.splits(rows, 5)
     kept = _recalled(group, work)
@@ -661,7 +662,7 @@ def cross_validate(
         middles = [checks[i].alpha if name == "ridge" else 1.0 for i in short]
         starts = [alpha * start for alpha in middles]
         results = machines.cross_validate(
-            name, path, Ks, starts, task, rows, splits, work=work, told=told
+            name, path, Ks, starts, task, rows, splits, names=names, work=work, told=told
         )
     _tell_missing(sum(r is None for r in results), len(group), work)
     if not (work.late or work.interrupts.asked):  # else there would have been more of them
@@ -670,7 +671,7 @@ def cross_validate(
                 work.keep(f"held-out/{candidate.name}", result.record.to_plain())
     told.reach(fitted)
     if machine is None:
-        results = _try_support(results, Ks, task, rows, splits, work, told)
+        results = _try_support(results, names, Ks, task, rows, splits, work, told)
     told.end()
     return {i: r for i, r in zip(short, results, strict=True) if r is not None}
 
@@ -736,6 +737,7 @@ def _recalled(group: Sequence[Candidate], work: Work) -> list[HeldOut] | None:
 
 def _try_support(
     results: list[Scored | None],
+    names: Sequence[str],
     Ks: Sequence[machines.Gram],
     task: Task,
     rows: Array,
@@ -758,6 +760,7 @@ def _try_support(
         task,
         rows,
         splits,
+        names=[names[best]],
         work=work,
         told=told,
     )

@@ -14,6 +14,7 @@ from gramsmith.tables.frames import missing_cells
 from gramsmith.tables.read import Table
 from gramsmith.tables.streams import Array, DataError, short
 from gramsmith.tables.target import decide_task
+from gramsmith.tables.words import TRUTH
 
 PLAIN = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0*)?")  # one writing per whole number: not 007, not 1e3
 CODE = re.compile(r"0[0-9]+")  # a zip code, a serial number
@@ -164,10 +165,7 @@ def read_targets(table: Table, columns: dict[str, Array], task: str = "auto") ->
     """
     import pandas
 
-    numbers = {
-        name: column.astype(np.float64) if column.dtype == bool else _numbers(column)
-        for name, column in columns.items()
-    }
+    numbers = {name: _numbers(_flags_as_numbers(column)) for name, column in columns.items()}
     there = [v is not None and bool(np.isin(v, (0, 1)).all()) for v in numbers.values()]
     if all(there) and task != "regression":
         labels = {name: np.asarray(values).astype(np.int64) for name, values in numbers.items()}
@@ -189,6 +187,14 @@ def read_targets(table: Table, columns: dict[str, Array], task: str = "auto") ->
                 "--task regression if all targets are numbers; rank classes one column at a time."
             )
     return Target(pandas.DataFrame(values), "regression", f"{len(columns)} outputs")
+
+
+def _flags_as_numbers(column: Array) -> Array:
+    """Return flags, also those written as words, as 0 and 1; other columns as they are."""
+    if column.dtype == bool:
+        return column.astype(np.float64)
+    words = np.char.lower(np.char.strip(column.astype(str)))
+    return np.asarray(words == "true", np.float64) if np.isin(words, list(TRUTH)).all() else column
 
 
 def _values(texts: Array, numbers: Array | None, name: str) -> Array:
