@@ -203,3 +203,11 @@ def test_one_is_no_plural(use):
     with pytest.raises(ValueError, match=r"\b1 (feature|column)\b"):
         use()
     assert "; 1 sample, " in repr(gs.Gram(gs.Linear(), X[:1]))
+
+
+@pytest.mark.parametrize("flag", [np.int64(1), np.array(True), np.bool_(True), 1])
+def test_flags_of_numpy(flag):
+    K, y = gs.Gaussian()(np.arange(12.0).reshape(6, 2)), [0, 0, 1, 1, 0, 1]
+    assert gs.cka(K, y, debiased=flag) == gs.cka(K, y, debiased=True)
+    X = np.arange(12.0).reshape(6, 2)
+    gs.evaluate(gs.Gaussian(), X, y, folds=np.int64(0))

@@ -1,5 +1,7 @@
 """Targets: labels and values of every sort become V, M and e."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import textbook as tb
-from gramsmith.targets import ConstantTarget, as_labels, make_target
+from gramsmith.targets import ConstantTarget, as_labels, check_groups, make_target
 
 
 def dense(target):
@@ -170,3 +172,25 @@ def test_one_column_is_a_vector_and_one_row_is_not():
     assert as_labels(np.zeros((3, 1))).shape == (3,)
     assert as_labels(np.zeros((1, 3))).shape == (1, 3)
     assert as_labels(np.zeros((1, 1))).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [datetime.date(2024, 1, 1 + i // 2) for i in range(8)],
+        pd.Series(pd.date_range("2024", periods=8, tz="UTC")),
+        pd.period_range("2024-01", periods=8, freq="M"),
+        pd.cut(np.arange(8.0), 3),
+    ],
+)
+def test_groups_need_only_be_told_apart(groups):
+    _, expected = np.unique(np.asarray(groups), return_inverse=True)
+    _, found = np.unique(check_groups(groups, 8), return_inverse=True)
+    assert found.tolist() == expected.tolist()
+
+
+def test_groups_that_cannot_be_sorted():
+    with pytest.raises(ValueError, match="a missing one in row 1"):
+        check_groups(["a", None, "b"], 3)
+    with pytest.raises(ValueError, match="got int and str"):
+        check_groups(np.array([1, "a", 2], dtype=object), 3)

@@ -22,7 +22,7 @@ def is_number(value: Any) -> bool:
 
 def is_one_of(value: Any, allowed: Collection[Any]) -> bool:
     """Return whether a value is one of some names or numbers; arrays and lists are none."""
-    return isinstance(value, str | int | float) and value in allowed
+    return isinstance(value, str | int | float | np.number) and value in allowed
 
 
 def as_numbers(value: Any) -> npt.NDArray[Any] | None:
@@ -77,8 +77,9 @@ def check_params(estimator: Any) -> None:
 
 def as_flag(name: str, value: Any) -> bool:
     """Return an argument that is true or false, or raise."""
-    if isinstance(value, bool | np.bool_) or is_one_of(value, (0, 1)):
-        return bool(value)
+    one = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if isinstance(one, bool | np.bool_) or is_one_of(one, (0, 1)):
+        return bool(one)
     raise TypeError(f"Expected {name} to be True or False, got {abridged(value)}.")
 
 

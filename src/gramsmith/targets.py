@@ -359,7 +359,20 @@ def check_groups(groups: Any, n: int) -> Array | None:
             f"Expected one group per sample ({n}), got shape {found.shape}: inconsistent numbers "
             "of samples."
         )
-    return as_labels(found) if found.dtype == object else found
+    if found.dtype != object:
+        return found
+    for row, value in enumerate(found):
+        if _is_missing(value):
+            raise ValueError(f"Expected a group for every sample, got a missing one in row {row}.")
+    if {type(value) for value in found} == {str}:
+        return found.astype(str)
+    try:  # dates, periods and intervals are told apart as well as numbers
+        return np.asarray(np.unique(found, return_inverse=True)[1])
+    except (TypeError, ValueError, OverflowError):
+        kinds = sorted({type(value).__name__ for value in found})
+        raise ValueError(
+            f"Expected groups that can be sorted, got {' and '.join(kinds)}. Make them text."
+        ) from None
 
 
 def normalised_weights(w: Array) -> Array:

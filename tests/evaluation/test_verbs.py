@@ -152,3 +152,12 @@ def test_several_kernels_are_refused(pair):
             call()
     with pytest.raises(ValueError, match="at least 2 samples"):
         gs.alignment(np.ones((1, 1)), np.ones((1, 1)))
+
+
+def test_values_that_are_alike_have_a_diagonal_like_any_other():
+    X = np.abs(np.random.default_rng(0).normal(size=(90, 4)))
+    K, y = gs.Exp(0.1 * gs.Linear())(X), np.arange(90) % 3
+    assert np.isfinite(gs.fsm(K, y))
+    assert np.isfinite(gs.csm(gs.Gram(gs.Exp(0.1 * gs.Linear()), X), y))
+    with pytest.raises(ValueError, match="got -"):
+        gs.fsm(-K, y)

@@ -380,3 +380,17 @@ def test_embeddings_past_their_share_are_made_when_needed(rng):
         assert late == [k >= fit for k in range(3)]
         late = [isinstance(m.E, Unembedded) for m in make_members(views, np.float64, budget - 1)]
         assert late == [k >= fit - 1 for k in range(3)]
+
+
+def test_blocks_of_any_rows():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    K = gs.Gaussian()(X)
+    for G in (Gram(gs.Gaussian(), X), Gram("precomputed", K)):
+        for i in (slice(None, None, -1), slice(-100, None), [], [0, 2, 1, 3], [0, 0, 2], [-1, 3]):
+            found = G.block(i, [0, 2, 1, 3])
+            assert_allclose(
+                found, K[i if isinstance(i, slice) else np.array(i, int)][:, [0, 2, 1, 3]]
+            )
+        for i in (slice(0, 2, 0), slice("a"), [12], [0.5]):
+            with pytest.raises(ValueError, match="Expected a slice"):
+                G.block(i, [0])

@@ -92,3 +92,23 @@ def test_sweeps_take_the_tile_of_a_derived_class(problem):
     assert gs.Gram(Doubled() + gs.Linear(), X) @ X[:, 0] == pytest.approx(
         (2.0 * gs.Gaussian() + gs.Linear())(X) @ X[:, 0]
     )
+
+
+@pytest.mark.parametrize("base", [gs.Matern, gs.Linear, gs.Gaussian])
+def test_the_tile_of_a_mixin_is_not_passed_over(base):
+    class Twice:
+        def tile(self, a, b):
+            return 2.0 * super().tile(a, b)
+
+        def diagonal(self, a):
+            return 2.0 * super().diagonal(a)
+
+    class Doubled(Twice, base):
+        pass
+
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    for kernel, plain in ((Doubled(), base()), (gs.Linear() + Doubled(), None)):
+        K = kernel(X)
+        np.testing.assert_allclose(gs.Gram(kernel, X).toarray(), K, rtol=1e-12)
+        if plain is not None:
+            np.testing.assert_allclose(K, 2.0 * plain(X), rtol=1e-12)

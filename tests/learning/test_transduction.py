@@ -107,3 +107,15 @@ def test_too_few_labels_to_hold_out_any(problem):
     train = np.array([0, 1, 2, 3, 4])
     G = transductive_alignment(K, y[train], train, threshold="auto")
     np.testing.assert_array_equal(G, transductive_alignment(K, y[train], train))
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_labels_of_other_samples_may_be_missing(missing):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(object if missing is None else float)
+    K, train = gs.Gaussian()(X), np.arange(20)
+    expected = transductive_alignment(K, y[:20].astype(int), train)
+    y[20:] = missing
+    np.testing.assert_array_equal(transductive_alignment(K, y, train), expected)
+    with pytest.raises(ValueError, match="row 19"):
+        transductive_alignment(K, y, np.arange(1, 21))

@@ -418,7 +418,8 @@ def one_gram(K: Any) -> Gram:
 
 def _check_diagonal(sums: Sums) -> None:
     """Raise where a variance would be that of no features: a diagonal that is negative."""
-    least = float(sums.moments.d.min())
+    m = sums.moments
+    least = float((m.d + 2.0 * m.h + np.reshape(m.c, (-1, 1))).min())  # of K, not less its pivot
     if least < 0:
         raise ValueError(
             f"Expected a kernel matrix, whose diagonal is not negative, got {least:.6g}. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.arguments import abridged, as_numbers, counted, is_whole
+from gramsmith.arguments import abridged, as_numbers, counted
 from gramsmith.gram import explicit
 from gramsmith.gram.band import Backward, Forward, Kept, check_magnitude, compiles, pivots, room_for
 from gramsmith.gram.engine import Engine, Progress, as_engine, check_budget, sum_up
@@ -407,12 +408,14 @@ def _tile_dtype(dtype: Any, views: Sequence[Any]) -> Any:
 def _as_index(index: Any, n: int) -> Any:
     """Return a slice, or the numbers of rows as an array, or raise."""
     if isinstance(index, slice):
-        whole = all(is_whole(part, -n) for part in (index.start, index.stop) if part is not None)
-        if whole and (index.step is None or is_whole(index.step, 1)):
+        with suppress(TypeError, ValueError):  # of texts and fractions, of a step of 0
+            index.indices(n)
             return index
     else:
         numbers = as_numbers(index)
         found = np.asarray(index) if numbers is not None else np.empty(0)
+        if found.shape == (0,) and numbers is not None:
+            return np.empty(0, dtype=int)
         if found.ndim == 1 and found.dtype == bool and len(found) == n:
             return np.flatnonzero(found)
         inside = found.dtype.kind in "iu" and not ((found < -n) | (found >= n)).any()

@@ -234,7 +234,8 @@ class Kernel(OptionalHooks, SklearnKernel):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         # A class with a tile of its own has no use for what its ancestors write.
-        if "tile" in vars(cls) and "tile_into" not in vars(cls):
+        place = {name: i for i, c in reversed(list(enumerate(cls.__mro__))) for name in vars(c)}
+        if place["tile"] < place["tile_into"]:
             cls.tile_into = OptionalHooks.tile_into  # type: ignore[method-assign]
 
     # ---- what a kernel is: three methods and their pullbacks ---------------------------------

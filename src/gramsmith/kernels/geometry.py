@@ -622,7 +622,8 @@ class PairKernel(WritesTiles):
             curved = self.curved(a, b)
             if curved is not None and curved.dtype == out.dtype:
                 return compiled.curved_tile(curved, a is b, out)
-        return overwritten(self.value, self.geometry.pair(a, b, out))
+        s = self.geometry.pair(a, b) if out is None else self.geometry.pair(a, b, out)
+        return overwritten(self.value, s)
 
     def curved(self, a: Embedding, b: Embedding) -> Any:
         kind: Any = type(self)

@@ -59,7 +59,7 @@ class Precomputed(WritesTiles):
 
     def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         (K, _), (_, columns) = a, b
-        if not len(columns) or len(columns) != columns[-1] - columns[0] + 1:
+        if not len(columns) or (np.diff(columns) != 1).any():
             return np.asarray(K[:, columns])
         part, room = K[:, columns[0] : columns[-1] + 1], fitting(out, K.dtype)
         if room is None:

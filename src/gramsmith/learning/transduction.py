@@ -116,7 +116,10 @@ def transductive_alignment(
     K = check_kernel_matrix(K, psd="ignore")
     n = len(K)
     rows = _rows(train, n)
-    labels = as_labels(y)
+    try:  # labels of samples that are not for training are not looked at: they may be missing
+        labels = np.atleast_1d(np.asarray(y))
+    except ValueError:  # lists of several lengths
+        labels = as_labels(y)
     if len(labels) not in (n, len(rows)):
         raise ValueError(
             f"Expected labels of the {len(rows)} training samples or of all {n}, got {len(labels)}."
