@@ -128,6 +128,16 @@ FOUND = {
     "radius": lambda: gs.L2SVC(radius=X).fit(X, Y),
     "text of a path": lambda: gs.penalty_path(pd.DataFrame({"a": X[:, 0], "b": "word"}), Y),
     "places of a block": lambda: gs.Gram("rbf", X).block(X[:, 0], X[:, 0]),
+    "ragged widths": lambda: gs.GaussianOf(gs.Linear(), [[1.0, 2.0], [3.0]])(X),
+    "ragged constants": lambda: gs.Polynomial(2, 1.0, [[1.0, 2.0], [3.0]])(X),
+    "ragged blocks": lambda: gs.Mixed(blocks=[[0, 1], [2]])(X),
+    "lists in the cells of lists": lambda: gs.Gaussian()([[1.0, [2.0, 3.0]], [3.0, 4.0]]),
+    "an array as a parameter to learn": lambda: gs.KernelLearner(parameters=X).fit(X, Y),
+    "a number as bounds": lambda: gs.KernelLearner(bounds={"length_scale": 3}).fit(X, Y),
+    "text as bounds": lambda: gs.KernelLearner(bounds={"length_scale": ("a", 2)}).fit(X, Y),
+    "ragged bounds": lambda: gs.KernelLearner(bounds={"length_scale": [[1, 2], [3]]}).fit(X, Y),
+    "a vector as a kernel matrix": lambda: gs.estimate("precomputed", X[:, 0], Y),
+    "texts as a kernel matrix": lambda: gs.evaluate("precomputed", calls.TEXTS, Y),
     "places past the end": lambda: gs.Gram("rbf", X).block(np.array([99]), slice(None)),
 }
 

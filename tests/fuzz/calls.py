@@ -376,7 +376,7 @@ def _combine(kernel: Kernel, rng: np.random.Generator, bad: int) -> None:
     way = rng.integers(6)
     if way == 0:
         kernel + other
-    elif way == 1:
+    elif way == 1 and not isinstance(other, pl.Series):  # which takes no kernel, and says so itself
         other * kernel
     elif way == 2:
         kernel**other

@@ -113,11 +113,13 @@ class Views:
                     f"Expected X and y of the same length, got {found} and {n}: inconsistent "
                     "numbers of samples."
                 )
-            if square and np.ndim(X) == 2 and np.shape(X)[1] < n:
-                raise ValueError(
-                    f"Expected a square kernel matrix of {n} samples, got shape {np.shape(X)}. "
-                    "Pass a kernel for samples that are no kernel values."
-                )
+            if square:
+                K = X if _is_table(X) else Precomputed().check_input(X)
+                if K.shape[1] < n:
+                    raise ValueError(
+                        f"Expected a square kernel matrix of {n} samples, got shape {K.shape}. "
+                        "Pass a kernel for samples that are no kernel values."
+                    )
 
     def part(self, k: int) -> Views:
         """Return the view of one kernel, by its number."""

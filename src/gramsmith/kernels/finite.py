@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array, validate_data
 
+from gramsmith.arguments import counted
+
 ENCODE = (
     "Encode such columns, for example with sklearn.preprocessing.OneHotEncoder, or leave them out."
 )
@@ -60,19 +62,17 @@ def _is_plain(X: Any) -> bool:
 
 def _naming_the_text(X: Any, error: Exception, advice: str = ENCODE) -> Exception:
     """Return an error that says which column is no number, or the given one if that is not it."""
-    if isinstance(X, list | tuple) and any(np.ndim(row) != np.ndim(X[0]) for row in X):
-        return error
     try:
         table = np.asarray(X, dtype=object)
     except ValueError:
         return error
     if table.ndim == 1 and any(isinstance(row, list | tuple) for row in table):
-        first = np.size(table[0])
-        odd = next((i for i, row in enumerate(table) if np.size(row) != first), None)
+        sizes = [len(row) if isinstance(row, list | tuple) else 1 for row in table]
+        odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
         if odd is not None:
             return ValueError(
-                f"Expected rows of one length, got {np.size(table[odd])} numbers in row {odd} and "
-                f"{first} in row 0."
+                f"Expected rows of one length, got {counted(sizes[odd], 'number')} in row {odd} "
+                f"and {sizes[0]} in row 0."
             )
     names = _names(X)
     if table.ndim < 2:

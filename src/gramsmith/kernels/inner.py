@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.arguments import abridged, as_numbers, counted, is_positive, is_whole
+from gramsmith.arguments import abridged, as_numbers, counted, is_finite, is_positive, is_whole
 from gramsmith.kernels import compiled
 from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
 from gramsmith.kernels.definiteness import indefiniteness
@@ -87,10 +87,11 @@ class Polynomial(InnerProductKernel):
             raise ValueError(
                 f"Polynomial: expected gamma > 0, got {abridged(self.gamma)}. Use 1.0."
             )
-        if np.ndim(self.coef0) or not (is_positive(self.coef0) or self.coef0 == 0):
+        zero = is_finite(self.coef0) and not np.any(self.coef0)
+        if not (zero or is_positive(self.coef0)) or np.ndim(self.coef0):
             raise ValueError(
-                f"Polynomial: expected coef0 >= 0, got {self.coef0!r}; a negative constant is not "
-                "a kernel. Use 0 or a positive number."
+                f"Polynomial: expected coef0 >= 0, got {abridged(self.coef0)}; a negative constant "
+                "is not a kernel. Use 0 or a positive number."
             )
 
     def curve(self) -> Any:

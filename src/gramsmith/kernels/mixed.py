@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from gramsmith.arguments import abridged, counted, is_one_of
+from gramsmith.arguments import abridged, as_numbers, counted, is_one_of
 from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
 from gramsmith.kernels.embedding import Embedding, in_strips
 
@@ -64,7 +64,8 @@ class Mixed(WritesTiles):
             raise ValueError(f'Expected combine="sum" or "product", got {abridged(self.combine)}.')
         if self.blocks is None:
             return
-        found = np.asarray(self.blocks)
+        numbers = as_numbers(self.blocks)
+        found = np.empty(0) if numbers is None else np.asarray(self.blocks)
         counted = found.ndim == 1 and found.dtype.kind in "iu" and len(found)
         if not counted or not np.array_equal(np.unique(found), np.arange(found.max() + 1)):
             raise ValueError(

@@ -72,7 +72,8 @@ class Parametrised(BaseEstimator):
             child.check_parameters()
 
     def _has_shape(self, name: str) -> bool:
-        return name in self.several or not np.ndim(getattr(self, name))
+        numbers = as_numbers(getattr(self, name))  # what is no number is refused as such
+        return name in self.several or numbers is None or not numbers.ndim
 
     def check_parts(self) -> None:
         """Raise a TypeError if a part that should be a kernel is none."""

@@ -45,7 +45,7 @@ class Precomputed(WritesTiles):
             raise ValueError(f"Expected a numeric kernel matrix, got dtype {X.dtype}.")
         X = X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
         if X.ndim != 2:
-            raise ValueError(f"Expected a kernel matrix (2 axes), got {X.ndim} axes.")
+            raise ValueError(f"Expected a kernel matrix (2 axes), got shape {X.shape}.")
         check_finite(X)
         return X
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.arguments import abridged
+from gramsmith.arguments import abridged, as_numbers, is_one_of
 from gramsmith.kernels import Kernel
 from gramsmith.kernels.parameters import BOUNDS
 
@@ -141,7 +141,7 @@ def make_coordinates(
     known = list(kernel.parameter_names())
     names = known if parameters is None else list(parameters)
     for name in [*names, *(bounds or {})]:
-        if name not in known:
+        if not is_one_of(name, known):
             raise ValueError(
                 f"Expected learnable parameters among {known}, got {abridged(name)}. "
                 "Choose names from kernel.parameter_names()."
@@ -159,25 +159,39 @@ def make_coordinates(
         default: tuple[Any, Any] = kernel.range_of(name) if log else (-np.inf, np.inf)
         if default == BOUNDS:  # which suit data of size one
             default = BOUNDS[0] * np.minimum(value, 1.0), BOUNDS[1] * np.maximum(value, 1.0)
-        low, high = (bounds or {}).get(name, default)
-        if not np.all(np.asarray(low) < np.asarray(high)) or (
-            log and not np.all(np.asarray(low) > 0)
+        given = (bounds or {}).get(name, default)
+        pair = _as_pair(given, value.shape)
+        if (
+            pair is None
+            or len(pair) != 2
+            or not (pair[0] < pair[1]).all()
+            or (log and not (pair[0] > 0).all())
         ):
+            arrays = f" or arrays of shape {value.shape}" if value.shape else ""
             raise ValueError(
-                f"Expected bounds (low, high) of {name} with low < high"
-                f"{' and low > 0' if log else ''}, got {(low, high)!r}."
+                f"Expected bounds (low, high) of {name}, numbers{arrays}, with "
+                f"low < high{' and low > 0' if log else ''}, got {abridged(given)}."
             )
-        pair = np.stack([np.broadcast_to(b, value.shape).ravel() for b in (low, high)], axis=1)
-        pair = np.asarray(pair, dtype=np.float64)
         # The size of the whole array: a zero in it is as free as the others.
         unit = 1.0 if log else float(np.abs(value).max(initial=0.0)) or 1.0
         shapes.append(value.shape)
         logs.append(log)
-        limits.append(np.log(pair) if log else pair / unit)
+        limits.append((np.log(pair) if log else pair / unit).T)
         units.append(np.full(value.size, unit))
     return Coordinates(
         tuple(names), tuple(shapes), tuple(logs), np.concatenate(limits), np.concatenate(units)
     )
+
+
+def _as_pair(given: Any, shape: tuple[int, ...]) -> Array | None:
+    """Return bounds of an array as its lowest and highest entries, None if they are none."""
+    if not isinstance(given, list | tuple | np.ndarray) or len(given) != 2:
+        return None
+    numbers = [found for bound in given if (found := as_numbers(bound)) is not None]
+    try:
+        return np.stack([np.broadcast_to(found, shape).ravel() for found in numbers])
+    except ValueError:  # of another shape, or none
+        return None
 
 
 def log_coordinates(S: Array) -> Coordinates:
