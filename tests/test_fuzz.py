@@ -1,6 +1,7 @@
 """The first pieces of every campaign, and what past ones have found."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -162,6 +163,15 @@ def test_a_folder_is_no_output(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run_command(args=["export", "model.safetensors", ".", "--force"]) == 2
     assert "folder" in capsys.readouterr().err
+
+
+def test_lost_files_are_seen(tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    args = ["inspect", "model.safetensors"]
+    assert commands.outcome(args, tmp_path / "work") == "status 0"
+    for path in ("train.csv", "../beside.csv"):
+        monkeypatch.setattr(commands, "run", lambda args, path=path: Path(path).unlink() or 0)
+        assert commands.outcome(args, tmp_path / "work").startswith("! files that were there")
 
 
 def test_defects_are_seen():

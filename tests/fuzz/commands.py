@@ -1,4 +1,7 @@
-"""Commands with options and values at random: every end has a status and a message of ours."""
+"""Commands with options and values at random: every end has a status and a message of ours.
+
+No command changes a file that was there unless it is told to by ``--force``, and devices never.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,16 @@ VALUES += [
     "1GiB",
 ]
 VALUES += [",", ";", "utf-8", "klingon", "precomputed", "train.csv", "model.safetensors", "nowhere"]
-VALUES += [".", "out", "out/deep/er", "/dev/null", "a,b", "tcp://127.0.0.1:1", "1GiB"]
+VALUES += [
+    "../beside.csv",
+    ".",
+    "out",
+    "out/deep/er",
+    "/dev/null",
+    "a,b",
+    "tcp://127.0.0.1:1",
+    "1GiB",
+]
 FILES = [
     "train.csv",
     "model.safetensors",
@@ -92,9 +104,19 @@ def furnish(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(model.read_bytes())
 
 
+def kept(folder: Path, forced: bool) -> list[object]:
+    """Return what a command must leave alone: files that were there, the null device."""
+    null = os.stat(os.devnull)
+    files = [] if forced else [*folder.glob("*.*"), folder.parent / "beside.csv"]
+    return [null.st_mode, null.st_rdev, *((p.name, p.read_bytes()) for p in sorted(files))]
+
+
 def outcome(args: list[str], folder: Path) -> str:
     """Return the status of a command, or a defect that begins with "!"."""
     furnish(folder)
+    (folder.parent / "beside.csv").write_text(table_text())
+    forced = "--force" in args or args[0] == "upgrade"  # which is for changing a file in its place
+    there = kept(folder, forced)
     said, before = io.StringIO(), os.getcwd()
     os.chdir(folder)
     try:
@@ -113,6 +135,9 @@ def outcome(args: list[str], folder: Path) -> str:
     finally:
         os.chdir(before)
     text = said.getvalue()
+    now = kept(folder, forced)
+    if any(found not in now for found in there):
+        return f"! files that were there have changed: {text[-300:]}"
     if status not in STATUSES:
         return f"! status {status}: {text[-300:]}"
     if "\x1b" in text:
@@ -126,4 +151,5 @@ def piece(rng: np.random.Generator) -> tuple[str, str]:
     """Return a command and how it ended."""
     args = command(rng)
     with tempfile.TemporaryDirectory() as folder:
-        return " ".join(args), outcome(args, Path(folder))
+        (Path(folder) / "work").mkdir()
+        return " ".join(args), outcome(args, Path(folder) / "work")
