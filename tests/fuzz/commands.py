@@ -107,7 +107,7 @@ def furnish(folder: Path) -> None:
 def kept(folder: Path, forced: bool) -> list[object]:
     """Return what a command must leave alone: files that were there, the null device."""
     null = os.stat(os.devnull)
-    files = [] if forced else [*folder.glob("*.*"), folder.parent / "beside.csv"]
+    files = [] if forced else [*folder.glob("*.*"), *folder.parent.glob("*.csv")]
     return [null.st_mode, null.st_rdev, *((p.name, p.read_bytes()) for p in sorted(files))]
 
 
