@@ -105,12 +105,17 @@ def test_a_constant_kernel_wants_samples_too(sample):
     "use",
     [
         lambda: gs.Gram("rbf", X, progress=True),
+        lambda: gs.Gram("rbf", X, progress=lambda done: None),
         lambda: gs.rank_kernels(X, y, {"a": gs.Gaussian()}, progress=True),
+        lambda: gs.rank_kernels(X, y, {"a": gs.Gaussian()}, progress=gs.Gaussian()),
+        lambda: gs.estimate("rbf", X, y, progress=True),
+        lambda: gs.KernelLearner(callback=lambda: None).fit(X, y),
+        lambda: gs.KernelCombination(["rbf"], callback=lambda a, b: None).fit(X, y),
     ],
-    ids=["gram", "rank"],
+    ids=["gram", "gram of one", "rank", "rank of a kernel", "estimate", "learner", "combination"],
 )
 def test_progress_is_called(use):
-    with pytest.raises((TypeError, ValueError), match="progress"):
+    with pytest.raises((TypeError, ValueError), match=r"(progress|callback) .*function of \("):
         use()
 
 

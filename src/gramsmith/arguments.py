@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping
 from numbers import Real
 from typing import Any
@@ -71,8 +72,27 @@ def check_sizes(owner: str, given: Mapping[str, Any]) -> None:
 
 def check_params(estimator: Any) -> None:
     """Check the parameters of an estimator: by its constraints, and that floats can hold them."""
-    check_sizes(type(estimator).__name__, estimator.get_params(deep=False))
+    given = estimator.get_params(deep=False)
+    check_sizes(type(estimator).__name__, given)
     estimator._validate_params()
+    check_function("callback", given.get("callback"), "numbers")
+
+
+def check_function(name: str, value: Any, *takes: str) -> None:
+    """Raise a TypeError unless an argument is None or a function of so many arguments."""
+    if value is None:
+        return
+    if callable(value):
+        try:
+            inspect.signature(value).bind(*takes)
+            return
+        except ValueError:  # compiled functions may have no signature
+            return
+        except TypeError:
+            pass
+    raise TypeError(
+        f"Expected {name} to be None or a function of ({', '.join(takes)}), got {abridged(value)}."
+    )
 
 
 def as_flag(name: str, value: Any) -> bool:

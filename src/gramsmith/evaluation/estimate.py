@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.arguments import abridged, is_number, is_whole
+from gramsmith.arguments import abridged, check_function, is_number, is_whole
 from gramsmith.evaluation.advice import about_kernel, about_target, about_task, about_ties
 from gramsmith.evaluation.errors import values_of
 from gramsmith.evaluation.evaluate import choose_measures, evaluate
@@ -131,6 +131,7 @@ def estimate(
     (True, True)
     """
     _check(tolerance, confidence, rows, max_draws, random_state)
+    check_function("progress", progress, "draws done", "draws expected")
     X, y = _as_table(X, y)
     goal = make_target(y, target, task=task, sample_weight=sample_weight)
     chosen = choose_measures(measures, goal)

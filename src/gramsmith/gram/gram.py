@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.arguments import abridged, as_numbers, counted
+from gramsmith.arguments import abridged, as_numbers, check_function, counted
 from gramsmith.gram import explicit
 from gramsmith.gram.band import Backward, Forward, Kept, check_magnitude, compiles, pivots, room_for
 from gramsmith.gram.engine import Engine, Progress, as_engine, check_budget, sum_up
@@ -92,11 +92,7 @@ class Gram:
         self.views = as_views(kernel, X)
         self.dtype = _tile_dtype(dtype, self.views.samples)
         self.engine = as_engine(engine, n_jobs, memory)
-        if progress is not None and not callable(progress):
-            raise TypeError(
-                f"Expected progress to be a function (tiles done, tiles in all), "
-                f"got {abridged(progress)}."
-            )
+        check_function("progress", progress, "tiles done", "tiles in all")
         self.progress = progress
         with one_blas_thread():  # the threads of a larger product would spin on during the sweep
             room = 0 if self.engine.embeds_late else self.engine.budget

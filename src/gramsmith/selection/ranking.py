@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from gramsmith.arguments import check_sizes, counted
+from gramsmith.arguments import check_function, check_sizes, counted
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.gram import ENGINES, Journal
@@ -243,12 +243,11 @@ def rank(
     given = {name: getattr(work, name) for name in WORK_OPTIONS}
     checked = {**options, **given, "measures": measures, "machine": machine, "roles": roles}
     checked["ensemble"] = ensemble
-    constraints = {**CONSTRAINTS, "progress": [callable, None]}
-    checked["progress"] = work.progress
     check_sizes("rank_kernels", checked)
     validate_parameter_constraints(
-        constraints, {name: checked[name] for name in constraints}, "rank_kernels"
+        CONSTRAINTS, {name: checked[name] for name in CONSTRAINTS}, "rank_kernels"
     )
+    check_function("progress", work.progress, "stage", "done", "total", "label")
     goal = read_goal(y, seed=as_seed(random_state), **options)
     if machine is not None:
         check_machine(machine, goal)
