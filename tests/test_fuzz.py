@@ -151,6 +151,64 @@ def test_what_was_found(call, tmp_path, monkeypatch):
     assert judged(caught.value) == "refused"
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: gs.KernelRidgeClassifier(alphas=K).fit(X, Y),
+        lambda: gs.KernelLearner(cv=[(K, K)] * 9).fit(X, Y),
+        lambda: gs.rank_kernels(pd.DataFrame(X, columns=list("abc")), Y, roles={"a": K}),
+        lambda: gs.RandomFourier(gs.Gaussian(), n_features=K)(X),
+    ],
+    ids=["alphas", "folds", "roles", "features"],
+)
+def test_a_refusal_is_short(call):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call()
+    assert judged(caught.value) == "refused"
+    assert len(str(caught.value)) < 1000
+
+
+ROWS = np.arange(len(X))
+FOLDS = {
+    "kernel values": [(K, K)],
+    "numbers with a fraction": [(ROWS[:12] + 0.5, ROWS[12:])],
+    "rows past the end": [(ROWS[:12], ROWS[12:] + 1)],
+    "texts": [("a", "b")],
+    "three parts": [(ROWS[:8], ROWS[8:16], ROWS[16:])],
+    "numbers": [1, 2],
+    "ragged rows": [([1, [2]], [3])],
+    "no rows to judge on": [(ROWS, ROWS[:0])],
+    "rows on both sides": [(ROWS[:13], ROWS[12:])],
+}
+
+
+@pytest.mark.parametrize("cv", FOLDS.values(), ids=FOLDS)
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda cv: gs.KernelLearner(cv=cv).fit(X, Y),
+        lambda cv: gs.rank_kernels(X, Y, [gs.Gaussian(), gs.Linear()], cv=cv),
+    ],
+    ids=["learner", "ranking"],
+)
+def test_folds_are_looked_at(use, cv):
+    with pytest.raises(ValueError, match=r"Expected .* fold"):
+        use(cv)
+
+
+def test_folds_of_truth_values_and_from_the_end():
+    numbers = [(ROWS[:12], ROWS[12:]), (ROWS[12:], ROWS[:12])]
+    masks = [(ROWS < 12, ROWS >= 12), (ROWS >= 12, ROWS < 12)]
+    ends = [(ROWS[:12], ROWS[12:] - len(X)), (ROWS[12:] - len(X), ROWS[:12])]
+    kernels = [gs.Gaussian(), gs.Linear()]
+    found = [gs.rank_kernels(X, Y, kernels, cv=cv) for cv in (numbers, masks, ends)]
+    assert str(found[0]) == str(found[1]) == str(found[2])
+    learned = [gs.KernelLearner(cv=cv).fit(X, Y) for cv in (numbers, masks, ends)]
+    for other in learned[1:]:
+        for name, curve in learned[0].shrinkage_curve_.items():
+            np.testing.assert_array_equal(other.shrinkage_curve_[name], curve)
+
+
 def test_what_was_refused_and_is_sound():
     assert gs.Serial(memory=np.float16(2)).budget == 2 << 20
     dates = np.datetime64("2020-01-01") + np.arange(len(X)) // 4

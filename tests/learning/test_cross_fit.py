@@ -322,7 +322,8 @@ def test_folds_are_those_of_the_rows_as_given(make, parity):
     plain = make(cv=folds, random_state=0).fit(X, y)
     more, labels = np.vstack([X[:7], X]), np.r_[y[:7], y]
     w = np.r_[np.zeros(7), np.ones(100)]
-    shifted = [tuple(np.r_[:7, rows + 7] for rows in pair) for pair in folds]
+    shifted = [(np.r_[:7, folds[0][0] + 7], folds[0][1] + 7)]
+    shifted += [(folds[1][0] + 7, np.r_[:7, folds[1][1] + 7])]
     found = make(cv=shifted, random_state=0).fit(more, labels, sample_weight=w)
     assert found.shrinkage_ == plain.shrinkage_
     for name in ("amount", "loss", "error"):

@@ -266,7 +266,7 @@ class RandomFourier(ExplicitKernel):
         if not whole or self.n_features > MOST_FEATURES:
             raise ValueError(
                 f"RandomFourier: expected an even n_features from 2 to {MOST_FEATURES:,}, got "
-                f"{self.n_features!r}. Use 1000."
+                f"{abridged(self.n_features)}. Use 1000."
             )
         _check_seed(self)
 

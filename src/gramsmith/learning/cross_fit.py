@@ -14,7 +14,7 @@ them have been seen.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar
@@ -27,12 +27,11 @@ from sklearn.model_selection import (
     KFold,
     StratifiedGroupKFold,
     StratifiedKFold,
-    check_cv,
     train_test_split,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from gramsmith.arguments import abridged
+from gramsmith.arguments import abridged, as_numbers
 from gramsmith.learning.monitor import Stopped
 from gramsmith.learning.objective import ALPHAS, responses
 from gramsmith.learning.samples import Learner
@@ -277,14 +276,14 @@ class CrossFitted(Learner):
             np.ones(len(y), dtype=bool) if sample_weight is None else np.asarray(sample_weight) > 0
         )
         number = np.cumsum(kept) - 1
-        splits = check_cv(self.cv).split(np.zeros(len(y)), y, groups)
         found = [
-            tuple(number[rows[kept[rows]]] for rows in map(np.asarray, pair)) for pair in splits
+            tuple(number[rows[kept[rows]]] for rows in pair)
+            for pair in given_folds(self.cv, y, groups)
         ]
         if not found:
             raise ValueError(
-                f"Expected cv with at least one fold, got none from {self.cv!r}. Use a number, a "
-                "splitter, or pairs of rows to learn from and rows to judge on."
+                f"Expected cv with at least one fold, got none from {abridged(self.cv)}. Use a "
+                "number, a splitter, or pairs of rows to learn from and rows to judge on."
             )
         return found
 
@@ -345,6 +344,58 @@ class CrossFitted(Learner):
             return CAUTIOUS
 
 
+def given_folds(cv: Any, y: Any, groups: Any = None) -> list[tuple[Array, Array]]:
+    """Return the folds of a splitter, or given ones, as numbers of rows that are there.
+
+    Parameters
+    ----------
+    cv : splitter, or iterable of (rows to learn from, rows to judge on)
+        Rows are whole numbers, or truth values for all of them.
+    y : array of shape (n,)
+    groups : array of shape (n,), optional
+
+    Returns
+    -------
+    list of (int array, int array)
+    """
+    n, found = len(y), []
+    pairs = cv.split(np.zeros(n), y, groups) if hasattr(cv, "split") else cv
+    for number, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+            raise ValueError(
+                f"Expected two arrays of rows in every fold of cv, got {abridged(pair)} in fold "
+                f"{number}. Give pairs (rows to learn from, rows to judge on)."
+            )
+        train, test = (_rows_of(part, n, number) for part in pair)
+        if not (len(train) and len(test)):
+            raise ValueError(
+                f"Expected rows to learn from and rows to judge on in every fold of cv, got "
+                f"{len(train)} and {len(test)} in fold {number}. Leave it out."
+            )
+        if len(both := np.intersect1d(train, test)):
+            raise ValueError(
+                f"Expected folds of cv that judge on rows they did not learn from, got row "
+                f"{both[0]} on both sides of fold {number}. Take it out of one of them."
+            )
+        found.append((train, test))
+    return found
+
+
+def _rows_of(part: Any, n: int, fold: int) -> Array:
+    numbers = as_numbers(part)
+    rows = np.empty((0, 0)) if numbers is None else np.asarray(part)
+    if rows.dtype == bool and rows.shape == (n,):
+        return np.flatnonzero(rows)
+    if rows.shape == (0,):
+        return np.empty(0, dtype=np.intp)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not ((-n <= rows) & (rows < n)).all():
+        raise ValueError(
+            f"Expected numbers of rows from 0 to {n - 1} in the folds of cv, got {abridged(part)} "
+            f"in fold {fold}. Give whole numbers, or True and False for each row."
+        )
+    return np.where(rows < 0, rows + n, rows).astype(np.intp)
+
+
 def make_folds(
     cv: Any, y: Any, target: Target, groups: Array | None, seed: int
 ) -> list[tuple[Array, Array]]:
@@ -353,8 +404,7 @@ def make_folds(
     classes = target.kind == "classes"
     codes = target.codes if classes else np.zeros(n, dtype=int)
     if cv is not None and not isinstance(cv, Integral):
-        splits: Iterator[Any] = check_cv(cv, y, classifier=classes).split(np.zeros(n), y, groups)
-        return [(np.asarray(train), np.asarray(test)) for train, test in splits]
+        return given_folds(cv, y, groups)
     k = FOLDS if cv is None else int(cv)
     if groups is not None:
         k = min(k, len(np.unique(groups)))

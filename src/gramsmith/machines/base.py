@@ -661,7 +661,7 @@ def check_alphas(machine: Any, low: str) -> None:
     if not sound:
         raise ValueError(
             f"{type(machine).__name__}: expected alphas to be a list of numbers {low}, got "
-            f"{machine.alphas!r}. Use for example numpy.logspace(-6, 3, 30)."
+            f"{abridged(machine.alphas)}. Use for example numpy.logspace(-6, 3, 30)."
         )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import UndefinedMetricWarning
 
+from gramsmith.arguments import abridged
 from gramsmith.cached import cached_property
 from gramsmith.gram.views import unique_names
 from gramsmith.machines.calibration import fit_calibration, probabilities
@@ -375,7 +376,7 @@ def _labels(
         )
     if class_weight is not None:
         raise ValueError(
-            f"Expected no class_weight with several labels, got {class_weight!r}. A row has many "
-            "labels: weigh rows with sample_weight, or rank one label at a time."
+            f"Expected no class_weight with several labels, got {abridged(class_weight)}. A row "
+            "has many labels: weigh rows with sample_weight, or rank one label at a time."
         )
     return Labels("multilabel", Y.astype(int), np.unique(Y), **shared).try_out()

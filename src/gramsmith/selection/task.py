@@ -16,13 +16,13 @@ from sklearn.model_selection import (
     KFold,
     StratifiedGroupKFold,
     StratifiedKFold,
-    check_cv,
 )
 from sklearn.utils.class_weight import compute_sample_weight
 
-from gramsmith.arguments import abridged
+from gramsmith.arguments import abridged, counted
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.errors import jackknife
+from gramsmith.learning.cross_fit import given_folds
 from gramsmith.machines.calibration import fit_calibration, probabilities
 from gramsmith.tables.target import alike_classes, decide_task
 from gramsmith.targets import (
@@ -413,9 +413,7 @@ class Task:
     @cached_property
     def _given_splits(self) -> list[tuple[Array, Array]]:
         """The folds of the user's splitter, of all samples, asked for once."""
-        cv = check_cv(self.cv, self.y, classifier=self.kind == "classification")
-        parts = cv.split(np.zeros(self.n), self.labels, self.groups)
-        return [(np.asarray(train), np.asarray(test)) for train, test in parts]
+        return given_folds(self.cv, self.labels, self.groups)
 
     def _within(self, rows: Array) -> list[tuple[Array, Array]]:
         """Return the user's folds as far as they lie within some rows, as positions there."""
@@ -428,8 +426,9 @@ class Task:
                 found.append((train, test))
         if not found:
             raise ValueError(
-                f"Expected folds with training and test samples, got {len(self._given_splits)} "
-                f"folds of cv={self.cv!r} with none in the {len(rows)} rows in use. Use cv=5."
+                f"Expected folds with training and test samples, got "
+                f"{counted(len(self._given_splits), 'fold')} of cv={abridged(self.cv)} with none "
+                f"in the {len(rows)} rows in use. Use cv=5."
             )
         return found
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.arguments import counted
+from gramsmith.arguments import abridged, counted, is_one_of
 from gramsmith.tables.frames import Raw, missing_cells
 from gramsmith.tables.names import ROW_NAMES, nearest
 from gramsmith.tables.streams import Array, short
@@ -116,13 +116,14 @@ def check_roles(roles: Mapping[Any, str] | None, names: Iterable[Any]) -> dict[A
     given = dict(roles or {})
     known = list(names)
     for name, role in given.items():
-        if role not in ROLES:
+        if not is_one_of(role, ROLES):
             raise ValueError(
-                f"Expected a role among {', '.join(ROLES)}, got {role!r} for column {name!r}."
+                f"Expected a role among {', '.join(ROLES)}, got {abridged(role)} for column "
+                f"{abridged(name)}."
             )
         if name not in known:
             raise ValueError(
-                f"Expected the name of a column, got {name!r} in roles. "
+                f"Expected the name of a column, got {abridged(name)} in roles. "
                 f"{nearest(str(name), [str(k) for k in known])}"
             )
     return given
