@@ -76,8 +76,13 @@ ROOMS = {
     ),
     "storage": (["storage"], ["storage"]),
 }
-# Not among them: a child would start a cluster, or other processes, or a compiler first.
-SLOW = ("test_dask.py", "test_engine.py", "test_band.py")
+# Not among them: a child would start a cluster, or other processes, first.
+SLOW = ("gram/test_dask.py",)
+SLOW_FUNCTIONS = (
+    "gram/test_engine.py::test_same_bits_on_every_engine",
+    "gram/test_journal.py::test_a_killed_client_is_resumed",
+)
+COMPILED = ("gram/test_band.py",)  # run once before all others, so that no child has to compile
 LEFT_OUT = ("no-op", "Variable", "ExceptionReplacer", "RemoveDecorator")
 SECONDS, TESTS = 3.0, 300  # of tests for a mutant, and at most so many
 # What tests import, loaded once; not polars, whose threads do not survive a fork.
@@ -212,6 +217,8 @@ class Bench:
         assert "gramsmith" not in sys.modules, "each mutant imports it for itself"
         self.times: dict[str, float] = {}
         self.contexts: dict[str, dict[int, set[str]]] = {}
+        for tests in {f"tests/{name}" for name in COMPILED} & set(_test_files(room)):
+            outcome(lambda tests=tests: self._test([tests]), 3600.0)
         for tests in _test_files(room):
             for name, (seconds, lines) in self._cover(tests).items():
                 self.times[name] = seconds
@@ -265,6 +272,7 @@ class Bench:
         options = ["-q", "-x", "--assert=plain", "-p", "no:cacheprovider"]
         options += ["-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin"]
         options += ["--rootdir", "."]
+        options += [f"--deselect=tests/{name}" for name in SLOW_FUNCTIONS]
         options += ["-o", "addopts=--import-mode=importlib -m 'not slow'"]  # no doctests
         code = pytest.main([*options, *tests], [plugin] if plugin else [])
         sys.stdout.flush()
@@ -515,7 +523,8 @@ def _test_files(room: str) -> list[str]:
     for name in ROOMS[room][1]:
         path = ROOT / "tests" / name
         found += sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
-    return [str(path.relative_to(ROOT)) for path in found if path.name not in SLOW]
+    slow = {ROOT / "tests" / name for name in SLOW}
+    return [str(path.relative_to(ROOT)) for path in found if path not in slow]
 
 
 def _tests_digest(tests: Iterable[str], *others: Path) -> str:

@@ -11,7 +11,6 @@ import warnings
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ import gramsmith as gs
 from gramsmith.gram import Gram, Serial, Threads, as_engine
 from gramsmith.gram import dask as module
 from gramsmith.gram.band import Forward
-from gramsmith.gram.dask import Dask, LostWorkers, connect, pack, unpack
+from gramsmith.gram.dask import Dask, LostWorkers, connect
 from gramsmith.gram.parquet import ParquetRows
 from gramsmith.gram.plan import make_plan
 from gramsmith.targets import make_target
@@ -388,18 +387,6 @@ def test_no_workers(tmp_path):
         kta(Dask(client, patience=0.3))
 
 
-def test_plain_connections_to_others_are_warned_of():
-    def session(address):
-        return module._Session(SimpleNamespace(scheduler=SimpleNamespace(address=address)))
-
-    far = session("tcp://192.0.2.7:8786")
-    with pytest.warns(UserWarning, match=r"tcp://192.0.2.7:8786 is on another machine.*tls://"):
-        far.warn_if_open_to_others()
-    far.warn_if_open_to_others()  # once
-    for address in ("tls://192.0.2.7:8786", "tcp://127.0.0.1:1", "tcp://[::1]:1", "inproc://a/1"):
-        session(address).warn_if_open_to_others()
-
-
 def test_what_may_be_a_client(client):
     with pytest.raises(TypeError, match=r"Expected a distributed.Client or an address, got int"):
         Dask(3)
@@ -412,19 +399,6 @@ def test_what_may_be_a_client(client):
         assert as_engine("dask").client is client
         assert isinstance(as_engine(), Threads)  # an active client is used only if asked for
     assert clone(gs.ParzenClassifier(engine=Dask(client))).engine.client is client
-
-
-def test_large_arrays_are_laid_aside_once():
-    X = np.asfortranarray(np.random.default_rng(0).normal(size=(5000, 3)))
-    packed = pack({"a": X, "b": X, "c": X.copy(order="F"), "d": X[::2], "e": np.arange(3)})
-    assert len(packed.arrays) == 2
-    assert len(packed.skeleton) < 2000
-    assert packed.nbytes < 2 * X.nbytes
-    value = unpack(packed)
-    assert value["a"] is value["b"]
-    assert value["a"].flags.f_contiguous
-    assert (value["d"] == X[::2]).all()
-    assert (value["e"] == np.arange(3)).all()
 
 
 def test_other_work_goes_out_too(client):

@@ -36,6 +36,17 @@ def test_as_a_matrix(X, rng):
     assert len(G) == 60
 
 
+@pytest.mark.parametrize("kernel", [gs.Gaussian(), gs.Laplacian(), gs.Polynomial(3)], ids=str)
+@pytest.mark.parametrize("n", [1, 530])
+def test_the_whole_matrix_from_several_tiles(kernel, n, rng):
+    X = rng.normal(size=(n, 3))
+    for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
+        K = Gram(kernel, X, dtype=dtype).toarray()
+        assert K.dtype == dtype
+        assert_allclose(K, kernel(X), rtol=tolerance, atol=tolerance)
+        np.testing.assert_array_equal(K, K.T)
+
+
 def test_names_and_views(X):
     G = Gram("rbf", X)
     assert_allclose(G.toarray(), gs.Gaussian.from_gamma(0.25)(X))
@@ -325,6 +336,36 @@ def test_overflow_between_kernels_names_the_one(rng):
         Gram(kernels, X).moments(make_target(np.arange(50) % 2), cross=True)
 
 
+@pytest.mark.parametrize("odd", [0, 1])
+def test_values_that_are_no_numbers_between_kernels_are_named(odd, X):
+    kernels = [gs.Gaussian(), gs.Matern()]
+    kernels[odd] = lambda A, B: np.full((len(A), len(B)), np.nan)
+    with pytest.raises(ValueError, match="got NaN in FromCallable"):
+        Gram(kernels, X).moments(make_target(np.arange(60) % 2), cross=True)
+
+
+def test_two_kernels_are_multiplied_without_being_asked(X):
+    goal = make_target(np.arange(60) % 2)
+    kernels = [gs.Gaussian(), gs.Matern(), gs.Laplacian()]
+    for count, asked, made in [
+        *((2, None, True), (3, None, False), (2, False, False), (3, True, True)),
+    ]:
+        sums = Gram(kernels[:count], X).moments(goal, cross=asked)
+        assert sums.cross == made
+        assert bool(sums.squares[0, 1]) == made
+
+
+@pytest.mark.parametrize("folds", [1, 3])
+def test_features_are_taken_within_the_budget(folds, rng):
+    """Their squares stand side by side, one for each fold and one more."""
+    X, fold = rng.normal(size=(30, 40)), np.arange(30) * folds // 30
+    goal = make_target(np.arange(30) % 2)
+    need = 8 * 40 * 40 * (folds + 1)
+    for spare, explicit in [(0, True), (-1, False)]:
+        G = Gram(gs.Linear(), X, memory=(need + spare) / plan.MIB, n_jobs=1)
+        assert G.moments(goal, fold=fold).h.any() == explicit
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("keep", [False, True])
 def test_derivatives_of_a_mixture_against_differences(weighted, keep, rng):
@@ -391,6 +432,9 @@ def test_blocks_of_any_rows():
             assert_allclose(
                 found, K[i if isinstance(i, slice) else np.array(i, int)][:, [0, 2, 1, 3]]
             )
-        for i in (slice(0, 2, 0), slice("a"), [12], [0.5]):
+        mask = np.arange(12) % 3 == 0
+        assert_allclose(G.block(mask, ~mask), K[mask][:, ~mask])
+        bad = (slice(0, 2, 0), slice("a"), [12], [-13], [0.5], mask[:11], [[0, 1]], True, 3, None)
+        for i in bad:
             with pytest.raises(ValueError, match="Expected a slice"):
                 G.block(i, [0])

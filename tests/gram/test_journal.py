@@ -112,6 +112,57 @@ def test_large_bands_are_replaced_by_their_sum(tmp_path, monkeypatch):
     assert first.bands + second.bands == len(Gram("rbf", X).plan().bands)
 
 
+def test_bands_give_way_to_a_sum_that_is_a_quarter_of_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "ROOM", 0)
+    journal = Journal(tmp_path / "run.journal")
+    journal.begin({})
+    total = np.arange(40.0)
+    line = len(module._line(["task/sum", module._encoded((1, total))]))
+    for number in range(3):
+        journal.keep_band(f"task/{number}", "x" * line)
+        journal.replace_bands("task/sum", (number + 1, total), module._up_to("task", number))
+        assert line < journal.bands_path.stat().st_size < 4 * line
+        assert not journal.has_band("task/sum")
+    journal.keep_band("other/7", "of another task")
+    journal.keep_band("task/3", "x" * line)
+    journal.replace_bands("task/sum", (4, total), module._up_to("task", 3))
+    assert set(journal._places) == {"task/sum", "other/7"}
+    assert journal.bands_path.stat().st_size < 2 * line
+    count, found = journal.band("task/sum")
+    assert (count, found.tolist()) == (4, total.tolist())
+    assert journal.band("other/7") == "of another task"
+
+
+def test_pieces_within_a_piece_are_found_until_it_is_finished(tmp_path):
+    made = []
+
+    def run(stop):
+        journal = Journal(tmp_path / "run.journal")
+        journal.begin({})
+
+        def part(name):
+            return journal.once(name, lambda: made.append(name) or f"value of {name}")
+
+        def whole():
+            parts = [part("a"), part("b")]
+            if stop:
+                raise Stop
+            return parts
+
+        try:
+            return journal.once("whole", whole), journal.found
+        finally:
+            journal.close()
+
+    for _ in range(2):
+        with pytest.raises(Stop):
+            run(stop=True)
+    assert made == ["a", "b"]
+    assert run(stop=False) == (["value of a", "value of b"], 2)
+    assert run(stop=False) == (["value of a", "value of b"], 1)
+    assert made == ["a", "b"]
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_learners_go_on(tmp_path):
     X, y = samples(200, np.float64)
@@ -235,6 +286,22 @@ def test_one_writer_at_a_time(tmp_path):
     one["a"] = 1
     with pytest.raises(JournalError, match="another one has just made"):
         two["a"] = 1
+
+
+def test_what_a_killed_run_has_left_may_be_removed_by_others(tmp_path, monkeypatch):
+    left = tmp_path / ".run.journal.0123.tmp"
+    left.touch()
+    glob = Path.glob
+
+    def seen(folder, pattern):
+        found = list(glob(folder, pattern))
+        left.unlink(missing_ok=True)  # by a run that begins at the same time
+        return found
+
+    monkeypatch.setattr(Path, "glob", seen)
+    journal = Journal(tmp_path / "run.journal")
+    journal["a"] = 1
+    assert journal["a"] == 1
 
 
 def test_one_journal_per_process(tmp_path):

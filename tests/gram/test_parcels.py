@@ -1,6 +1,7 @@
 """Parcels of a sweep: their sizes, their order and their ends, with a cluster in one's head."""
 
 import time
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -322,6 +323,29 @@ def test_workers_with_too_little_memory_are_named():
         engine._check_memory(task, packed, dict.fromkeys("abcde", fact))
 
 
+@dataclass
+class Bands:
+    """A sweep of bands that are their own numbers."""
+
+    plan: object
+    members: tuple = ()
+    worker_bytes: int = 1
+    band_bytes: int = 0
+
+    def band(self, number):
+        return number
+
+
+@pytest.mark.parametrize(("size", "most"), [(0, 99), (10, 10), (50, 2), (100, 1), (1000, 1)])
+def test_results_in_one_message_take_so_much_memory(size, most, monkeypatch):
+    monkeypatch.setattr(module, "PARCEL_BYTES", 100)
+    monkeypatch.setattr(module, "parcel_seconds", lambda threads: 1e9)  # however long it takes
+    task = Bands(SimpleNamespace(bands=range(200)), band_bytes=size)
+    client = Client()
+    assert list(Dask(client, same_bits=False).run(task)) == list(range(200))
+    assert max(len(numbers) for numbers, _ in client.submitted) == most
+
+
 def test_arrays_from_some_size_on_travel_by_themselves():
     for size, aside in [(4095, 0), (4096, 1), (5000, 1)]:
         A = np.arange(float(size))
@@ -329,6 +353,31 @@ def test_arrays_from_some_size_on_travel_by_themselves():
         assert len(packed.arrays) == aside
         assert (unpack(packed)[0] == A).all()
     assert not pack(np.array(["a"] * 5000, dtype=object)).arrays
+
+
+def test_large_arrays_are_laid_aside_once():
+    X = np.asfortranarray(np.random.default_rng(0).normal(size=(5000, 3)))
+    packed = pack({"a": X, "b": X, "c": X.copy(order="F"), "d": X[::2], "e": np.arange(3)})
+    assert len(packed.arrays) == 2
+    assert len(packed.skeleton) < 2000
+    assert packed.nbytes < 2 * X.nbytes
+    value = unpack(packed)
+    assert value["a"] is value["b"]
+    assert value["a"].flags.f_contiguous
+    assert (value["d"] == X[::2]).all()
+    assert (value["e"] == np.arange(3)).all()
+
+
+def test_plain_connections_to_others_are_warned_of():
+    def session(address):
+        return module._Session(SimpleNamespace(scheduler=SimpleNamespace(address=address)))
+
+    far = session("tcp://192.0.2.7:8786")
+    with pytest.warns(UserWarning, match=r"tcp://192.0.2.7:8786 is on another machine.*tls://"):
+        far.warn_if_open_to_others()
+    far.warn_if_open_to_others()  # once
+    for address in ("tls://192.0.2.7:8786", "tcp://127.0.0.1:1", "tcp://[::1]:1", "inproc://a/1"):
+        session(address).warn_if_open_to_others()
 
 
 def test_rows_of_bands_are_named():

@@ -1,5 +1,7 @@
 """Plans of a sweep: blocks, bands and the memory that is said to be needed."""
 
+from dataclasses import FrozenInstanceError
+
 import numpy as np
 import pytest
 
@@ -138,6 +140,15 @@ def test_memory_of_a_backward_sweep(rng):
     assert task.band_bytes == 8 * width(G._members[1].E) * (300 + 300)
     kept = Backward((G._members[1],), G.plan(), np.float64, adjoint, goal.wV, goal.w, kept={})
     assert kept.worker_bytes == 3 * 300 * 300 * 8
+
+
+def test_what_threads_share_cannot_be_changed(rng):
+    task = forward([gs.Gaussian()], rng.normal(size=(20, 3)))
+    sums = task.band(0)
+    for record in (task, task.side, task.plan, task.plan.blocks[0], task.plan.bands[0], sums):
+        for name in vars(record):
+            with pytest.raises(FrozenInstanceError):
+                setattr(record, name, None)
 
 
 def test_threads_that_the_budget_has_room_for(rng):

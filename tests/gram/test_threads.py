@@ -129,9 +129,12 @@ def test_workers_are_counted_like_joblib():
 # ---- what is left of the cores --------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("limit", "left"), [(1, 1), (3, 3), (64, 80)])
-def test_default_is_what_blas_may_use(limit, left, monkeypatch):
-    monkeypatch.setattr(joblib, "cpu_count", lambda: 80)
+@pytest.mark.parametrize(
+    ("cores", "limit", "left"),
+    [(80, 1, 1), (80, 3, 3), (80, 63, 63), (80, 64, 80), (200, 128, 200)],
+)
+def test_default_is_what_blas_may_use(cores, limit, left, monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: cores)
     known = type("Library", (), {"internal_api": "openblas", "user_api": "blas"})
     monkeypatch.setattr(one_blas_thread, "_original", [(known, limit)])
     assert count_workers(None) == left
@@ -260,7 +263,7 @@ def test_sweeps_within_a_sweep_take_no_further_threads(monkeypatch):
 
 def test_interrupt_at_any_line_gives_everything_back(blas_of_two):
     """A KeyboardInterrupt is raised at the first line that runs, the second, ... until none is."""
-    before = blas_threads()
+    before, traced = blas_threads(), sys.gettrace()
 
     def sweep():
         for _ in ordered_map(lambda i: i, range(3), 2):
@@ -292,7 +295,7 @@ def test_interrupt_at_any_line_gives_everything_back(blas_of_two):
         except KeyboardInterrupt:
             pass
         finally:
-            sys.settrace(None)
+            sys.settrace(traced)  # whoever counts lines goes on
         assert blas_threads() == before, k
         assert not helpers_alive(), k
         assert not threads._team._members, k
@@ -324,6 +327,14 @@ def test_limits_are_given_back_after_sweeps_within_sweeps_in_threads(blas_of_two
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(run, range(8)))
     assert blas_threads() == before
+
+
+def test_a_limit_of_another_thread_is_no_obstacle(blas_of_two):
+    """The thread that set the limit of two is not the one that sweeps."""
+    with ThreadPoolExecutor(1) as pool:
+        inside = pool.submit(lambda: list(ordered_map(lambda i: blas_threads(), range(2), 1)))
+        assert {count for counts in inside.result() for count in counts} == {1}
+    assert set(blas_threads()) == {2}
 
 
 def test_small_solves_have_one_blas_thread(blas_of_two):
@@ -505,6 +516,8 @@ def test_teams_share_the_cores(monkeypatch):
     assert enter(2, 8)[0] == 1  # of four cores two are taken by the others, one by the caller
     team.forget()
     assert enter(1, 8)[0] == 7  # alone: as many as were asked for
+    monkeypatch.setattr(threads, "_cores", lambda: 16)
+    assert enter(2, 3)[0] == 2  # with others, and cores for all: no more than were asked for
 
 
 def test_results_wait_for_their_turn_but_not_too_many():

@@ -1,6 +1,9 @@
 """Views: kernels of every sort see the samples in the order of the folds."""
 
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -100,6 +103,25 @@ def test_lengths_are_those_of_y():
     with pytest.raises(ValueError, match=r"square kernel matrix of 5 samples, got shape \(5, 3\)"):
         matrix.check_lengths(5)
     Views(("k",), (gs.Precomputed(),), (np.zeros((5, 5)),), False).check_lengths(5)
+
+
+@pytest.mark.parametrize(
+    ("names", "listed"),
+    [("ab", "a, b"), ("abcde", "a, b, c, d, e"), ("abcdef", "a, b, c, d, e, ...")],
+)
+def test_columns_of_other_samples_are_the_same_in_their_order(names, listed):
+    names = list(names)
+    X = pd.DataFrame(np.arange(3.0 * len(names)).reshape(3, -1), columns=names)
+    views = as_views([gs.Linear()], X)
+    assert views.on(X).names == views.names
+    views.on(X.to_numpy())  # which says nothing of names
+    as_views([gs.Linear()], X.to_numpy()).on(X[names[::-1]])
+    with pytest.raises(ValueError, match=rf"the columns \({re.escape(listed)}\) of X in their"):
+        views.on(X[names[::-1]])
+    with pytest.raises(
+        ValueError, match=f"with the {len(names)} columns of X, got {len(names) - 1}"
+    ):
+        views.on(X[names[1:]])
 
 
 @pytest.mark.parametrize(
