@@ -1,5 +1,6 @@
 """The compiled and the NumPy route of a sweep: the same numbers, and each always the same bits."""
 
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 
@@ -7,6 +8,8 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
+from gramsmith.gram import plan
+from gramsmith.gram.band import compiles
 from gramsmith.gram.engine import Threads
 from gramsmith.gram.plan import make_plan
 from gramsmith.kernels import compilation, compiled
@@ -99,6 +102,31 @@ def test_sums_with_weights_folds_and_classes(rng, on_route, dtype):
     for y in (X[:, 0], rng.integers(0, 3, N), rng.integers(0, 20, N)):
         work = partial(sums, gs.Gaussian(2.0), X, y, dtype, w, folds)
         agree(on_route("compiled", work), on_route("numpy", work), TYPES[dtype])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_bands_of_several_tiles(rng, on_route, monkeypatch, dtype):
+    """Twelve blocks are bands of three, whose columns may be of several folds."""
+    monkeypatch.setattr(plan, "ROWS", {np.dtype(name): N // 12 for name in TYPES})
+    X, w = samples(rng), rng.random(N)
+    y = X[:, 0] * X[:, 1] > 0
+    assert {len(band) for band in make_plan(N, dtype).bands} == {1, 2, 3}
+    for folds in (None, np.arange(N) * 5 // N, np.arange(N) * 12 // N):
+        work = partial(sums, gs.Gaussian(2.0), X, y, dtype, w, folds)
+        agree(on_route("compiled", work), on_route("numpy", work), TYPES[dtype])
+    for options in ({"w": w}, {"inputs": False}):
+        work = partial(derivatives, gs.Gaussian(2.0), X, y, dtype, **options)
+        agree(on_route("compiled", work), on_route("numpy", work), 10.0 * TYPES[dtype])
+
+
+def test_a_band_is_compiled_in_the_type_of_its_embedding(rng):
+    X = samples(rng)
+    compiled_plan = replace(make_plan(N, np.float64), compiled=True)
+    for dtype, other in ((np.float64, np.float32), (np.float32, np.float64)):
+        (member,) = gs.Gram(gs.Gaussian(2.0), X, dtype=dtype)._members
+        assert compiles(member, compiled_plan, dtype)
+        assert not compiles(member, compiled_plan, other)
+        assert not compiles(member, replace(compiled_plan, compiled=False), dtype)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
