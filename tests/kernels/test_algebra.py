@@ -1,6 +1,9 @@
 """Operators, formulas and refusals of the kernel algebra."""
 
+import operator
+
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.preprocessing import StandardScaler
@@ -15,6 +18,19 @@ def test_operators_build_readable_expressions():
     assert repr(gs.Gaussian()) == "Gaussian()"
     with pytest.raises(TypeError, match="as_kernel"):
         gs.Gaussian() + "linear"
+
+
+@pytest.mark.parametrize(
+    "left", [np.array([1.0, 2.0]), pd.Series([1.0, 2.0]), pd.DataFrame({"a": [1.0]})]
+)
+def test_arrays_are_no_operands_on_either_side(left):
+    for operate in (operator.add, operator.mul):
+        for pair in ((left, gs.Gaussian()), (gs.Gaussian(), left)):
+            with pytest.raises(TypeError, match="Expected a kernel or a number"):
+                operate(*pair)
+    one = np.array(2.0)  # a number with no axes
+    assert str(one * gs.Gaussian()) == str(gs.Gaussian() * one) == str(2.0 * gs.Gaussian())
+    assert str(one + gs.Gaussian()) == str(2.0 + gs.Gaussian())
 
 
 def test_numbers_on_both_sides(rng):

@@ -410,6 +410,11 @@ def _as_samples(X: Any) -> Array:
 # ---- the operators ---------------------------------------------------------------------------
 
 
+def _operand(value: Any) -> Any:
+    """Return a number where an array holds one and has no axes."""
+    return value.item() if isinstance(value, np.ndarray) and not value.ndim else value
+
+
 def _as_term(value: Any) -> Kernel:
     if isinstance(value, Real):
         if not is_finite(value):
@@ -424,7 +429,7 @@ def _as_term(value: Any) -> Kernel:
 
 
 def _add(left: Any, right: Any) -> Kernel:
-    return Sum(_as_term(left), _as_term(right))
+    return Sum(_as_term(_operand(left)), _as_term(_operand(right)))
 
 
 def _factor(number: Any) -> float:
@@ -437,6 +442,7 @@ def _factor(number: Any) -> float:
 
 
 def _multiply(left: Any, right: Any) -> Kernel:
+    left, right = _operand(left), _operand(right)
     if isinstance(left, Real):
         return Scaled(right, _factor(left))
     if isinstance(right, Real):

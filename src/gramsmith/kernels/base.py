@@ -230,6 +230,10 @@ class Kernel(OptionalHooks, SklearnKernel):
     # unreliable; identity is what estimators expect.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
+    # Arrays and frames on the left leave the operators to this class, or each entry of theirs
+    # would become a kernel.
+    __array_ufunc__ = None
+    __pandas_priority__ = 5000
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
