@@ -139,6 +139,10 @@ FOUND = {
     "ragged bounds": lambda: gs.KernelLearner(bounds={"length_scale": [[1, 2], [3]]}).fit(X, Y),
     "a vector as a kernel matrix": lambda: gs.estimate("precomputed", X[:, 0], Y),
     "texts as a kernel matrix": lambda: gs.evaluate("precomputed", calls.TEXTS, Y),
+    "an array as a kernel of a table": lambda: gs.evaluate("rbf", X, Y)[X, "cka"],
+    "a key of a table": lambda: gs.evaluate("rbf", X, Y)["rbf"],
+    "an array to explain": lambda: gs.rank_kernels(X, Y, ["rbf"], cv=2).explain(X),
+    "an array as a picture": lambda: gs.rank_kernels(X, Y, ["rbf"], cv=2).plot(X),
     "places past the end": lambda: gs.Gram("rbf", X).block(np.array([99]), slice(None)),
 }
 

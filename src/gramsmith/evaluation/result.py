@@ -117,8 +117,13 @@ class Evaluation:
     n: int
     draws: tuple[int, int] | None = None
 
-    def __getitem__(self, key: tuple[str, str | Measure]) -> Cell:
+    def __getitem__(self, key: Any) -> Cell:
         """Return the cell of (kernel name, measure)."""
+        if not (isinstance(key, tuple) and len(key) == 2 and is_one_of(key[0], self.kernels)):
+            raise ValueError(
+                f"Expected (kernel, measure) with a kernel among {', '.join(self.kernels)}, got "
+                f"{abridged(key)}."
+            )
         return self.cells[key[0], self._name(key[1])]
 
     def values(self, measure: str | Measure) -> Array:

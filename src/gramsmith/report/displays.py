@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gramsmith.arguments import abridged, is_one_of
 from gramsmith.report.axes import (
     COLOURS,
     GREY,
@@ -472,6 +473,6 @@ PICTURES: dict[str, Any] = {
 
 def display_of(ranking: Any, kind: str) -> Any:
     """Return one of the pictures of a `KernelRanking` by its name."""
-    if kind not in PICTURES:
-        raise ValueError(f"Expected a picture among {', '.join(PICTURES)}, got {kind!r}.")
+    if not is_one_of(kind, PICTURES):
+        raise ValueError(f"Expected a picture among {', '.join(PICTURES)}, got {abridged(kind)}.")
     return PICTURES[kind](ranking)

@@ -16,7 +16,7 @@ import sklearn
 from sklearn.pipeline import Pipeline
 
 from gramsmith import __version__
-from gramsmith.arguments import abridged
+from gramsmith.arguments import abridged, is_one_of
 from gramsmith.report.contents import Answer, BandwidthPath, Contents, number, with_error
 from gramsmith.report.evidence import Evidence, Outcome
 from gramsmith.selection import sizes
@@ -241,8 +241,8 @@ def explain(found: Findings, records: Records, name: str | None) -> str:
     """Return what is known about one kernel."""
     names = [r["kernel"] for r in records]
     name = names[0] if name is None else name
-    if name not in names:
-        near = difflib.get_close_matches(name, names, 3) or names[:3]
+    if not is_one_of(name, names):
+        near = difflib.get_close_matches(str(name)[:200], names, 3) or names[:3]
         raise ValueError(
             f"Expected a kernel of this ranking, got {abridged(name)}. "
             f"Perhaps {listed([repr(n) for n in near], 'or')}."
