@@ -83,6 +83,19 @@ def test_warm_start_saves_steps(seed):
     assert warm.bound == pytest.approx(again.bound, rel=1e-9)
     assert warm.margin.n_iter <= again.margin.n_iter
     assert warm.ball.n_iter <= again.ball.n_iter
+    assert cold.margin.n_iter > 1
+    assert cold.ball.n_iter > 1
+    own = radius_margin(K, y, 1e3, start=cold)
+    assert (own.margin.n_iter, own.ball.n_iter) == (1, 1)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_start_with_one_class_is_no_start(seed, sign):
+    _, y, K = sample(seed)
+    cold = solve_l2svm(K, y, 10.0)
+    found = solve_l2svm(K, y, 10.0, start=np.where(y == sign, 1.0, 0.0))
+    assert found.n_iter == cold.n_iter
+    np.testing.assert_allclose(found.a, cold.a, atol=1e-12)
 
 
 def test_weights_are_repetition(rng, seed):
@@ -134,6 +147,30 @@ def test_far_from_the_origin(rng, offset):
     assert moved.ball.r2 == pytest.approx(near.ball.r2, rel=1e-4)
     assert moved.margin.w2 == pytest.approx(near.margin.w2, rel=1e-4)
     assert moved.ball.b.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("C", [1.0, 30.0, 1e3])
+def test_a_ball_far_from_the_origin_is_the_same_ball(rng, C):
+    for p in (1, 2, 3):
+        X = rng.normal(size=(40, p))
+        far = X + 1e5
+        ball = solve_ball(far @ far.T, C)
+        assert ball.converged
+        Kt = X @ X.T + np.eye(40) / C
+        squared = Kt.diagonal() - 2 * Kt @ ball.b + ball.b @ Kt @ ball.b
+        assert squared.max() == pytest.approx(solve_ball(X @ X.T, C).r2, rel=1e-5)
+
+
+def test_a_penalty_without_bound_is_the_hard_margin():
+    """Where the machine is known: a_i = 1 on unit vectors, the two nearest points on a line."""
+    x = np.array([-2.0, -1.0, 1.0, 2.0])
+    for C in (1e10, 1e13, 1e16):
+        unit = solve_l2svm(np.eye(4), np.sign(x), C)
+        assert unit.converged
+        np.testing.assert_allclose(unit.a, 1.0, rtol=1e-6)
+        line = solve_l2svm(np.outer(x, x), np.sign(x), C)
+        assert line.converged
+        np.testing.assert_allclose(line.a, [0.0, 0.5, 0.5, 0.0], atol=1e-6)
 
 
 def problem(rng, n, C, width):
@@ -198,11 +235,57 @@ def test_one_class_first_start_recovers():
     assert violation(K, s, s, np.full(4, 0.1), 0.0, found) < 1e-12
 
 
-def test_too_few_steps_are_reported(rng):
+@pytest.mark.parametrize("limit", [1, 2, np.int64(1)])
+def test_too_few_steps_are_reported(rng, limit):
     K, s, r = problem(rng, 80, 1e4, 1.0)
-    found = solve_cone(K, s, s, r, 0.0, max_iter=1)
+    found = solve_cone(K, s, s, r, 0.0, max_iter=limit)
     assert found.status == "max_iter"
+    assert found.n_iter == limit
     assert "max_iter" in found.advice
+
+
+def test_steps_end_where_the_dual_is_smallest(rng):
+    """½ c'Kc + p b + Σ max(0, s z)² / 2R on the way between two points, by a fine grid."""
+    shortened = 0
+    for k in range(40):
+        n, total = 25, float(k % 2)
+        K, s, r = problem(rng, n, 10.0 ** rng.uniform(-1, 3), 1.0)
+        s = np.ones(n) if total else s
+        t = 0.5 * K.diagonal() if total else s
+        here, there = (
+            margin._newton(K, t, r, total, rng.random(n) < 0.5, 0.0)[0] for _ in range(2)
+        )
+
+        def dual(step, here=here, there=there, t=t, s=s, r=r, K=K, total=total):
+            c, b = (x + step * (y - x) for x, y in ((here.c, there.c), (here.b, there.b)))
+            hinge = np.maximum(s * (t - K @ c - b), 0.0)
+            return 0.5 * c @ K @ c + total * b + np.sum(hinge**2 / r) / 2
+
+        step = margin._line_search(here, there, t, s, r, total)
+        least = min(map(dual, np.linspace(0.0, 1.0, 201)))
+        assert 0.0 < step <= 1.0
+        assert dual(step) <= least + 1e-9 * abs(least)
+        shortened += step < 1.0
+    assert 10 < shortened
+
+
+@pytest.mark.parametrize("C", [1e4, 1e8, 1e10, 1e12, 1e13, 1e14, 1e16, np.inf])
+def test_a_ball_is_right_or_says_that_it_is_not(C):
+    """Of points whose ball is known: corners of a simplex, points on a line, each of them twice."""
+    line = np.array([0.0, 1.0, 4.0])
+    for K, r2 in ((np.eye(4), 0.75), (np.outer(line, line), 4.0), (np.diag([1.0, 1.0, 0.0]), 0.5)):
+        for times in (1, 2, 5):
+            rows = np.repeat(np.arange(len(K)), times)
+            ball = solve_ball(K[np.ix_(rows, rows)], C)
+            assert ball.b.min() >= 0
+            assert ball.b.sum() == pytest.approx(1.0)
+            if ball.converged:
+                assert ball.r2 == pytest.approx(r2, rel=1e-3)
+            else:
+                assert ball.status == "stalled"
+                assert ball.advice
+            if C <= 1e10 and times == 1:
+                assert ball.converged
 
 
 def test_indefinite_matrix_is_refused():

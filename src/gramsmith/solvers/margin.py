@@ -197,9 +197,8 @@ def solve_ball(
     n = len(K)
     r = _diagonal(C, n, sample_weight)
     d = K.diagonal() + r
-    # Without I/C the squared hinge of the dual needs a little width; it is part of the jitter.
-    mean = float(np.mean(np.abs(K.diagonal())))
-    width = 0.0 if np.isfinite(C) else 1e-11 * (mean if mean > 0 else 1.0)
+    # Without I/C rounding of K far from the origin needs a little room; it is part of the jitter.
+    width = 0.0 if np.isfinite(C) else 1e-13 * float(np.mean(np.abs(K.diagonal())))
     active = None if start is None else np.asarray(start) > 0
     cone = solve_cone(K, 0.5 * d, np.ones(n), r + width, 1.0, active, max_iter)
     b = cone.c / cone.c.sum()
@@ -261,7 +260,7 @@ def solve_cone(
     s : array of shape (n,)
         Signs, +1 or -1.
     r : array of shape (n,)
-        The positive diagonal of R.
+        The diagonal of R. What is next to nothing is raised, and that is part of the jitter.
     total : float
         What the coefficients add up to.
     active : bool array of shape (n,), optional
@@ -279,10 +278,17 @@ def solve_cone(
     # samples keeps large common parts of K from swallowing the digits that decide.
     r_mean = K.mean(axis=1)
     grand = float(r_mean.mean())
+    size = float(np.mean(np.abs(K.diagonal()))) or 1.0
     K = K - r_mean[:, None] - r_mean + grand
-    t = t - total * r_mean
-    found = _iterate(K, t, s, r, total, active, max_iter)
-    return replace(found, b=found.b - float(r_mean @ found.c) + grand * total)
+    t = t - total * (r_mean - 0.5 * grand)
+    # The squared hinge of the dual needs a little width: with less, zeros are lost in rounding.
+    least = 1e-10 * (float(np.mean(np.abs(K.diagonal()))) or size)
+    found = _iterate(K, t, s, np.maximum(r, least), total, active, max_iter)
+    return replace(
+        found,
+        b=found.b - float(r_mean @ found.c) + 0.5 * grand * total,
+        jitter=found.jitter + float(np.max(least - r, initial=0.0)),
+    )
 
 
 def _iterate(
