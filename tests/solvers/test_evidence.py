@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+from scipy.stats import norm
 
 import textbook_learning as textbook
 from gramsmith.solvers import evidence, fit_bernoulli_evidence, fit_gaussian_evidence
-from gramsmith.solvers.evidence import Basis, GaussianModel, laplace
+from gramsmith.solvers.evidence import Basis, GaussianModel, distinct_columns, laplace
 
 
 def regression(rng, n=40):
@@ -70,6 +73,27 @@ def test_precisions_stay_within_their_limits():
     best, gain = post.actions()
     np.testing.assert_array_equal(best, [evidence.ALPHA_MIN, evidence.ALPHA_MAX])
     assert (gain >= 0).all()
+
+
+@pytest.mark.parametrize(("excess", "kept"), [(1e-13, False), (1e-11, True)])
+def test_a_weight_whose_precision_would_pass_the_limit_leaves_the_model(excess, kept):
+    # s = 1/Σ - α = 1, so that the best precision is s²/(q² - s) = 1/excess
+    q = np.sqrt(1.0 + excess)
+    covariance, mean = np.array([[0.5]]), np.array([0.5 * q])
+    post = evidence.Posterior(*np.ones((2, 1)), np.ones((1, 1)), [0], np.ones(1), covariance, mean)
+    (best,), (gain,) = post.actions()
+    assert best == (pytest.approx(1.0 / excess, rel=0.01) if kept else np.inf)
+    assert gain > 0
+
+
+def test_equal_columns_are_known_by_their_first(rng):
+    # in any order, and equal up to rounding, which decides their order on a line
+    unit = np.linalg.qr(rng.normal(size=(30, 8)))[0]
+    for _ in range(20):
+        source = rng.integers(0, 8, size=40)
+        Phi = unit[:, source] + 1e-13 * rng.uniform(-1.0, 1.0, size=(30, 40))
+        expected = [j for j in range(40) if source[j] not in source[:j]]
+        np.testing.assert_array_equal(distinct_columns(Phi), expected)
 
 
 # ---- regression -------------------------------------------------------------------------------
@@ -158,6 +182,27 @@ def test_laplace_mode_and_statistics(rng):
     np.testing.assert_allclose(post.Q, Q, atol=1e-5)
 
 
+@pytest.mark.parametrize("alpha", [[], [0.5], [0.5, 3.0, 20.0]])
+def test_evidence_of_classes_is_laplaces(rng, alpha):
+    """log p(y, μ) + m/2 log 2π - ½ log |H|, with H the Hessian of -log p(y, w) at its mode μ."""
+    Phi, t = regression(rng)
+    y, w = (t > 0.1).astype(float), rng.integers(1, 4, size=len(t)).astype(float)
+    basis, active, alpha = Basis(Phi, w), [4, 22, 31][: len(alpha)], np.array(alpha)
+    post, _, found = laplace(basis, y, active, alpha, np.zeros(len(alpha)))
+    X = basis.Phi[:, active]
+
+    def negative(mu):
+        prior = norm(0.0, 1.0 / np.sqrt(alpha)).logpdf(mu).sum()
+        return -w @ np.log(expit((2.0 * y - 1.0) * (X @ mu))) - prior
+
+    mode = minimize(negative, np.zeros(len(alpha)), tol=1e-12).x if active else np.zeros(0)
+    np.testing.assert_allclose(post.mean, mode, atol=1e-4)
+    p = expit(X @ mode)
+    H = X.T @ ((w * p * (1.0 - p))[:, None] * X) + np.diag(alpha)
+    expected = 0.5 * len(alpha) * np.log(2.0 * np.pi) - 0.5 * np.linalg.slogdet(H)[1]
+    assert found == pytest.approx(expected - negative(mode), abs=1e-6)
+
+
 def test_separable_classes_stay_finite():
     x = np.concatenate([np.linspace(-3, -1, 20), np.linspace(1, 3, 20)])
     Phi = np.exp(-(np.subtract.outer(x, x) ** 2) / 2)
@@ -179,6 +224,11 @@ def test_weights_of_classes_are_repetition(rng):
 
 def test_too_few_approximations_are_reported(rng):
     Phi, t = regression(rng)
-    few = fit_bernoulli_evidence(Phi, (t > 0.1).astype(float), max_iter=1, inner=1)
+    y = (t > 0.1).astype(float)
+    few = fit_bernoulli_evidence(Phi, y, max_iter=1, inner=1)
     assert few.status == "max_iter"
+    assert few.n_iter == 1
     assert "max_iter" in few.advice
+    none = fit_bernoulli_evidence(Phi, y, max_iter=0)
+    assert (none.status, none.n_iter, len(none.active)) == ("max_iter", 0, 0)
+    assert none.log_evidence == pytest.approx(-len(t) * np.log(2.0))  # even odds for all

@@ -55,6 +55,12 @@ def test_derivative_equals_differences(probe, weighted):
     np.testing.assert_allclose(dK, differences, atol=1e-6 * np.abs(differences).max())
 
 
+def test_a_thousandth_of_the_variance_is_the_usual_regulariser():
+    V, w = PROBES["three classes"], np.ones(12)
+    usual, given = solve_fisher(golden.K, V, w), solve_fisher(golden.K, V, w, 1e-3)
+    np.testing.assert_array_equal(usual.criteria, given.criteria)
+
+
 def test_samples_that_are_one_point():
     found = solve_fisher(np.ones((12, 12)), PROBES["two classes"], np.ones(12), derivative=True)
     assert found.value == 0.0

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import gramsmith as gs
 from gramsmith.kernels.landmarks import inverse_root
-from gramsmith.solvers import RidgePath
-from gramsmith.solvers.landmarks import landmark_path
+from gramsmith.solvers import RidgePath, conjugate_gradients
+from gramsmith.solvers.landmarks import LandmarkPreconditioner, expected_products, landmark_path
 
 
 @pytest.fixture
@@ -142,3 +142,43 @@ def test_a_row_like_no_other_is_predicted_by_the_mean_of_the_others():
     for alpha in (1e-3, 1e-8, 1e-13, 0.0):
         found = path.loo_residuals(K, y, np.array([alpha]))[0, :, 0]
         np.testing.assert_allclose(found, (y[:, 0] - 3.5) * 8.0 / 7.0, rtol=0.03, atol=1e-3)
+
+
+def expected(K, m, alpha, tol=1e-6):
+    S = np.arange(m)
+    root = inverse_root(K[np.ix_(S, S)])
+    return expected_products(lambda a, b: K[np.ix_(a, b)], S, root, len(K), alpha, tol)
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 1e-2, 1.0, 100.0])
+@pytest.mark.parametrize("m", [10, 40, 100])
+def test_expected_products_are_the_bound_of_conjugate_gradients(rng, m, alpha):
+    """½ sqrt(κ) log(2 / tol) with κ = 1 + λ/α, λ the largest eigenvalue that landmarks leave."""
+    K = gs.Gaussian(1.0)(rng.normal(size=(200, 2)))
+    S, n = np.arange(m), len(K)
+    left = K - K[:, S] @ np.linalg.pinv(K[np.ix_(S, S)], 1e-12, hermitian=True) @ K[S]
+    bound = 0.5 * np.sqrt(1.0 + np.linalg.eigvalsh(left)[-1] / alpha) * np.log(2.0 / 1e-6)
+    assert expected(K, m, alpha) == pytest.approx(2 + bound, rel=0.01, abs=1.0)
+    inverse = LandmarkPreconditioner(
+        inverse_root(K[np.ix_(S, S)]), lambda: [(slice(0, n), K[:, S])], np.ones(n), [alpha]
+    )
+    taken = conjugate_gradients(
+        *(lambda V: K @ V, np.ones(n), rng.normal(size=(n, 1))),
+        alphas=np.array([alpha]),
+        precondition=inverse,
+        tol=1e-6,
+    )
+    assert taken.n_iter <= expected(K, m, alpha)
+
+
+def test_expected_products_where_landmarks_leave_nothing(rng):
+    K = gs.Polynomial(1)(rng.normal(size=(50, 2)))
+    assert expected(K, 10, 1e-3) == expected(K, 10, 1e3) == int(2 + 0.5 * np.log(2e6))
+
+
+def test_expected_products_by_a_sample_of_the_rows(rng):
+    X = rng.normal(size=(1200, 2))
+    K = gs.Gaussian(1.0)(X)
+    left = K - K[:, :20] @ np.linalg.pinv(K[:20, :20], 1e-12, hermitian=True) @ K[:20]
+    bound = 0.5 * np.sqrt(1.0 + np.linalg.eigvalsh(left)[-1] / 0.1) * np.log(2.0 / 1e-6)
+    assert expected(K, 20, 0.1) == pytest.approx(2 + bound, rel=0.15)

@@ -47,6 +47,7 @@ def test_features_give_the_matrix(rng):
     G = Phi.T @ Phi
     assert_allclose(G, np.diag(G.diagonal()), atol=1e-8)
     assert features_of(K, 5).shape == (40, 5)
+    assert features_of(np.eye(310)).shape == (310, 300)
 
 
 def test_candidates_scale_with_the_kernel():

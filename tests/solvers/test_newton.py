@@ -15,7 +15,7 @@ from gramsmith.solvers.losses import (
     SquaredHinge,
     code_targets,
 )
-from gramsmith.solvers.newton import damped_newton
+from gramsmith.solvers.newton import damped_newton, fit_features
 
 
 def sample(rng, n=40):
@@ -148,6 +148,32 @@ def test_hinge_with_straight_start(rng):
     assert a.objective == pytest.approx(b.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_hinge_whose_samples_are_all_straight_goes_to_the_larger_class(sign):
+    # The kernel hardly counts: Σ hinge(y b) has its minimum where the larger class is right.
+    y, K = sign * np.repeat([1.0, -1.0], [30, 10]), 1e-6 * np.eye(40)
+    for found in (
+        fit_expansion(K, y, SmoothHinge(0.05), 1.0, max_iter=500),
+        fit_subset(K, K, y, SmoothHinge(0.05), 1.0, max_iter=500),
+    ):
+        assert found.converged
+        assert found.b == pytest.approx(sign, abs=0.05)
+        assert found.objective == pytest.approx(10 * 2.0, rel=0.05)
+
+
+def test_what_is_common_to_all_classes_changes_nothing(rng):
+    Phi = rng.normal(size=(60, 4))
+    Y = code_targets(np.argmax(Phi[:, :3] + rng.normal(size=(60, 3)), axis=1), 3)
+    plain = fit_features(Phi, Y, Multinomial(), 0.5, tol=1e-12)
+    start = rng.normal(size=(5, 3))
+    start[-1] += 7.0
+    moved = fit_features(Phi, Y, Multinomial(), 0.5, tol=1e-12, start=start)
+    assert moved.b.sum() == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(moved.b, plain.b, atol=1e-4)
+    np.testing.assert_allclose(moved.f, plain.f, atol=1e-4)
+    np.testing.assert_allclose(moved.f, Phi @ moved.a + moved.b, atol=1e-12)
+
+
 def root_step(x):
     """Newton's step of sqrt(1 + x²), which overshoots from |x| > 1 on."""
     return (-x * (1 + x**2),), float(x**2 * np.sqrt(1 + x**2))
@@ -168,6 +194,20 @@ def test_the_step_that_proves_convergence_is_taken_if_wanted():
     assert plain.n_iter == polished.n_iter
     assert len(polished.history) == len(plain.history) + 1
     assert abs(float(polished.state[0])) < abs(float(plain.state[0]))
+
+
+def test_the_tolerance_is_a_share_of_what_is_left():
+    # Of x⁴ every step promises 4/3: x falls by a third each time, and never is that little.
+    found = damped_newton(
+        (np.array(3.0),),
+        lambda x: float(x**4),
+        lambda x: ((-x / 3.0,), float(4.0 / 3.0 * x**4)),
+        tol=1e-2,
+        max_iter=50,
+    )
+    assert found.status == "max_iter"
+    assert found.n_iter == 50
+    assert float(found.state[0]) == pytest.approx(3.0 * (2.0 / 3.0) ** 50)
 
 
 def test_steps_uphill_are_refused():

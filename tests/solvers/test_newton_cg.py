@@ -86,3 +86,7 @@ def test_products_may_be_limited(problem):
     assert [n for n, _ in seen] == list(range(1, 8))
     assert found.status != "converged"
     assert "n_landmarks" in found.advice
+    g = Logistic().slope(y, found.f)
+    expected = np.linalg.norm(g + 1e-3 * found.a) / np.linalg.norm(g)
+    assert found.residual == pytest.approx(expected, rel=1e-9)
+    assert expected > 1e-3

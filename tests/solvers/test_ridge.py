@@ -116,6 +116,47 @@ def test_continuous_minimum_beats_the_grid(rng):
     assert error <= near.min() * (1 + 1e-4)
 
 
+def test_continuous_minimum_lies_between_neighbours_of_the_grid(rng):
+    """At either end of the grid too, whichever of the two neighbours is the better one."""
+    K, _ = sample(rng, n=40)
+    path = RidgePath(K, K[:, 0] + 0.3 * rng.normal(size=40))
+    fine = np.logspace(-4, 4, 801)
+    best = fine[np.argmin(path.loo_errors(fine))]
+    assert 1e-3 < best < 1e3
+    for grid in ([0.8, 4.0], [0.25, 1.25], [0.8, 4.0, 20.0], [0.05, 0.25, 1.25], [0.25, 1.25, 6.0]):
+        alpha, error = path.minimise(best * np.array(grid))
+        assert alpha == pytest.approx(best, rel=0.03)
+        assert error <= path.loo_errors([best])[0]
+
+
+def test_the_end_of_the_grid_is_returned_where_errors_still_fall(rng):
+    K, _ = sample(rng, n=40)
+    path = RidgePath(K, K[:, 0] + 0.3 * rng.normal(size=40))
+    for grid in ([1e3, 1e4, 1e5], [1e-9, 1e-8, 1e-7]):
+        errors = path.loo_errors(grid)
+        k = int(np.argmin(errors))
+        assert k in (0, 2)
+        alpha, error = path.minimise(grid)
+        assert alpha == pytest.approx(grid[k], rel=1e-3)
+        assert error == pytest.approx(errors[k])
+
+
+def test_residuals_of_many_outputs_and_regularisers(rng):
+    """However the work is cut to bound the memory: 100 outputs, and 300 regularisers of one."""
+    K, _ = sample(rng)
+    Y, alphas = rng.normal(size=(25, 100)), np.logspace(-2, 2, 7)
+    found = RidgePath(K, Y).loo_residuals(alphas)
+    for k in (0, 57, 99):
+        alone = RidgePath(K, Y[:, k])
+        for a, alpha in enumerate(alphas):
+            np.testing.assert_allclose(found[a, :, k], alone.loo_residuals([alpha])[0], atol=1e-10)
+    many = np.logspace(-2, 2, 300)
+    path = RidgePath(K, Y[:, 0])
+    found = path.loo_residuals(many)
+    for a in (0, 255, 256, 299):
+        np.testing.assert_allclose(found[a], path.loo_residuals([many[a]])[0], atol=1e-10)
+
+
 def test_negative_regulariser_is_refused(rng):
     K, y = sample(rng)
     with pytest.raises(ValueError, match="alpha >= 0"):
