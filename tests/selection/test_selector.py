@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.inspection import partial_dependence
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -55,6 +56,10 @@ def test_real_targets_are_values(wave):
     selector = gs.KernelSelector(FEW).fit(X, y)
     assert selector.score(X, y) > 0.5
     assert not hasattr(selector, "classes_")
+    assert is_regressor(selector)
+    assert is_classifier(clone(selector))
+    assert partial_dependence(selector, X, [0], grid_resolution=4)["average"].shape == (1, 4)
+    assert is_classifier(selector.fit(X, y > 0))
 
 
 def test_kind_follows_the_task():

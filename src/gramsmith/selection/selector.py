@@ -58,7 +58,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     """Choose a kernel, verify it and fit the machine, as one estimator.
 
     The same as `rank_kernels`, inside `fit`: a test fold of `cross_val_score` has no part in the
-    choice. It is a classifier for scikit-learn unless ``task="regression"``.
+    choice. It is a classifier for scikit-learn, unless ``task="regression"`` or it was
+    fitted to values.
 
     Parameters
     ----------
@@ -367,7 +368,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = not tags.input_tags.pairwise
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
-        if self.task == "regression":
+        values = hasattr(self, "best_estimator_") and not hasattr(self, "classes_")
+        if self.task == "regression" or (self.task == "auto" and values):
             tags.estimator_type = "regressor"
             tags.classifier_tags, tags.regressor_tags = None, RegressorTags()
         return tags
