@@ -81,6 +81,19 @@ def test_nobody_needs_to_look(closed, monkeypatch):
         time.sleep(0.05)
 
 
+def test_a_stream_that_can_only_write_is_enough(monkeypatch):
+    class Writer:
+        said = ""
+
+        def write(self, text):
+            self.said += text
+
+    monkeypatch.setattr("sys.stderr", writer := Writer())
+    with Progress() as progress:
+        progress("check", 1, 3, "rbf")
+    assert writer.said == "check ...\n"
+
+
 def test_a_ranking_shows_how_far_it_is(capsys):
     X = np.random.default_rng(0).normal(size=(60, 2))
     gs.rank_kernels(X, X[:, 0] > 0, ["linear", "rbf"], verbose=1)

@@ -120,5 +120,6 @@ def _make_bar(stream: Any) -> Any:
 
 def _say(line: str) -> None:
     if sys.stderr is not None:
-        with suppress(OSError, ValueError):  # nobody reads it any more: no reason to end the work
+        # nobody reads it any more, or it cannot be flushed: no reason to end the work
+        with suppress(OSError, ValueError, AttributeError):
             print(printable(line), file=sys.stderr, flush=True)
