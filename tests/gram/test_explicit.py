@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import gramsmith as gs
 from gramsmith.gram import Gram
@@ -65,6 +66,26 @@ def test_kernels_that_are_constant_are_not_too_small(X):
             assert moments.squares[0, 0] < 1e-6
     zero = Gram("precomputed", np.zeros((6, 6))).moments(make_target(np.arange(6) % 2))
     assert zero.squares[0, 0] == 0.0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_features_far_from_zero_have_the_sums_of_the_matrix(form, X, rng):
+    """K = B + h 1' + 1 h' + c, whose first part has the moments."""
+    X = X + 3.0
+    w = rng.uniform(0.5, 2.0, size=40)
+    goal, fold = make_target(X[:, 0] > 3.0, sample_weight=w), np.arange(40) // 14
+    found = Gram(gs.Linear(), form(X)).moments(goal, fold=fold)
+    h, c = found.h[0], found.c[0]
+    assert np.abs(h).max() > 1.0
+    B = X @ X.T - h[:, None] - h - c
+    np.testing.assert_allclose(found.d[0], np.diag(B), atol=1e-12)
+    weighted = B**2 * np.outer(goal.w, goal.w)
+    for f in range(3):
+        own = fold == f
+        np.testing.assert_allclose(found.P[0, f], B[:, own] @ goal.wV[own], atol=1e-12)
+        for g in range(3):
+            part = weighted[np.ix_(own, fold == g)].sum()
+            np.testing.assert_allclose(found.q[0, 0, f, g], part, rtol=1e-11)
 
 
 def test_functions_of_ones_own_are_finite_or_named(X, y):

@@ -32,7 +32,7 @@ def test_as_a_matrix(X, rng):
     assert_allclose(G @ V, K @ V)
     assert_allclose(G.block(slice(3, 9), np.array([1, 5])), K[3:9][:, [1, 5]], rtol=1e-13)
     assert G.shape == (60, 60)
-    assert "60 samples" in repr(G)
+    assert repr(G) == "Gram(Gaussian(length_scale=1); 60 samples, float64 tiles)"
     assert len(G) == 60
 
 
@@ -139,12 +139,53 @@ def test_bandwidths_by_repeated_squaring(X, path):
             alone = Gram(kernel, X).moments(goal)
             left, right = (MEASURES["cka"].value(m, goal) for m in (moments.of(k), alone))
             assert left == pytest.approx(right, rel=tolerance)
+        # a path begins wherever the one before ends
+        found = [kernel for member in G._members for kernel in member.kernels]
+        assert found == path
+        assert len(G._members[1].kernels) > 2
     crossed = Gram(path[:3], X).moments(goal, cross=True)
     Ks = [kernel(X) for kernel in path[:3]]
     from gramsmith.measures.alignment import kernel_products
 
     expected = [[np.sum(a * b) for b in Ks] for a in Ks]
     assert_allclose(kernel_products(crossed, goal), expected, rtol=1e-11)
+
+
+def test_paths_stand_anywhere_among_kernels(X):
+    goal = make_target(np.arange(60) % 2)
+    kernels = [gs.Matern(), gs.Polynomial(2), gs.Laplacian(4.0), gs.Laplacian(2.0), gs.Matern(2.0)]
+    G = Gram(kernels, X)
+    assert [len(member.kernels) for member in G._members] == [1, 1, 2, 1]
+    moments = G.moments(goal, cross=False)
+    for k, kernel in enumerate(kernels):
+        left, right = (
+            MEASURES["cka"].value(m, goal) for m in (moments.of(k), Gram(kernel, X).moments(goal))
+        )
+        assert left == pytest.approx(right, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("count", "listed"),
+    [
+        (1, "Gaussian(length_scale=1)"),
+        (3, "Gaussian(length_scale=1), Gaussian(length_scale=2), Gaussian(length_scale=3)"),
+        (4, "Gaussian(length_scale=1), Gaussian(length_scale=2), Gaussian(length_scale=3), ..."),
+    ],
+)
+def test_the_first_kernels_are_named(count, listed, X):
+    G = Gram([gs.Gaussian(1.0 + k) for k in range(count)], X, dtype=np.float32)
+    assert repr(G) == f"Gram({listed}; 60 samples, float32 tiles)"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_is_taken_off_is_the_median_of_nearly_equal_values(dtype, X):
+    goal = make_target(np.arange(60) % 2)
+    pairs = ~np.eye(60, dtype=bool)
+    for width_, constant in [(0.5, False), (1.0, False), (30.0, True), (60.0, True)]:
+        kernel = gs.Gaussian(width_)
+        (found,) = Gram(kernel, X, dtype=dtype).moments(goal).c
+        expected = np.median(kernel(X)[pairs]) if constant else 0.0
+        assert found == pytest.approx(expected, rel=1e-4)
 
 
 def test_kept_tiles_give_the_same_gradient(X):

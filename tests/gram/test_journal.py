@@ -163,6 +163,15 @@ def test_pieces_within_a_piece_are_found_until_it_is_finished(tmp_path):
     assert made == ["a", "b"]
 
 
+def test_pieces_one_after_the_other_are_all_there(tmp_path):
+    journal = Journal(tmp_path / "run.journal")
+    for name in "abc":
+        journal.once(name, lambda name=name: journal.once(f"within {name}", lambda: name))
+        with pytest.raises(Stop):
+            journal.once("never", lambda: stop_at(0)(1, 1))
+    assert list(journal) == ["a", "b", "c"]
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_learners_go_on(tmp_path):
     X, y = samples(200, np.float64)

@@ -178,6 +178,50 @@ def test_a_worker_does_what_the_process_would():
     assert there == gs.cka(gs.Gram(gs.Gaussian(), X, engine=Serial()), y)
 
 
+@pytest.fixture
+def as_a_worker(monkeypatch):
+    """Let this process say that it is a worker."""
+    monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(address="here"))
+
+
+@pytest.mark.usefixtures("as_a_worker")
+def test_rows_in_a_shared_folder(tmp_path):
+    X = np.random.default_rng(0).normal(size=(2000, 3))
+    y = X[:, 0] > 0
+    expected = gs.cka(gs.Gram(gs.Gaussian(), X, engine=Serial()), y)
+    for _ in range(2):  # the second time they are there
+        module._unpacked.clear()
+        client = Client()
+        engine = Dask(client, same_bits=False, shared=tmp_path)
+        assert gs.cka(gs.Gram(gs.Gaussian(), X, engine=engine), y) == expected
+        assert all(len(keys) == 1 for keys, *_ in client.sent)  # no rows
+        files = sorted(tmp_path.iterdir())
+        assert files
+        for path in files:
+            assert path.name == f"gramsmith-{module.hash_array(np.load(path))}.npy"
+    module._unpacked.clear()
+    np.save(files[0], np.zeros(3))
+    with pytest.raises(RuntimeError, match=r"Expected the rows with hash .* got others on here"):
+        gs.cka(gs.Gram(gs.Gaussian(), X, engine=engine), y)
+
+
+@pytest.mark.usefixtures("as_a_worker")
+def test_rows_in_the_file_of_the_user(tmp_path):
+    X = np.random.default_rng(0).normal(size=(2000, 3))
+    y = X[:, 0] > 0
+    np.save(tmp_path / "x.npy", X)
+    engine = Dask(Client(), same_bits=False, source=tmp_path / "x.npy")
+    found = gs.cka(gs.Gram(gs.Gaussian(), X, engine=engine), y)
+    assert found == gs.cka(gs.Gram(gs.Gaussian(), X, engine=Serial()), y)
+    for other in (X + 1.0, X[:1999]):
+        with pytest.raises(
+            ValueError, match=r"the rows of .*x\.npy, got others of shape \(\d+, 3\)"
+        ):
+            gs.cka(gs.Gram(gs.Gaussian(), other, engine=engine), y[: len(other)])
+    few = gs.Gram(gs.Gaussian(), X[:50], engine=engine)  # which travel with the task
+    assert gs.cka(few, y[:50]) == gs.cka(gs.Gram(gs.Gaussian(), X[:50], engine=Serial()), y[:50])
+
+
 @pytest.mark.parametrize("retries", [0, 1, 3])
 def test_what_fails_is_tried_again_so_often(retries):
     def numbers(failures):
@@ -302,11 +346,13 @@ def test_memory_that_a_worker_needs():
     most = module.PARCEL_BYTES
     assert most == 32 * MIB
     for options, rows in [({}, 2), ({"shared": "/folder"}, 1)]:
-        engine = Dask(Client(), in_flight=4, **options)
-        task = work(worker_bytes=1000, band_bytes=7, probe=100)
-        assert engine._bound(task, packed, 3) == rows * 53 + 200 + 3 * (1000 + 5 * most)
-        task.band_bytes = most + 1
-        assert engine._bound(task, packed, 1) == rows * 53 + 200 + 1000 + 5 * (most + 1)
+        for in_flight in (3, 4):
+            engine = Dask(Client(), in_flight=in_flight, **options)
+            task = work(worker_bytes=1000, band_bytes=7, probe=100)
+            each, large = (in_flight + 1) * most, (in_flight + 1) * (most + 1)
+            assert engine._bound(task, packed, 3) == rows * 53 + 200 + 3 * (1000 + each)
+            task.band_bytes = most + 1
+            assert engine._bound(task, packed, 1) == rows * 53 + 200 + 1000 + large
 
 
 def test_workers_with_too_little_memory_are_named():

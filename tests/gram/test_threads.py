@@ -68,6 +68,29 @@ def test_first_error_in_order_is_raised_after_the_results_before_it():
     assert got == list(range(7))
 
 
+def test_an_error_of_the_caller_waits_for_the_results_before_it():
+    begun, failed, helping = threading.Event(), threading.Event(), []
+
+    def work(i):
+        if threading.current_thread() is not threading.main_thread():
+            helping.append(i)
+            begun.set()
+            failed.wait(30)
+            return i
+        if i:
+            begun.wait(30)
+            if min(helping) < i:  # who is at work on it is slower
+                failed.set()
+                raise RuntimeError(f"item {i}")
+        return i
+
+    got = []
+    with pytest.raises(RuntimeError) as caught:
+        got.extend(ordered_map(work, range(30), 2))
+    assert str(caught.value) == f"item {len(got)}"
+    assert got == list(range(len(got)))
+
+
 @pytest.mark.parametrize("workers", [1, 3])
 def test_error_of_the_items_is_raised(workers):
     def items():

@@ -78,6 +78,15 @@ def test_matrices_and_grams():
     assert views.names == ("kernel 0", "kernel 1")
 
 
+def test_a_stack_of_matrices_is_several_kernels():
+    K = golden.K
+    for views in (as_views(np.stack([K, 2.0 * K])), as_views(None, np.stack([K, 2.0 * K]))):
+        assert views.names == ("kernel 0", "kernel 1")
+        for found, expected in zip(views.samples, (K, 2.0 * K), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    assert len(as_views(K)) == 1
+
+
 def test_kernels_matrices_and_grams_stand_side_by_side():
     K = gs.Linear()(golden.X)
     given = {"kernel": gs.Linear(), "matrix": K, "gram": gs.Gram(gs.Linear(), golden.X)}
