@@ -363,19 +363,11 @@ def test_what_may_be_a_source(client, tmp_path):
         Dask(client, source=tmp_path / "rows.csv")
 
 
-def test_schedulers_that_do_not_answer(tmp_path):
+def test_schedulers_that_do_not_answer():
     with pytest.raises(ConnectionError, match=r"at tcp://127.0.0.1:9, got no answer within 1 sec"):
         connect("tcp://127.0.0.1:9", timeout=1)
     with pytest.raises(ConnectionError, match=r"tcp://127.0.0.1:9"):
         Dask("tcp://127.0.0.1:9", patience=1)
-    with pytest.raises(FileNotFoundError, match=r"file of a running scheduler, got .*none.json"):
-        connect(scheduler_file=tmp_path / "none.json")
-    with pytest.raises(FileNotFoundError, match=r"TLS options, got nowhere.pem"):
-        connect("tls://127.0.0.1:9", tls_ca="nowhere.pem")
-    with pytest.raises(ValueError, match="got neither"):
-        connect()
-    with pytest.raises(ValueError, match="got both"):
-        connect("tcp://a", scheduler_file="b")
 
 
 def test_no_workers(tmp_path):

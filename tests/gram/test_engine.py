@@ -8,6 +8,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 import gramsmith as gs
 from gramsmith.gram import Engine, Gram, Serial, Threads, as_engine
@@ -250,6 +251,16 @@ def test_the_engine_reaches_every_sweep(use):
     engine = Counting()
     SWEEPS[use](X, y, engine)
     assert engine.sweeps
+
+
+def test_clones_have_the_same_engine():
+    for engine in (Counting(), Serial(), None):
+        model = gs.KernelRidgeClassifier(gs.Gaussian(2.0), engine=engine)
+        copied = clone(model)
+        assert copied is not model
+        assert copied.engine is engine is model.engine
+        assert copied.kernel is not model.kernel
+        assert copied.kernel.length_scale == 2.0
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m.__name__)

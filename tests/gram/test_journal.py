@@ -245,8 +245,9 @@ def test_other_work_is_refused_by_name(tmp_path, monkeypatch):
 
 def test_foreign_files_stay_as_they_are(tmp_path):
     path = tmp_path / "notes.txt"
-    for content in (b"my notes", b"", b"gramsmith-journal 1 broken"):
+    for content in (b"my notes", b"a", b"", b"gramsmith-journal 1 broken"):
         path.write_bytes(content)
+        assert Journal.is_one(path) == content.endswith(b"broken")
         with pytest.raises(JournalError, match="Expected a journal"):
             Threads(resume=path)
         assert path.read_bytes() == content

@@ -10,7 +10,16 @@ import pytest
 import gramsmith as gs
 from gramsmith.gram import Serial
 from gramsmith.gram import dask as module
-from gramsmith.gram.dask import MIB, Dask, LostWorkers, Packed, pack, parcel_seconds, unpack
+from gramsmith.gram.dask import (
+    MIB,
+    Dask,
+    LostWorkers,
+    Packed,
+    connect,
+    pack,
+    parcel_seconds,
+    unpack,
+)
 from gramsmith.gram.plan import make_plan
 
 distributed = pytest.importorskip("distributed")
@@ -199,10 +208,13 @@ def test_rows_in_a_shared_folder(tmp_path):
         assert files
         for path in files:
             assert path.name == f"gramsmith-{module.hash_array(np.load(path))}.npy"
-    module._unpacked.clear()
-    np.save(files[0], np.zeros(3))
-    with pytest.raises(RuntimeError, match=r"Expected the rows with hash .* got others on here"):
-        gs.cka(gs.Gram(gs.Gaussian(), X, engine=engine), y)
+    for length in range(8):  # whatever their hash
+        module._unpacked.clear()
+        np.save(files[0], np.zeros(length))
+        with pytest.raises(
+            RuntimeError, match=r"Expected the rows with hash .* got others on here"
+        ):
+            gs.cka(gs.Gram(gs.Gaussian(), X, engine=engine), y)
 
 
 @pytest.mark.usefixtures("as_a_worker")
@@ -443,6 +455,17 @@ def test_rows_of_bands_are_named():
     last = len(plan.bands) - 1
     _, found = name(range(last + 1), [*kernels, gs.Linear()])
     assert found == f"Bands 0 to {last} (rows 0 to 1199 by 0 to 1199 of {names}, ...)"
+
+
+def test_one_name_of_a_scheduler(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"file of a running scheduler, got .*none.json"):
+        connect(scheduler_file=tmp_path / "none.json")
+    with pytest.raises(FileNotFoundError, match=r"TLS options, got nowhere.pem"):
+        connect("tls://127.0.0.1:9", tls_ca="nowhere.pem")
+    with pytest.raises(ValueError, match="got neither"):
+        connect()
+    with pytest.raises(ValueError, match="got both"):
+        connect("tcp://a", scheduler_file="b")
 
 
 def test_options_at_their_limits():

@@ -41,8 +41,9 @@ def test_columns(table):
 
 def test_what_cannot_be_read_is_said(table, tmp_path):
     _, rows = table
-    with pytest.raises(IndexError, match="0 to 999"):
-        rows[[1000]]
+    for outside in ([1000], [-1], [-1, 5], [5, 1000]):
+        with pytest.raises(IndexError, match="0 to 999"):
+            rows[outside]
     with pytest.raises(ValueError, match=r"Expected columns of t.parquet .* got 'd'"):
         ParquetRows(rows.path, ["a", "d"])
     with pytest.raises(ValueError, match="Expected columns of numbers"):
