@@ -468,6 +468,25 @@ def test_one_name_of_a_scheduler(tmp_path):
         connect("tcp://a", scheduler_file="b")
 
 
+def test_connections_are_encrypted_if_there_are_keys(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        distributed, "Client", lambda address, **how: made.append((address, how["security"]))
+    )
+    for name in ("ca", "cert", "key"):
+        (tmp_path / name).touch()
+    connect("tcp://there:1")
+    ca, cert, key = (str(tmp_path / name) for name in ("ca", "cert", "key"))
+    connect("tls://there:1", tls_ca=ca)
+    connect("tls://there:1", tls_ca=ca, tls_cert=cert, tls_key=key)
+    assert [address for address, _ in made] == ["tcp://there:1", "tls://there:1", "tls://there:1"]
+    plain, named, known = (security for _, security in made)
+    assert plain is None
+    assert named.require_encryption is known.require_encryption is True
+    assert named.tls_ca_file == ca
+    assert (known.tls_ca_file, known.tls_client_cert, known.tls_client_key) == (ca, cert, key)
+
+
 def test_options_at_their_limits():
     Dask(Client(), in_flight=1, retries=0, patience=1e-3)
     for bad in ({"in_flight": 0}, {"retries": -1}, {"patience": 0.0}, {"patience": np.nan}):
