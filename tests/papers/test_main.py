@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import papers
+from click_runs import invoke
 from papers import __main__ as main_module
 from papers.record import absent, compare
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*args):
-    return CliRunner().invoke(main_module.main, [str(arg) for arg in args])
+    return invoke(main_module.main, *args)
 
 
 def test_experiments_are_listed():

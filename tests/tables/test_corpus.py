@@ -3,27 +3,23 @@
 import json
 import os
 import re
-from inspect import signature
 
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
+from click_runs import invoke
 from corpus_of_tables import cases
 from gramsmith.cli import group, is_about_data
 from gramsmith.tables import DataError, Limits, TableEncoder, read_table
 
 CASES = cases()
-# before click 8.2 a runner was asked to keep both streams apart
-APART = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
 
 
 def shell(path, *args):
     """Return the status and all words of a dry run, as `gramsmith` itself would."""
     target = [] if path.suffix in (".npy", ".npz", ".svm") else ["-t", "y"]
-    command = ["rank", str(path), *target, "--dry-run", "--json", *args]
-    done = CliRunner(**APART).invoke(group, command)
+    done = invoke(group, "rank", path, *target, "--dry-run", "--json", *args)
     if isinstance(done.exception, Exception):
         assert is_about_data(done.exception), repr(done.exception)
         return 3, str(done.exception), ""
