@@ -128,7 +128,7 @@ def _objects(values: Array, name: Any = "") -> Array:
     if kinds and all(issubclass(k, (int, float, np.number, np.bool_, Decimal)) for k in kinds):
         return np.array([np.nan if _absent(v) else float(v) for v in values], dtype=np.float64)
     if kinds and all(hasattr(k, "year") and hasattr(k, "month") for k in kinds):
-        stamps = [np.datetime64("NaT") if _absent(v) else np.datetime64(v) for v in values]
+        stamps = [np.datetime64("NaT", "us") if _absent(v) else np.datetime64(v) for v in values]
         return np.array(stamps, dtype="datetime64[us]")
     if not kinds:
         return np.full(len(values), np.nan)

@@ -182,7 +182,7 @@ def date_style(words: Iterable[str]) -> str | None:
 
 def dates_of(column: Array, style: str) -> Array:
     """Return words as datetime64[us], NaT where they are missing or no date."""
-    known: dict[str | None, np.datetime64] = {None: np.datetime64("NaT")}
+    known: dict[str | None, np.datetime64] = {None: np.datetime64("NaT", "us")}
     for word in dict.fromkeys(column):
         if word is not None:
             known[word] = _date(word, style)
@@ -192,11 +192,11 @@ def dates_of(column: Array, style: str) -> Array:
 def _date(word: str, style: str) -> np.datetime64:
     match = DATE["iso" if style == "iso" else "slashes"].fullmatch(word)
     if match is None:
-        return np.datetime64("NaT")
+        return np.datetime64("NaT", "us")
     a, b, c, time = (match.group(i) for i in (1, 2, 3, 4))
     year, month, day = {"iso": (a, b, c), "dmy": (c, b, a), "mdy": (c, a, b)}[style]
     clock = "" if time is None else "T" + time[1:].rjust(5, "0")
     try:
         return np.datetime64(f"{year}-{int(month):02d}-{int(day):02d}{clock}", "us")
     except ValueError:
-        return np.datetime64("NaT")
+        return np.datetime64("NaT", "us")
