@@ -109,6 +109,7 @@ def test_no_regulariser_at_all_is_solved_with_stated_jitter(rng):
 )
 @example(seed=0, n=50, width=4.0, strength=-14.0, weights=3.0, intercept=True, kind="plain")
 @example(seed=1, n=50, width=4.0, strength=-16.0, weights=0.0, intercept=True, kind="copies")
+@example(seed=0, n=4, width=4.0, strength=-12.0, weights=6.0, intercept=True, kind="copies")
 def test_no_residual_is_larger_than_ridge_regression_allows(
     seed, n, width, strength, weights, intercept, kind
 ):

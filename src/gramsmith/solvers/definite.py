@@ -54,7 +54,9 @@ class Definite:
             A[np.diag_indices_from(A)] = diagonal + jitter
             try:
                 # LAPACK wants columns; of a symmetric matrix the transpose has them for nothing.
-                self.factor = cho_factor(A.T, lower=True, check_finite=False)
+                # Left to copy it, SciPy 1.18 gives rows, which every solution would copy again.
+                columns = np.array(A.T, order="F")
+                self.factor = cho_factor(columns, lower=True, overwrite_a=True, check_finite=False)
                 self.jitter = float(jitter)
                 return
             except LinAlgError:

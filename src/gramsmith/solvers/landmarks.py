@@ -109,7 +109,9 @@ class LandmarkPath:
         w : array of shape (rows,), optional
             Weights; a row is left out as a whole, whatever its weight.
         """
-        T = K @ (self.root @ self.vectors) - self.centre @ self.vectors
+        # Features first, as in the sums: entries of R are large where K_mm is nearly singular, and
+        # turned by the eigenvectors they would no longer cancel.
+        T = (K @ self.root - self.centre) @ self.vectors
         alphas = np.asarray(alphas, dtype=float)
         alphas = alphas + self.jitter(alphas)
         D = 1.0 / (self.values[:, None] + alphas)
