@@ -161,6 +161,28 @@ def test_a_ball_far_from_the_origin_is_the_same_ball(rng, C):
         assert squared.max() == pytest.approx(solve_ball(X @ X.T, C).r2, rel=1e-5)
 
 
+@pytest.mark.parametrize("C", [1e6, 1e8, 1e9])
+def test_points_on_a_grid_are_solved_or_said_not_to_be(C):
+    """Many of them touch the ball, or the margin, at once: rounding decides which of them count."""
+    said = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-2, 3, size=(40, 3)).astype(float)
+        K, y = X @ X.T, np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, 1.0, -1.0)
+        ball, found = solve_ball(K, C), solve_l2svm(K, y, C)
+        said += [ball.converged, found.converged]
+        if ball.converged:
+            Kt = K + np.eye(40) / C
+            squared = Kt.diagonal() - 2 * Kt @ ball.b + ball.b @ Kt @ ball.b
+            assert squared.max() == pytest.approx(ball.r2, rel=1e-4)
+        if found.converged:
+            # the slacks that the machine leaves are those that its coefficients stand for
+            slack = np.maximum(1.0 - y * (K @ found.coef + found.bias), 0.0)
+            np.testing.assert_allclose(slack, found.a / C, atol=1e-5)
+            assert found.coef.sum() == pytest.approx(0.0, abs=1e-5 * found.a.sum())
+    assert np.mean(said) == 1.0 if C < 1e7 else np.mean(said) > 0.9
+
+
 def test_a_penalty_without_bound_is_the_hard_margin():
     """Where the machine is known: a_i = 1 on unit vectors, the two nearest points on a line."""
     x = np.array([-2.0, -1.0, 1.0, 2.0])

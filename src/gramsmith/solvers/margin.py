@@ -317,11 +317,10 @@ def _iterate(
         idle = 0 if value < best - 1e-14 * abs(best) else idle + 1
         best = min(best, value)
         if idle >= 5:
-            # Rounding shuffles points whose residual is zero: the last full step is as good as any.
-            at = goal
-            worst = np.max(np.where(active, -s * at.c * r, s * at.z), initial=0.0)
-            status = "converged" if worst <= 1e6 * tiny else "stalled"
-    c = np.where(s * at.c > 0, at.c, 0.0)
+            # Rounding shuffles points whose residual is zero: the better of the last two must do.
+            at = min(goal, at, key=lambda x: _missed(x, K, t, s, r, total))
+            status = "converged" if _missed(at, K, t, s, r, total) <= 1e-6 else "stalled"
+    c = _with_sign(at.c, s)
     advice = {"max_iter": f"Raise max_iter above {max_iter} or lower C.", "stalled": "Lower C."}
     return ConeSolution(
         c=c,
@@ -371,6 +370,19 @@ def _between(a: _Point, b: _Point, step: float) -> _Point:
         return b
     mix = 1.0 - step
     return _Point(mix * a.c + step * b.c, mix * a.b + step * b.b, mix * a.z + step * b.z)
+
+
+def _with_sign(c: Array, s: Array) -> Array:
+    return np.where(s * c > 0, c, 0.0)
+
+
+def _missed(x: _Point, K: Array, t: Array, s: Array, r: Array, total: float) -> float:
+    """Return by how much z = Rc where c is not zero, s z <= 0 elsewhere and 1'c = p are missed."""
+    c = _with_sign(x.c, s)
+    z = t - K @ c - x.b
+    worst = np.max(np.where(c != 0.0, np.abs(z - r * c), s * z), initial=0.0)
+    size = float(np.abs(c).sum()) or 1.0
+    return float(max(worst / np.max(np.abs(t)), abs(c.sum() - total) / size))
 
 
 def _value(x: _Point, t: Array, s: Array, r: Array, total: float) -> float:
