@@ -40,13 +40,17 @@ def first(X: np.ndarray) -> np.ndarray:
     return X[:, 0]
 
 
+class Odd:
+    """A class that no argument asks for."""
+
+
 NUMBERS = [0, -1, 1, 2, 3, 7, 0.5, -0.5, 1e-300, 1e-12, 1e12, 1e308, -1e308, 2**63, 10**400]
 NUMBERS += [np.nan, np.inf, -np.inf, True, False, 1 + 1j, Fraction(1, 3), np.float32(1.5)]
 NUMBERS += [np.int8(3), np.float16(2), np.array(1.0), np.array([1.0]), np.datetime64("2020-01-01")]
 WORDS = ["", "x", "rbf", "auto", "precomputed", "cka", "accuracy", "\0", "é" * 50, b"bytes", "3"]
 WORDS += ["classification", "regression", "linear", "loo", "exact", "l2", "sum", "mean", "lower"]
 WORDS += ["ridge_loo", "kta", "r2", "neg_log_loss", "balanced", "full", "alignf", "float32"]
-THINGS = [None, object(), (), [], {}, set(), range(4), Ellipsis, slice(3), len, int, print]
+THINGS = [None, object(), (), [], {}, set(), range(4), Ellipsis, slice(3), len, Odd, print]
 THINGS += [lambda *a: None, iter([1, 2]), [None], {"a": None}, [[]], np.random.default_rng(0)]
 
 

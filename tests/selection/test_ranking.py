@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 from sklearn.pipeline import Pipeline
 
 import gramsmith as gs
@@ -488,3 +489,39 @@ def test_the_winner_does_not_shoot_far_beyond_the_targets():
     assert f.max() < 20.0  # the targets end at 12; it was 86
     assert selector.score(fresh, target) > 0.5  # it was -1.8
     assert max(r["reach"] for r in selector.ranking_.records) > 0.5
+
+
+@pytest.mark.parametrize("table", [False, True], ids=["array", "frame"])
+@pytest.mark.parametrize("kind", ["classes", "values"])
+def test_rows_without_a_weight_teach_nobody(kind, table):
+    """They set no width, fill no gap and scale no column: as if they were not there."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(70, 3)), 1e6 * rng.normal(size=(30, 3))])
+    y = np.where(X[:, 0] * X[:, 1] > 0, "same", "mixed") if kind == "classes" else X[:, 0] + X[:, 1]
+    y[70:] = y[:30]
+    w = np.r_[np.ones(70), np.zeros(30)]
+    if table:
+        X = pd.DataFrame(X, columns=list("abc")).assign(d=np.where(np.arange(100) % 3, "x", "y"))
+    kernels = {"rbf": "rbf", "linear": "linear"}
+    plain = gs.rank_kernels(X[:70], y[:70], kernels, cv=3)
+    found = gs.rank_kernels(X, y, kernels, sample_weight=w, cv=3)
+    assert [r["score"] for r in found.records] == [r["score"] for r in plain.records]
+    assert found.estimate.value == plain.estimate.value
+    answers = (r.best_estimator.predict(X[:70]) for r in (found, plain))
+    np.testing.assert_array_equal(*answers)
+
+
+@pytest.mark.parametrize("kind", ["classes", "values"])
+@pytest.mark.parametrize(
+    "cv",
+    [TimeSeriesSplit(4), PredefinedSplit(np.r_[-np.ones(60), np.zeros(40)].astype(int))],
+    ids=["in time", "one part"],
+)
+def test_folds_need_not_test_all_rows(cv, kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    values = X[:, 0] + 0.3 * rng.normal(size=100)
+    ranking = gs.rank_kernels(X, values > 0 if kind == "classes" else values, ["linear"], cv=cv)
+    rival = ranking.evidence.rivals[1]
+    assert rival.judgement == "about as good"
+    assert rival.score > 0.75  # taught by rows that no fold tests, too

@@ -344,7 +344,7 @@ class Kernel(OptionalHooks, SklearnKernel):
             Y = self.check_input(Y)
             self._check_widths(X, Y)
             if sp.issparse(X) != sp.issparse(Y):
-                X, Y = sp.csr_array(X), sp.csr_array(Y)
+                X, Y = (sp.csr_array(as_rows(part)) for part in (X, Y))
             reference = self.reference(X, Y)
             K = self.tile(self.embed(X, reference), self.embed(Y, reference))
         check_values(K, self)

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 
 from gramsmith import kernels as gk
-from gramsmith.gram.views import count_rows, unique_names
+from gramsmith.gram.views import count_rows, take_rows, unique_names
 from gramsmith.kernels import as_kernel, check_kernel_matrix
 from gramsmith.kernels.base import Kernel
 from gramsmith.learning import TransformLearner
@@ -177,6 +177,7 @@ def named_candidates(
     *,
     variants: Sequence[str] = (),
     blocks: Sequence[int] | None = None,
+    rows: Array | None = None,
 ) -> tuple[list[Candidate], tuple[Any, ...]]:
     """Return the candidates a user asked for, and the views they need.
 
@@ -193,6 +194,8 @@ def named_candidates(
         How each view differs from the first, if they are encodings of one table.
     blocks : sequence of int, optional
         The block of every feature of the first view, where columns of several kinds are compared.
+    rows : int array, optional
+        The samples that count, which decide about widths; default: all.
 
     Returns
     -------
@@ -200,15 +203,16 @@ def named_candidates(
     views : tuple
         With the matrices among the kernels appended.
     """
+    seen = views if rows is None else tuple(take_rows(X, rows) for X in views)
     if isinstance(kernels, str) and kernels == "auto":
         if any(variants) or blocks is not None:
-            found = default_candidates(views[0], random_state=random_state)
+            found = default_candidates(seen[0], random_state=random_state)
             found += [] if blocks is None else mixed_candidates(blocks)
             for v, word in enumerate(variants):
-                found += variant_candidates(views[v], v, word, random_state) if word else []
+                found += variant_candidates(seen[v], v, word, random_state) if word else []
             return found, views
         found = [
-            c for v, X in enumerate(views) for c in _defaults_of_view(X, v, views, random_state)
+            c for v, X in enumerate(seen) for c in _defaults_of_view(X, v, views, random_state)
         ]
         return found, views
     if isinstance(kernels, Mapping):
@@ -229,7 +233,7 @@ def named_candidates(
     for i, (name, kernel) in enumerate(items):
         view = i if per_view else 0
         if isinstance(kernel, str) and kernel == "auto":
-            found += _defaults_of_view(views[view], view, views, random_state)
+            found += _defaults_of_view(seen[view], view, views, random_state)
         elif is_matrix(kernel):
             K = check_kernel_matrix(np.asarray(kernel))
             n = count_rows(views[0])
@@ -239,9 +243,9 @@ def named_candidates(
             found.append(Candidate(label, gk.Precomputed(), label, None, len(views)))
             views = (*views, K)
         elif _is_grid(kernel):
-            found += _grid(name, *kernel, view=view, X=views[view])
+            found += _grid(name, *kernel, view=view, X=seen[view])
         else:
-            resolved = clone(as_kernel(kernel, views[view]))
+            resolved = clone(as_kernel(kernel, seen[view]))
             label = name or (kernel if isinstance(kernel, str) else resolved.formula())
             found.append(Candidate(label, resolved, label, None, view))
     names = unique_names([c.name for c in found])

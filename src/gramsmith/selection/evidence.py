@@ -372,14 +372,12 @@ def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | N
     if table is None:
         return None
     most = max(400, LINEAR_CELLS // max(table.shape[1], 1))
-    places = np.arange(len(record.rows))
-    if len(places) > most:
-        places = places[np.linspace(0, len(places) - 1, most).astype(int)]
+    places = _thinned(np.arange(len(record.rows)), most)
     rows, fold = record.rows[places], record.fold[places]
     if record.training:
         tests = [np.flatnonzero(fold == k) for k in range(len(record.training))]
         splits = [
-            (np.intersect1d(train, rows), test)
+            (_thinned(train, most), test)  # also of rows that no fold tests, as the first in time
             for train, test in zip(record.training, tests, strict=True)
             if len(test)
         ]
@@ -404,6 +402,11 @@ def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | N
     judgement = "about as good" if chance > LEVEL else "clearly worse" if gap > 0 else "better"
     name = "logistic regression" if task.kind == "classification" else "ridge regression"
     return Rival(f"{name}{of}", task.as_score(own.loss), judgement)
+
+
+def _thinned(rows: Array, most: int) -> Array:
+    """Return at most so many of some rows, evenly spread."""
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
 
 
 def _linear_answers(table: Any, train: Array, test: Array, task: Task) -> Array:

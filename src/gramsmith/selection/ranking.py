@@ -577,9 +577,15 @@ def _read_kernels(
     roles: Any = None,
     told: Callable[[int], None] = lambda columns: None,
 ) -> tuple[list[Candidate], Samples]:
-    samples = read_samples(X, task.labels, kernels, roles, told)
+    rows = task.counting if len(task.counting) < task.n else None
+    samples = read_samples(X, task.labels, kernels, roles, told, rows)
     candidates, views = named_candidates(
-        kernels, samples.views, task.seed, variants=samples.variants, blocks=samples.column_blocks
+        kernels,
+        samples.views,
+        task.seed,
+        variants=samples.variants,
+        blocks=samples.column_blocks,
+        rows=rows,
     )
     return candidates, replace(samples, views=views)
 

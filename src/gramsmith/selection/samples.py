@@ -206,10 +206,12 @@ def read_samples(
     kernels: Any,
     roles: Any = None,
     told: Callable[[int], None] = lambda columns: None,
+    rows: Array | None = None,
 ) -> Samples:
     """Return the samples of targets y as kernels take them, or raise before any work.
 
-    `told` is called with 1 for every column of a table, once for each of its encodings.
+    `told` is called with 1 for every column of a table, once for each of its encodings. Encoders
+    learn from some rows, where these are given: the others have no weight.
     """
     n = len(y)
     several = isinstance(X, tuple)
@@ -225,12 +227,13 @@ def read_samples(
         if all_precomputed(kernels):
             found.append((check_kernel_matrix(view, psd="ignore"), None, source, ""))
         elif is_table(view) and not (isinstance(view, list) and _compare_objects(kernels)):
-            encoder = _fitted(TableEncoder(roles=roles), told, view, y)
+            seen = view if rows is None else take_rows(view, rows)
+            encoder = _fitted(TableEncoder(roles=roles), told, seen, y if rows is None else y[rows])
             columns = encoder.columns_
             inputs = [column for column in columns if column.role == "input"]
             if auto and len(inputs) == 1 and inputs[0].kind in TEXTS and not inputs[0].missing:
                 # nothing but texts: these are the samples, and string kernels compare them
-                taken = TakeColumn(inputs[0].name).fit(view)
+                taken = TakeColumn(inputs[0].name).fit(seen)
                 found.append((taken.transform(view), taken, source, ""))
                 continue
             found.append((encoder.transform(view), encoder, source, ""))
@@ -238,7 +241,7 @@ def read_samples(
             if auto and not several and not sp.issparse(found[-1][0]):
                 found += [
                     (coded.transform(view), coded, 0, word)
-                    for word, coded in _variants(view, roles, told)
+                    for word, coded in _variants(seen, roles, told)
                 ]
         else:
             # a column of a data frame is read by place, whatever its index says
