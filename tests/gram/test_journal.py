@@ -255,6 +255,19 @@ def test_foreign_files_stay_as_they_are(tmp_path):
         Journal(tmp_path / "absent" / "x")
 
 
+@pytest.mark.parametrize("link", [False, True])
+def test_a_foreign_file_in_the_place_of_bands_stays_as_it_is(tmp_path, link):
+    mine = tmp_path / "run.bands"
+    if link:
+        mine.symlink_to(tmp_path / "diary.txt")
+        mine = tmp_path / "diary.txt"
+    mine.write_text("dear diary")
+    with pytest.raises(JournalError, match=r"run\.bands .*stays as it is"):
+        gs.evaluate("rbf", np.eye(6), [1, 2] * 3, resume=tmp_path / "run")
+    assert mine.read_text() == "dear diary"
+    assert not (tmp_path / "run").exists()
+
+
 def test_lines_that_are_not_whole_are_left_out(tmp_path):
     path = tmp_path / "run.journal"
     journal = Journal(path)
@@ -336,6 +349,39 @@ def test_fingerprints_tell_values_apart():
     assert hashes == [fingerprint(value) for value in different]
     plan = Gram("rbf", X).plan()
     assert fingerprint(plan) != fingerprint(replace(plan, compiled=not plan.compiled))
+
+
+def test_fingerprints_tell_functions_apart_by_what_they_do():
+    def power(p):
+        return lambda a, b: (a @ b.T) ** p
+
+    def default(p):
+        def k(a, b, p=p):
+            return (a @ b.T) ** p
+
+        return k
+
+    class Scale:
+        def __init__(self, by):
+            self.by = by
+
+        def times(self, a, b):
+            return self.by * a @ b.T
+
+    def plain(a, b, p):
+        return (a @ b.T) ** p
+
+    def calls_itself(a):
+        return calls_itself(a[1:]) if len(a) else 0
+
+    pairs = [
+        [make(p) for p in (2, 3, 2)] for make in (power, default, lambda p: partial(plain, p=p))
+    ]
+    pairs += [[Scale(p).times for p in (2, 3, 2)]]
+    pairs += [[eval(f"lambda a, b: {p} * a @ b.T") for p in (2, 3, 2)]]
+    for two, three, again in pairs:
+        assert fingerprint(two) == fingerprint(again) != fingerprint(three)
+    assert fingerprint(calls_itself) == fingerprint(calls_itself)
 
 
 @pytest.mark.parametrize(

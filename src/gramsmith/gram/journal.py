@@ -14,13 +14,15 @@ import base64
 import hashlib
 import json
 import os
+import re
 import secrets
 import threading
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any, BinaryIO
 from weakref import WeakValueDictionary
 
@@ -34,6 +36,7 @@ from gramsmith.gram.plan import MIB, Band, Plan
 
 MAGIC = b"gramsmith-journal 1 "
 ROOM = 64 * MIB  # of bands, or four times their sum, from which they are replaced by their sum
+BAND = re.compile(rb"[0-9a-f]{0,16}|[0-9a-f]{16} \[?")  # how a file of bands begins, cut or not
 KNOWN = {cls.__name__: cls for cls in (Sums, Derivatives)}  # records that bands are made of
 
 _open: WeakValueDictionary[str, Journal] = WeakValueDictionary()
@@ -96,6 +99,7 @@ class Journal(MutableMapping[str, Any]):
                 f"Expected a folder for the journal, got {self.path.parent}. Make it first."
             )
         self._fresh = fresh and self.path.exists()
+        self._check_bands()
         if self.path.exists():
             self._take_up()
 
@@ -301,7 +305,7 @@ class Journal(MutableMapping[str, Any]):
             if key in self._places or self._stream is None:
                 return
             if self._bands is None:
-                self._bands = open(self.bands_path, "w+b")
+                self._bands = open(self.bands_path, "x+b")  # nobody else's, and no link
             offset = self._bands.tell()
             _append(self._bands, line, sync=False)
             self._places[key] = offset, len(line)
@@ -322,8 +326,9 @@ class Journal(MutableMapping[str, Any]):
             line = _line([key, _encoded(value)])
             if self._bands.tell() < 4 * len(line):
                 return
-            temporary = self.bands_path.with_name(f".{self.path.name}.bands.tmp")
-            fresh = open(temporary, "w+b")
+            name = f".{self.path.name}.{secrets.token_hex(4)}.tmp"
+            temporary = self.bands_path.with_name(name)
+            fresh = open(temporary, "x+b")
             places = {key: (0, len(line))}
             fresh.write(line)
             for other, (offset, length) in self._places.items():
@@ -335,6 +340,21 @@ class Journal(MutableMapping[str, Any]):
             os.replace(temporary, self.bands_path)
             self._bands.close()
             self._bands, self._places = fresh, places
+
+    def _check_bands(self) -> None:
+        """Raise if somebody else's file, or a link to one, stands where bands will be."""
+        if not os.path.lexists(self.bands_path):
+            return
+        ours = self.bands_path.is_file() and not self.bands_path.is_symlink()
+        if ours:
+            with open(self.bands_path, "rb") as stream:
+                first = stream.read(18)
+            ours = BAND.fullmatch(first) is not None
+        if not ours:
+            raise JournalError(
+                f"Expected {self.bands_path} to be free for the bands of {self.path}, got another "
+                "file there, which stays as it is. Name another journal."
+            )
 
     def _read_bands(self) -> None:
         """Find the bands that a killed run has left."""
@@ -409,8 +429,13 @@ def fingerprint(*values: Any) -> str:
     return found.hexdigest()[:32]
 
 
-def _parts(value: Any) -> Iterator[bytes | memoryview]:
+def _parts(value: Any, inside: tuple[int, ...] = ()) -> Iterator[bytes | memoryview]:
+    """Yield what makes a value what it is; `inside` holds what it is a part of."""
     yield f"<{type(value).__module__}.{type(value).__qualname__}".encode()
+    if id(value) in inside:  # a function that calls itself, an object that knows its owner
+        yield f" {inside.index(id(value))}>".encode()
+        return
+    within = (*inside, id(value))
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         yield f" {value.dtype.str} {value.shape} ".encode()
         # as bytes: dates and times have no buffer
@@ -418,31 +443,53 @@ def _parts(value: Any) -> Iterator[bytes | memoryview]:
     elif isinstance(value, str | bytes | int | float | complex | None | np.generic | slice | range):
         yield repr(value).encode()
     elif isinstance(value, type | np.dtype) or (callable(value) and hasattr(value, "__qualname__")):
-        code = getattr(value, "__code__", None)
         names = [str(getattr(value, name, value)) for name in ("__module__", "__qualname__")]
         yield ".".join(names).encode()
-        yield code.co_code if code is not None else b""
+        if not isinstance(value, type | np.dtype):
+            yield from _parts(_function_state(value), within)
+    elif isinstance(value, CodeType):
+        yield value.co_code
+        yield from _parts((value.co_names, value.co_consts), within)
+    elif isinstance(value, partial):
+        yield from _parts((value.func, value.args, value.keywords), within)
     elif isinstance(value, list | tuple | np.ndarray):
         for item in value:
-            yield from _parts(item)
+            yield from _parts(item, within)
     elif isinstance(value, dict):
         for key in sorted(value, key=repr):
             yield repr(key).encode()
-            yield from _parts(value[key])
+            yield from _parts(value[key], within)
     elif isinstance(value, set | frozenset):
         yield repr(sorted(value, key=repr)).encode()
     elif sp.issparse(value):
         rows = value.tocsr()
         yield repr(rows.shape).encode()
-        yield from _parts((rows.data, rows.indices, rows.indptr))
+        yield from _parts((rows.data, rows.indices, rows.indptr), within)
     elif is_dataclass(value):
-        yield from _parts({f.name: getattr(value, f.name) for f in fields(value)})
+        yield from _parts({f.name: getattr(value, f.name) for f in fields(value)}, within)
     elif hasattr(value, "get_params"):
-        yield from _parts(value.get_params(deep=False))
+        yield from _parts(value.get_params(deep=False), within)
     else:
         state = getattr(value, "__dict__", None)
-        yield from _parts(dict(state)) if state is not None else [repr(value).encode()]
+        yield from _parts(dict(state), within) if state is not None else [repr(value).encode()]
     yield b">"
+
+
+def _function_state(function: Any) -> dict[str, Any]:
+    """Return what a function does and what it brings along: defaults, closure, its object."""
+    names = ("__code__", "__defaults__", "__kwdefaults__", "__self__")
+    found = {name: getattr(function, name, None) for name in names}
+    if isinstance(found["__self__"], ModuleType):  # of compiled functions
+        del found["__self__"]
+    cells = getattr(function, "__closure__", None) or ()
+    return {**found, "__closure__": [_content(cell) for cell in cells]}
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing in it yet
+        return None
 
 
 # ---- sweeps ------------------------------------------------------------------------------------

@@ -281,16 +281,15 @@ def _ranked(
     work.reserve = sizes.fit_seconds(goal.n, goal.classes is not None)
     if isinstance(work.checkpoint, Journal):
         chosen = {**options, **how, "seed": goal.seed}
+        score = chosen["scoring"]
         work.checkpoint.begin(
             {
                 "data": fingerprint(samples.views, goal.y, goal.w, goal.groups),
                 "kernels": [c.name for c in candidates],
                 "kernel parameters": fingerprint([c.kernel for c in candidates]),
                 "max_samples": work.max_samples,
-                **{
-                    name: chosen[name]
-                    for name in ("task", "scoring", "class_weight", "seed", "ensemble")
-                },
+                **{name: chosen[name] for name in ("task", "class_weight", "seed", "ensemble")},
+                "scoring": score if isinstance(score, str | None) else fingerprint(score),
                 **{name: fingerprint(chosen[name]) for name in ("cv", "measures", "machine")},
             }
         )
