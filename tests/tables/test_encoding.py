@@ -246,3 +246,21 @@ def test_sequences_beside_numbers_have_kernels_of_their_own(tmp_path):
     again = gs.load_model(tmp_path / "m")
     assert again.predict(frame).tolist() == model.predict(frame).tolist()
     assert cross_val_score(gs.KernelSVC(kernel), frame, y, cv=3).shape == (3,)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.int64, str])
+def test_codes_of_many_digits_stay_apart(kind):
+    codes = np.array([1234567, 1234568, 98765432101, 3] * 6)
+    table = pd.DataFrame({"code": codes.astype(kind), "x": np.arange(24.0) % 5})
+    encoder = TableEncoder(roles={"code": "category"}).fit(table)
+    names = {name for name in encoder.get_feature_names_out() if name.startswith("code")}
+    assert names == {"code=1234567", "code=1234568", "code=98765432101", "code=3"}
+    assert (encoder.transform(table)[:, -4:] != 0).any(axis=1).all()
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.int64, str])
+def test_ordered_numbers_are_ordered_by_size(kind):
+    table = pd.DataFrame({"grade": np.array([2, 10, 9, 100] * 6).astype(kind)})
+    rows = TableEncoder(roles={"grade": "ordered"}).fit_transform(table)[:4, 0]
+    np.testing.assert_array_equal(np.argsort(rows), [0, 2, 1, 3])
+    np.testing.assert_allclose(np.diff(np.sort(rows)), np.diff(np.sort(rows))[0])

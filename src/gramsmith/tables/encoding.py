@@ -24,6 +24,7 @@ from gramsmith.tables.roles import (
     check_roles,
     copy_of_target,
     decide,
+    in_order,
 )
 from gramsmith.tables.streams import Array
 from gramsmith.tables.texts import PLACES, TextMap
@@ -271,9 +272,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.sentinels_ = np.array([c.sentinel for c in found])
         self.numeric_ = np.isin(self.kinds_, NUMBERS)
         orders = [
-            raw.levels or sorted({word for word in as_words(raw.values) if word is not None})
-            if kind == "ordered"
-            else []
+            raw.levels or in_order(raw.values) if kind == "ordered" else []
             for raw, kind in zip(raws, self.kinds_, strict=True)
             if kind in NUMBERS
         ]
@@ -645,7 +644,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ends = np.cumsum(self.level_counts_)
         for j, stop, size in zip(numbers, ends, self.level_counts_, strict=True):
             out += [
-                (j, f"{names[j]}={value:g}") for value in self.level_values_[stop - size : stop]
+                (j, f"{names[j]}={value:.15g}") for value in self.level_values_[stop - size : stop]
             ]
         out += [
             (j, f"{names[j]} missing") for j, gap in zip(numbers, self.gaps_, strict=True) if gap

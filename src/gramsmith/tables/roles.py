@@ -301,8 +301,19 @@ def as_words(values: Array) -> Array:
     if values.dtype == object:
         return np.array([None if v is None else str(v) for v in values], dtype=object)
     absent = missing_cells(values)
-    shown = [f"{v:g}" if values.dtype.kind == "f" and v == round(v) else str(v) for v in values]
+    whole = values.dtype.kind == "f"
+    values = values + 0.0 if whole else values  # no -0
+    shown = [f"{v:.0f}" if whole and v.is_integer() and abs(v) < 1e16 else str(v) for v in values]
     return np.array([None if a else s for a, s in zip(absent, shown, strict=True)], dtype=object)
+
+
+def in_order(values: Array) -> list[str]:
+    """Return the different words of a column: numbers by their size, others by their letters."""
+    words = {word for word in as_words(values) if word is not None}
+    try:
+        return sorted(words, key=float)
+    except ValueError:
+        return sorted(words)
 
 
 def as_numbers(
