@@ -81,8 +81,9 @@ def test_explicit_route_equals_tiles(X, monkeypatch):
 
 def test_explicit_and_tiled_kernels_in_one_call(X):
     goal = make_target(np.arange(60) % 2)
-    kernels = [gs.Linear(), gs.Gaussian(), gs.Linear() + 1.0]
+    kernels = [gs.Linear(), 2.0 * gs.Linear(), gs.Gaussian(), gs.Matern(), gs.Linear() + 1.0]
     moments = Gram(kernels, X).moments(goal, cross=False)
+    assert moments.centred.tolist() == [True, True, False, False, True]
     for k, kernel in enumerate(kernels):
         alone = Gram(kernel, X).moments(goal)
         for measure in MEASURES.values():
@@ -396,7 +397,7 @@ def test_two_kernels_are_multiplied_without_being_asked(X):
         assert bool(sums.squares[0, 1]) == made
 
 
-@pytest.mark.parametrize("folds", [1, 3])
+@pytest.mark.parametrize("folds", [1, 2, 3])
 def test_features_are_taken_within_the_budget(folds, rng):
     """Their squares stand side by side, one for each fold and one more."""
     X, fold = rng.normal(size=(30, 40)), np.arange(30) * folds // 30
@@ -450,6 +451,26 @@ def test_tiles_are_kept_within_half_of_the_budget(rng):
         G = Gram(gs.Matern(), X, memory=memory, n_jobs=1)
         G.moments(goal)
         assert G._kept is None
+
+
+def test_tiles_of_several_kernels_are_kept_unless_they_are_multiplied(X):
+    goal = make_target(np.arange(60) % 2)
+    for cross in (False, True):
+        G = Gram([gs.Matern(), gs.Laplacian()], X)
+        G.moments(goal, cross=cross, keep=True)
+        assert (G._kept is None) == cross
+    alone = Gram(gs.Matern(), X)
+    alone.moments(goal, cross=True, keep=True)  # there is nothing to multiply
+    assert alone._kept is not None
+
+
+def test_a_path_has_no_derivatives(X):
+    goal = make_target(np.arange(60) % 2)
+    G = Gram([gs.Laplacian(4.0), gs.Laplacian(2.0)], X)
+    moments = G.moments(goal, cross=False)
+    _, adjoint = get_measure("cka").value_and_adjoint(moments.of(0), goal)
+    with pytest.raises(ValueError, match="got a path of bandwidths"):
+        G.pullback(adjoint, goal, moments)
 
 
 def test_embeddings_past_their_share_are_made_when_needed(rng):

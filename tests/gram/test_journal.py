@@ -289,6 +289,27 @@ def test_lines_that_are_not_whole_are_left_out(tmp_path):
         last.close()
 
 
+def test_what_follows_a_spoilt_line_is_computed_again(tmp_path):
+    path = tmp_path / "run.journal"
+    journal = Journal(path)
+    for name in "abc":
+        journal[name] = f"value of {name}"
+        journal.keep_band(f"band {name}", f"band of {name}")
+    journal.close()
+    for file in (path, journal.bands_path):
+        file.write_bytes(file.read_bytes().replace(b"of b", b"of x"))
+    again = Journal(path)
+    assert list(again) == ["a"]
+    assert [again.has_band(f"band {name}") for name in "abc"] == [True, False, False]
+    again["d"] = "value of d"
+    again.keep_band("band d", "band of d")
+    again.close()
+    last = Journal(path)
+    assert dict(last) == {"a": "value of a", "d": "value of d"}
+    assert [last.band(f"band {name}") for name in "ad"] == ["band of a", "band of d"]
+    last.close()
+
+
 def test_one_writer_at_a_time(tmp_path):
     path = tmp_path / "run.journal"
     first = Journal(path)

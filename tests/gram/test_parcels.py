@@ -438,6 +438,21 @@ def test_plain_connections_to_others_are_warned_of():
         session(address).warn_if_open_to_others()
 
 
+def test_arrays_of_messages_lie_as_those_of_this_process():
+    room = np.zeros(8 * 20 + 32, np.uint8)
+    start = -room.ctypes.data % 16
+    for offset, kept in [(0, True), (16, True), (8, False), (1, False)]:
+        array = room[start + offset :][: 8 * 16].view(np.float64).reshape(4, 4)
+        for given in (array, array.T):
+            found = module._aligned(given)
+            assert (found is given) == kept
+            assert found.ctypes.data % 16 == 0
+            assert found.flags.f_contiguous == given.flags.f_contiguous
+    array = np.zeros(100)
+    array.flags.writeable = False
+    assert module._aligned(array).flags.writeable
+
+
 def test_rows_of_bands_are_named():
     kernels = [gs.Gaussian(2.0), gs.Linear(), gs.Gaussian(3.0)]
 
