@@ -129,3 +129,18 @@ def test_newlines_in_quotes_wherever_blocks_end(long, tmp_path):
     table = read_table(path, texts=["text"])
     assert table.columns["text"].tolist() == texts
     assert (table.columns["number"] == np.arange(len(texts))).all()
+
+
+def test_rows_may_begin_with_a_hash(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"#{k:02d},{k}.5,{'ab'[k % 2]}" for k in range(12)]
+    for head in ("code,x,y\n", "# a note, of two cells\ncode,x,y\n"):
+        path.write_text(head + "\n".join(rows) + "\n# the end\n")
+        table = read_table(path, target="y")
+        assert len(table.labels) == 12
+        assert list(table.columns["code"])[:2] == ["#00", "#01"]
+    path.write_text("note,x,y\n" + "".join(f'"one\n#two",{k}.5,{"ab"[k % 2]}\n' for k in range(12)))
+    assert set(read_table(path, target="y").columns["note"]) == {"one\n#two"}
+    path.write_text("code,x,y\n" + "\n".join(rows) + "\n#13,4.5\n")
+    with pytest.warns(UserWarning, match=r"line 14: .* has 2 cells, not 3, is taken as a comment"):
+        assert len(read_table(path, target="y").labels) == 12

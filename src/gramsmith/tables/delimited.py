@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from gramsmith.arguments import counted
 from gramsmith.tables.columnar import arrow_column, check_infinite
 from gramsmith.tables.names import check_names
 from gramsmith.tables.streams import Array, DataError, Limits, read_bytes, short, text_lines
@@ -90,6 +91,7 @@ def read_delimited(
     where, writing = path.name, writing or Writing()
     data = _as_utf8(read_bytes(path, limits), writing.encoding, where)
     delimiter = writing.delimiter or _delimiter(data, where)
+    data = _without_comments(data, delimiter, writing.header, where)
     names, begin = _header(data, delimiter, writing.header, where)
     quoted = b'"' in data
     limits.check_shape(0 if quoted else data.count(b"\n", begin), len(names), where)
@@ -168,7 +170,7 @@ def read_delimited(
 
 
 def _as_utf8(data: bytes, encoding: str | None, where: str) -> bytes:
-    """Return UTF-8 without a mark at its beginning, lines ended by LF, comments blank."""
+    """Return UTF-8 without a mark at its beginning, lines ended by LF."""
     if encoding is None and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
     if encoding is not None:
@@ -188,9 +190,41 @@ def _as_utf8(data: bytes, encoding: str | None, where: str) -> bytes:
         )
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")
-    if b"#" in data and (data.startswith(b"#") or b"\n#" in data):
-        data = re.sub(rb"(?m)^#.*$", b"", data)  # blank lines keep the numbers of the others
     return data
+
+
+def _without_comments(data: bytes, delimiter: str, header: bool, where: str) -> bytes:
+    """Return a table with its comments blank: blank lines keep the numbers of the others.
+
+    A line that begins with ``#`` is a comment above the header, and below it unless it has as many
+    cells as the header: then it is a row whose first cell begins so. Within quotes there are none.
+    """
+    if not (data.startswith(b"#") or b"\n#" in data):
+        return data
+    lines, mark = data.splitlines(keepends=True), delimiter.encode()
+    first = next((line for line in lines if line.strip() and not line.startswith(b"#")), None)
+    width = -1 if first is None and header else _count(first or lines[0], mark)
+    above, quotes = header, 0  # whether the header is still to come; quotation marks so far
+    for k, line in enumerate(lines):
+        if line.startswith(b"#") and quotes % 2 == 0 and (above or _count(line, mark) != width):
+            if not above and mark in line:
+                warnings.warn(
+                    f"{where}, line {k + 1}: a line that begins with # and has "
+                    f"{counted(_count(line, mark) + 1, 'cell')}, not {width + 1}, is taken as a "
+                    "comment. If it is a row, put its first cell in quotation marks.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            lines[k] = b"\n" if line.endswith(b"\n") else b""
+        else:
+            above = above and line is not first
+            quotes += line.count(b'"')
+    return b"".join(lines)
+
+
+def _count(line: bytes, mark: bytes) -> int:
+    """Return how often a mark stands in a line, outside of quotes."""
+    return re.sub(rb'"[^"]*"', b"", line).count(mark)
 
 
 def _delimiter(data: bytes, where: str) -> str:
@@ -198,6 +232,7 @@ def _delimiter(data: bytes, where: str) -> str:
     if where.lower().removesuffix(".gz").removesuffix(".zst").endswith((".tsv", ".tab")):
         return "\t"
     lines = [line for line in data[:100_000].decode("utf-8", "replace").split("\n")[:20] if line]
+    lines = [line for line in lines if not line.startswith("#")] or lines
     lines = [re.sub(r'"[^"]*"', "", line) for line in lines[:-1] or lines]
     found = [(min(counts), d) for d in DELIMITERS if (counts := [x.count(d) for x in lines])]
     most = max(found, key=lambda pair: pair[0], default=(0, ","))
