@@ -39,16 +39,18 @@ def test_all_landmarks_are_kernel_ridge(problem, intercept):
     )
 
 
-def test_leave_one_out_is_exact(problem):
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 400.0])
+def test_leave_one_out_is_exact(problem, scale):
     K, y = problem
+    K = scale * K  # regularisers are in its units
     m = np.arange(0, 40, 4)
     path = landmark_path(K[np.ix_(m, m)], whole(K[:, m]), y)
-    found = path.loo_residuals(K[:, m], y, np.array([0.1, 1.0]))
+    found = path.loo_residuals(K[:, m], y, scale * np.array([0.1, 1.0]))
     for i in (0, 7, 39):
         keep = np.arange(40) != i
         part = landmark_path(K[np.ix_(m, m)], lambda k=keep: [(slice(None), K[k][:, m])], y[keep])
         for a, alpha in enumerate((0.1, 1.0)):
-            coef, intercept = part.solve(alpha)
+            coef, intercept = part.solve(scale * alpha)
             np.testing.assert_allclose(found[a, i], y[i] - K[i, m] @ coef - intercept, atol=1e-6)
 
 
