@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+import gramsmith as gs
 from gramsmith.storage import ModelFormatError, container
 from gramsmith.storage.container import (
     FORMAT,
@@ -224,3 +225,14 @@ def test_manifests_of_others(manifest, words):
     for version in (1, VERSION):
         good = {**MANIFEST, "format_version": version}
         assert manifest_of({container.METADATA_KEY: json.dumps(good)}) == good
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other rights")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_a_file_keeps_its_rights(mode, tmp_path):
+    path = tmp_path / "model.safetensors"
+    gs.save_model(gs.Gaussian(), path)
+    path.chmod(mode)
+    gs.save_model(gs.Gaussian(2.0), path)
+    assert path.stat().st_mode & 0o777 == mode
+    assert gs.load_model(path).length_scale == 2.0

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramsmith.tables.cleaning import handle_gaps, read_target
+from gramsmith.tables.delimited import Writing
 from gramsmith.tables.read import read_table
 from gramsmith.tables.streams import DataError, Limits
 
@@ -144,3 +145,26 @@ def test_rows_may_begin_with_a_hash(tmp_path):
     path.write_text("code,x,y\n" + "\n".join(rows) + "\n#13,4.5\n")
     with pytest.warns(UserWarning, match=r"line 14: .* has 2 cells, not 3, is taken as a comment"):
         assert len(read_table(path, target="y").labels) == 12
+
+
+def test_a_target_with_decimal_commas_is_a_number(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"0,{k};-1,{k};{k},5" for k in range(10, 30)]
+    for text, options in (
+        ("a;b;y\n" + "\n".join(rows), {"target": "y"}),
+        ("\n".join(rows), {"target": "x3", "writing": Writing(header=False)}),
+        ("\n".join(rows), {"target": "x3", "writing": Writing(header=False, decimal=",")}),
+    ):
+        path.write_text(text)
+        found = read_target(read_table(path, **options))
+        assert found.task == "regression"
+        np.testing.assert_array_equal(found.y, np.arange(10, 30) + 0.5)
+
+
+def test_commas_that_may_group_digits_are_asked_about(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;y\n" + "".join(f"{k};{k},{k}5\n" for k in range(10, 40)))
+    with pytest.raises(DataError, match="--decimal , or groups digits, --thousands ,"):
+        read_target(read_table(path, target="y"), "regression")
+    found = read_target(read_table(path, target="y", writing=Writing(decimal=",")), "regression")
+    assert found.y[0] == 10.105

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_IMODE, S_ISREG
 from typing import Any
 
 import numpy as np
@@ -94,9 +94,14 @@ def replacing(path: Path) -> Iterator[Path]:
         raise ValueError(f"Expected the path of a file, got {path}, which is {kind}. Name a file.")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     # O_EXCL: never write through a link that somebody has put in the way
-    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    # who may read the old file may read the new one, and nobody else
+    mode = S_IMODE(path.stat().st_mode) if path.exists() else None
+    created = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    os.close(os.open(temporary, created, 0o666 if mode is None else 0o600))
     try:
         yield temporary
+        if mode is not None:
+            temporary.chmod(mode)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

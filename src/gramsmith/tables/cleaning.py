@@ -14,7 +14,7 @@ from gramsmith.tables.frames import missing_cells
 from gramsmith.tables.read import Table
 from gramsmith.tables.streams import Array, DataError, short
 from gramsmith.tables.target import decide_task
-from gramsmith.tables.words import TRUTH
+from gramsmith.tables.words import TRUTH, Style, number_style, plain_numbers
 
 PLAIN = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0*)?")  # one writing per whole number: not 007, not 1e3
 CODE = re.compile(r"0[0-9]+")  # a zip code, a serial number
@@ -199,10 +199,14 @@ def _flags_as_numbers(column: Array) -> Array:
 
 def _values(texts: Array, numbers: Array | None, name: str) -> Array:
     if numbers is None:
-        bad = next(i for i, t in enumerate(texts) if _numbers(np.array([t], object)) is None)
+        odd = (i for i, t in enumerate(texts) if _numbers(np.array([t], object)) is None)
+        bad = next(odd, 0)  # each may be a number, and all together be written in two ways
+        advice = "Use --task classification for classes."
+        if number_style(texts) == "ambiguous":
+            advice = "Say whether the comma is the --decimal , or groups digits, --thousands ,."
         raise DataError(
             f"{name}, row {bad + 1}: expected a finite number to predict, got "
-            f"{short(texts[bad])}. Use --task classification for classes."
+            f"{short(texts[bad])}. {advice}"
         )
     _check_variety(len(set(numbers.tolist())), texts, name)
     return numbers
@@ -255,5 +259,9 @@ def _numbers(labels: Array) -> Array | None:
             return None  # Python reads 1_000 as a number; tables do not mean it
         values = np.array([float(label) for label in labels], dtype=np.float64)
     except ValueError:
-        return None
+        style = number_style(labels) if all(isinstance(x, str) for x in labels) else None
+        found = plain_numbers(labels, style) if isinstance(style, Style) else None
+        if found is None:
+            return None
+        values = found
     return values if np.isfinite(values).all() else None

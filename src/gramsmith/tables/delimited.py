@@ -90,7 +90,7 @@ def read_delimited(
 
     where, writing = path.name, writing or Writing()
     data = _as_utf8(read_bytes(path, limits), writing.encoding, where)
-    delimiter = writing.delimiter or _delimiter(data, where)
+    delimiter = writing.delimiter or _delimiter(data, where, writing)
     data = _without_comments(data, delimiter, writing.header, where)
     names, begin = _header(data, delimiter, writing.header, where)
     quoted = b'"' in data
@@ -227,17 +227,22 @@ def _count(line: bytes, mark: bytes) -> int:
     return re.sub(rb'"[^"]*"', b"", line).count(mark)
 
 
-def _delimiter(data: bytes, where: str) -> str:
+def _delimiter(data: bytes, where: str, writing: Writing) -> str:
     """Return what parts the columns of the first lines: the mark that they have in common."""
     if where.lower().removesuffix(".gz").removesuffix(".zst").endswith((".tsv", ".tab")):
         return "\t"
     lines = [line for line in data[:100_000].decode("utf-8", "replace").split("\n")[:20] if line]
     lines = [line for line in lines if not line.startswith("#")] or lines
     lines = [re.sub(r'"[^"]*"', "", line) for line in lines[:-1] or lines]
-    found = [(min(counts), d) for d in DELIMITERS if (counts := [x.count(d) for x in lines])]
+    marks = [d for d in DELIMITERS if d not in (writing.decimal, writing.thousands)]
+    if all(";" in line for line in lines) and all(
+        len(re.findall(r"(?<=\d),(?=\d)", line)) == line.count(",") for line in lines
+    ):
+        return ";"  # commas are in numbers only
+    found = [(min(counts), d) for d in marks if (counts := [x.count(d) for x in lines])]
     most = max(found, key=lambda pair: pair[0], default=(0, ","))
     if not most[0] and lines:  # a line is out of step: the header decides
-        most = max(((lines[0].count(d), d) for d in DELIMITERS), key=lambda pair: pair[0])
+        most = max(((lines[0].count(d), d) for d in marks), key=lambda pair: pair[0])
     return most[1] if most[0] else ","
 
 
