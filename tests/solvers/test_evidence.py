@@ -145,6 +145,21 @@ def test_targets_without_noise_or_without_anything():
     assert len(nothing.active) == 0
 
 
+def test_units_of_the_targets_are_those_of_the_model(rng):
+    Phi, t = regression(rng)
+    one, ten = fit_gaussian_evidence(Phi, t), fit_gaussian_evidence(Phi, 10.0 * t)
+    np.testing.assert_array_equal(ten.active, one.active)
+    np.testing.assert_allclose(ten.mean, 10.0 * one.mean, rtol=1e-5)
+    np.testing.assert_allclose(ten.covariance, 100.0 * one.covariance, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(ten.alpha, one.alpha / 100.0, rtol=1e-5)
+    assert ten.beta == pytest.approx(one.beta / 100.0, rel=1e-5)
+    assert ten.log_evidence == pytest.approx(one.log_evidence - len(t) * np.log(10.0), abs=1e-5)
+    # and the covariance is that of the posterior: (βΦ'Φ + A)^-1
+    X = Phi[:, ten.active]
+    dense = np.linalg.inv(ten.beta * X.T @ X + np.diag(ten.alpha))
+    np.testing.assert_allclose(ten.covariance, dense, rtol=1e-4, atol=1e-6 * np.abs(dense).max())
+
+
 def test_weights_of_values_are_repetition(rng):
     Phi, t = regression(rng)
     w = rng.integers(1, 4, size=len(t))
