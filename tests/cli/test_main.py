@@ -102,3 +102,11 @@ def test_module_is_the_command():
     assert done.returncode == 3
     assert done.stdout == ""
     assert "nowhere.csv: it does not exist" in done.stderr
+
+
+@pytest.mark.parametrize("command", sorted(cli.group.commands))
+def test_the_help_of_a_command_fits_a_terminal(command, capsys):
+    assert cli.run(args=[command, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert "\\b" not in said
+    assert max(map(len, said.splitlines())) <= 80

@@ -1,6 +1,7 @@
 """KernelSelector: scikit-learn's contract, honest nesting, both tasks."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.inspection import partial_dependence
@@ -179,3 +180,25 @@ def test_a_notebook_shows_the_diagram_and_what_was_found(circle):
     assert "sk-top-container" in after
     assert "It works" in after
     assert "recall" in after
+
+
+def test_fitted_again_it_forgets_the_columns_before(circle, tmp_path):
+    X, y = circle
+    selector = gs.KernelSelector(FEW).fit(pd.DataFrame(X, columns=["u", "v"]), y)
+    selector.fit(pd.DataFrame(np.c_[X, X[:, 0]], columns=[0, 1, 2]), y)
+    assert not hasattr(selector, "feature_names_in_")
+    assert selector.n_features_in_ == 3
+    gs.save_model(selector, tmp_path / "model")
+
+
+def test_classes_without_a_weight_are_none():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    y = np.array(list("abc"))[np.digitize(X[:, 0], [-0.5, 0.5])]
+    by_rows = gs.KernelSelector(FEW).fit(X, y, sample_weight=(y != "a") * 1.0)
+    by_class = gs.KernelSelector(FEW, class_weight={"a": 0, "b": 1, "c": 1}).fit(X, y)
+    for selector in (by_rows, by_class):
+        assert selector.classes_.tolist() == ["b", "c"]
+        P = selector.predict_proba(X)
+        assert P.shape == (90, 2)
+        assert (selector.classes_[P.argmax(axis=1)] == y)[y != "a"].mean() > 0.9

@@ -168,3 +168,20 @@ def test_commas_that_may_group_digits_are_asked_about(tmp_path):
         read_target(read_table(path, target="y"), "regression")
     found = read_target(read_table(path, target="y", writing=Writing(decimal=",")), "regression")
     assert found.y[0] == 10.105
+
+
+@pytest.mark.parametrize("slip", ["7O.5", "70.5kg", "70.5*", "<0.5", "heavy"])
+def test_a_slip_among_numbers_is_named(slip, tmp_path):
+    path = tmp_path / "t.csv"
+    cells = [f"{k}.{k}" for k in range(10, 70)]
+    cells[9] = slip
+    path.write_text("w,y\n" + "".join(f"{c},{'ab'[k % 2]}\n" for k, c in enumerate(cells)))
+    with pytest.raises(DataError, match=r"row 10 \(line 11\), column 'w'"):
+        read_table(path, target="y")
+
+
+def test_codes_among_numbers_are_texts(tmp_path):
+    path = tmp_path / "t.csv"
+    codes = [f"A/5 {k}" if k % 4 == 0 else str(1000 + k) for k in range(60)]
+    path.write_text("ticket,y\n" + "".join(f"{c},{'ab'[k % 3 > 0]}\n" for k, c in enumerate(codes)))
+    assert list(read_table(path, target="y").columns["ticket"]) == codes

@@ -56,7 +56,7 @@ def predict(
     spreadsheet: bool,
     **options: Any,
 ) -> None:
-    r"""Predict the rows of FILE with a stored MODEL.
+    """Predict the rows of FILE with a stored MODEL.
 
     FILE is a table as the model was trained on: raw, gaps and all. Columns are found by name, in
     any order. Rows are numbered as in FILE; sequences also have their identifiers.
@@ -65,7 +65,7 @@ def predict(
     Examples:
       gramsmith predict run/model.safetensors new.csv -o predictions.csv
       zcat new.csv.gz | gramsmith predict run/model.safetensors - --proba
-    """
+    """  # noqa: D301 - click wants the character
     import sys
 
     from gramsmith.storage import inspect_model, load_model

@@ -90,7 +90,7 @@ MOST_COLUMNS, WIDE = 30, 24  # columns of a table that are shown, and the width 
 @click.option("--quiet", is_flag=True, help="No plan and no progress.")
 @reading
 def rank(file: str, output: Path | None, **options: Any) -> int:
-    r"""Rank kernels on the data in FILE, verify the best and fit a model.
+    """Rank kernels on the data in FILE, verify the best and fit a model.
 
     FILE is a csv, tsv, parquet, feather, xlsx, svmlight, npz, npy or FASTA file; text files may be
     gzipped or zstandard, and - is the standard input. What each column is is found out and shown;
@@ -100,10 +100,10 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
     Examples:
       gramsmith rank train.csv -t label --dry-run
       gramsmith rank train.csv -t label -o run/
-      gramsmith rank survey.csv -t age --task regression --role zip=category --groups school
+      gramsmith rank survey.csv -t age --role zip=category --groups school
       gramsmith rank preise.csv -t preis --delimiter ';' --decimal ,
       gramsmith rank alloys.csv -t strength -t density -o run/
-    """
+    """  # noqa: D301 - click wants the character
     how = take_reading(options)
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     dry_run, force, resume = (options.pop(name) for name in ("dry_run", "force", "resume"))

@@ -525,9 +525,9 @@ def answers_of(model: Any, X: Any, task: Task) -> Answers:
 
 def calibrated(machine: Any, f: Array, where: Array, task: Task) -> Any:
     """Return the machine with probabilities fitted to decision values of left-out samples."""
+    there = task.weights[where] > 0  # others are no rows, and may be all there are of a class
+    f, where = f[there], where[there]
     w = None if task.w is None else task.w[where]
-    if w is not None:  # rows of no weight are no rows, and may be all there are of a class
-        f, where, w = f[w > 0], where[w > 0], w[w > 0]
     if not task.names and f.ndim == 2 and len(machine.classes_) < f.shape[1]:
         f = f[:, np.isin(np.asarray(task.classes), machine.classes_)]
         f = f[:, 1] - f[:, 0] if f.shape[1] == 2 else f

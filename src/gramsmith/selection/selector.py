@@ -213,6 +213,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "Pass one target per sample."
             )
+        for name in ("classes_", "feature_names_in_", "n_features_in_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if _is_plain(X):
             X = checked_data(
                 self,
@@ -239,9 +241,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
                 self.feature_names_in_ = encoder.feature_names_in_
         elif hasattr(first, "n_features_in_"):  # a Gram matrix: as many as rows
             self.n_features_in_ = first.n_features_in_
-        self.__dict__.pop("classes_", None)
-        if self.ranking_.classes is not None:
-            self.classes_ = self.ranking_.classes
+        if hasattr(self.best_estimator_, "classes_"):
+            self.classes_ = self.best_estimator_.classes_  # without those of no weight
         return self
 
     def _check_stored(self) -> None:

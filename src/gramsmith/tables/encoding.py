@@ -643,9 +643,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ]
         ends = np.cumsum(self.level_counts_)
         for j, stop, size in zip(numbers, ends, self.level_counts_, strict=True):
-            out += [
-                (j, f"{names[j]}={value:.15g}") for value in self.level_values_[stop - size : stop]
-            ]
+            words = as_words(self.level_values_[stop - size : stop])
+            out += [(j, f"{names[j]}={word}") for word in words]
         out += [
             (j, f"{names[j]} missing") for j, gap in zip(numbers, self.gaps_, strict=True) if gap
         ]
