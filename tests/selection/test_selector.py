@@ -182,8 +182,9 @@ def test_a_notebook_shows_the_diagram_and_what_was_found(circle):
     assert "recall" in after
 
 
-def test_fitted_again_it_forgets_the_columns_before(circle, tmp_path):
-    X, y = circle
+def test_fitted_again_it_forgets_the_columns_before(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = X[:, 0] > 0
     selector = gs.KernelSelector(FEW).fit(pd.DataFrame(X, columns=["u", "v"]), y)
     selector.fit(pd.DataFrame(np.c_[X, X[:, 0]], columns=[0, 1, 2]), y)
     assert not hasattr(selector, "feature_names_in_")
