@@ -46,6 +46,19 @@ def test_missing_labels_and_groups_are_never_made_up():
         handle_gaps(GAPPY, "impute", ("b",))
 
 
+def test_rows_without_a_target_are_left_out_and_no_others():
+    gappy = table(labels=["p", None, "q", "q"], a=[1.0, 2.0, np.nan, 4.0])
+    with pytest.raises(DataError, match=r"--missing drop-target.*--role y=category"):
+        handle_gaps(gappy)
+    found, told = handle_gaps(gappy, "drop-target")
+    assert found.labels.tolist() == ["p", "q", "q"]
+    assert np.isnan(found.columns["a"]).tolist() == [False, True, False]
+    assert "1 of 4 rows" in told[0]
+    none = table(labels=[None] * 4, a=[1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(DataError, match="expected rows with a target, got none"):
+        handle_gaps(none, "drop-target")
+
+
 def test_strings_without_text():
     strings = Table("s.csv", samples=["AC", None, "GT"], labels=np.array(["p", "q", "p"], object))
     with pytest.raises(DataError, match="row 2"):

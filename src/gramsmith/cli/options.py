@@ -57,10 +57,11 @@ reading = _all(
     click.option("--labels", metavar="FILE", help="Labels of a FASTA or npy file (csv or tsv)."),
     click.option(
         "--missing",
-        type=click.Choice(["impute", "drop", "error"]),
+        type=click.Choice(["impute", "drop-target", "drop", "error"]),
         default="impute",
         show_default=True,
-        help="Missing cells: learn what stands in for them, leave their rows out, or refuse.",
+        help="Missing cells: learn what stands in for them; the same, without rows that have no "
+        "target; leave all their rows out; or refuse.",
     ),
     click.option(
         "--max-rows", type=click.IntRange(1), metavar="N", help="Most rows to accept (5 million)."

@@ -178,8 +178,8 @@ def about_copies(samples: Samples, task: Task) -> list[Advice]:
         Advice(
             "copies",
             f"{copies:.0%} of the rows are exact copies of others, target included: copies in "
-            "training make the held-out scores too good. Drop them, or keep them together with "
-            "groups=np.unique(X, axis=0, return_inverse=True)[1].",
+            "training make the held-out scores too good. Drop them, or keep them together: give "
+            "equal rows the same group.",
         )
     ]
 

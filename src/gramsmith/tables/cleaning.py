@@ -29,9 +29,10 @@ def handle_gaps(
     ----------
     table : Table
         As read.
-    policy : {"impute", "drop", "error"}
-        Leave gaps to the model, which learns what stands in for them; leave their rows out; or
-        refuse them. A missing label, group or weight is never made up.
+    policy : {"impute", "drop-target", "drop", "error"}
+        Leave gaps to the model, which learns what stands in for them, and refuse a missing label,
+        group or weight, which is never made up; the same, and leave rows without these out; leave
+        all rows with gaps out; or refuse them.
     needed : tuple of str
         Columns that must not have gaps whatever the policy: groups, weights.
 
@@ -47,17 +48,20 @@ def handle_gaps(
         places.append((table.strings, empty))
     places += [(name, missing_cells(table.columns[name])) for name in needed]
     for name, rows in places:
-        if rows.any() and policy != "drop":
+        if rows.any() and not policy.startswith("drop"):
             column = "" if name is None else f", column {short(name)}"
-            words = " Or let words such as NA be classes with --role TARGET=category."
+            words = ""
+            if name is not None and name == table.target:
+                words = f" Or let words such as NA be classes with --role {name}=category."
             raise DataError(
                 f"{table.name}, row {int(np.flatnonzero(rows)[0]) + 1}{column}: expected a value, "
                 f"got a missing one ({int(rows.sum())} in all). Leave these rows out with "
-                f"--missing drop.{words if name == table.target else ''}"
+                f"--missing drop-target.{words}"
             )
     if policy == "impute":
         return table, []
-    places += _input_gaps(table)
+    if policy != "drop-target":
+        places += _input_gaps(table)
     gone = np.logical_or.reduce([rows for _, rows in places])
     if not gone.any():
         return table, []
@@ -69,9 +73,9 @@ def handle_gaps(
             "leave such rows out, or --missing impute to learn what stands in for them."
         )
     if gone.all():
-        raise DataError(
-            f"{table.name}: expected rows without missing cells, got none. Use --missing impute."
-        )
+        found = "a target" if policy == "drop-target" else "all cells"
+        advice = "Check --target." if policy == "drop-target" else "Use --missing impute."
+        raise DataError(f"{table.name}: expected rows with {found}, got none. {advice}")
     one = gone.sum() == 1
     verbs = ("has", "was") if one else ("have", "were")
     told = [f"{int(gone.sum()):,} of {n:,} rows {verbs[0]} missing cells and {verbs[1]} left out."]
