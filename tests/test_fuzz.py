@@ -143,6 +143,9 @@ FOUND = {
     "a key of a table": lambda: gs.evaluate("rbf", X, Y)["rbf"],
     "an array to explain": lambda: gs.rank_kernels(X, Y, ["rbf"], cv=2).explain(X),
     "an array as a picture": lambda: gs.rank_kernels(X, Y, ["rbf"], cv=2).plot(X),
+    "a callback that returns an array": lambda: gs.KernelLearner(callback=lambda numbers: X).fit(
+        X, Y
+    ),
     "places past the end": lambda: gs.Gram("rbf", X).block(np.array([99]), slice(None)),
 }
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.arguments import abridged
+
 Array = npt.NDArray[Any]
 Callback = Callable[[dict[str, float]], Any]
 
@@ -72,7 +74,7 @@ class Monitor:
             self.best_row = len(self.rows) - 1
         tell_row(self.name, self.verbose, len(self.rows) - 1, row)
         info = {"iteration": float(len(self.rows) - 1), **row}
-        if self.callback is not None and self.callback(info):
+        if asks_to_stop(self.callback, info):
             self.status = "stopped"
         elif self.held_out is not None and len(self.rows) - 1 - self.best_row >= self.patience:
             self.status = "early"
@@ -89,6 +91,17 @@ class Monitor:
         names = self.rows[0] if self.rows else {}
         history = {name: np.array([row[name] for row in self.rows]) for name in names}
         return {"measure": history["value"], **history} if history else history
+
+
+def asks_to_stop(callback: Callback | None, numbers: dict[str, float]) -> bool:
+    """Return whether a callback, if there is one, returns something true."""
+    found = None if callback is None else callback(numbers)
+    try:
+        return bool(found)
+    except ValueError:  # an array is neither
+        raise TypeError(
+            f"Expected the callback to return True to stop, or None, got {abridged(found)}."
+        ) from None
 
 
 def tell_row(name: str, verbose: int, count: int, row: dict[str, float]) -> None:
@@ -112,7 +125,7 @@ def sweep_progress(
     def tell(done: int, total: int) -> None:
         if verbose and (done * 10) // total > ((done - 1) * 10) // total:
             print(f"[{name}] {done} of {total} tiles")
-        if callback is not None and callback({"done": float(done), "total": float(total)}):
+        if asks_to_stop(callback, {"done": float(done), "total": float(total)}):
             if done < total:
                 raise Stopped(
                     f"{name}: stopped by its callback after {done} of {total} tiles, before there "

@@ -41,7 +41,7 @@ from gramsmith.learning.cross_fit import (
     choose_width,
     subsample,
 )
-from gramsmith.learning.monitor import Callback, Monitor, Stopped, tell_row
+from gramsmith.learning.monitor import Callback, Monitor, Stopped, asks_to_stop, tell_row
 from gramsmith.learning.objective import (
     KernelObjective,
     get_objective,
@@ -279,7 +279,7 @@ class TwoGaussianLearner(CrossFitted):
             )
             points.append(point)
             tell_row("TwoGaussianLearner", self.verbose, len(rows), rows[-1])
-            if self.callback is not None and self.callback(rows[-1]):
+            if asks_to_stop(self.callback, rows[-1]):
                 raise Stopped
 
         points: list[Point] = []
