@@ -143,7 +143,7 @@ def test_rows_may_begin_with_a_hash(tmp_path):
     path.write_text("note,x,y\n" + "".join(f'"one\n#two",{k}.5,{"ab"[k % 2]}\n' for k in range(12)))
     assert set(read_table(path, target="y").columns["note"]) == {"one\n#two"}
     path.write_text("code,x,y\n" + "\n".join(rows) + "\n#13,4.5\n")
-    with pytest.warns(UserWarning, match=r"line 14: .* has 2 cells, not 3, is taken as a comment"):
+    with pytest.warns(UserWarning, match=r"1 line with cells \(the first is line 14\)"):
         assert len(read_table(path, target="y").labels) == 12
 
 
@@ -185,3 +185,31 @@ def test_codes_among_numbers_are_texts(tmp_path):
     codes = [f"A/5 {k}" if k % 4 == 0 else str(1000 + k) for k in range(60)]
     path.write_text("ticket,y\n" + "".join(f"{c},{'ab'[k % 3 > 0]}\n" for k, c in enumerate(codes)))
     assert list(read_table(path, target="y").columns["ticket"]) == codes
+
+
+def test_numbers_behind_a_hash_are_rows_taken_out(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"{'#' if k % 5 == 3 else ''}{k}.5,{-k},{'ab'[k % 2]}" for k in range(20)]
+    path.write_text("x,z,y\n" + "\n".join(rows))
+    with pytest.warns(UserWarning, match=r"4 lines with cells \(the first is line 5\) taken as"):
+        table = read_table(path, target="y")
+    assert len(table.labels) == 16
+    assert table.columns["x"].dtype == np.float64
+
+
+def test_the_comment_that_numpy_writes_is_none_of_the_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    np.savetxt(path, np.arange(60.0).reshape(20, 3), delimiter=",", header="a,b,y")
+    table = read_table(path, target="x3", writing=Writing(header=False))
+    assert len(table.labels) == 20
+
+
+@pytest.mark.parametrize(
+    ("line", "parted"),
+    [("{a}\t{b}\tred;blue\tp", "\t"), ("{a}|{b};{a}|p", "|"), ("{a},{b},{a};{b},1", ",")],
+)
+def test_semicolons_within_cells_part_nothing(line, parted, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(line.format(a=10 + k, b=50 - k) for k in range(20)))
+    table = read_table(path, writing=Writing(header=False))
+    assert len(table.columns) == line.count(parted) + 1

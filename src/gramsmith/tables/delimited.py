@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from gramsmith.tables.names import check_names
 from gramsmith.tables.streams import Array, DataError, Limits, read_bytes, short, text_lines
 from gramsmith.tables.words import (
     MISSING,
+    PLAIN,
     Style,
     is_missing,
     plain_numbers,
@@ -196,29 +198,33 @@ def _as_utf8(data: bytes, encoding: str | None, where: str) -> bytes:
 def _without_comments(data: bytes, delimiter: str, header: bool, where: str) -> bytes:
     """Return a table with its comments blank: blank lines keep the numbers of the others.
 
-    A line that begins with ``#`` is a comment above the header, and below it unless it has as many
-    cells as the header: then it is a row whose first cell begins so. Within quotes there are none.
+    A line that begins with ``#`` is a comment, but for one with as many cells as the others whose
+    first cell is a word, as in all of them: colours, names. Within quotes there are no comments.
     """
     if not (data.startswith(b"#") or b"\n#" in data):
         return data
     lines, mark = data.splitlines(keepends=True), delimiter.encode()
-    first = next((line for line in lines if line.strip() and not line.startswith(b"#")), None)
-    width = -1 if first is None and header else _count(first or lines[0], mark)
-    above, quotes = header, 0  # whether the header is still to come; quotation marks so far
+    plain = [k for k, line in enumerate(lines) if line.strip() and not line.startswith(b"#")]
+    first = plain[0] if plain else len(lines) if header else -1
+    width = _count(lines[first], mark) if plain else _count(lines[0], mark)
+    cells = (lines[k].partition(mark)[0].strip(b'" ').decode("utf-8", "replace") for k in plain)
+    numbers = any(PLAIN.fullmatch(cell) for cell in islice(cells, int(header), 20))
+    quotes, comments = 0, []
     for k, line in enumerate(lines):
-        if line.startswith(b"#") and quotes % 2 == 0 and (above or _count(line, mark) != width):
-            if not above and mark in line:
-                warnings.warn(
-                    f"{where}, line {k + 1}: a line that begins with # and has "
-                    f"{counted(_count(line, mark) + 1, 'cell')}, not {width + 1}, is taken as a "
-                    "comment. If it is a row, put its first cell in quotation marks.",
-                    UserWarning,
-                    stacklevel=3,
-                )
-            lines[k] = b"\n" if line.endswith(b"\n") else b""
-        else:
-            above = above and line is not first
-            quotes += line.count(b'"')
+        if line.startswith(b"#") and quotes % 2 == 0:
+            if k < first or numbers or _count(line, mark) != width:
+                lines[k] = b"\n" if line.endswith(b"\n") else b""
+                comments += [k + 1] if k > first and mark in line else []
+                continue
+        quotes += line.count(b'"')
+    if comments:
+        warnings.warn(
+            f"{where}: {counted(len(comments), 'line')} with cells (the first is line "
+            f"{comments[0]}) taken as comments, because of a # at the beginning. If it belongs to "
+            "the first cell, put that in quotation marks.",
+            UserWarning,
+            stacklevel=3,
+        )
     return b"".join(lines)
 
 
@@ -235,15 +241,22 @@ def _delimiter(data: bytes, where: str, writing: Writing) -> str:
     lines = [line for line in lines if not line.startswith("#")] or lines
     lines = [re.sub(r'"[^"]*"', "", line) for line in lines[:-1] or lines]
     marks = [d for d in DELIMITERS if d not in (writing.decimal, writing.thousands)]
-    if all(";" in line for line in lines) and all(
-        len(re.findall(r"(?<=\d),(?=\d)", line)) == line.count(",") for line in lines
-    ):
-        return ";"  # commas are in numbers only
     found = [(min(counts), d) for d in marks if (counts := [x.count(d) for x in lines])]
     most = max(found, key=lambda pair: pair[0], default=(0, ","))
     if not most[0] and lines:  # a line is out of step: the header decides
         most = max(((lines[0].count(d), d) for d in marks), key=lambda pair: pair[0])
+    if most[1] == "," and _decimal_commas(lines):
+        return ";"
     return most[1] if most[0] else ","
+
+
+def _decimal_commas(lines: list[str]) -> bool:
+    """Return whether commas are marks in numbers, of which semicolons part as many in each line."""
+    parts = {line.count(";") for line in lines}
+    commas = [line.count(",") for line in lines]
+    inside = all(len(re.findall(r"(?<=\d),(?=\d)", line)) == line.count(",") for line in lines)
+    few = max(commas, default=0) <= max(parts, default=0) + 1  # at most one for each cell
+    return len(parts) == 1 and 0 not in parts and inside and few
 
 
 def _header(data: bytes, delimiter: str, header: bool, where: str) -> tuple[list[str], int]:
