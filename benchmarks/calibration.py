@@ -76,6 +76,8 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=SPLITS)
     options, _ = parser.parse_known_args()
     folder = data_folder(options.data)
+    if not folder.is_dir():
+        raise SystemExit("needs the folder of data sets: set GRAMSMITH_DATA")
     print(processor())
     print(f"{ROWS} rows, mean of {options.splits} splits: calibration error / log loss")
     print(f"{'':36}" + "".join(f"{name:>15}" for name in CHOSEN))

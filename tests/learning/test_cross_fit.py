@@ -407,3 +407,18 @@ def test_importances_spread_over_folds(parity, tmp_path):
     np.testing.assert_array_equal(found.feature_importances_std_, learner.feature_importances_std_)
     learner.set_params(shrinkage=1.0).fit(*parity)
     assert not hasattr(learner, "feature_importances_std_")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_folds_without_a_weight_are_left_out(parity):
+    X, y = parity
+    folds = PredefinedSplit(np.arange(100) // 25)
+    w = np.r_[np.zeros(25), np.ones(75)]
+    found = gs.KernelLearner(max_iter=2, cv=folds, random_state=0)
+    plain = gs.KernelLearner(max_iter=2, cv=PredefinedSplit(np.arange(75) // 25), random_state=0)
+    found.fit(X, y, sample_weight=w)
+    plain.fit(X[25:], y[25:])
+    np.testing.assert_allclose(found.shrinkage_curve_["loss"], plain.shrinkage_curve_["loss"])
+    half = [(np.arange(25, dtype=np.uint8), np.arange(25, 100, dtype=np.uint8))]
+    with pytest.raises(ValueError, match="rows with a weight on both sides of a fold, got none"):
+        gs.KernelLearner(cv=half).fit(X, y, sample_weight=w)

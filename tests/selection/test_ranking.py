@@ -525,3 +525,17 @@ def test_folds_need_not_test_all_rows(cv, kind):
     rival = ranking.evidence.rivals[1]
     assert rival.judgement == "about as good"
     assert rival.score > 0.75  # taught by rows that no fold tests, too
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_odd_in_rows_without_a_weight_is_nobodys_concern():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"]).astype({"a": object})
+    X["c"] = np.where(np.arange(80) % 3, "x", "y")
+    y = np.where(X["b"] + 0.5 * rng.normal(size=80) > 0, "p", "q")
+    X.loc[0, "a"], X.loc[1, "b"], X.loc[2, "c"] = "oops", np.nan, "never again"
+    w = np.r_[np.zeros(10), np.ones(70)]
+    found = gs.rank_kernels(X, y, ["linear"], sample_weight=w, cv=3)
+    plain = gs.rank_kernels(X[10:], y[10:], ["linear"], cv=3)
+    assert found.records[0]["score"] == plain.records[0]["score"]
+    assert [c.missing for c in found.columns] == [0, 0, 0]

@@ -31,7 +31,7 @@ from sklearn.model_selection import (
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from gramsmith.arguments import abridged, as_numbers
+from gramsmith.arguments import abridged, as_numbers, counted
 from gramsmith.learning.monitor import Stopped
 from gramsmith.learning.objective import ALPHAS, responses
 from gramsmith.learning.samples import Learner
@@ -276,10 +276,14 @@ class CrossFitted(Learner):
             np.ones(len(y), dtype=bool) if sample_weight is None else np.asarray(sample_weight) > 0
         )
         number = np.cumsum(kept) - 1
-        found = [
-            tuple(number[rows[kept[rows]]] for rows in pair)
-            for pair in given_folds(self.cv, y, groups)
-        ]
+        folds = given_folds(self.cv, y, groups)
+        pairs = (tuple(number[rows[kept[rows]]] for rows in pair) for pair in folds)
+        found = [pair for pair in pairs if len(pair[0]) and len(pair[1])]
+        if folds and not found:
+            raise ValueError(
+                f"Expected rows with a weight on both sides of a fold, got none in "
+                f"{counted(len(folds), 'fold')} of cv. Use a number, or leave such rows out."
+            )
         if not found:
             raise ValueError(
                 f"Expected cv with at least one fold, got none from {abridged(self.cv)}. Use a "
@@ -393,7 +397,8 @@ def _rows_of(part: Any, n: int, fold: int) -> Array:
             f"Expected numbers of rows from 0 to {n - 1} in the folds of cv, got {abridged(part)} "
             f"in fold {fold}. Give whole numbers, or True and False for each row."
         )
-    return np.where(rows < 0, rows + n, rows).astype(np.intp)
+    rows = rows.astype(np.intp)
+    return np.where(rows < 0, rows + n, rows)
 
 
 def make_folds(

@@ -611,9 +611,11 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
     pictures: list[ColumnPicture] = []
     alarms: list[str] = []
     for column, raw in _raw_columns(samples, X):
+        whole = len(raw.values) == task.n
+        raw = raw.at(task.counting) if whole else raw  # a row of no weight is no row
         pictures.append(picture_of(column, raw))
-        if column.role == "input" and len(raw.values) == task.n:
-            labels = task.labels.reshape(task.n, -1).T
+        if column.role == "input" and whole:
+            labels = task.labels[task.counting].reshape(len(task.counting), -1).T
             found = [copy_of_target(column.name, raw, target) for target in labels]
             alarms += filter(None, dict.fromkeys(found))
     copies, looked_at = count_copies(samples, task)

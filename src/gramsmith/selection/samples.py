@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -236,11 +237,11 @@ def read_samples(
                 taken = TakeColumn(inputs[0].name).fit(seen)
                 found.append((taken.transform(view), taken, source, ""))
                 continue
-            found.append((encoder.transform(view), encoder, source, ""))
+            found.append((_encoded(encoder, view, rows), encoder, source, ""))
             tables[source] = raw_table(view)
             if auto and not several and not sp.issparse(found[-1][0]):
                 found += [
-                    (coded.transform(view), coded, 0, word)
+                    (_encoded(coded, view, rows), coded, 0, word)
                     for word, coded in _variants(seen, roles, told)
                 ]
         else:
@@ -252,6 +253,14 @@ def read_samples(
         for encoder, source in zip(encoders, sources, strict=True)
     ]
     return Samples(views, encoders, sources, several, variants, columns, tuple(learned))
+
+
+def _encoded(encoder: TableEncoder, view: Any, rows: Array | None) -> Any:
+    """Return a view as an encoder has it; what is odd in rows of no weight is nobody's concern."""
+    with warnings.catch_warnings():
+        if rows is not None:
+            warnings.simplefilter("ignore", UserWarning)
+        return encoder.transform(view)
 
 
 def _fitted(encoder: TableEncoder, told: Callable[[int], None], *data: Any) -> TableEncoder:
