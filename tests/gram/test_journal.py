@@ -1,6 +1,7 @@
 """The journal: finished work is found again, to the last bit, and nobody else's file is touched."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -403,6 +404,52 @@ def test_fingerprints_tell_functions_apart_by_what_they_do():
     for two, three, again in pairs:
         assert fingerprint(two) == fingerprint(again) != fingerprint(three)
     assert fingerprint(calls_itself) == fingerprint(calls_itself)
+
+
+def test_fingerprints_are_the_same_in_the_next_process(tmp_path):
+    """Also of what is told by its address, or leads to half of all modules."""
+    for name in ("pandas", "polars", "pyarrow"):
+        pytest.importorskip(name)
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import threading
+            import numpy
+            import pandas
+            import polars
+            import pyarrow
+            from gramsmith.gram.journal import fingerprint
+
+            class Thing:
+                def __init__(self, by):
+                    self.by, self.lock, self.self = by, threading.Lock(), self
+
+                def times(self, a, b):
+                    return self.by
+
+            def found(k):
+                import numpy as np
+                frame = pandas.DataFrame({"a": [1.0, k], "b": ["x", None]}, index=[3, 4])
+                rng = np.random.default_rng(k)
+                deep = frame
+                for _ in range(30):
+                    deep = [deep, deep]
+                values = [frame, frame["a"], polars.DataFrame({"a": [k]})]
+                values += [pyarrow.table({"a": [k]}), rng, np.random.RandomState(k), Thing(k), Thing(k).times, deep]
+                values += [lambda A, B: np.exp(k), lambda A: frame, lambda A: rng]
+                return list(map(fingerprint, values))
+
+            print(*zip(found(2), found(3)))
+            """
+        )
+    )
+    run = [sys.executable, script]
+    first, second = (subprocess.run(run, capture_output=True, text=True, check=True) for _ in "ab")
+    assert first.stdout == second.stdout
+    pairs = re.findall(r"\('(\w+)', '(\w+)'\)", first.stdout)
+    assert len(pairs) == 12
+    assert all(a != b for a, b in pairs)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -423,56 +423,95 @@ def fingerprint(*values: Any) -> str:
     >>> fingerprint(1.0) == fingerprint(1)
     False
     """
-    found = hashlib.sha256()
-    for part in _parts(values):
-        found.update(part)
-    return found.hexdigest()[:32]
+    return _digest(values, {}, ()).hex()[:32]
 
 
-def _parts(value: Any, inside: tuple[int, ...] = ()) -> Iterator[bytes | memoryview]:
-    """Yield what makes a value what it is; `inside` holds what it is a part of."""
-    yield f"<{type(value).__module__}.{type(value).__qualname__}".encode()
-    if id(value) in inside:  # a function that calls itself, an object that knows its owner
-        yield f" {inside.index(id(value))}>".encode()
-        return
-    within = (*inside, id(value))
+class _Inner(NamedTuple):
+    """A part of a value that has a digest of its own."""
+
+    value: Any
+
+
+PLAIN = str | bytes | int | float | complex | None | np.generic | slice | range
+
+
+def _digest(value: Any, known: dict[int, tuple[Any, bytes]], inside: tuple[int, ...]) -> bytes:
+    """Return a hash of a value.
+
+    `known` has those of its parts so far, each with the part, so that no other takes its number;
+    `inside` the numbers of what it is a part of: a function may call itself.
+    """
+    me = id(value)
+    if me in inside:
+        return f"<{inside.index(me)}>".encode()
+    if me in known:
+        return known[me][1]
+    found = hashlib.sha256(f"<{type(value).__module__}.{type(value).__qualname__}".encode())
+    if isinstance(value, PLAIN):
+        found.update(repr(value).encode())
+        return found.digest()
+    for part in _parts(value):
+        if isinstance(part, _Inner):
+            found.update(_digest(part.value, known, (*inside, me)))
+        else:
+            found.update(part)
+    known[me] = value, found.digest()
+    return known[me][1]
+
+
+def _parts(value: Any) -> Iterator[bytes | memoryview | _Inner]:
+    """Yield what makes a value what it is."""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         yield f" {value.dtype.str} {value.shape} ".encode()
         # as bytes: dates and times have no buffer
         yield np.ascontiguousarray(value).view(np.uint8).data.cast("B") if value.size else b""
-    elif isinstance(value, str | bytes | int | float | complex | None | np.generic | slice | range):
-        yield repr(value).encode()
+    elif isinstance(value, ModuleType):
+        yield f"{value.__name__} {getattr(value, '__version__', '')}".encode()
     elif isinstance(value, type | np.dtype) or (callable(value) and hasattr(value, "__qualname__")):
         names = [str(getattr(value, name, value)) for name in ("__module__", "__qualname__")]
         yield ".".join(names).encode()
         if not isinstance(value, type | np.dtype):
-            yield from _parts(_function_state(value), within)
+            yield _Inner(_function_state(value))
     elif isinstance(value, CodeType):
         yield value.co_code
-        yield from _parts((value.co_names, value.co_consts), within)
-    elif isinstance(value, partial):
-        yield from _parts((value.func, value.args, value.keywords), within)
+        yield _Inner((value.co_names, value.co_consts))
     elif isinstance(value, list | tuple | np.ndarray):
-        for item in value:
-            yield from _parts(item, within)
+        yield from map(_Inner, value)
     elif isinstance(value, dict):
         for key in sorted(value, key=repr):
-            yield repr(key).encode()
-            yield from _parts(value[key], within)
+            yield from (repr(key).encode(), _Inner(value[key]))
     elif isinstance(value, set | frozenset):
         yield repr(sorted(value, key=repr)).encode()
-    elif sp.issparse(value):
-        rows = value.tocsr()
-        yield repr(rows.shape).encode()
-        yield from _parts((rows.data, rows.indices, rows.indptr), within)
     elif is_dataclass(value):
-        yield from _parts({f.name: getattr(value, f.name) for f in fields(value)}, within)
+        yield _Inner({f.name: getattr(value, f.name) for f in fields(value)})
     elif hasattr(value, "get_params"):
-        yield from _parts(value.get_params(deep=False), within)
+        yield _Inner(value.get_params(deep=False))
     else:
-        state = getattr(value, "__dict__", None)
-        yield from _parts(dict(state), within) if state is not None else [repr(value).encode()]
-    yield b">"
+        yield _Inner(_object_state(value))
+
+
+def _object_state(value: Any) -> Any:
+    """Return plain values that tell an object of another library from others."""
+    if sp.issparse(value):
+        rows = value.tocsr()
+        return rows.shape, rows.data, rows.indices, rows.indptr
+    if isinstance(value, partial):
+        return value.func, value.args, value.keywords
+    if isinstance(value, np.random.Generator):
+        return value.bit_generator.state
+    if isinstance(value, np.random.RandomState):
+        return value.get_state(legacy=False)
+    if hasattr(value, "to_pydict"):  # of Arrow
+        return value.to_pydict()
+    if hasattr(value, "to_numpy"):  # frames, series, indexes
+        names = [str(getattr(value, name, None)) for name in ("name", "columns")]
+        index: Any = getattr(value, "index", None)
+        return names, index.to_numpy() if hasattr(index, "to_numpy") else None, value.to_numpy()
+    state = getattr(value, "__dict__", None)
+    if state is not None:
+        return dict(state)
+    text = repr(value)
+    return None if " at 0x" in text else text  # an address is another one in the next process
 
 
 def _function_state(function: Any) -> dict[str, Any]:
