@@ -40,6 +40,9 @@ def first(X: np.ndarray) -> np.ndarray:
     return X[:, 0]
 
 
+FRAMES = (pd.DataFrame, pd.Series, pl.DataFrame, pl.Series)
+
+
 class Odd:
     """A class that no argument asks for."""
 
@@ -380,7 +383,7 @@ def _combine(kernel: Kernel, rng: np.random.Generator, bad: int) -> None:
     way = rng.integers(6)
     if way == 0:
         kernel + other
-    elif way == 1 and not isinstance(other, pl.Series):  # which takes no kernel, and says so itself
+    elif way == 1 and not isinstance(other, FRAMES):  # which take no kernel, and say so themselves
         other * kernel
     elif way == 2:
         kernel**other

@@ -436,7 +436,8 @@ def test_fingerprints_are_the_same_in_the_next_process(tmp_path):
                 for _ in range(30):
                     deep = [deep, deep]
                 values = [frame, frame["a"], polars.DataFrame({"a": [k]})]
-                values += [pyarrow.table({"a": [k]}), rng, np.random.RandomState(k), Thing(k), Thing(k).times, deep]
+                values += [pyarrow.table({"a": [k]}), rng, np.random.RandomState(k)]
+                values += [Thing(k), Thing(k).times, deep]
                 values += [lambda A, B: np.exp(k), lambda A: frame, lambda A: rng]
                 return list(map(fingerprint, values))
 

@@ -28,6 +28,9 @@ def test_arrays_are_no_operands_on_either_side(left):
         for pair in ((left, gs.Gaussian()), (gs.Gaussian(), left)):
             with pytest.raises(TypeError, match="Expected a kernel or a number"):
                 operate(*pair)
+    kernels = np.array([gs.Gaussian(), gs.Linear()], dtype=object)  # as in cv_results_
+    np.testing.assert_array_equal(kernels == kernels[1], [False, True])
+    assert (pd.Series(kernels) == kernels[0]).tolist() == [True, False]
     one = np.array(2.0)  # a number with no axes
     assert str(one * gs.Gaussian()) == str(gs.Gaussian() * one) == str(2.0 * gs.Gaussian())
     assert str(one + gs.Gaussian()) == str(2.0 + gs.Gaussian())

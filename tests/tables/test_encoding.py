@@ -13,6 +13,7 @@ import gramsmith as gs
 from contract import scikit_learn_checks
 from gramsmith.tables import TableEncoder, TakeColumn
 from gramsmith.tables.frames import raw_table
+from gramsmith.tables.roles import in_order
 
 
 @scikit_learn_checks([TableEncoder(), TableEncoder(indicators=True)])
@@ -264,3 +265,6 @@ def test_ordered_numbers_are_ordered_by_size(kind):
     rows = TableEncoder(roles={"grade": "ordered"}).fit_transform(table)[:4, 0]
     np.testing.assert_array_equal(np.argsort(rows), [0, 2, 1, 3])
     np.testing.assert_allclose(np.diff(np.sort(rows)), np.diff(np.sort(rows))[0])
+    words = np.array(["10,0", "9,5"], dtype=object), np.array(["10%", "9%"], dtype=object)
+    assert [in_order(column) for column in words] == [["9,5", "10,0"], ["9%", "10%"]]
+    assert in_order(np.array(["2", "1.0", "1", "01"], dtype=object)) == ["01", "1", "1.0", "2"]

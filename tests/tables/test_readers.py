@@ -182,9 +182,12 @@ def test_a_slip_among_numbers_is_named(slip, tmp_path):
 
 def test_codes_among_numbers_are_texts(tmp_path):
     path = tmp_path / "t.csv"
-    codes = [f"A/5 {k}" if k % 4 == 0 else str(1000 + k) for k in range(60)]
-    path.write_text("ticket,y\n" + "".join(f"{c},{'ab'[k % 3 > 0]}\n" for k, c in enumerate(codes)))
-    assert list(read_table(path, target="y").columns["ticket"]) == codes
+    many = [f"A/5 {k}" if k % 4 == 0 else str(1000 + k) for k in range(60)]
+    one = [f"{k + 7}{'a' if k == 9 else ''}" for k in range(60)]  # numbers of houses
+    for codes in (many, one):
+        rows = (f"{code},{'ab'[k % 3 > 0]}\n" for k, code in enumerate(codes))
+        path.write_text("ticket,y\n" + "".join(rows))
+        assert list(read_table(path, target="y").columns["ticket"]) == codes
 
 
 def test_numbers_behind_a_hash_are_rows_taken_out(tmp_path):

@@ -230,10 +230,17 @@ class Kernel(OptionalHooks, SklearnKernel):
     # unreliable; identity is what estimators expect.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
-    # Arrays and frames on the left leave the operators to this class, or each entry of theirs
-    # would become a kernel.
-    __array_ufunc__ = None
-    __pandas_priority__ = 5000
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Add and multiply as kernels do: each entry of an array would become a kernel."""
+        operator = {np.add: "+", np.multiply: "*"}.get(ufunc)
+        if operator is not None and method == "__call__" and len(inputs) == 2:
+            return OPERATORS[operator](*inputs)
+        boxed = [np.empty((), dtype=object) if x is self else x for x in inputs]
+        for box, x in zip(boxed, inputs, strict=True):
+            if x is self:
+                box[()] = self
+        return getattr(ufunc, method)(*boxed, **options)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -309,11 +309,11 @@ def as_words(values: Array) -> Array:
 
 def in_order(values: Array) -> list[str]:
     """Return the different words of a column: numbers by their size, others by their letters."""
-    words = {word for word in as_words(values) if word is not None}
-    try:
-        return sorted(words, key=float)
-    except ValueError:
-        return sorted(words)
+    words = sorted({word for word in as_words(values) if word is not None})
+    style = number_style(words)
+    if not isinstance(style, Style):
+        return words
+    return sorted(words, key=lambda word: number_of(word, style) or 0.0)  # stable: 1, then 1.0
 
 
 def as_numbers(

@@ -102,15 +102,15 @@ def stray_word(column: Array) -> int | None:
     counts = Counter(word for word in column if word is not None)
     odd = {word for word in counts if not PLAIN.fullmatch(word) and not MARKED.search(word)}
     total = sum(counts.values())
-    # 7O.5 or 70.5kg among numbers is a slip; where there are many, they may be codes such as A12
-    slips = {
-        word
-        for word in counts.keys() - odd
-        if not PLAIN.fullmatch(word) and not MARKED.fullmatch(_without_signs(word))
-    }
-    if sum(counts[word] for word in slips) <= max(1, total // 50):
-        odd |= slips
     numbers = sum(count for word, count in counts.items() if PLAIN.fullmatch(word))
+    pointed = sum(n for word, n in counts.items() if "." in word and PLAIN.fullmatch(word))
+    if 2 * pointed > numbers:
+        # 7O.5 or 70.5kg among such numbers is a slip; 12a among whole ones may be a code
+        odd |= {
+            word
+            for word in counts
+            if not PLAIN.fullmatch(word) and not MARKED.fullmatch(_without_signs(word))
+        }
     names = len(counts) <= 12 and 4 * len(counts) <= total
     if not odd or names or 2 * numbers <= total or len(odd) + numbers < 3:
         return None
