@@ -216,3 +216,11 @@ def test_semicolons_within_cells_part_nothing(line, parted, tmp_path):
     path.write_text("\n".join(line.format(a=10 + k, b=50 - k) for k in range(20)))
     table = read_table(path, writing=Writing(header=False))
     assert len(table.columns) == line.count(parted) + 1
+
+
+def test_comments_beside_inches_and_in_one_column(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('size,x,y\n5",1,p\n7,2,q\n# a note\n6,3,p\n8,4,q\n5",1,p\n')
+    assert list(read_table(path, target="y").columns["size"])[:2] == ['5"', "7"]
+    path.write_text("word\na\n# a note\nb\n")
+    assert list(read_table(path).columns["word"]) == ["a", "b"]

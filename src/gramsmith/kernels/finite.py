@@ -67,7 +67,7 @@ def _naming_the_text(X: Any, error: Exception, advice: str = ENCODE) -> Exceptio
     except ValueError:
         return error
     if table.ndim == 1 and any(isinstance(row, list | tuple) for row in table):
-        sizes = [len(row) if isinstance(row, list | tuple) else 1 for row in table]
+        sizes = [len(row) if isinstance(row, list | tuple | np.ndarray) else 1 for row in table]
         odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
         if odd is not None:
             return ValueError(

@@ -73,7 +73,8 @@ def handle_gaps(
             "leave such rows out, or --missing impute to learn what stands in for them."
         )
     if gone.all():
-        found = "a target" if policy == "drop-target" else "all cells"
+        needs = " and ".join(["a target", *(f"a value in column {short(n)}" for n in needed)])
+        found = needs if policy == "drop-target" else "all cells"
         advice = "Check --target." if policy == "drop-target" else "Use --missing impute."
         raise DataError(f"{table.name}: expected rows with {found}, got none. {advice}")
     one = gone.sum() == 1

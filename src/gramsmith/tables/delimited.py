@@ -209,14 +209,16 @@ def _without_comments(data: bytes, delimiter: str, header: bool, where: str) -> 
     width = _count(lines[first], mark) if plain else _count(lines[0], mark)
     cells = (lines[k].partition(mark)[0].strip(b'" ').decode("utf-8", "replace") for k in plain)
     numbers = any(PLAIN.fullmatch(cell) for cell in islice(cells, int(header), 20))
+    opened = re.compile(rb"(?:^|" + re.escape(mark) + rb')\s*"')
     quotes, comments = 0, []
     for k, line in enumerate(lines):
         if line.startswith(b"#") and quotes % 2 == 0:
-            if k < first or numbers or _count(line, mark) != width:
+            if k < first or numbers or not width or _count(line, mark) != width:
                 lines[k] = b"\n" if line.endswith(b"\n") else b""
                 comments += [k + 1] if k > first and mark in line else []
                 continue
-        quotes += line.count(b'"')
+        if quotes % 2 or opened.search(line):  # 5" opens nothing
+            quotes += line.count(b'"')
     if comments:
         warnings.warn(
             f"{where}: {counted(len(comments), 'line')} with cells (the first is line "
