@@ -181,6 +181,7 @@ FOLDS = {
     "numbers with a fraction": [(ROWS[:12] + 0.5, ROWS[12:])],
     "rows past the end": [(ROWS[:12], ROWS[12:] + 1)],
     "texts": [("a", "b")],
+    "one number with no axes": np.array(3.0),
     "three parts": [(ROWS[:8], ROWS[8:16], ROWS[16:])],
     "numbers": [1, 2],
     "ragged rows": [([1, [2]], [3])],

@@ -363,6 +363,8 @@ def given_folds(cv: Any, y: Any, groups: Any = None) -> list[tuple[Array, Array]
     list of (int array, int array)
     """
     n, found = len(y), []
+    if isinstance(cv, np.ndarray) and not cv.ndim:  # it looks as if one could go through it
+        raise ValueError(f"Expected cv to be a number, a splitter or folds, got {abridged(cv)}.")
     pairs = cv.split(np.zeros(n), y, groups) if hasattr(cv, "split") else cv
     for number, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
