@@ -146,6 +146,7 @@ FOUND = {
     "a callback that returns an array": lambda: gs.KernelLearner(callback=lambda numbers: X).fit(
         X, Y
     ),
+    "records as trees": lambda: gs.Subtree()(np.zeros(3, dtype=[("a", float), ("b", int)])),
     "places past the end": lambda: gs.Gram("rbf", X).block(np.array([99]), slice(None)),
 }
 

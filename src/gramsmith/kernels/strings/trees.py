@@ -54,7 +54,8 @@ def flatten(tree: Any, size_limit: int | None = None) -> tuple[list[Hashable], l
             if not len(node):
                 raise ValueError("expected a label in every node, got an empty one")
             node, below = node[0], node[1:]
-        if not isinstance(node, Hashable) or isinstance(node, tuple | float) or node is None:
+        odd = isinstance(node, tuple | float | np.void) or node is None  # a void has no hash
+        if odd or not isinstance(node, Hashable):
             raise TypeError(
                 "expected words or whole numbers as labels, got "
                 f"{'a missing value' if node is None else f'{type(node).__name__} ({node!r})'}"
