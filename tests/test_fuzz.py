@@ -147,6 +147,9 @@ FOUND = {
         X, Y
     ),
     "records as trees": lambda: gs.Subtree()(np.zeros(3, dtype=[("a", float), ("b", int)])),
+    "a class as a kernel": lambda: gs.as_kernel(gs.Gaussian)(X),
+    "no features for a width": lambda: gs.as_kernel("rbf", X[:, :0]),
+    "no views": lambda: gs.KernelSelector().fit((), Y),
     "places past the end": lambda: gs.Gram("rbf", X).block(np.array([99]), slice(None)),
 }
 

@@ -81,6 +81,10 @@ def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
         return from_name(kernel, X, **parameters)
     if isinstance(kernel, gp.Kernel):
         return from_sklearn(kernel)
+    if isinstance(kernel, type) and issubclass(kernel, gp.Kernel):
+        raise TypeError(
+            f"Expected a kernel, got the class {kernel.__name__}. Use {kernel.__name__}(...)."
+        )
     if callable(kernel):
         return FromCallable(kernel)
     raise TypeError(
@@ -171,6 +175,8 @@ def _gamma(gamma: Any, X: Any, name: str) -> float:
         )
     X = X if len(getattr(X, "shape", ())) == 2 else as_rows(X)
     p = X.shape[1]
+    if not p:
+        raise ValueError(f"Expected at least one feature in X, got shape {X.shape}.")
     if gamma in (None, "auto"):
         return 1.0 / float(p)
     if gamma != "scale":

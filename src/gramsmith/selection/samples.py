@@ -220,6 +220,8 @@ def read_samples(
     found: list[tuple[Any, Any, int, str]] = []
     tables: dict[int, Any] = {}
     columns = NO_COLUMNS
+    if several and not X:
+        raise ValueError("Expected at least one view of the samples in X, got an empty tuple.")
     for source, view in enumerate(X if several else (X,)):
         if view is None and _all_matrices(kernels):
             # all kernels are matrices: the row numbers stand for the samples
