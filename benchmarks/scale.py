@@ -6,7 +6,8 @@
     python -m benchmarks.scale ridge        kernel ridge regression without the matrix
     python -m benchmarks.scale ranking      rank_kernels on 200 000 rows, or on "diamonds"
 
-Each part in a process of its own, numbers of rows and the like after its name; figures are printed
+Without a name it is the first. Each part in a process of its own, numbers of rows and the like after
+its name; figures are printed
 as they come.
 """
 
@@ -191,9 +192,9 @@ def ranking(n: Any = 200_000) -> None:
 
 
 def main() -> None:
-    """Run the part that is named, with its numbers."""
+    """Run the part that is named, with its numbers; the first one if none is."""
     print(processor())
-    name, *numbers = sys.argv[1:]
+    name, *numbers = sys.argv[1:] or ["million"]
     parts: dict[str, Callable[..., Any]] = {
         "million": million,
         "coverage": coverage,
