@@ -6,9 +6,8 @@
     python -m benchmarks.scale ridge        kernel ridge regression without the matrix
     python -m benchmarks.scale ranking      rank_kernels on 200 000 rows, or on "diamonds"
 
-Without a name it is the first. Each part in a process of its own, numbers of rows and the like after
-its name; figures are printed
-as they come.
+Without a name it is the first. Each part in a process of its own, numbers of rows and the like
+after its name; figures are printed as they come.
 """
 
 from __future__ import annotations
