@@ -150,6 +150,9 @@ FOUND = {
     "a class as a kernel": lambda: gs.as_kernel(gs.Gaussian)(X),
     "no features for a width": lambda: gs.as_kernel("rbf", X[:, :0]),
     "no views": lambda: gs.KernelSelector().fit((), Y),
+    "weights beside folds": lambda: gs.KernelLearner(cv=[(ROWS[:12], ROWS[12:])]).fit(
+        X, Y, sample_weight={}
+    ),
     "places past the end": lambda: gs.Gram("rbf", X).block(np.array([99]), slice(None)),
 }
 

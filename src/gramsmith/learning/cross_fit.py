@@ -36,7 +36,7 @@ from gramsmith.learning.monitor import Stopped
 from gramsmith.learning.objective import ALPHAS, responses
 from gramsmith.learning.samples import Learner
 from gramsmith.solvers import Outcome, RidgePath
-from gramsmith.targets import Target
+from gramsmith.targets import Target, check_weights
 
 Array = npt.NDArray[Any]
 
@@ -272,9 +272,7 @@ class CrossFitted(Learner):
                 )
             return self.cv
         y = np.asarray(y)
-        kept = (
-            np.ones(len(y), dtype=bool) if sample_weight is None else np.asarray(sample_weight) > 0
-        )
+        kept = check_weights(sample_weight, len(y)) > 0
         number = np.cumsum(kept) - 1
         folds = given_folds(self.cv, y, groups)
         pairs = (tuple(number[rows[kept[rows]]] for rows in pair) for pair in folds)
