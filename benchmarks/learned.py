@@ -62,7 +62,7 @@ def learned(learner: Any) -> Callable[[Any, Any], Fitted]:
 
     def method(X: Any, y: Any) -> Fitted:
         learner.fit(X, y)
-        about = {"amount": float(getattr(learner, "shrinkage_", np.nan))}
+        about = {"amount": float(getattr(learner, "keep_", np.nan))}
         return machine(X, y, learner.kernel_, about)
 
     return method
@@ -108,7 +108,7 @@ RIVALS = {"plain": plain, "grid": grid, "nca": neighbourhood, "xrfm": recursive_
 START, MEMBER = "start", "best_member"
 DEFAULT = "diagonal"
 LEARNERS: dict[str, Callable[[int], Any]] = {
-    START: lambda p: gs.TransformLearner(shrinkage=0.0, max_iter=1),
+    START: lambda p: gs.TransformLearner(keep=0.0, max_iter=1),
     DEFAULT: lambda p: gs.TransformLearner(random_state=0),
     "full": lambda p: gs.TransformLearner(structure="full", random_state=0),
     "low_rank": lambda p: gs.TransformLearner(structure="low_rank", random_state=0),
@@ -118,7 +118,7 @@ LEARNERS: dict[str, Callable[[int], Any]] = {
     ),
     "parameters": lambda p: gs.KernelLearner(gs.Gaussian(np.full(p, np.sqrt(p))), random_state=0),
     "two_gaussians": lambda p: gs.TwoGaussianLearner(random_state=0),
-    MEMBER: lambda p: gs.KernelCombination(shrinkage=0.0),
+    MEMBER: lambda p: gs.KernelCombination(keep=0.0),
     "combination": lambda p: gs.KernelCombination(random_state=0),
     "spectral": lambda p: gs.SpectralAligner(random_state=0),
     **{
@@ -126,7 +126,7 @@ LEARNERS: dict[str, Callable[[int], Any]] = {
         for name in CRITERIA[1:]
     },
     **{
-        f"all of {name}": lambda p, m=name: gs.TransformLearner(measure=m, shrinkage=1.0)
+        f"all of {name}": lambda p, m=name: gs.TransformLearner(measure=m, keep=1.0)
         for name in CRITERIA
     },
 }

@@ -101,7 +101,7 @@ def at_scale() -> list[Row]:
     )
     combine = """
         kernels = [gs.Gaussian(8.0 * 2.0 ** (-j / 2)) for j in range(20)]
-        found = gs.KernelCombination(kernels, shrinkage=1.0, memory=384).fit(X, y)
+        found = gs.KernelCombination(kernels, keep=1.0, memory=384).fit(X, y)
         assert found.weights_.min() >= 0
     """
     weights = extra_memory(SETUP.format(n=20_000, S=STARTS["full"]), combine)
@@ -131,7 +131,7 @@ def against_the_bound(iterations: int = 20) -> list[Row]:
             learner = gs.TransformLearner(
                 structure="full",
                 measure=measure,
-                shrinkage=1.0,
+                keep=1.0,
                 early_stopping=False,
                 init=np.eye(X.shape[1]) / np.sqrt(2.0),
                 callback=lambda info: info["iteration"] >= iterations,

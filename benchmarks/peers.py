@@ -161,7 +161,7 @@ def our_map(data: Data) -> Any:
     import gramsmith as gs
 
     # one search on all rows, as theirs: how much to learn is not cross-fitted
-    learner = gs.TransformLearner(structure="full", measure="cka", shrinkage=1.0)
+    learner = gs.TransformLearner(structure="full", measure="cka", keep=1.0)
     return neighbours(learner.fit(data["X"], data["y"]).transform, data)
 
 
@@ -183,7 +183,7 @@ def matrices() -> Data:
 def our_weights(data: Data) -> Any:
     import gramsmith as gs
 
-    found = gs.KernelCombination(data["K"], signed=True, shrinkage=1.0).fit(None, data["y"])
+    found = gs.KernelCombination(data["K"], signed=True, keep=1.0).fit(None, data["y"])
     return gs.cka(sum(w * K for w, K in zip(found.weights_, data["K"], strict=True)), data["y"])
 
 

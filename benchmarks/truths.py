@@ -74,8 +74,8 @@ def compare(truth: str, n: int, seed: int = 0) -> dict[str, Any]:
     structure = {"structure": "low_rank", "rank": 1} if np.ndim(oracle) == 2 else {}
     learners = {
         "learned": gs.TransformLearner(random_state=0, **options),
-        "oracle": gs.TransformLearner(shrinkage=0.0, max_iter=1, init=oracle, **structure),
-        "start": gs.TransformLearner(shrinkage=0.0, max_iter=1),
+        "oracle": gs.TransformLearner(keep=0.0, max_iter=1, init=oracle, **structure),
+        "start": gs.TransformLearner(keep=0.0, max_iter=1),
     }
     found: dict[str, Any] = {}
     for name, learner in learners.items():
@@ -86,7 +86,7 @@ def compare(truth: str, n: int, seed: int = 0) -> dict[str, Any]:
             found[f"{name} seconds"] = time.perf_counter() - start
             machine = GridSearchCV(SVC(kernel="precomputed"), {"C": GRID_C}).fit(kernel(X), y)
         found[name] = float(np.mean(machine.predict(kernel(new, X)) != labels))
-    found["amount"] = learners["learned"].shrinkage_
+    found["amount"] = learners["learned"].keep_
     found["importances"] = learners["learned"].feature_importances_
     found["spread"] = getattr(learners["learned"], "feature_importances_std_", None)
     return found

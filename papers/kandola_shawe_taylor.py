@@ -113,7 +113,7 @@ def unit_diagonal(G: Blocks) -> Blocks:
 def inductive(K: Array, y: Array, I: Array, J: Array) -> Blocks:
     """Return G of algorithm 1, from the training block alone: threshold 1e-9."""
     aligner = gs.SpectralAligner(
-        "precomputed", threshold=1e-9, method="eigen", target="uneven", shrinkage=1.0
+        "precomputed", threshold=1e-9, method="eigen", target="uneven", keep=1.0
     )
     P = aligner.fit(K[np.ix_(I, I)], y[I]).transform(K[np.ix_(I, I)])
     Q = aligner.transform(K[np.ix_(J, I)])

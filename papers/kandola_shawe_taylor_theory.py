@@ -259,7 +259,7 @@ def refine(X: Array, y: Array, train: int) -> dict[str, tuple[float, float]]:
     kernels: dict[str, Kernel] = {"K": gs.Gaussian(1.0)}
     for threshold in (1e-1, 1e-3):
         aligner = gs.SpectralAligner(
-            gs.Gaussian(1.0), threshold=threshold, task="regression", shrinkage=1.0
+            gs.Gaussian(1.0), threshold=threshold, task="regression", keep=1.0
         )
         name = f"G, threshold {threshold:.0e}".replace("e-0", "e-")
         kernels[name] = aligner.fit(X_train, t).kernel_

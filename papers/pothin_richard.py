@@ -126,7 +126,7 @@ def learned(split: Split, structure: str, **options: Any) -> Machine:
     learner = gs.TransformLearner(
         structure=structure,
         random_state=0,
-        **{"measure": "cka", "shrinkage": 1.0, "early_stopping": False, "l1": 0.0, **options},
+        **{"measure": "cka", "keep": 1.0, "early_stopping": False, "l1": 0.0, **options},
     )
     return evaluate_kernel(learner.fit(split.X, split.y).kernel_, split)
 

@@ -15,7 +15,7 @@ from papers.pothin_richard_steps import Alignment, C, Split, mapped
 from papers.record import Record, check, compare, two_errors
 
 # the climb of the paper: nothing is held out, nothing shrunk
-PLAIN: dict[str, Any] = {"early_stopping": False, "shrinkage": 1.0}
+PLAIN: dict[str, Any] = {"early_stopping": False, "keep": 1.0}
 
 Array = npt.NDArray[Any]
 

@@ -178,7 +178,7 @@ def _learned_records(
     digits: Digits, surface: Array, fine: Array, label: str
 ) -> tuple[list[Record], gs.TwoGaussianLearner]:
     i, j = np.unravel_index(int(surface.argmax()), surface.shape)
-    learner = gs.TwoGaussianLearner(sigma1=SIGMA1, shrinkage=1.0).fit(digits.X, digits.y)
+    learner = gs.TwoGaussianLearner(sigma1=SIGMA1, keep=1.0).fit(digits.X, digits.y)
     best = float(alignments(digits, np.array([learner.u_]), np.array([learner.sigma2_]))[0, 0])
     at = np.array([learner.u_]), np.array([learner.sigma2_])
     grid = f"grid: u = {fine[i]:.2f}, sigma = {PATH[j]:.0f}"
@@ -298,7 +298,7 @@ def bundled(run: Run) -> Findings:
     keep = np.isin(y, (8, 9))
     X, labels = X[keep], np.where(y[keep] == 8, 1, -1)
     half = len(labels) // 2
-    learner = gs.TwoGaussianLearner(search="sequential", shrinkage=1.0).fit(X[:half], labels[:half])
+    learner = gs.TwoGaussianLearner(search="sequential", keep=1.0).fit(X[:half], labels[:half])
     machine = gs.KernelRidgeClassifier(learner.kernel_, alpha=1e-10, fit_intercept=False)
     rate = 1.0 - error_rate(machine.fit(X[:half], labels[:half]), X[half:], labels[half:])
     table = "Learned, bundled digits 8 v 9"

@@ -4,9 +4,9 @@ from functools import partial
 
 import gramsmith as gs
 
-TransformLearner = partial(gs.TransformLearner, measure="cka", shrinkage=1.0)
+TransformLearner = partial(gs.TransformLearner, measure="cka", keep=1.0)
 
 
 def KernelLearner(kernel=None, measure="cka", *arguments, **options):
     """Return the learner."""
-    return gs.KernelLearner(kernel, measure, *arguments, **{"shrinkage": 1.0, **options})
+    return gs.KernelLearner(kernel, measure, *arguments, **{"keep": 1.0, **options})

@@ -139,7 +139,7 @@ def test_sweeps(form, reshaped, rng):
 def test_learners(learner, form, reshaped):
     X, y = points(40)
     X = in_float16(X)
-    learner.set_params(shrinkage=1.0)
+    learner.set_params(keep=1.0)
     plain = learner.fit(X, y).kernel_(X)
     found = learner.fit(reshaped(X), reshaped(y)).kernel_(reshaped(X))
     np.testing.assert_allclose(found, plain, rtol=1e-6, atol=1e-8)

@@ -220,8 +220,8 @@ def test_folds_of_truth_values_and_from_the_end():
     assert str(found[0]) == str(found[1]) == str(found[2])
     learned = [gs.KernelLearner(cv=cv).fit(X, Y) for cv in (numbers, masks, ends)]
     for other in learned[1:]:
-        for name, curve in learned[0].shrinkage_curve_.items():
-            np.testing.assert_array_equal(other.shrinkage_curve_[name], curve)
+        for name, curve in learned[0].keep_curve_.items():
+            np.testing.assert_array_equal(other.keep_curve_[name], curve)
 
 
 def test_what_was_refused_and_is_sound():

@@ -71,7 +71,7 @@ def test_machines(machine):
 )
 def test_learners(learner):
     X, y = points(48)
-    options = learner.get_params(deep=False) | {"shrinkage": 1.0}
+    options = learner.get_params(deep=False) | {"keep": 1.0}
 
     def fit():
         return [type(learner)(**options).fit(X, y).kernel_(X)]

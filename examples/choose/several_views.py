@@ -24,7 +24,7 @@ noise = rng.normal(size=(n, 4))
 views = {"blood": blood, "site": sites, "noise": noise}
 kernels = [gs.Gaussian(2.0), gs.Normalized(gs.WeightedDegree(6)), gs.Gaussian(2.0)]
 train, test = np.arange(150), np.arange(150, n)
-combined = gs.KernelCombination(kernels, shrinkage=1.0)
+combined = gs.KernelCombination(kernels, keep=1.0)
 combined.fit(tuple(view[train] for view in views.values()), y[train])
 
 # %%

@@ -20,7 +20,7 @@ train, test = slice(0, 300), slice(300, None)
 kernels = [("linear", gs.Linear()), ("quadratic", gs.Polynomial(2))]
 kernels += [(f"Gaussian {s:g}", gs.Gaussian(s)) for s in (0.5, 1.0, 2.0, 4.0)]
 kernels += [("Gaussian of x0", gs.Gaussian(0.5) @ (lambda X: X[:, :1]))]
-combined = gs.KernelCombination(kernels, shrinkage=1.0).fit(X[train], y[train])
+combined = gs.KernelCombination(kernels, keep=1.0).fit(X[train], y[train])
 
 # %%
 # The weights count kernels of trace n each: a kernel with larger values gets no smaller weight

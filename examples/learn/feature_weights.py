@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 import gramsmith as gs
-from gramsmith.report import FeatureWeightsDisplay, ShrinkageDisplay
+from gramsmith.report import FeatureWeightsDisplay, KeepDisplay
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1300, 30))
@@ -25,7 +25,7 @@ fig, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 weights = FeatureWeightsDisplay.from_estimator(learner)
 weights.weights = weights.weights[:12]  # the largest
 weights.plot(axes[0])
-ShrinkageDisplay.from_estimator(learner).plot(axes[1])
+KeepDisplay.from_estimator(learner).plot(axes[1])
 plt.show()
 
 # %%
@@ -36,4 +36,4 @@ for name, kernel in (("one width for all features", "rbf"), ("learned weights", 
 
 # %%
 # Where labels are shuffled there is nothing to learn, and nothing is kept:
-print(gs.TransformLearner(random_state=0).fit(X[train], rng.permutation(y[train])).shrinkage_)
+print(gs.TransformLearner(random_state=0).fit(X[train], rng.permutation(y[train])).keep_)

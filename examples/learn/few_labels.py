@@ -19,7 +19,7 @@ known = np.concatenate([rng.choice(np.flatnonzero(y == c), 3, replace=False) for
 kernel = gs.Gaussian(0.25)
 K = kernel(X)
 aligned = gs.transductive_alignment(K, y[known], known, n_components=5)
-aligner = gs.SpectralAligner(kernel, n_components=5, shrinkage=1.0).fit(X[known], y[known])
+aligner = gs.SpectralAligner(kernel, n_components=5, keep=1.0).fit(X[known], y[known])
 kernels = {
     "the kernel as it is": K,
     "eigen-directions of six points": aligner.kernel_(X),

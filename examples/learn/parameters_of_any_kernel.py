@@ -23,7 +23,7 @@ X, y = months[:, None], values
 kernel = (
     5.0 * gs.Gaussian(5.0) + gs.Periodic(1.5, period=1.1) * gs.Gaussian(8.0) + 0.1 * gs.Linear()
 )
-learner = gs.KernelLearner(kernel, shrinkage=1.0, n_starts=3, random_state=0).fit(X[seen], y[seen])
+learner = gs.KernelLearner(kernel, keep=1.0, n_starts=3, random_state=0).fit(X[seen], y[seen])
 print(learner.kernel_)
 
 # %%

@@ -18,7 +18,7 @@ X = rng.normal(size=(800, 10))
 directions = np.linalg.qr(rng.normal(size=(10, 2)))[0]
 y = (X @ directions).prod(axis=1) > 0
 learner = gs.TransformLearner(
-    structure="low_rank", rank=2, solver="outer_product", shrinkage=1.0, random_state=0
+    structure="low_rank", rank=2, solver="outer_product", keep=1.0, random_state=0
 ).fit(X[:400], y[:400])
 
 # %%

@@ -15,7 +15,7 @@ from gramsmith.report import plot_surface
 
 x = np.array([0.0, 1.0, 10.0, 11.0, 100.0, 101.0, 110.0, 111.0])[:, None]
 y = [1, 1, 1, -1, -1, -1, -1, -1]
-learner = gs.TwoGaussianLearner(shrinkage=1.0).fit(x, y)
+learner = gs.TwoGaussianLearner(keep=1.0).fit(x, y)
 print(f"{learner.u_:.0%} of bandwidth {learner.sigma1_:.4g}, the rest of {learner.sigma2_:.4g}")
 
 # %%

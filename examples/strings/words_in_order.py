@@ -32,7 +32,7 @@ print(" ".join(X[0]), "->", "good" if y[0] else "bad")
 
 # %%
 learner = gs.KernelLearner(
-    gs.Normalized(gs.Subsequence(2, decay=0.3)), measure="cka", shrinkage=1.0, random_state=0
+    gs.Normalized(gs.Subsequence(2, decay=0.3)), measure="cka", keep=1.0, random_state=0
 )
 learned = learner.fit(X, y).kernel_
 kernels = {

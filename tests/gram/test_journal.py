@@ -179,7 +179,7 @@ def test_learners_go_on(tmp_path):
 
     def learn(engine, callback=None):
         learner = gs.TransformLearner(
-            gs.Gaussian(2.0), measure="cka", max_iter=6, random_state=0, shrinkage=0.0,
+            gs.Gaussian(2.0), measure="cka", max_iter=6, random_state=0, keep=0.0,
             early_stopping=False, engine=engine, callback=callback,
         )  # fmt: skip
         return [value.hex() for value in np.ravel(learner.fit(X, y).components_)]

@@ -52,7 +52,7 @@ def test_evaluate(kernel, problem):
 
 def test_a_learner_climbs_value_and_slope(problem):
     X, y = problem
-    learner = gs.KernelLearner(Cauchy(5.0), "cka", shrinkage=1.0, max_iter=30).fit(X, y)
+    learner = gs.KernelLearner(Cauchy(5.0), "cka", keep=1.0, max_iter=30).fit(X, y)
     assert learner.kernel_.length_scale < 5.0
     assert learner.value_ > gs.cka(Cauchy(5.0)(X), y)
     h = 1e-6

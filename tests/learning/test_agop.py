@@ -78,7 +78,7 @@ def test_an_oblique_direction(structure, rank, rng):
     direction = np.ones(6) / np.sqrt(6.0)
     y = np.sin(2.0 * X @ direction)
     learner = gs.TransformLearner(structure=structure, rank=rank, solver="outer_product")
-    S = learner.set_params(shrinkage=1.0).fit(X, y).components_.T
+    S = learner.set_params(keep=1.0).fit(X, y).components_.T
     U = np.linalg.eigh(S @ S.T)[1]
     assert abs(U[:, -1] @ direction) > 0.95
     assert S.shape == (6, 6 if rank is None else 1)
@@ -91,7 +91,7 @@ def test_the_rank_is_the_one_that_serves_other_rows(rng):
     learner = gs.TransformLearner(structure="low_rank", random_state=0)
     assert len(learner.fit(X, one).components_) <= 2
     assert len(learner.fit(X, alike).components_) == 5
-    for options in ({"rank": 3}, {"shrinkage": 1.0, "max_iter": 5}):
+    for options in ({"rank": 3}, {"keep": 1.0, "max_iter": 5}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             found = gs.TransformLearner(structure="low_rank", **options).fit(X, one)
@@ -115,11 +115,11 @@ def test_a_full_map_of_one_direction_is_climbed_as_such(rng):
     X = rng.normal(size=(400, 10))
     v = np.ones(10) / np.sqrt(10.0)
     y = (np.sin(2.0 * X @ v) > 0) ^ (rng.random(400) < 0.05)
-    learner = gs.TransformLearner(structure="full", shrinkage="cross_fit", random_state=0)
+    learner = gs.TransformLearner(structure="full", keep="cross_fit", random_state=0)
     S = learner.fit(X, y).components_.T
     values, U = np.linalg.eigh(S @ S.T)
     assert abs(U[:, -1] @ v) > 0.98
-    assert learner.shrinkage_ >= 0.5
+    assert learner.keep_ >= 0.5
     assert values[-2] < 2e-3 * values[-1]
 
 
@@ -131,7 +131,7 @@ def test_other_kernels_find_the_features_too(kernel, rng):
     y = np.sin(2.0 * X[:, 0]) + X[:, 1]
     learner = gs.TransformLearner(kernel, solver="outer_product", random_state=0).fit(X, y)
     assert learner.feature_importances_[:2].sum() > 0.7
-    assert learner.shrinkage_ > 0
+    assert learner.keep_ > 0
 
 
 def test_the_units_of_columns_follow(rng):
@@ -139,7 +139,7 @@ def test_the_units_of_columns_follow(rng):
     X = rng.normal(size=(150, 3))
     y = np.sin(X[:, 0]) + X[:, 1]
     plain, scaled = (
-        gs.TransformLearner(solver="outer_product", shrinkage=1.0, max_iter=6).fit(X * u, y)
+        gs.TransformLearner(solver="outer_product", keep=1.0, max_iter=6).fit(X * u, y)
         for u in (1.0, np.array([1.0, 3.0, 1.0]))
     )
     np.testing.assert_allclose(plain.feature_importances_, scaled.feature_importances_, atol=0.1)
@@ -156,4 +156,4 @@ def test_refusals_and_interrupts(rng):
 
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         learner = gs.TransformLearner(solver="outer_product", callback=stop).fit(X, y)
-    assert learner.shrinkage_ == 0.25
+    assert learner.keep_ == 0.25

@@ -13,7 +13,7 @@ import gramsmith as gs
 import textbook as tb
 from gramsmith.learning.combination import default_path
 
-KernelCombination = partial(gs.KernelCombination, shrinkage=1.0)  # as in the papers
+KernelCombination = partial(gs.KernelCombination, keep=1.0)  # as in the papers
 KERNELS = [gs.Gaussian.from_gamma(g) for g in (0.05, 0.5, 2.0, 8.0)]
 MATRICES = [k(golden.X) for k in KERNELS]
 PROJECTIONS = {"kta": "plain", "cka": "centred", "cka_debiased": "debiased"}

@@ -24,14 +24,14 @@ CRITERIA = (*MEASURES, *OBJECTIVES)
 MEMBERS = [gs.Gaussian(s) for s in (0.5, 1.0, 2.0, 5.0)]
 #: name -> learner that climbs a criterion and keeps all of it
 LEARNERS = {
-    "diagonal": lambda m: gs.TransformLearner(measure=m, shrinkage=1.0, max_iter=3),
+    "diagonal": lambda m: gs.TransformLearner(measure=m, keep=1.0, max_iter=3),
     "full": lambda m: gs.TransformLearner(
-        measure=m, structure="full", shrinkage=1.0, max_iter=3, early_stopping=False
+        measure=m, structure="full", keep=1.0, max_iter=3, early_stopping=False
     ),
-    "parameters": lambda m: gs.KernelLearner(gs.Gaussian(1.5), m, shrinkage=1.0, max_iter=3),
-    "two": lambda m: gs.TwoGaussianLearner(measure=m, shrinkage=1.0, n_grid=6, max_iter=5),
-    "sum": lambda m: gs.KernelCombination(MEMBERS, measure=m, shrinkage=1.0),
-    "spectral": lambda m: gs.SpectralAligner(gs.Gaussian(1.5), measure=m, shrinkage=1.0),
+    "parameters": lambda m: gs.KernelLearner(gs.Gaussian(1.5), m, keep=1.0, max_iter=3),
+    "two": lambda m: gs.TwoGaussianLearner(measure=m, keep=1.0, n_grid=6, max_iter=5),
+    "sum": lambda m: gs.KernelCombination(MEMBERS, measure=m, keep=1.0),
+    "spectral": lambda m: gs.SpectralAligner(gs.Gaussian(1.5), measure=m, keep=1.0),
 }
 
 
@@ -86,8 +86,8 @@ def test_spectral_weights_are_at_least_those_of_plain_alignment(criterion, parit
     X, y = parity
     kernel = gs.Gaussian(1.5)
     objective = make_objective(criterion, X, make_target(y))
-    plain = gs.SpectralAligner(kernel, shrinkage=1.0).fit(X, y)
-    found = quiet(gs.SpectralAligner(kernel, measure=criterion, shrinkage=1.0), X, y)
+    plain = gs.SpectralAligner(kernel, keep=1.0).fit(X, y)
+    found = quiet(gs.SpectralAligner(kernel, measure=criterion, keep=1.0), X, y)
     reached = objective.sign * found.value_
     assert reached > objective.sign * objective.value(plain.kernel_)
     # no step along a weight is uphill
@@ -105,9 +105,9 @@ def test_spectral_weights_are_at_least_those_of_plain_alignment(criterion, parit
 @pytest.mark.parametrize("name", ["two", "sum", "spectral"])
 def test_amounts_of_every_criterion_are_cross_fitted(name, criterion, parity, tmp_path):
     X, y = parity
-    learner = LEARNERS[name](criterion).set_params(shrinkage="cross_fit", random_state=0)
+    learner = LEARNERS[name](criterion).set_params(keep="cross_fit", random_state=0)
     quiet(learner, X, y)
-    assert learner.shrinkage_ in learner.shrinkage_curve_["amount"]
+    assert learner.keep_ in learner.keep_curve_["amount"]
     gs.save_model(learner, tmp_path / "learner")
     again = gs.load_model(tmp_path / "learner")
     np.testing.assert_array_equal(again.kernel_(X), learner.kernel_(X))
@@ -222,7 +222,7 @@ def test_a_callback_stops_a_climb_without_a_warning(parity):
         rows.append(row)
         return len(rows) == 25
 
-    learner = gs.TwoGaussianLearner(measure="ridge_loo", callback=stop, shrinkage=1.0).fit(X, y)
+    learner = gs.TwoGaussianLearner(measure="ridge_loo", callback=stop, keep=1.0).fit(X, y)
     assert learner.value_ == pytest.approx(min(row["value"] for row in rows))
     assert not hasattr(learner, "surface_")
 

@@ -22,7 +22,7 @@ from gramsmith.learning.cross_fit import (
 )
 from gramsmith.learning.objective import ALPHAS, responses
 from gramsmith.learning.transform import between
-from gramsmith.report import ShrinkageDisplay
+from gramsmith.report import KeepDisplay
 from gramsmith.targets import make_target
 
 
@@ -38,8 +38,8 @@ def test_noise_teaches_nothing(rng):
     for seed in range(5):
         X, y = rng.normal(size=(60, 3)), rng.permutation(np.arange(60) % 2)
         learner = gs.TransformLearner(random_state=seed).fit(X, y)
-        amounts.append(learner.shrinkage_)
-        if learner.shrinkage_ == 0.0:
+        amounts.append(learner.keep_)
+        if learner.keep_ == 0.0:
             S = np.diagonal(learner.components_)
             np.testing.assert_allclose(S, S[0])  # the start, at some width
     assert np.median(amounts) == 0.0
@@ -49,10 +49,10 @@ def test_noise_teaches_nothing(rng):
 def test_what_can_be_learned_is(structure, parity, rng):
     X, y = parity
     learner = gs.TransformLearner(structure=structure, random_state=0).fit(X, y)
-    assert learner.shrinkage_ > 0
+    assert learner.keep_ > 0
     new = rng.normal(size=(600, 4))
     truth = np.where(new[:, 0] * new[:, 1] > 0, "up", "down")
-    isotropic = gs.TransformLearner(shrinkage=0.0).fit(X, y)
+    isotropic = gs.TransformLearner(keep=0.0).fit(X, y)
     learned, plain = (
         SVC(kernel=found.kernel_).fit(X, y).score(new, truth) for found in (learner, isotropic)
     )
@@ -240,15 +240,15 @@ def test_weights_count_up_to_a_factor(parity, rng):
         gs.TransformLearner(random_state=0).fit(X, y, sample_weight=c * w) for c in (1.0, 2.0**-20)
     )
     np.testing.assert_allclose(one.components_, other.components_, rtol=1e-6)
-    assert one.shrinkage_ == other.shrinkage_
+    assert one.keep_ == other.keep_
 
 
 def test_too_few_rows_keep_the_start(rng):
     X = rng.normal(size=(9, 2))
-    with pytest.warns(UserWarning, match="shrinkage=1.0"):
+    with pytest.warns(UserWarning, match="keep=1.0"):
         learner = gs.TransformLearner().fit(X, [1, *[0] * 8])
-    assert learner.shrinkage_ == 0.0
-    assert not hasattr(learner, "shrinkage_curve_")
+    assert learner.keep_ == 0.0
+    assert not hasattr(learner, "keep_curve_")
 
 
 def test_an_interrupt_in_a_fold_keeps_a_quarter(parity):
@@ -261,17 +261,17 @@ def test_an_interrupt_in_a_fold_keeps_a_quarter(parity):
 
     with pytest.warns(ConvergenceWarning, match="quarter"):
         learner = gs.TransformLearner(callback=callback).fit(*parity)
-    assert learner.shrinkage_ == 0.25
+    assert learner.keep_ == 0.25
 
 
 def test_any_parameters(parity):
     X, y = parity
     kernel = gs.Gaussian(np.full(4, 3.0))
     learner = gs.KernelLearner(kernel, random_state=0).fit(X, y)
-    assert learner.shrinkage_ > 0
+    assert learner.keep_ > 0
     scale = learner.kernel_.length_scale
     assert scale[:2].max() < scale[2:].min()
-    none = gs.KernelLearner(kernel, shrinkage=0.0).fit(X, y)
+    none = gs.KernelLearner(kernel, keep=0.0).fit(X, y)
     np.testing.assert_allclose(none.kernel_.length_scale, 3.0)
 
 
@@ -279,7 +279,7 @@ def test_sequences():
     rng = np.random.default_rng(0)
     X = ["".join(rng.choice(list("ab"), 12)) + "c" * (i % 2) for i in range(40)]
     learner = gs.KernelLearner(gs.Subsequence(2, decay=0.5)).fit(X, np.arange(40) % 2)
-    assert 0.0 <= learner.shrinkage_ <= 1.0
+    assert 0.0 <= learner.keep_ <= 1.0
 
 
 def test_many_rows_are_sampled(rng):
@@ -295,13 +295,13 @@ def test_many_rows_are_sampled(rng):
 
 def test_the_curve_is_drawn_and_kept(parity, tmp_path):
     learner = gs.TransformLearner(random_state=0).fit(*parity)
-    display = ShrinkageDisplay.from_estimator(learner).plot()
-    assert display.ax_.lines[-1].get_xdata()[0] == learner.shrinkage_
+    display = KeepDisplay.from_estimator(learner).plot()
+    assert display.ax_.lines[-1].get_xdata()[0] == learner.keep_
     gs.save_model(learner, tmp_path / "learner")
     found = gs.load_model(tmp_path / "learner")
-    np.testing.assert_array_equal(found.shrinkage_curve_["loss"], learner.shrinkage_curve_["loss"])
+    np.testing.assert_array_equal(found.keep_curve_["loss"], learner.keep_curve_["loss"])
     with pytest.raises(ValueError, match="cross_fit"):
-        ShrinkageDisplay.from_estimator(gs.TransformLearner(shrinkage=1.0).fit(*parity))
+        KeepDisplay.from_estimator(gs.TransformLearner(keep=1.0).fit(*parity))
 
 
 CROSSED = {
@@ -325,9 +325,9 @@ def test_folds_are_those_of_the_rows_as_given(make, parity):
     shifted = [(np.r_[:7, folds[0][0] + 7], folds[0][1] + 7)]
     shifted += [(folds[1][0] + 7, np.r_[:7, folds[1][1] + 7])]
     found = make(cv=shifted, random_state=0).fit(more, labels, sample_weight=w)
-    assert found.shrinkage_ == plain.shrinkage_
+    assert found.keep_ == plain.keep_
     for name in ("amount", "loss", "error"):
-        a, b = found.shrinkage_curve_[name], plain.shrinkage_curve_[name]
+        a, b = found.keep_curve_[name], plain.keep_curve_[name]
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
@@ -335,10 +335,10 @@ def test_folds_are_those_of_the_rows_as_given(make, parity):
 def test_amounts_lead_from_the_start_to_the_climb(name, parity):
     X, y = parity
     make = CROSSED[name]
-    start, climb = make(shrinkage=0.0).fit(X, y), make(shrinkage=1.0).fit(X, y)
-    half, crossed = make(shrinkage=0.5).fit(X, y), make(random_state=0).fit(X, y)
-    assert (start.shrinkage_, half.shrinkage_, climb.shrinkage_) == (0.0, 0.5, 1.0)
-    assert crossed.shrinkage_ in crossed.shrinkage_curve_["amount"]
+    start, climb = make(keep=0.0).fit(X, y), make(keep=1.0).fit(X, y)
+    half, crossed = make(keep=0.5).fit(X, y), make(random_state=0).fit(X, y)
+    assert (start.keep_, half.keep_, climb.keep_) == (0.0, 0.5, 1.0)
+    assert crossed.keep_ in crossed.keep_curve_["amount"]
     assert crossed.value_ == pytest.approx(climb.value_)  # what the climb reached, kept or not
     K = [found.kernel_(X) for found in (start, half, climb)]
     aligned = [gs.kta(k, y) for k in K]
@@ -349,7 +349,7 @@ def test_amounts_lead_from_the_start_to_the_climb(name, parity):
 def test_nothing_of_a_spectral_map_is_the_kernel_itself(parity, rng):
     X, y = parity
     kernel = gs.Gaussian(1.5)
-    found = gs.SpectralAligner(kernel, shrinkage=0.0).fit(X, y)
+    found = gs.SpectralAligner(kernel, keep=0.0).fit(X, y)
     np.testing.assert_allclose(found.kernel_(X), kernel(X), atol=1e-6)
     new = rng.normal(size=(20, 4))
     np.testing.assert_allclose(found.kernel_(new, X), kernel(new, X), atol=1e-4)
@@ -359,7 +359,7 @@ def test_nothing_of_a_spectral_map_is_the_kernel_itself(parity, rng):
 def test_nothing_of_a_sum_is_its_best_member(parity):
     X, y = parity
     kernels = [gs.Gaussian(s) for s in (0.05, 1.5, 40.0)]
-    found = gs.KernelCombination(kernels, shrinkage=0.0).fit(X, y)
+    found = gs.KernelCombination(kernels, keep=0.0).fit(X, y)
     np.testing.assert_array_equal(found.weights_, [0.0, 1.0, 0.0])
 
 
@@ -373,7 +373,7 @@ def test_matrices_are_cut_on_both_axes(parity):
     aligned = gs.SpectralAligner("precomputed", random_state=0).fit(K, y)
     other = gs.SpectralAligner(gs.Gaussian(1.0), random_state=0).fit(X, y)
     for name in ("loss", "error"):
-        a, b = aligned.shrinkage_curve_[name], other.shrinkage_curve_[name]
+        a, b = aligned.keep_curve_[name], other.keep_curve_[name]
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
@@ -381,7 +381,7 @@ def test_negative_weights_are_judged_quietly(parity):
     X, y = parity
     kernels = [gs.Gaussian(s) for s in (0.5, 1.0, 2.0)]
     found = gs.KernelCombination(kernels, signed=True, random_state=0).fit(X, y)
-    assert np.isfinite(found.shrinkage_curve_["loss"]).all()
+    assert np.isfinite(found.keep_curve_["loss"]).all()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -405,7 +405,7 @@ def test_importances_spread_over_folds(parity, tmp_path):
     gs.save_model(learner, tmp_path / "learner")
     found = gs.load_model(tmp_path / "learner")
     np.testing.assert_array_equal(found.feature_importances_std_, learner.feature_importances_std_)
-    learner.set_params(shrinkage=1.0).fit(*parity)
+    learner.set_params(keep=1.0).fit(*parity)
     assert not hasattr(learner, "feature_importances_std_")
 
 
@@ -418,7 +418,7 @@ def test_folds_without_a_weight_are_left_out(parity):
     plain = gs.KernelLearner(max_iter=2, cv=PredefinedSplit(np.arange(75) // 25), random_state=0)
     found.fit(X, y, sample_weight=w)
     plain.fit(X[25:], y[25:])
-    np.testing.assert_allclose(found.shrinkage_curve_["loss"], plain.shrinkage_curve_["loss"])
+    np.testing.assert_allclose(found.keep_curve_["loss"], plain.keep_curve_["loss"])
     half = [(np.arange(25, dtype=np.uint8), np.arange(25, 100, dtype=np.uint8))]
     with pytest.raises(ValueError, match="rows with a weight on both sides of a fold, got none"):
         gs.KernelLearner(cv=half).fit(X, y, sample_weight=w)

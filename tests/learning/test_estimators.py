@@ -20,17 +20,15 @@ LEARNERS = [
     KernelLearner(max_iter=50),
     KernelLearner(measure="ridge_loo", max_iter=20),
     gs.KernelLearner(max_iter=3, cv=2, random_state=0),
-    gs.TwoGaussianLearner(n_grid=8, shrinkage=1.0, search="sequential"),
+    gs.TwoGaussianLearner(n_grid=8, keep=1.0, search="sequential"),
     gs.TwoGaussianLearner(n_grid=8, cv=2, random_state=0),
-    gs.TwoGaussianLearner(sigma1=1.0, sigma2=2.0, measure="cka", n_grid=4, shrinkage=1.0),
-    gs.KernelCombination(shrinkage=1.0),
+    gs.TwoGaussianLearner(sigma1=1.0, sigma2=2.0, measure="cka", n_grid=4, keep=1.0),
+    gs.KernelCombination(keep=1.0),
     gs.KernelCombination(["linear", "rbf"], cv=2, random_state=0),
-    gs.KernelCombination(["linear", "rbf"], method="align", measure="kta", shrinkage=1.0),
-    gs.SpectralAligner(shrinkage=1.0),
+    gs.KernelCombination(["linear", "rbf"], method="align", measure="kta", keep=1.0),
+    gs.SpectralAligner(keep=1.0),
     gs.SpectralAligner(cv=2, random_state=0),
-    gs.SpectralAligner(
-        threshold="auto", method="cholesky", max_rank=20, shrinkage=1.0, random_state=0
-    ),
+    gs.SpectralAligner(threshold="auto", method="cholesky", max_rank=20, keep=1.0, random_state=0),
 ]
 EQUIVALENCE = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 # The checks fit noise of thirty samples: that a search ends early there is no failure.
@@ -39,7 +37,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 @scikit_learn_checks(LEARNERS)
 def test_scikit_learn_checks(estimator, check):
-    if estimator.shrinkage == "cross_fit" and check.func.__name__ in EQUIVALENCE:
+    if estimator.keep == "cross_fit" and check.func.__name__ in EQUIVALENCE:
         pytest.skip("a row of weight two is left out as one, of two rows one at a time")
     check(estimator)
 

@@ -22,13 +22,13 @@ LEARNERS = {
     "any kernel": KernelLearner(gs.Gaussian(1.0) + 0.5 * gs.Linear(), "kta", max_iter=3),
     "default kernel": KernelLearner(measure="cka_debiased", max_iter=3),
     "fisher": KernelLearner(gs.Gaussian(1.0), "kernel_fisher", max_iter=3),
-    "two Gaussians": gs.TwoGaussianLearner(n_grid=16, shrinkage=1.0),
-    "centred Gaussians": gs.TwoGaussianLearner(measure="cka", n_grid=16, shrinkage=1.0),
-    "alignf": gs.KernelCombination(shrinkage=1.0),
-    "align": gs.KernelCombination([gs.Linear(), None], "align", "cka_debiased", shrinkage=1.0),
-    "spectral": gs.SpectralAligner(shrinkage=1.0),
-    "spectral, few": gs.SpectralAligner(gs.Gaussian(1.0), n_components=5, shrinkage=1.0),
-    "spectral, factor": gs.SpectralAligner(threshold=1e-2, method="cholesky", shrinkage=1.0),
+    "two Gaussians": gs.TwoGaussianLearner(n_grid=16, keep=1.0),
+    "centred Gaussians": gs.TwoGaussianLearner(measure="cka", n_grid=16, keep=1.0),
+    "alignf": gs.KernelCombination(keep=1.0),
+    "align": gs.KernelCombination([gs.Linear(), None], "align", "cka_debiased", keep=1.0),
+    "spectral": gs.SpectralAligner(keep=1.0),
+    "spectral, few": gs.SpectralAligner(gs.Gaussian(1.0), n_components=5, keep=1.0),
+    "spectral, factor": gs.SpectralAligner(threshold=1e-2, method="cholesky", keep=1.0),
 }
 every = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 # Debiasing counts rows, of which a copy is one more; sums alone do not tell it from a weight.
@@ -77,9 +77,9 @@ def test_matrices_and_views_take_weights(problem):
     X, y, w = problem
     kernels = gs.Linear(), gs.Gaussian(0.7), gs.Gaussian(2.0)
     R, u = np.repeat(X, w, axis=0), np.repeat(y, w)
-    by_matrix = gs.KernelCombination(shrinkage=1.0).fit([k(X) for k in kernels], y, sample_weight=w)
-    by_view = gs.KernelCombination(kernels, shrinkage=1.0).fit((X, X, X), y, sample_weight=w)
-    repeated = gs.KernelCombination(kernels, shrinkage=1.0).fit(R, u)
+    by_matrix = gs.KernelCombination(keep=1.0).fit([k(X) for k in kernels], y, sample_weight=w)
+    by_view = gs.KernelCombination(kernels, keep=1.0).fit((X, X, X), y, sample_weight=w)
+    repeated = gs.KernelCombination(kernels, keep=1.0).fit(R, u)
     for found in (by_matrix, by_view):
         np.testing.assert_allclose(found.weights_, repeated.weights_, atol=1e-9)
         assert found.value_ == pytest.approx(repeated.value_, rel=1e-12)
@@ -89,7 +89,7 @@ def test_matrices_and_views_take_weights(problem):
 def test_strings_take_weights(method, rng):
     texts = ["".join(rng.choice(list("ACGT"), size=12)) for _ in range(30)]
     y, w = np.arange(30) % 3, rng.integers(0, 3, size=30)
-    aligner = gs.SpectralAligner(gs.Spectrum(2), method=method, shrinkage=1.0)
+    aligner = gs.SpectralAligner(gs.Spectrum(2), method=method, keep=1.0)
     G = aligner.fit(texts, y.tolist(), sample_weight=w).kernel_(texts)
     repeated = [t for t, k in zip(texts, w, strict=True) for _ in range(k)]
     H = aligner.fit(repeated, np.repeat(y, w)).kernel_(texts)

@@ -14,7 +14,7 @@ import gramsmith as gs
 import textbook as tb
 from gramsmith.learning import SpectralMap
 
-SpectralAligner = partial(gs.SpectralAligner, shrinkage=1.0)  # as in the papers
+SpectralAligner = partial(gs.SpectralAligner, keep=1.0)  # as in the papers
 KERNEL = gs.Gaussian(1.0)
 
 

@@ -18,7 +18,7 @@ from gramsmith.measures import MEASURES
 from gramsmith.targets import make_target
 
 TwoGaussianLearner = partial(
-    gs.TwoGaussianLearner, shrinkage=1.0, search="sequential"
+    gs.TwoGaussianLearner, keep=1.0, search="sequential"
 )  # as in the papers
 PROJECTIONS = ("plain", "centred", "debiased")
 
@@ -344,8 +344,8 @@ def test_slopes_of_a_pair_equal_differences():
 def test_a_given_second_bandwidth_finds_its_first(rng):
     X = rng.normal(size=(50, 2))
     y = X[:, 0] * X[:, 1] > 0
-    learner = gs.TwoGaussianLearner(sigma2=2.0, shrinkage=1.0).fit(X, y)
+    learner = gs.TwoGaussianLearner(sigma2=2.0, keep=1.0).fit(X, y)
     assert learner.sigma2_ == 2.0
     for sigma in np.geomspace(0.05, 10.0, 15):
-        other = gs.TwoGaussianLearner(sigma, 2.0, shrinkage=1.0, n_grid=4).fit(X, y)
+        other = gs.TwoGaussianLearner(sigma, 2.0, keep=1.0, n_grid=4).fit(X, y)
         assert other.value_ <= learner.value_ + 1e-9

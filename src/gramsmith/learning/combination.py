@@ -99,7 +99,7 @@ class KernelCombination(CrossFitted):
 
     The best sum for an alignment need not serve a machine better than its best member. It is
     therefore drawn back towards that member, the one of smallest leave-one-out error of a ridge
-    regression, by an amount chosen on rows that did not teach (`shrinkage`).
+    regression, by an amount chosen on rows that did not teach (`keep`).
 
     Parameters
     ----------
@@ -117,14 +117,14 @@ class KernelCombination(CrossFitted):
         Whether ALIGNF may use negative weights, for alignments only. The sum is then not positive
         definite in general: machines say so and cut negative eigenvalues off, see
         `gramsmith.nearest_psd`.
-    shrinkage : float or "cross_fit", default="cross_fit"
+    keep : float or "cross_fit", default="cross_fit"
         How much of the learned sum is kept: 0 is the best member alone, 1 the sum with the best
         weights. "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other
         rows, and takes the smallest amount within one standard error of the best, by the mistakes
         of a ridge regression where there are classes, and by its squared error elsewhere.
         method="uniform" learns nothing and keeps its weights.
     cv : int, splitter or iterable, optional
-        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
+        The folds of keep="cross_fit"; default four, in which classes have their share and
         groups stay together.
     target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
         What similarity should look like, see `gramsmith.targets.make_target`.
@@ -153,13 +153,13 @@ class KernelCombination(CrossFitted):
     kernel_ : Kernel
         The weighted sum, where all kernels see the same X. Of several views there is no such
         kernel: asking for it raises an AttributeError that names `matrix`.
-    shrinkage_ : float
+    keep_ : float
         How much of the learned sum is in the kernel.
-    shrinkage_curve_ : dict of arrays
-        With shrinkage="cross_fit": "amount", "loss" (share of mistakes, or squared error of values,
+    keep_curve_ : dict of arrays
+        With keep="cross_fit": "amount", "loss" (share of mistakes, or squared error of values,
         on rows that did not teach) and "error" (standard error of the difference to the best).
     value_ : float
-        The best measure of a sum, that at shrinkage 1.
+        The best measure of a sum, that at keep=1.
     alignments_ : array of shape (m,)
         The alignment of every kernel, or whatever `measure` is.
     names_ : list of str
@@ -208,7 +208,7 @@ class KernelCombination(CrossFitted):
         measure: Any = "cka",
         signed: bool = False,
         *,
-        shrinkage: float | str = "cross_fit",
+        keep: float | str = "cross_fit",
         cv: Any = None,
         target: str = "auto",
         task: str = "auto",
@@ -224,7 +224,7 @@ class KernelCombination(CrossFitted):
         self.method = method
         self.measure = measure
         self.signed = signed
-        self.shrinkage = shrinkage
+        self.keep = keep
         self.cv = cv
         self.target = target
         self.task = task
@@ -387,9 +387,9 @@ class KernelCombination(CrossFitted):
         self, found: Weights, views: Views, y: Any, target: Target, groups: Any, seed: int
     ) -> Array:
         """Return the weights at the amount of learning that pays."""
-        if self.method == "uniform" or len(views) == 1 or self.shrinkage == 1.0:
-            self.__dict__.pop("shrinkage_curve_", None)  # of an earlier fit
-            self.shrinkage_ = 1.0
+        if self.method == "uniform" or len(views) == 1 or self.keep == 1.0:
+            self.__dict__.pop("keep_curve_", None)  # of an earlier fit
+            self.keep_ = 1.0
             return found.end
         projection = get_projection(self.measure) or "centred"
         grams = [Gram(views.part(k), dtype=np.float64) for k in range(len(views))]

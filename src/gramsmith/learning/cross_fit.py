@@ -212,38 +212,45 @@ def standard_error(differences: Array, w: Array, groups: Array | None = None) ->
 
 
 def _all_was_kept(state: dict[str, Any]) -> dict[str, Any]:
-    """Return what a file holds as it would be now: all of what was learned was once kept."""
-    fitted = {**state["fitted"], "shrinkage_": 1.0} if state["fitted"] else state["fitted"]
-    return {
-        **state,
-        "version": 2,
-        "params": {**state["params"], "shrinkage": 1.0},
-        "fitted": fitted,
-    }
+    """Return the state of a file of version 1, when all of what was learned was kept, as now."""
+    fitted = {**state["fitted"], "keep_": 1.0} if state["fitted"] else state["fitted"]
+    return {**state, "version": 3, "params": {**state["params"], "keep": 1.0}, "fitted": fitted}
+
+
+RENAMED = {"shrinkage": "keep", "shrinkage_": "keep_", "shrinkage_curve_": "keep_curve_"}
+
+
+def _renamed(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a file of version 2, in which `keep` was called shrinkage, as now."""
+    params, fitted = (
+        {RENAMED.get(name, name): value for name, value in state[part].items()}
+        for part in ("params", "fitted")
+    )
+    return {**state, "version": 3, "params": params, "fitted": fitted}
 
 
 class CrossFitted(Learner):
     """A learner with a path of kernels, of which the amount that pays is taken.
 
-    Subclasses have the parameters `shrinkage`, `cv` and `verbose`.
+    Subclasses have the parameters `keep`, `cv` and `verbose`.
     """
 
-    shrinkage: float | str
+    keep: float | str
     cv: Any
     verbose: int
     max_iter: int | None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Learner._parameter_constraints,
-        "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"cross_fit"})],
+        "keep": [Interval(Real, 0, 1, closed="both"), StrOptions({"cross_fit"})],
         "cv": ["cv_object"],
     }
-    _stored: ClassVar[dict[str, str]] = {"shrinkage_": "real", "shrinkage_curve_": "value?"}
-    _stored_upgrades: ClassVar[dict[int, Any]] = {1: _all_was_kept}
+    _stored: ClassVar[dict[str, str]] = {"keep_": "real", "keep_curve_": "value?"}
+    _stored_upgrades: ClassVar[dict[int, Any]] = {1: _all_was_kept, 2: _renamed}
 
     @property
     def _crossing(self) -> bool:
-        return isinstance(self.shrinkage, str)
+        return isinstance(self.keep, str)
 
     @property
     def _most_iterations(self) -> int:
@@ -301,11 +308,11 @@ class CrossFitted(Learner):
         cv: Any,
         mistakes: bool = False,
     ) -> float:
-        """Set and return the amount of learning; `shrinkage_curve_` tells what each was worth."""
-        self.__dict__.pop("shrinkage_curve_", None)  # of an earlier fit
+        """Set and return the amount of learning; `keep_curve_` tells what each was worth."""
+        self.__dict__.pop("keep_curve_", None)  # of an earlier fit
         if not self._crossing:
-            self.shrinkage_ = float(self.shrinkage)
-            return self.shrinkage_
+            self.keep_ = float(self.keep)
+            return self.keep_
         name = type(self).__name__
 
         def after(done: int, total: int) -> None:
@@ -321,22 +328,22 @@ class CrossFitted(Learner):
             warnings.warn(
                 f"{name}: expected rows enough to learn from a part of them and judge on the rest, "
                 f"got {len(target.w)}; the kernel it started from is kept. Give more rows, or the "
-                "amount of learning, shrinkage=1.0 for all of it.",
+                "amount of learning, keep=1.0 for all of it.",
                 UserWarning,
                 stacklevel=4,
             )
-            self.shrinkage_ = 0.0
+            self.keep_ = 0.0
             return 0.0
-        self.shrinkage_curve_ = found.curve()
-        self.shrinkage_ = found.amount
-        return self.shrinkage_
+        self.keep_curve_ = found.curve()
+        self.keep_ = found.amount
+        return self.keep_
 
     def _amount_or_quarter(self, *arguments: Any, **options: Any) -> float:
         """Return the amount as `_choose_amount` does, or a quarter after an interrupt."""
         try:
             return self._choose_amount(*arguments, **options)
         except KeyboardInterrupt as interrupt:
-            self.shrinkage_ = CAUTIOUS
+            self.keep_ = CAUTIOUS
             if not isinstance(interrupt, Stopped):
                 warnings.warn(
                     f"{type(self).__name__}: interrupted. {QUARTER}",

@@ -72,7 +72,7 @@ class KernelLearner(CrossFitted):
 
     Positive parameters (length scales, factors) move on the log scale, others as they are. With
     several starts the best result is kept. It is then drawn back towards the first start, on the
-    same scales, by an amount chosen on rows that did not teach (`shrinkage`).
+    same scales, by an amount chosen on rows that did not teach (`keep`).
 
     Parameters
     ----------
@@ -85,13 +85,13 @@ class KernelLearner(CrossFitted):
         or an object of your own, see `gramsmith.learning.Objective`.
     solver : {"lbfgs", "ascent"}, default="lbfgs"
         Quasi-Newton, or gradient ascent with backtracking.
-    shrinkage : float or "cross_fit", default="cross_fit"
+    keep : float or "cross_fit", default="cross_fit"
         How much of what was learned is kept: 0 is the start, 1 where the climb ended. "cross_fit"
         tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other rows, and takes the
         smallest amount within one standard error of the best. It learns from at most 1000 rows
         where the objective needs a solve.
     cv : int, splitter or iterable, optional
-        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
+        The folds of keep="cross_fit"; default four, in which classes have their share and
         groups stay together.
     n_starts : int, default=1
         Number of starts; the second and later ones are random around the first.
@@ -106,7 +106,7 @@ class KernelLearner(CrossFitted):
     C : float, default=100.0
         Penalty of the squared slacks for "radius_margin".
     max_iter : int, optional
-        Largest number of iterations per start. Default: ten with shrinkage="cross_fit", where
+        Largest number of iterations per start. Default: ten with keep="cross_fit", where
         stopping soon is part of the rule, and 200 otherwise.
     tol : float, default=1e-6
         Stop when a step improves the measure by less than this.
@@ -130,10 +130,10 @@ class KernelLearner(CrossFitted):
     ----------
     kernel_ : Kernel
         The kernel with the learned parameters.
-    shrinkage_ : float
+    keep_ : float
         How much of what was learned is in the kernel.
-    shrinkage_curve_ : dict of arrays
-        With shrinkage="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+    keep_curve_ : dict of arrays
+        With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
         "error" (standard error of the difference to the best).
     value_ : float
         The measure at the end of the climb.
@@ -182,7 +182,7 @@ class KernelLearner(CrossFitted):
         measure: Any = "ridge_loo",
         solver: str = "lbfgs",
         *,
-        shrinkage: float | str = "cross_fit",
+        keep: float | str = "cross_fit",
         cv: Any = None,
         n_starts: int = 1,
         parameters: Any = None,
@@ -203,7 +203,7 @@ class KernelLearner(CrossFitted):
         self.kernel = kernel
         self.measure = measure
         self.solver = solver
-        self.shrinkage = shrinkage
+        self.keep = keep
         self.cv = cv
         self.n_starts = n_starts
         self.parameters = parameters
@@ -276,13 +276,13 @@ class KernelLearner(CrossFitted):
             return partial(found.matrix, X)
 
         found = climb(everything)
-        amount, outcome = CAUTIOUS if self._crossing else float(self.shrinkage), found.outcome
+        amount, outcome = CAUTIOUS if self._crossing else float(self.keep), found.outcome
         if outcome.status != "interrupted":
             try:
                 amount = self._choose_amount(learn, y, target, groups, seed, widths=False, cv=cv)
             except KeyboardInterrupt:
                 outcome = replace(outcome, status="interrupted", advice=QUARTER)
-        self.shrinkage_ = amount
+        self.keep_ = amount
         self.kernel_ = kernel = found.at(amount).fixed_to(X)
         self.value_ = outcome.value
         self.values_ = found.values

@@ -93,7 +93,7 @@ def penalty_path(
         raise TypeError(f"Expected a TransformLearner, got {abridged(learner)}.")
     base = TransformLearner(measure="cka", random_state=0) if learner is None else clone(learner)
     X, y = base._check_samples(X, y)
-    base.set_params(structure="diagonal", early_stopping=False, batch_size=None, shrinkage=1.0)
+    base.set_params(structure="diagonal", early_stopping=False, batch_size=None, keep=1.0)
     target = make_target(y, base.target, task=base.task)
     rng = check_random_state(base.random_state)
     split = hold_out(target, base.validation_fraction, rng)

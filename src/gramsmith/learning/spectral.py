@@ -174,7 +174,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
     one feature map gives the kernel of new points (Algorithm 1 of Kandola & Shawe-Taylor). Small
     eigenvalues must go, because the map divides by them: the threshold decides how well the result
     generalises. What was learned is then mixed with the kernel itself, whose weights are the
-    eigenvalues, by an amount chosen on rows that did not teach (`shrinkage`).
+    eigenvalues, by an amount chosen on rows that did not teach (`keep`).
 
     The formula is for plain alignment. For any other `measure` the weights, none negative, are
     climbed from there, or from the eigenvalues where those are better.
@@ -197,13 +197,13 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         What the weights make best: "kta" in closed form, any other measure, objective
         ("ridge_loo", ...) or object of your own (see `gramsmith.learning.Objective`) by a climb,
         on at most 1000 rows where it needs a solve and the amount is cross-fitted.
-    shrinkage : float or "cross_fit", default="cross_fit"
+    keep : float or "cross_fit", default="cross_fit"
         How much of what was learned is kept: 0 is the kernel itself, as far as the directions go,
         1 the best weights; in between both are mixed, with one trace. "cross_fit" tries 0, 1/4,
         1/2, 3/4 and 1 over four folds, learning from the other rows, and takes the smallest amount
         within one standard error of the best.
     cv : int, splitter or iterable, optional
-        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
+        The folds of keep="cross_fit"; default four, in which classes have their share and
         groups stay together.
     target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
         What similarity should look like, see `gramsmith.targets.make_target`. Values are centred by
@@ -232,19 +232,19 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
     ----------
     kernel_ : Kernel
         The kernel psi(x)'psi(z), for any machine.
-    shrinkage_ : float
+    keep_ : float
         How much of what was learned is in the kernel.
-    shrinkage_curve_ : dict of arrays
-        With shrinkage="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+    keep_curve_ : dict of arrays
+        With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
         "error" (standard error of the difference to the best).
     eigenvalues_ : array of shape (r,)
-        Of the directions kept, descending: with shrinkage below 1 also those below the threshold,
+        Of the directions kept, descending: with keep < 1 also those below the threshold,
         which learn nothing.
     alphas_ : array of shape (r,)
         Their weights.
     value_ : float
         Alignment of G with the target on the training samples, or whatever `measure` is, that at
-        shrinkage 1.
+        keep=1.
     threshold_ : float
         The threshold used.
     held_out_ : array of shape (7,) or None
@@ -299,7 +299,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         *,
         max_rank: int = 500,
         measure: Any = "kta",
-        shrinkage: float | str = "cross_fit",
+        keep: float | str = "cross_fit",
         cv: Any = None,
         target: str = "auto",
         task: str = "auto",
@@ -317,7 +317,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         self.method = method
         self.max_rank = max_rank
         self.measure = measure
-        self.shrinkage = shrinkage
+        self.keep = keep
         self.cv = cv
         self.target = target
         self.task = task
@@ -385,7 +385,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
             return matrix
 
         if found.interrupted and self._crossing:
-            self.shrinkage_ = amount = CAUTIOUS
+            self.keep_ = amount = CAUTIOUS
         else:
             amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=False, cv=cv)
         alphas = found.weights(amount, self.threshold_)
@@ -435,7 +435,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
 
     def _lowest(self, threshold: float) -> float:
         """Return the threshold down to which directions are needed."""
-        return threshold if self.shrinkage == 1.0 else min(threshold, SMALLEST)
+        return threshold if self.keep == 1.0 else min(threshold, SMALLEST)
 
     def _map(
         self, kernel: Kernel, X: Any, found: Directions, weights: Array, kept: Any = ...

@@ -192,7 +192,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
     A diagonal S weighs features, a full S also combines them, a low-rank S looks for a few
     directions. The climb fits the rows at hand better than it serves others: the map is therefore
     shrunk towards the one it started from, by an amount chosen on rows that did not teach
-    (`shrinkage`), and its width is the one of smallest leave-one-out error of a ridge regression.
+    (`keep`), and its width is the one of smallest leave-one-out error of a ridge regression.
     The start weighs all columns alike: standardise them first where their units differ.
 
     Parameters
@@ -203,7 +203,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
     structure : {"diagonal", "full", "low_rank"}, default="diagonal"
         The shape of S.
     rank : int, optional
-        Columns of a low-rank S. Default: with shrinkage="cross_fit" that of 1, 2, 4, ... directions
+        Columns of a low-rank S. Default: with keep="cross_fit" that of 1, 2, 4, ... directions
         of gradient outer products, or all of them alike, which serves rows best that did not teach;
         otherwise, and for sparse rows, 2.
     measure : str, Measure or objective, default="ridge_loo"
@@ -218,8 +218,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         and is much cheaper: three regressions by default.
     early_stopping : bool or "auto", default="auto"
         Whether to hold samples out and keep the map with the best measure on them; "auto" does so
-        for a full map with a given amount of shrinkage, when there are enough samples.
-    shrinkage : float or "cross_fit", default="cross_fit"
+        for a full map with a given `keep`, when there are enough samples.
+    keep : float or "cross_fit", default="cross_fit"
         How much of what was learned is kept: 0 is the start, 1 the plain climb, to whose end the
         width belongs as well. In between, the weights relative to the start are raised to this
         power (a full map likewise in its eigenvalues, a low-rank one on the line between both).
@@ -227,7 +227,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         takes the smallest amount within one standard error of the best. It learns from at most
         1000 rows where the objective needs a solve.
     cv : int, splitter or iterable, optional
-        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
+        The folds of keep="cross_fit"; default four, in which classes have their share and
         groups stay together.
     validation_fraction : float, default=0.2
         Share of the samples that is held out.
@@ -251,10 +251,10 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         Penalty of the squared slacks for "radius_margin".
     batch_size : int, optional
         Rows per step of stochastic ascent, for large n; needs solver="ascent". Every class has its
-        share of a batch, and at least two rows. With shrinkage="cross_fit" every fold learns from
+        share of a batch, and at least two rows. With keep="cross_fit" every fold learns from
         at most 20 000 rows, so that the choice of the amount takes no longer for more.
     max_iter : int, optional
-        Largest number of iterations. Default: ten with shrinkage="cross_fit", where stopping soon
+        Largest number of iterations. Default: ten with keep="cross_fit", where stopping soon
         is part of the rule, and 200 otherwise.
     tol : float, default=1e-6
         Stop when a step improves the measure by less than this.
@@ -282,16 +282,16 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         a CSR array.
     kernel_ : Kernel
         The kernel with the learned map, for any machine.
-    shrinkage_ : float
+    keep_ : float
         How much of what was learned is in the map.
-    shrinkage_curve_ : dict of arrays
-        With shrinkage="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
-        "error" (standard error of the difference to the best). `gramsmith.report.ShrinkageDisplay`
+    keep_curve_ : dict of arrays
+        With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+        "error" (standard error of the difference to the best). `gramsmith.report.KeepDisplay`
         draws it.
     feature_importances_ : array of shape (p,)
         Share of every feature in the mean squared distance of mapped samples.
     feature_importances_std_ : array of shape (p,)
-        With shrinkage="cross_fit": the standard deviation of that share over the folds, each with
+        With keep="cross_fit": the standard deviation of that share over the folds, each with
         the amount that was taken.
     value_ : float
         The measure on the samples that were climbed, at the end of the climb.
@@ -353,7 +353,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         solver: str = "lbfgs",
         early_stopping: bool | str = "auto",
         *,
-        shrinkage: float | str = "cross_fit",
+        keep: float | str = "cross_fit",
         cv: Any = None,
         validation_fraction: float = 0.2,
         patience: int = 10,
@@ -380,7 +380,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         self.measure = measure
         self.solver = solver
         self.early_stopping = early_stopping
-        self.shrinkage = shrinkage
+        self.keep = keep
         self.cv = cv
         self.validation_fraction = validation_fraction
         self.patience = patience
@@ -521,14 +521,14 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         folds: list[Climb] = []
         self.__dict__.pop("feature_importances_std_", None)  # of an earlier fit
         found = climb(np.arange(X.shape[0]), rng)
-        amount = CAUTIOUS if self._crossing else float(self.shrinkage)
+        amount = CAUTIOUS if self._crossing else float(self.keep)
         if found.outcome.status != "interrupted":
             try:
                 amount = self._choose_amount(learn, y, target, groups, seed, found.has_width, cv=cv)
             except KeyboardInterrupt:
                 outcome = replace(found.outcome, status="interrupted", advice=QUARTER)
                 found = replace(found, outcome=outcome)
-        self.shrinkage_ = amount
+        self.keep_ = amount
         S = found.end
         if self._crossing or amount < 1.0:
             S = found.map(amount)
@@ -541,7 +541,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         self.components_ = components(S, sp.issparse(X))
         variance = column_moments(X, w)[1]
         self.feature_importances_ = _shares(S, variance)
-        if "shrinkage_curve_" in self.__dict__:
+        if "keep_curve_" in self.__dict__:
             each = [_shares(fold.map(amount), variance) for fold in folds]
             self.feature_importances_std_ = np.std(each, axis=0)
         self.value_ = found.outcome.value
@@ -723,7 +723,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         far = coordinates.values(coordinates.limits[:, 1])["map__S"]
         if not climb.end.any():
             status, advice = "empty", f"The penalty l1={self.l1} removes every feature. Lower it."
-        elif self.shrinkage_ == 1.0 and (np.abs(climb.end) >= 0.1 * far).any():
+        elif self.keep_ == 1.0 and (np.abs(climb.end) >= 0.1 * far).any():
             status, advice = (
                 "unbounded",
                 "Weights grow without limit, as they do for separable data; they are bounded by "

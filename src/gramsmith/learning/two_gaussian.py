@@ -77,7 +77,7 @@ class TwoGaussianLearner(CrossFitted):
     (constant).
 
     What aligns best need not serve a machine best. The share of the second Gaussian is therefore
-    reduced towards none, by an amount chosen on rows that did not teach (`shrinkage`), and where
+    reduced towards none, by an amount chosen on rows that did not teach (`keep`), and where
     both bandwidths are free they are multiplied by what makes the leave-one-out error of a ridge
     regression smallest.
 
@@ -100,13 +100,13 @@ class TwoGaussianLearner(CrossFitted):
         Whether two free bandwidths are searched together, or the best single one first and the
         second one beside it, as in the paper, which can end lower. For alignments; others are
         searched together.
-    shrinkage : float or "cross_fit", default="cross_fit"
+    keep : float or "cross_fit", default="cross_fit"
         How much of the second Gaussian is kept: 0 is one Gaussian, 1 the mixture of largest
         alignment with its own bandwidths. "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds,
         learning from the other rows, and takes the smallest amount within one standard error of the
         best.
     cv : int, splitter or iterable, optional
-        The folds of shrinkage="cross_fit"; default four, in which classes have their share and
+        The folds of keep="cross_fit"; default four, in which classes have their share and
         groups stay together.
     n_grid : int, default=64
         Bandwidths on which maxima are bracketed.
@@ -141,13 +141,13 @@ class TwoGaussianLearner(CrossFitted):
         Bandwidths in the kernel. sigma2_ is 0 or infinity where the identity or a constant kernel
         is best.
     value_ : float
-        The best alignment, or whatever `measure` is, that at shrinkage 1.
+        The best alignment, or whatever `measure` is, that at keep=1.
     kernel_ : Kernel
         The mixture.
-    shrinkage_ : float
+    keep_ : float
         How much of the second Gaussian is in the kernel.
-    shrinkage_curve_ : dict of arrays
-        With shrinkage="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+    keep_curve_ : dict of arrays
+        With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
         "error" (standard error of the difference to the best).
     surface_ : dict
         For alignments, whose mixtures all come from one sweep: "u" of shape (a,), "sigma" of shape
@@ -171,10 +171,10 @@ class TwoGaussianLearner(CrossFitted):
     >>> import gramsmith as gs
     >>> X = np.array([0.0, 1.0, 10.0, 11.0, 100.0, 101.0, 110.0, 111.0])[:, None]
     >>> y = [1, 1, 1, -1, -1, -1, -1, -1]
-    >>> learner = gs.TwoGaussianLearner(search="sequential", shrinkage=1.0).fit(X, y)
+    >>> learner = gs.TwoGaussianLearner(search="sequential", keep=1.0).fit(X, y)
     >>> round(learner.sigma1_, 4)  # the best of several local maxima
     10.0218
-    >>> both = gs.TwoGaussianLearner(shrinkage=1.0).fit(X, y)
+    >>> both = gs.TwoGaussianLearner(keep=1.0).fit(X, y)
     >>> bool(both.value_ > learner.value_)
     True
     """
@@ -209,7 +209,7 @@ class TwoGaussianLearner(CrossFitted):
         measure: Any = "kta",
         *,
         search: str = "joint",
-        shrinkage: float | str = "cross_fit",
+        keep: float | str = "cross_fit",
         cv: Any = None,
         n_grid: int = 64,
         target: str = "auto",
@@ -228,7 +228,7 @@ class TwoGaussianLearner(CrossFitted):
         self.mixing = mixing
         self.measure = measure
         self.search = search
-        self.shrinkage = shrinkage
+        self.keep = keep
         self.cv = cv
         self.n_grid = n_grid
         self.target = target
@@ -424,7 +424,7 @@ class TwoGaussianLearner(CrossFitted):
                 return None
 
         if interrupted and self._crossing:
-            self.shrinkage_ = amount = CAUTIOUS
+            self.keep_ = amount = CAUTIOUS
         else:
             amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=free, cv=cv)
         width, unit = 1.0, 1.0

@@ -2,8 +2,8 @@
 
 from gramsmith.report.displays import BandwidthDisplay as BandwidthDisplay
 from gramsmith.report.displays import FeatureWeightsDisplay as FeatureWeightsDisplay
+from gramsmith.report.displays import KeepDisplay as KeepDisplay
 from gramsmith.report.displays import KernelRankingDisplay as KernelRankingDisplay
-from gramsmith.report.displays import ShrinkageDisplay as ShrinkageDisplay
 from gramsmith.report.displays import plot_surface as plot_surface
 from gramsmith.report.evidence import Evidence as Evidence
 from gramsmith.report.evidence import Outcome as Outcome

@@ -351,20 +351,20 @@ class FeatureWeightsDisplay:
 
 
 @dataclass
-class ShrinkageDisplay:
+class KeepDisplay:
     """What each amount of learning was worth on rows that did not teach.
 
     Parameters
     ----------
     amounts, losses, errors : arrays of shape (m,)
-        As in `shrinkage_curve_`: errors are those of the differences to the best.
+        As in `keep_curve_`: errors are those of the differences to the best.
     chosen : float
         The amount that was taken.
 
     Examples
     --------
-    >>> from gramsmith.report import ShrinkageDisplay
-    >>> display = ShrinkageDisplay([0.0, 0.5, 1.0], [0.5, 0.3, 0.4], [0.1, 0.0, 0.05], 0.5)
+    >>> from gramsmith.report import KeepDisplay
+    >>> display = KeepDisplay([0.0, 0.5, 1.0], [0.5, 0.3, 0.4], [0.1, 0.0, 0.05], 0.5)
     >>> display.plot().ax_.get_xlabel()
     'amount of learning'
     """
@@ -375,8 +375,8 @@ class ShrinkageDisplay:
     chosen: float
 
     @classmethod
-    def from_estimator(cls, estimator: Any) -> ShrinkageDisplay:
-        """Return the display of a learner that was fitted with shrinkage="cross_fit".
+    def from_estimator(cls, estimator: Any) -> KeepDisplay:
+        """Return the display of a learner that was fitted with keep="cross_fit".
 
         Parameters
         ----------
@@ -385,17 +385,17 @@ class ShrinkageDisplay:
 
         Returns
         -------
-        ShrinkageDisplay
+        KeepDisplay
         """
-        curve = getattr(estimator, "shrinkage_curve_", None)
+        curve = getattr(estimator, "keep_curve_", None)
         if curve is None:
             raise ValueError(
-                'Expected a learner fitted with shrinkage="cross_fit", got '
+                'Expected a learner fitted with keep="cross_fit", got '
                 f"{type(estimator).__name__} without a curve. Fit it with that option first."
             )
-        return cls(curve["amount"], curve["loss"], curve["error"], float(estimator.shrinkage_))
+        return cls(curve["amount"], curve["loss"], curve["error"], float(estimator.keep_))
 
-    def plot(self, ax: Any = None) -> ShrinkageDisplay:
+    def plot(self, ax: Any = None) -> KeepDisplay:
         """Draw; `ax` is where."""
         ax = new_axes(ax, width=5.6, height=3.4)
         amounts, losses, errors = (

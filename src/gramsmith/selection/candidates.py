@@ -358,7 +358,7 @@ def _learn(
             learner = TransformLearner(
                 structure="diagonal",
                 measure="cka",
-                shrinkage=1.0,  # shrunk shapes are made from the weights, too
+                keep=1.0,  # shrunk shapes are made from the weights, too
                 l1=0.0,  # sparse shapes are made from the weights, see `learn_weights`
                 max_iter=CLIMB,
                 init=np.full(X.shape[1], float(start)),

@@ -77,11 +77,11 @@ def test_sequence_and_covariates_are_two_views(sites, rng):
     X, y = sites
     Z = rng.normal(size=(80, 2)) + (y == "true")[:, None]
     kernels = [gs.Normalized(gs.WeightedDegree(4)), gs.Gaussian(1.0)]
-    both = gs.KernelCombination(kernels, shrinkage=1.0).fit((X, Z), y)
+    both = gs.KernelCombination(kernels, keep=1.0).fit((X, Z), y)
     assert (both.weights_ > 0).all()
     # the weights of the views are those of their precomputed matrices
     matrices = [kernel(view) for kernel, view in zip(kernels, (X, Z), strict=True)]
-    by_matrix = gs.KernelCombination(shrinkage=1.0).fit(matrices, y)
+    by_matrix = gs.KernelCombination(keep=1.0).fit(matrices, y)
     np.testing.assert_allclose(by_matrix.weights_, both.weights_)
 
 
