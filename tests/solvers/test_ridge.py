@@ -204,3 +204,34 @@ def test_an_offset_of_the_targets_changes_the_intercept_only(rng):
     assert far.solve(0.3).intercept - 1e6 == pytest.approx(near.solve(0.3).intercept, abs=1e-8)
     found, _ = ridge_at(K, y[:, None] + 1e6, 0.3, sample_weight=w)
     np.testing.assert_allclose(found.coef[:, 0], near.solve(0.3).coef, atol=1e-7)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_folds_by_actually_refitting(rng, intercept, weighted):
+    """Folds of several sizes, in any order, that need not hold every row."""
+    K, y = sample(rng)
+    Y = np.column_stack([y, y**2])
+    w = rng.uniform(0.1, 4.0, size=25) if weighted else None
+    order = rng.permutation(25)
+    folds = [order[:3], order[3:4], order[4:20]]
+    options = {"fit_intercept": intercept}
+    path = RidgePath(K, Y, sample_weight=w, **options)
+    found = path.fold_residuals(ALPHAS, folds)
+    for fold, residuals in zip(folds, found, strict=True):
+        rest = np.setdiff1d(np.arange(25), fold)
+        part = None if w is None else w[rest]
+        model = RidgePath(K[np.ix_(rest, rest)], Y[rest], sample_weight=part, **options)
+        for alpha, values in zip(ALPHAS, residuals, strict=True):
+            known = model.solve(alpha)
+            F = K[np.ix_(fold, rest)] @ known.coef + known.intercept
+            np.testing.assert_allclose(values, Y[fold] - F, rtol=1e-6, atol=1e-8)
+    single = RidgePath(K, y, sample_weight=w, **options)
+    each = single.fold_residuals(ALPHAS, [np.array([i]) for i in range(25)])
+    np.testing.assert_allclose(np.hstack(each), single.loo_residuals(ALPHAS), atol=1e-8)
+
+
+def test_a_fold_of_all_rows_leaves_nothing_to_fit(rng):
+    K, y = sample(rng)
+    with pytest.raises(ValueError, match="Use more folds"):
+        RidgePath(K, y).fold_residuals(ALPHAS, [np.arange(25)])

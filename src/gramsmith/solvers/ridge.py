@@ -13,6 +13,7 @@ its weight. Targets are centred first, so that an offset costs no digits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dtrtri
 from scipy.optimize import minimize_scalar
 
-from gramsmith.solvers.definite import warn_negative
+from gramsmith.solvers.definite import Definite, warn_negative
 
 Array = npt.NDArray[Any]
 
@@ -187,6 +188,50 @@ class RidgePath:
             G = self._U2 @ D[:, part] - border  # the diagonal of A^-1
             out[part] = (c / (self.root[:, None] * G)[:, :, None]).transpose(1, 0, 2)
         return out[:, :, 0] if self.vector else out
+
+    def fold_residuals(self, alphas: Any, folds: Sequence[Array]) -> list[Array]:
+        r"""Return y - f_{-F}(x) of the rows of every fold for every regulariser, without refitting.
+
+        .. math:: e_F = W_F^{-1/2} [C_{FF}]^{-1} c_F, \qquad C = \bar C
+                  - \frac{\bar C v v' \bar C}{v' \bar C v}, \quad
+                  \bar C = (W^{1/2} K W^{1/2} + \alpha I)^{-1}, \quad v = W^{1/2} 1
+
+        with c = C W^½ y, and C = C̄ without an intercept. The model of a fold is that of all rows
+        but its own. Time O(n³ / k + n³ / k²) for a regulariser and k folds.
+
+        Parameters
+        ----------
+        alphas : array of shape (m,)
+            Regularisers.
+        folds : sequence of int arrays
+            The rows that are left out together, such as the test rows of a splitter. No fold may
+            hold all rows.
+
+        Returns
+        -------
+        list of arrays of shape (m, rows of the fold) or (m, rows of the fold, q)
+        """
+        n = len(self.root)
+        if any(len(fold) == 0 or len(np.unique(fold)) == n for fold in folds):
+            raise ValueError(
+                "Expected folds of at least one row that leave others, got one of "
+                f"{', '.join(str(len(fold)) for fold in folds)} of {n} rows. Use more folds."
+            )
+        alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+        D, _ = self._inverse(alphas)
+        left_out = [np.empty((len(alphas), len(fold), self.y.shape[1])) for fold in folds]
+        for k in range(len(alphas)):
+            c, _, _ = self._dual(D[:, [k]])
+            c, half = c[:, 0], np.sqrt(D[:, k])
+            border = np.zeros(n)
+            if self.v is not None:
+                u = self.U @ (D[:, k] * self.v)
+                border = u / np.sqrt(self.root @ u)
+            for fold, residuals in zip(folds, left_out, strict=True):
+                B = self.U[fold] * half
+                block = B @ B.T - np.outer(border[fold], border[fold])
+                residuals[k] = Definite(block).solve(c[fold]) / self.root[fold, None]
+        return [part[:, :, 0] if self.vector else part for part in left_out]
 
     def loo_errors(self, alphas: Any) -> Array:
         """Return the mean squared leave-one-out residual for every regulariser.
