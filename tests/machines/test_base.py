@@ -346,7 +346,9 @@ def test_default_kernel_follows_the_weighted_spread(rng):
     repeated = gs.KernelRidgeClassifier().fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert weighted.kernel_.length_scale == pytest.approx(repeated.kernel_.length_scale)
     plain = gs.KernelRidgeClassifier().fit(X, y)
-    assert plain.kernel_.length_scale == pytest.approx(np.sqrt(3 * X.var() / 2))
+    assert plain.kernel_.length_scale == pytest.approx(np.sqrt(X.var(axis=0).sum() / 2))
+    moved = gs.KernelRidgeClassifier().fit(X + np.array([1e3, 0.0, -5.0]), y)
+    assert moved.kernel_.length_scale == pytest.approx(plain.kernel_.length_scale)
     sparse = gs.KernelRidgeClassifier().fit(sp.csr_array(X), y, sample_weight=w)
     assert sparse.kernel_.length_scale == pytest.approx(weighted.kernel_.length_scale)
 

@@ -53,7 +53,7 @@ def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
     kernel : Kernel, str, scikit-learn kernel, callable or None
         Names are those of `sklearn.metrics.pairwise.pairwise_kernels`, and "precomputed". A
         callable takes two matrices and returns a matrix, or takes two rows and returns a number.
-        None is "rbf" with gamma="scale".
+        None is the Gaussian of `default_kernel`.
     X : array of shape (n, p), optional
         Data from which names take their `gamma` ("auto", the default, is 1 / p; "scale" is
         1 / (p var)). Without data, 1 / p is put in when the kernel meets its first rows.
@@ -76,7 +76,7 @@ def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if kernel is None:
-        return from_name("rbf", X, **{"gamma": "scale", **parameters})
+        return from_name("rbf", X, **parameters) if parameters else default_kernel(None, X)
     if isinstance(kernel, str):
         return from_name(kernel, X, **parameters)
     if isinstance(kernel, gp.Kernel):
@@ -94,22 +94,30 @@ def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
 
 
 def default_kernel(kernel: Any, X: Any, w: Array | None = None) -> Kernel:
-    """Return `as_kernel(kernel, X)`, the default width that of the rows repeated w times.
+    r"""Return `as_kernel(kernel, X)`, and for None the Gaussian that suits X.
 
-    Only the default, the Gaussian with gamma = 1 / (p var), looks at the values of X.
+    .. math:: \gamma = 1 / \sum_k \mathrm{var}(x_k)
+
+    the mean squared distance of two samples in units of the kernel is then 2. No offset of a
+    column changes it (scikit-learn's "scale" takes the variance of all entries together).
 
     Parameters
     ----------
     kernel : whatever `as_kernel` takes
     X : samples
     w : array of shape (n,), optional
+        How often each row counts.
     """
-    if kernel is not None or w is None:
+    if kernel is not None:
         return as_kernel(kernel, X)
-    mean, variance = column_moments(X, w)
-    # The variance over all entries: within columns, and between their means.
-    var = float(variance.mean() + mean.var())
-    return Gaussian.from_gamma(1.0 / (X.shape[1] * var) if np.isfinite(var) and var > 0 else 1.0)
+    if X is None:
+        raise ValueError(
+            "Expected X= beside kernel None, which takes its width from the data, got None. "
+            "Pass as_kernel(None, X), or a kernel."
+        )
+    X = X if len(getattr(X, "shape", ())) == 2 else as_rows(X)
+    spread = float(column_moments(X, w)[1].sum())
+    return Gaussian.from_gamma(1.0 / spread if np.isfinite(spread) and spread > 0 else 1.0)
 
 
 def column_moments(X: Any, w: Array | None = None) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramsmith.arguments import check_params
 from gramsmith.gram import Gram, as_views
 from gramsmith.gram.views import Views, brings_samples, views_in
-from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum
+from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum, default_kernel
 from gramsmith.learning.cross_fit import (
     FEW_ITERATIONS,
     ITERATIONS,
@@ -38,7 +38,6 @@ from gramsmith.learning.objective import (
     sign_of,
     unit_of,
 )
-from gramsmith.learning.start import start_kernel
 from gramsmith.measures import Measure
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.solvers import solve_nonnegative, warn_unless_converged
@@ -514,7 +513,7 @@ def best_member(grams: list[Gram], target: Target, rows: Array, seed: int) -> in
 
 def default_path(X: Any, w: Array | None = None) -> list[Kernel]:
     """Return thirteen Gaussians around gamma = 1 / Σ_k var_k, from wide to narrow."""
-    middle = start_kernel(None, X, w).length_scale
+    middle = default_kernel(None, X, w).length_scale
     return [Gaussian(float(middle * 2.0 ** (-j / 2.0))) for j in range(-6, 7)]
 
 

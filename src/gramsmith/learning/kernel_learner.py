@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from gramsmith.arguments import check_params
-from gramsmith.kernels import Kernel
+from gramsmith.kernels import Kernel, default_kernel
 from gramsmith.learning.ascent import (
     REMEDY,
     SEARCH_CONSTRAINTS,
@@ -35,7 +35,6 @@ from gramsmith.learning.objective import (
     make_objective,
 )
 from gramsmith.learning.samples import drop_zero_weights, take_rows
-from gramsmith.learning.start import start_kernel
 from gramsmith.measures import Measure
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
@@ -248,7 +247,7 @@ class KernelLearner(CrossFitted):
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1)) if self._crossing else 0
-        first = start_kernel(self.kernel, X, w)
+        first = default_kernel(self.kernel, X, w)
         if not first.learnable:
             raise first._no_derivative()
         first.check_parameters()

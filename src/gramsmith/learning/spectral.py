@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.arguments import check_params, counted
 from gramsmith.gram import Gram
-from gramsmith.kernels import Composed, Kernel, Linear, LinearMap, Precomputed
+from gramsmith.kernels import Composed, Kernel, Linear, LinearMap, Precomputed, default_kernel
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.maps import SampleMap
 from gramsmith.kernels.precomputed import rests_on_matrix
@@ -47,7 +47,7 @@ from gramsmith.learning.samples import (
     hold_out,
     take_rows,
 )
-from gramsmith.learning.start import signs, start_kernel
+from gramsmith.learning.start import signs
 from gramsmith.measures import Measure
 from gramsmith.solvers import pivoted_cholesky, warn_unless_converged
 from gramsmith.targets import Target, check_weights, make_target
@@ -357,7 +357,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         else:
             cv = self._splits(y, sample_weight, groups)
             X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
-        kernel = clone(start_kernel(self.kernel, X, w)).fixed_to(X)
+        kernel = clone(default_kernel(self.kernel, X, w)).fixed_to(X)
         target = make_target(y, self.target, task=self.task, sample_weight=w)
         rng = check_random_state(self.random_state)
         self.threshold_, self.held_out_ = self._choose(kernel, X, target, rng)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gramsmith.arguments import abridged
-from gramsmith.kernels import Gaussian, Kernel, as_kernel, column_moments
+from gramsmith.kernels import Kernel, column_moments
 from gramsmith.kernels.geometry import PairKernel, SquaredEuclidean
 from gramsmith.kernels.radial import Radial
 from gramsmith.learning.objective import KernelObjective
@@ -110,21 +110,6 @@ def signs(V: Array) -> Array:
     """
     top = np.abs(V).argmax(axis=0)
     return np.where(V[top, np.arange(len(top))] < 0, -1.0, 1.0)
-
-
-def start_kernel(kernel: Any, X: Any, w: Array | None = None) -> Kernel:
-    """Return the kernel given, or the Gaussian with gamma = 1 / Σ_k var_k: no offset changes it.
-
-    Parameters
-    ----------
-    kernel : whatever `as_kernel` takes
-    X : samples
-    w : array of shape (n,), optional
-    """
-    if kernel is not None:
-        return as_kernel(kernel, X)
-    spread = float(column_moments(X, w)[1].sum())
-    return Gaussian.from_gamma(1.0 / spread if np.isfinite(spread) and spread > 0 else 1.0)
 
 
 def deviations(X: Any, w: Array | None = None) -> Array:

@@ -27,7 +27,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from gramsmith.arguments import check_params
 from gramsmith.gram import Engine, Gram
-from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum
+from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum, default_kernel
 from gramsmith.kernels.radial import Radial
 from gramsmith.kernels.symbolic import refuse_symbols
 from gramsmith.learning.ascent import maximise
@@ -51,7 +51,6 @@ from gramsmith.learning.objective import (
     sign_of,
 )
 from gramsmith.learning.samples import drop_zero_weights
-from gramsmith.learning.start import start_kernel
 from gramsmith.measures import Measure
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.targets import Target, make_target
@@ -396,7 +395,7 @@ class TwoGaussianLearner(CrossFitted):
         """Set the kernel, at the amount of learning that pays and the width that suits it."""
         free = self.sigma1 is None and self.sigma2 is None
         projection = get_projection(self.measure) or "centred"
-        typical = float(start_kernel(None, X, target.w).length_scale)
+        typical = float(default_kernel(None, X, target.w).length_scale)
 
         def kernel(found: PairSearch, amount: float, width: float) -> Kernel:
             share = 1.0 - amount * (1.0 - found.u)

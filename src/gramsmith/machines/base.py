@@ -111,7 +111,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     """
 
     # What these parameters may be in any machine that has them; subclasses add theirs.

@@ -30,7 +30,7 @@ class CentroidClassifier(KernelClassifier):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     ddof : {0, 1}, default=0
         0 divides variances by n, which gives the tight bound; 1 by n - 1, as in the paper. With
         weights n is still the number of rows.

@@ -77,7 +77,7 @@ class KernelFisherDiscriminant(
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
         eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     alpha : float, default=1e-3
         Regulariser, in units of the total variance in feature space.

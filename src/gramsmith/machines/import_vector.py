@@ -106,7 +106,7 @@ class ImportVectorClassifier(LossProbabilities):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. If it is not
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. If it is not
         positive definite, the penalty a'K_SS a leaves its negative eigenvalues out, with a warning.
     alpha : float or "loo", default="loo"
         Regulariser; one over C of an SVM. "loo" takes the candidate with the smallest approximate

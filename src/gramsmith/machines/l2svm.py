@@ -30,7 +30,7 @@ class L2SVC(KernelClassifier):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
         eigenvalues of a kernel that is not positive definite are set to zero, with a warning; then
         every training sample stays in the expansion.
     C : float, default=1.0

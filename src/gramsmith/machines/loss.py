@@ -113,7 +113,7 @@ class KernelLossClassifier(LossProbabilities):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
         eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     loss : {"logistic", "squared", "squared_hinge", "hinge"} or object, default="logistic"
         "hinge" has its corner rounded over a width of 0.05. An object has the methods ``value``,
@@ -467,7 +467,7 @@ class KernelLogisticRegression(KernelLossClassifier):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
         eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     alpha : float or "loo", default="loo"
         Regulariser; one over C of an SVM. "loo" takes the candidate with the smallest approximate

@@ -30,7 +30,7 @@ class ParzenClassifier(KernelClassifier):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     weights : {"uneven", "even"}, default="uneven"
         Whether classes or samples count alike.
     threshold : {"loo", "prior"} or float, default="loo"

@@ -42,7 +42,7 @@ class KernelPerceptron(KernelClassifier):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     max_iter : int, default=100
         Most passes over the samples in `fit`.
     average : bool, default=False

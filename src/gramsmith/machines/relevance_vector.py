@@ -117,7 +117,7 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     fit_intercept : bool, default=True
         Whether a constant is among the basis functions.
     tol : float, default=1e-3
@@ -243,7 +243,7 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     fit_intercept : bool, default=True
         Whether a constant is among the basis functions.
     tol : float, default=1e-3

@@ -375,7 +375,7 @@ class KernelRidgeRegressor(
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
         eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     alpha : float or "loo", default="loo"
         The regulariser; 0 interpolates. "loo" minimises the leave-one-out error.
@@ -544,7 +544,7 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``. Negative
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
         eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     alpha : float or "loo", default="loo"
         The regulariser; 0 interpolates. "loo" minimises the leave-one-out `criterion`.

@@ -82,7 +82,7 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     C : float, default=1.0
         Price of a training error.
     class_weight : dict, "balanced" or None
@@ -187,7 +187,7 @@ class KernelSVR(KernelRegressor, SupportVectorMachine):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with ``gamma="scale"``.
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     C : float, default=1.0
         Price of an error beyond epsilon.
     epsilon : float, default=0.1
