@@ -33,7 +33,6 @@ def model(tmp_path, table):
             for name, column in data.columns.items()
         ],
         "ignored": ["id"],
-        "fill": {},
     }
     path = tmp_path / "model.safetensors"
     gs.save_model(trained, path, about=about)
@@ -181,28 +180,6 @@ def test_new_columns_are_ignored_and_said(command, model, tmp_path):
     done = command("predict", model, tmp_path / "new.csv")
     assert done.status == 0
     assert "not there in fit are ignored: 'more'" in done.err
-
-
-def test_gaps_are_filled_as_in_training(command, model, tmp_path):
-    trained = gs.load_model(model)
-    from gramsmith.storage import inspect_model
-
-    about = {**inspect_model(model).about, "fill": {"a": 1.0, "b": 1.0, "colour": "red"}}
-    gs.save_model(trained, model, about=about)
-    (tmp_path / "gap.csv").write_text("a,b,colour\n,1,\n")
-    (tmp_path / "full.csv").write_text("a,b,colour\n1,1,red\n")
-    gap, full = (command("predict", model, tmp_path / f) for f in ("gap.csv", "full.csv"))
-    assert gap.status == 0
-    assert gap.out == full.out
-
-
-@pytest.mark.parametrize("fill", [{"a": 1.0}, {"a": 1.0, "b": "x", "colour": "red"}, [1]])
-def test_forged_fillings(command, model, table, fill):
-    about = {**inspect_model(model).about, "fill": fill}
-    gs.save_model(gs.load_model(model), model, about=about)
-    done = command("predict", model, table)
-    assert done.status == 3
-    assert "one value for the missing cells" in done.err
 
 
 @pytest.mark.parametrize("policy", ["drop", "impute"])

@@ -7,7 +7,7 @@ import numpy as np
 import gramsmith as gs
 from gramsmith.storage import inspect_model
 
-OLD = Path(__file__).parents[1] / "models" / "0.1" / "Pipeline.safetensors"
+OLD = Path(__file__).parents[1] / "models" / "format-2" / "Pipeline.safetensors"
 X = np.array([[0.0, 1.0], [1.0, 0.2]] * 4)
 
 
@@ -15,8 +15,8 @@ def test_a_file_of_an_old_version(command, tmp_path):
     path = tmp_path / "m.safetensors"
     done = command("upgrade", OLD, "-o", path)
     assert done.status == 0
-    assert "format 1 -> 2, the same predictions for 24 samples" in done.err
-    assert inspect_model(path).format_version == 2
+    assert "format 2 -> 3, the same predictions for 24 samples" in done.err
+    assert inspect_model(path).format_version == 3
     assert command("upgrade", OLD, "-o", path).status == 2
     assert command("upgrade", path).status == 0
 

@@ -113,7 +113,7 @@ def _parameters(data, rng):
         for place in forgery.places(manifest["model"])
         if "params" in place and not isinstance(_at(manifest["model"], place), dict | list)
     ]
-    leaves = [place for place in leaves if place[-1] not in ("$", "class", "version", "tensor")]
+    leaves = [place for place in leaves if place[-1] not in ("$", "class", "tensor")]
     for _ in range(rng.integers(1, 3)):
         if leaves:
             place = leaves[rng.integers(len(leaves))]

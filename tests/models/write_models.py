@@ -1,9 +1,8 @@
-"""Write one model file per storable class, with inputs and answers, for tests of later versions.
+"""Write a model file for every storable class, with inputs and answers, for later tests.
 
-Run once per release, and once per format of the file, with the code of that time:
-``python tests/models/write_models.py 0.1``. The files are then never written again: every later
-version must load them and answer the same. In a folder that is there, only models that are new
-are written.
+Run once per format of the file, with the code of the release that has it:
+``python tests/models/write_models.py format-2``. The files are never written again: the next
+release must load them and answer the same.
 """
 
 import json
@@ -38,10 +37,11 @@ from sklearn.preprocessing import (
 
 import gramsmith as gs
 from gramsmith.kernels.adapt import FromSklearn
+from gramsmith.selection import AveragedClassifier, AveragedRegressor, LabelsClassifier
 from gramsmith.tables import TableEncoder, TakeColumn
 
 HERE = Path(__file__).parent
-METHODS = ("predict", "decision_function", "predict_proba", "transform")
+METHODS = ("predict", "decision_function", "predict_proba", "predict_interval", "transform")
 
 
 def make_inputs():
@@ -228,6 +228,25 @@ def unusual(data):
     yield "kernel-Subtree", gs.Subtree(0.7, kind="fragment"), "trees"
 
 
+def chosen(data):
+    """Yield (name, fitted model, kind of input): what `rank_kernels` puts together."""
+    X, two, three, values = (data[k] for k in ("vectors", "two", "three", "values"))
+    pair = [gs.Gaussian(1.5), gs.Laplacian(2.0)]
+    classifiers = [gs.KernelRidgeClassifier(kernel, alpha=0.1) for kernel in pair]
+    yield "AveragedClassifier", AveragedClassifier(classifiers, [0.3, 0.7]).fit(X, three), "vectors"
+    regressors = [gs.KernelRidgeRegressor(kernel, alpha=0.1) for kernel in pair]
+    yield "AveragedRegressor", AveragedRegressor(regressors).fit(X, values), "vectors"
+    both = np.column_stack([two == "yes", three == 1]).astype(int)
+    machine = gs.KernelRidgeRegressor(pair[0], alpha=0.1)
+    yield "LabelsClassifier", LabelsClassifier(machine).fit(X, both), "vectors"
+    raw = make_raw_table(make_table(data))
+    few = {"kernels": pair, "random_state": 0, "roles": {"note": "drop"}}
+    yield "KernelSelector-raw", gs.KernelSelector(**few).fit(raw, values), "raw"
+    yield "KernelSelector-labels", gs.KernelSelector(**few).fit(raw, both), "raw"
+    texts = make_pipeline(TableEncoder(roles={"size": "text"}), gs.KernelSVC(gs.Gaussian(2.0)))
+    yield "Pipeline-texts", texts.fit(raw[["size", "rooms"]], two), "texts"
+
+
 SETS = [{i % 5, i % 3, "x"} if i % 2 else frozenset({i % 4}) for i in range(24)]
 TREES = [("S", ("N", f"a{i % 3}"), ("V", f"b{i % 2}", "c")) if i % 4 else "leaf" for i in range(24)]
 
@@ -247,6 +266,8 @@ def kernels():
         "Bilinear": gs.Bilinear(np.diag([1.0, 2.0, 3.0])),
         "AllSubsets": gs.AllSubsets(weights=[0.5, 1.0, 1.5]),
         "Sum": gs.Gaussian() + 2.0 * gs.Linear() * gs.Constant(3.0),
+        "PowerExponential": gs.PowerExponential([1.0, 2.0, 0.7], power=0.8, norm=1.5),
+        "Mixed": gs.Mixed([0, 1, 1], length_scale=[1.0, 2.0], combine="product"),
         "Power": (gs.Linear() + 1.0) ** 3,
         "PolynomialOf": gs.PolynomialOf(gs.Gaussian(), [0.5, 1.0, 2.0]),
         "Exp": gs.Exp(0.5 * gs.Gaussian()),
@@ -289,8 +310,13 @@ def new_samples(kind, inputs, table):
         return gs.Polynomial(2)(X)
     if kind == "counts":
         return np.floor(np.abs(3.0 * X[rows]))
-    if kind in ("raw", "raw numbers", "notes"):
-        columns = {"raw": slice(None), "raw numbers": ["height", "rooms"], "notes": ["note"]}
+    columns = {
+        "raw": slice(None),
+        "raw numbers": ["height", "rooms"],
+        "notes": ["note"],
+        "texts": ["size", "rooms"],
+    }
+    if kind in columns:
         return make_raw_table(table).iloc[rows].loc[:, columns[kind]]
     if kind == "table":
         return pd.DataFrame(table).iloc[rows]
@@ -313,24 +339,22 @@ def answers(model, kind, inputs, table):
 
 
 def main(version):
-    """Write everything for one version that is not there yet."""
+    """Write everything for one version."""
     folder = HERE / version
-    folder.mkdir(exist_ok=True)
+    folder.mkdir()
     inputs = make_inputs()
     table = make_table(inputs)
-    kinds = {}
-    if (folder / "kinds.json").exists():
-        kinds = json.loads((folder / "kinds.json").read_text())
-    else:
-        np.savez_compressed(folder / "inputs.npz", **inputs)
-        (folder / "table.json").write_text(json.dumps(table))
+    np.savez_compressed(folder / "inputs.npz", **inputs)
+    (folder / "table.json").write_text(json.dumps(table))
     warnings.simplefilter("ignore")
+    kinds, recorded = {}, {}
     fitted = (*machines(inputs), *learners(inputs), *pipelines(inputs), *unusual(inputs))
-    for name, model, kind in (*fitted, *kernels()):
-        if name not in kinds:
-            gs.save_model(model, folder / f"{name}.safetensors")
-            np.savez_compressed(folder / f"{name}.npz", **answers(model, kind, inputs, table))
-            kinds[name] = kind
+    for name, model, kind in (*fitted, *chosen(inputs), *kernels()):
+        gs.save_model(model, folder / f"{name}.safetensors")
+        kinds[name] = kind
+        for method, values in answers(model, kind, inputs, table).items():
+            recorded[f"{name}:{method}"] = values
+    np.savez_compressed(folder / "answers.npz", **recorded)
     (folder / "kinds.json").write_text(json.dumps(kinds, indent=1))
 
 

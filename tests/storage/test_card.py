@@ -159,7 +159,7 @@ def test_a_whole_card(tmp_path):
     assert model_card(tmp_path / "m").splitlines() == [
         *("# Model card: m", "", "| | |", "|---|---|", "| model | KernelSVC |"),
         *("| kernel | Linear() |", "| task | classification, 2 classes: no, yes |"),
-        f"| written | by gramsmith {gs.__version__}, format 2 |",
+        f"| written | by gramsmith {gs.__version__}, format 3 |",
         *("| date | 2026-01-02 |", "| versions | gramsmith 0.1.0, numpy 2.1 |", ""),
         *(
             "## Data",

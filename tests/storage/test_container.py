@@ -13,6 +13,7 @@ from gramsmith.storage import ModelFormatError, container
 from gramsmith.storage.container import (
     FORMAT,
     HEADER_LIMIT,
+    OLDEST,
     VERSION,
     manifest_of,
     parse_json,
@@ -22,7 +23,12 @@ from gramsmith.storage.container import (
     write_container,
 )
 
-MANIFEST = {"format": FORMAT, "format_version": 1, "gramsmith_version": "0", "text": "λ \ud800"}
+MANIFEST = {
+    "format": FORMAT,
+    "format_version": VERSION,
+    "gramsmith_version": "0",
+    "text": "λ \ud800",
+}
 TENSORS = {
     "c": np.arange(6.0).reshape(2, 3),
     "f": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
@@ -214,15 +220,15 @@ def test_a_writer_that_changes_the_manifest_is_noticed(tmp_path, monkeypatch):
         ([1], "a manifest of the format"),
         ({**MANIFEST, "format": "other"}, "a manifest of the format"),
         ({"format_version": 1}, "a manifest of the format"),
-        *(({**MANIFEST, "format_version": v}, "from 1 on") for v in (0, -1, True, 1.0, None)),
-        ({**MANIFEST, "format_version": VERSION + 1}, r"version 2 or older, got 3: .*\('0'\)"),
+        *(({**MANIFEST, "format_version": v}, "from 2 on") for v in (1, 0, -1, True, 2.0, None)),
+        ({**MANIFEST, "format_version": VERSION + 1}, r"version 3 or older, got 4: .*\('0'\)"),
     ],
     ids=str,
 )
 def test_manifests_of_others(manifest, words):
     with pytest.raises(ModelFormatError, match=words):
         manifest_of({container.METADATA_KEY: json.dumps(manifest)})
-    for version in (1, VERSION):
+    for version in (OLDEST, VERSION):
         good = {**MANIFEST, "format_version": version}
         assert manifest_of({container.METADATA_KEY: json.dumps(good)}) == good
 

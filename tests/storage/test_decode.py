@@ -21,6 +21,7 @@ from gramsmith.kernels.strings.spectrum import Spectrum
 from gramsmith.machines.svm import KernelSVC
 from gramsmith.selection import TakeView
 from gramsmith.storage import NotStorable, encode, inspect_model
+from gramsmith.storage.container import VERSION
 
 VALUES = [
     None,
@@ -180,11 +181,10 @@ def test_arbitrary_models(tmp_path_factory, value):
 def test_a_newer_format_says_upgrade(target):
     header, manifest, body = forgery.parts(samples()[0])
     manifest["gramsmith_version"] = "9.0"
-    place = ("model", "params", "steps", "items", 1, "items", 1, "version")
-    for forged in ({**manifest, "format_version": 3}, forgery.changed(manifest, place, 7)):
-        target.write_bytes(forgery.assemble(header, forged, body))
-        with pytest.raises(gs.ModelFormatError, match=r"newer gramsmith \('9.0'\). Upgrade"):
-            gs.load_model(target)
+    newer = {**manifest, "format_version": VERSION + 1}
+    target.write_bytes(forgery.assemble(header, newer, body))
+    with pytest.raises(gs.ModelFormatError, match=r"newer gramsmith \('9.0'\). Upgrade"):
+        gs.load_model(target)
 
 
 @pytest.mark.parametrize(
@@ -472,7 +472,7 @@ def test_what_loads_can_be_used(name, target, monkeypatch):
 
 
 def test_functions_cannot_come_from_a_file(target):
-    node = {"$": "object", "version": 1, "params": {}, "fitted": {}}
+    node = {"$": "object", "params": {}, "fitted": {}}
     for name, argument in [("FromCallable", "function"), ("RankOne", "f")]:
         gs.save_model(gs.Linear(), target)
         header, manifest, body = forgery.parts(target.read_bytes())

@@ -17,12 +17,10 @@ def test_a_kernel_as_nodes():
     assert tree == {
         "$": "object",
         "class": "Sum",
-        "version": 1,
         "params": {
             "k1": {
                 "$": "object",
                 "class": "Gaussian",
-                "version": 1,
                 "params": {
                     "length_scale": {
                         **{"$": "array", "tensor": "0", "dtype": "float64"},
@@ -32,7 +30,7 @@ def test_a_kernel_as_nodes():
                 "fitted": {},
             },
             "k2": {
-                **{"$": "object", "class": "Constant", "version": 1},
+                **{"$": "object", "class": "Constant"},
                 **{"params": {"value": 0.5}, "fitted": {}},
             },
         },

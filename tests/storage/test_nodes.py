@@ -10,18 +10,16 @@ from gramsmith.storage.container import DEPTH_LIMIT, TYPES
 from gramsmith.storage.decode import COPIES, Decoder, whole
 from gramsmith.storage.encode import Encoder, NotStorable
 
-MANIFEST = {"format_version": 2, "gramsmith_version": "0"}
-
 
 def decoded(node, **tensors):
-    return Decoder(tensors, MANIFEST).decode(node, "here")
+    return Decoder(tensors).decode(node, "here")
 
 
 def again(value):
     """Return a value, encoded and decoded."""
     encoder = Encoder()
     node = encoder.encode(value, "here")
-    decoder = Decoder(encoder.tensors, MANIFEST)
+    decoder = Decoder(encoder.tensors)
     found = decoder.decode(node, "here")
     decoder.finish()
     return found
@@ -188,7 +186,7 @@ def test_one_tensor_serves_a_few_arrays():
     assert len(decoded({"$": "list", "items": nodes}, **{"0": A, "1": B})) == 2 * COPIES
     with pytest.raises(ModelFormatError, match="used too often"):
         decoded({"$": "list", "items": [*nodes, nodes[0]]}, **{"0": A, "1": B})
-    decoder = Decoder({"0": A, "1": B}, MANIFEST)
+    decoder = Decoder({"0": A, "1": B})
     decoder.decode(nodes[0], "here")
     with pytest.raises(ModelFormatError, match="got 1 to spare"):
         decoder.finish()
@@ -305,17 +303,12 @@ def kernel_node(**other):
     return {**Encoder().encode(gs.Gaussian(2.0), "k"), **other}
 
 
-def test_objects_have_versions_and_parts_by_name():
+def test_objects_have_parts_by_name():
     assert decoded(kernel_node()).length_scale == 2.0
-    for version in (0, -1, True, 1.0, None):
-        with pytest.raises(ModelFormatError, match="a version from 1 on"):
-            decoded(kernel_node(version=version))
-    with pytest.raises(ModelFormatError, match="Gaussian of version 1 or older, got 2"):
-        decoded(kernel_node(version=2))
     for part in ("params", "fitted"):
         with pytest.raises(ModelFormatError, match=f"expected {part} by name"):
             decoded(kernel_node(**{part: []}))
-    old = {name: value for name, value in kernel_node().items() if name != "version"}
+    old = kernel_node(version=1)
     with pytest.raises(ModelFormatError, match="expected a object with"):
         decoded(old)
-    assert Decoder({}, {**MANIFEST, "format_version": 1}).decode(old, "here").length_scale == 2.0
+    assert Decoder({}, 2).decode(old, "here").length_scale == 2.0

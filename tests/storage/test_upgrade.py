@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import forgery
 import gramsmith as gs
-from gramsmith.storage import inspect_model, models, upgrade_model
+from gramsmith.storage import decode, inspect_model, models, upgrade_model
 from gramsmith.storage.registry import REGISTRY
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -19,16 +19,11 @@ Y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, "yes", "no")
 
 
 def test_an_old_file_becomes_a_new_one(tmp_path):
-    old = (
-        Path(__file__).parents[1] / "models" / "0.1" / "KernelLogisticRegression-hinge.safetensors"
-    )
-    new = tmp_path / "new.safetensors"
-    assert inspect_model(old).format_version == 1
+    old, new = MODELS / "format-2" / "KernelLogisticRegression.safetensors", tmp_path / "new"
+    assert inspect_model(old).format_version == 2
     assert upgrade_model(old, new) == 24
-    summary = inspect_model(new)
-    assert summary.format_version == 2
-    assert summary.model["class"] == "KernelLossClassifier"
-    assert {name.name for name in tmp_path.iterdir()} == {"new.safetensors"}
+    assert inspect_model(new).format_version == 3
+    assert {name.name for name in tmp_path.iterdir()} == {"new"}
     before = new.read_bytes()
     assert upgrade_model(new) == 24
     assert new.read_bytes() == before
@@ -68,29 +63,22 @@ def test_what_came_with_a_model_stays(tmp_path):
 
 
 def test_a_class_that_changed_loads_its_old_files(tmp_path, monkeypatch):
-    # version 1 called it `width`, version 2 `length`, version 3 is today's
-    def renamed(old, new):
-        def upgrade(state):
-            params = {new if k == old else k: v for k, v in state["params"].items()}
-            return {**state, "version": state["version"] + 1, "params": params}
+    # format 2 called the kernel `Bell` and its length `width`
+    def renamed(state):
+        return {**state, "class": "Gaussian", "params": {"length_scale": state["params"]["width"]}}
 
-        return upgrade
-
-    steps = {1: renamed("width", "length"), 2: renamed("length", "length_scale")}
     entry = REGISTRY["Gaussian"]
-    monkeypatch.setitem(entry.__dict__, "upgrades", steps)
-    assert entry.version == 3
+    monkeypatch.setitem(entry.__dict__, "upgrades", {2: renamed})
+    monkeypatch.setattr(decode, "FORMER_NAMES", {"Bell": "Gaussian"})
     gs.save_model(gs.Gaussian(2.0), tmp_path / "m")
     header, manifest, body = forgery.parts((tmp_path / "m").read_bytes())
-    assert manifest["model"]["version"] == 3
-    for version, name in [(1, "width"), (2, "length"), (3, "length_scale")]:
-        manifest["model"] |= {"version": version, "params": {name: 2.0}}
-        (tmp_path / "m").write_bytes(forgery.assemble(header, manifest, body))
-        assert gs.load_model(tmp_path / "m").length_scale == 2.0
-    manifest["model"]["version"] = 4
+    assert manifest["format_version"] == 3
+    manifest["model"] |= {"class": "Bell", "version": 1, "params": {"width": 2.0}}
+    manifest["format_version"] = 2
     (tmp_path / "m").write_bytes(forgery.assemble(header, manifest, body))
-    with pytest.raises(gs.ModelFormatError, match="Gaussian of version 3 or older, got 4"):
-        gs.load_model(tmp_path / "m")
+    assert gs.load_model(tmp_path / "m").length_scale == 2.0
+    upgrade_model(tmp_path / "m")
+    assert inspect_model(tmp_path / "m").model["params"] == {"length_scale": 2.0}
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,9 @@ def export(model: Path, output: Path, force: bool) -> None:
     It predicts the same in any ONNX runtime. Strings and functions of Python are refused.
     """
     from gramsmith.export import NotExportable, to_onnx
-    from gramsmith.storage import inspect_model, load_model
+    from gramsmith.storage import load_model
 
     check_free(output, force=force)
-    fill = inspect_model(model).about.get("fill")
     try:
         made = to_onnx(load_model(model), path=output)
     except NotExportable as error:
@@ -31,5 +30,3 @@ def export(model: Path, output: Path, force: bool) -> None:
     inputs = ", ".join(value.name for value in made.graph.input)
     outputs = ", ".join(value.name for value in made.graph.output)
     say(f"{output}: from {inputs} to {outputs}. Like the model it holds training rows.")
-    if fill:
-        say("Missing cells are not filled by the graph: `gramsmith inspect` shows by what.")

@@ -88,7 +88,7 @@ def predict(
     try:
         with collected_warnings() as remarks:
             table = read_new(file, how, about)
-            table, columns["row"] = fill_new(table, how, about)
+            table, columns["row"] = numbered_rows(table, how)
             with about_the_data(table.name):
                 if table.identifiers is not None:
                     columns["identifier"] = table.identifiers
@@ -232,34 +232,12 @@ def known_columns(about: Mapping[str, Any]) -> list[dict[str, str]]:
     return list(columns)
 
 
-def known_fill(about: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """Return what a model puts in place of missing cells, if that makes sense."""
-    from gramsmith.storage import ModelFormatError
-
-    fill = about.get("fill", {})
-    texts = {name: column.dtype == object for name, column in table.columns.items()}
-    if table.kind == "matrix":  # whose columns are numbered
-        texts = {str(j + 1): False for j in range(table.n_columns)}
-    sound = isinstance(fill, dict) and all(
-        type(fill.get(name)) in ((str,) if text else (int, float))
-        for name, text in (texts.items() if fill else ())
-    )
-    if not sound:
-        raise ModelFormatError(
-            "Expected one value for the missing cells of every column in `about`, got other."
-        )
-    return dict(fill)
-
-
-def fill_new(table: Table, how: Reading, about: Mapping[str, Any]) -> tuple[Table, list[int]]:
+def numbered_rows(table: Table, how: Reading) -> tuple[Table, list[int]]:
     """Return the rows that are predicted, and their numbers in the file."""
     import numpy as np
 
     from gramsmith.tables.cleaning import handle_gaps
 
-    fill = known_fill(about, table)
-    if fill:  # a model of an earlier version, whose gaps were filled before the encoder
-        table = filled(table, fill)
     # the row numbers travel as labels, so that they are dropped together with their rows
     numbered = replace(table, labels=np.arange(1.0, table.n_rows + 1), target="row")
     whole, told = handle_gaps(numbered, how.missing)
@@ -267,19 +245,3 @@ def fill_new(table: Table, how: Reading, about: Mapping[str, Any]) -> tuple[Tabl
         say(message)
     rows = [int(number) for number in whole.labels] if whole.labels is not None else []
     return replace(whole, labels=None, target=None), rows
-
-
-def filled(table: Table, fill: dict[str, Any]) -> Table:
-    """Return the table with the values that stand in for missing cells."""
-    import numpy as np
-
-    from gramsmith.tables.frames import missing_cells
-
-    if table.kind == "matrix" and not hasattr(table.samples, "nnz"):
-        values = np.array([fill[str(j + 1)] for j in range(table.n_columns)])
-        return replace(table, samples=np.where(np.isnan(table.samples), values, table.samples))
-    columns = {
-        name: np.where(missing_cells(column), fill[name], column) if name in fill else column
-        for name, column in table.columns.items()
-    }
-    return replace(table, columns=columns)

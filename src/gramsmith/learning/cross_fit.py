@@ -211,22 +211,16 @@ def standard_error(differences: Array, w: Array, groups: Array | None = None) ->
     return float(np.sqrt(m / max(m - 1, 1) * (residuals @ residuals)) / w.sum())
 
 
-def _all_was_kept(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a file of version 1, when all of what was learned was kept, as now."""
-    fitted = {**state["fitted"], "keep_": 1.0} if state["fitted"] else state["fitted"]
-    return {**state, "version": 3, "params": {**state["params"], "keep": 1.0}, "fitted": fitted}
-
-
 RENAMED = {"shrinkage": "keep", "shrinkage_": "keep_", "shrinkage_curve_": "keep_curve_"}
 
 
 def _renamed(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a file of version 2, in which `keep` was called shrinkage, as now."""
+    """Return the state of a file of format 2, in which `keep` was called shrinkage, as now."""
     params, fitted = (
         {RENAMED.get(name, name): value for name, value in state[part].items()}
         for part in ("params", "fitted")
     )
-    return {**state, "version": 3, "params": params, "fitted": fitted}
+    return {**state, "params": params, "fitted": fitted}
 
 
 class CrossFitted(Learner):
@@ -246,7 +240,7 @@ class CrossFitted(Learner):
         "cv": ["cv_object"],
     }
     _stored: ClassVar[dict[str, str]] = {"keep_": "real", "keep_curve_": "value?"}
-    _stored_upgrades: ClassVar[dict[int, Any]] = {1: _all_was_kept, 2: _renamed}
+    _stored_upgrades: ClassVar[dict[int, Any]] = {2: _renamed}
 
     @property
     def _crossing(self) -> bool:

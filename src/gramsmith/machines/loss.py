@@ -446,15 +446,6 @@ class KernelLossClassifier(LossProbabilities):
         return float(alphas[best]), [functions[best] for _, functions in found]
 
 
-def _losses_apart(state: dict[str, Any]) -> dict[str, Any]:
-    """Return what a file holds as it would be now: the class once had the other losses too."""
-    loss = state["params"].get("loss", "logistic")
-    params = {name: value for name, value in state["params"].items() if name != "loss"}
-    if loss == "logistic":
-        return {**state, "version": 2, "params": params}
-    return {**state, "class": "KernelLossClassifier", "version": 1}
-
-
 class KernelLogisticRegression(KernelLossClassifier):
     r"""Kernel logistic regression.
 
@@ -549,7 +540,6 @@ class KernelLogisticRegression(KernelLossClassifier):
     """
 
     loss = "logistic"
-    _stored_upgrades: ClassVar[dict[int, Any]] = {1: _losses_apart}
 
     def __init__(
         self,

@@ -49,11 +49,6 @@ def _has_intervals(selector: Any) -> bool:
     return hasattr(fitted, "predict_interval")
 
 
-def _without_summary(state: dict[str, Any]) -> dict[str, Any]:
-    # the first files had no summary; it is absent from what they give
-    return {**state, "version": 2}
-
-
 class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     """Choose a kernel, verify it and fit the machine, as one estimator.
 
@@ -141,7 +136,6 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         "random_state": "whole | none | dropped",
         "roles": "none | dropped",
     }
-    _stored_upgrades: ClassVar[dict[int, Any]] = {1: _without_summary}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernels": "no_validation",
         "random_state": ["random_state"],

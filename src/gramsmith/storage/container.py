@@ -26,7 +26,8 @@ from gramsmith.tables.streams import short
 Array = npt.NDArray[Any]
 
 FORMAT = "gramsmith-model"
-VERSION = 2  # 1: objects had no versions
+VERSION = 3  # what is written
+OLDEST = 2  # what is still read: a release reads the files of the release before it
 METADATA_KEY = "gramsmith"
 
 HEADER_LIMIT = 100_000_000  # of the safetensors library itself
@@ -74,7 +75,7 @@ def write_container(path: Path, tensors: dict[str, Array], manifest: dict[str, A
             os.fsync(stream.fileno())
         again, found = read_container(temporary)
         same = again == manifest and found.keys() == plain.keys()
-        if not same or any(not _identical(plain[name], found[name]) for name in plain):
+        if not same or any(not identical(plain[name], found[name]) for name in plain):
             raise ModelFormatError(
                 "Expected to read back what was written, got other values: the installed "
                 "safetensors or the disk is at fault. Try safetensors 0.7.0, which is known good."
@@ -107,7 +108,8 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def _identical(a: Array, b: Array) -> bool:
+def identical(a: Array, b: Array) -> bool:
+    """Return whether two arrays are the same to the last bit, NaN included."""
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
@@ -175,16 +177,14 @@ def manifest_of(metadata: dict[str, str] | None) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ModelFormatError(f"Expected a manifest of the format {FORMAT!r}, got another.")
     version = manifest.get("format_version")
-    if type(version) is not int or version < 1:
-        raise ModelFormatError(f"Expected a format version from 1 on, got {short(version)}.")
+    if type(version) is not int or version < OLDEST:
+        raise ModelFormatError(
+            f"Expected a format version from {OLDEST} on, got {short(version)}. Rewrite older "
+            "files by `gramsmith upgrade` of the release before this one."
+        )
     if version > VERSION:
-        raise newer(f"format version {VERSION}", version, manifest.get("gramsmith_version"))
+        raise ModelFormatError(
+            f"Expected format version {VERSION} or older, got {version}: written by a newer "
+            f"gramsmith ({short(manifest.get('gramsmith_version'))}). Upgrade gramsmith to load it."
+        )
     return manifest
-
-
-def newer(expected: str, got: int, writer: Any) -> ModelFormatError:
-    """Return the error for what a newer gramsmith has written."""
-    return ModelFormatError(
-        f"Expected {expected} or older, got {got}: written by a newer gramsmith "
-        f"({short(writer)}). Upgrade gramsmith to load it."
-    )

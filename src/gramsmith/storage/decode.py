@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.kernels.base import Kernel
-from gramsmith.storage.container import DEPTH_LIMIT, TYPES, Array, ModelFormatError, newer
+from gramsmith.storage.container import DEPTH_LIMIT, TYPES, VERSION, Array, ModelFormatError
 from gramsmith.storage.encode import Node
-from gramsmith.storage.registry import REGISTRY, Entry, State
+from gramsmith.storage.registry import FORMER_NAMES, REGISTRY, Entry, State
 from gramsmith.storage.shapes import Sizes, check, optional
 from gramsmith.tables.streams import short
 
@@ -21,22 +21,13 @@ COPIES = 8  # of all tensors together: one tensor may serve several arrays, but 
 
 
 class Decoder:
-    """Turns nodes into a model; every tensor of the file must be used.
+    """Turns the nodes of a file of some format into a model of today, with the file's tensors."""
 
-    Parameters
-    ----------
-    tensors : dict of str to array
-        The tensors of the file.
-    manifest : dict
-        The manifest, whose format says whether objects have versions.
-    """
-
-    def __init__(self, tensors: dict[str, Array], manifest: dict[str, Any]) -> None:
+    def __init__(self, tensors: dict[str, Array], format_version: int = VERSION) -> None:
         self._tensors = tensors
         self._unused = set(tensors)
         self._room = COPIES * sum(tensor.nbytes for tensor in tensors.values())
-        self._versioned = manifest["format_version"] > 1
-        self._writer = manifest["gramsmith_version"]
+        self._format = format_version
 
     def finish(self) -> None:
         """Raise unless every tensor was used."""
@@ -57,8 +48,8 @@ class Decoder:
         if not isinstance(tag, str) or tag not in _TAGS:
             raise ModelFormatError(f"{where}: got a node of unknown kind {short(tag)}.")
         keys, read = _TAGS[tag]
-        if tag == "object" and not self._versioned:
-            node = {**node, "version": 1}
+        if tag == "object" and self._format == 2:  # there every object had a version of its own
+            keys = (*keys, "version")
         if node.keys() != {"$", *keys}:
             raise ModelFormatError(
                 f"{where}: expected a {tag} with {', '.join(keys)}, got {short(sorted(node))}."
@@ -199,32 +190,28 @@ class Decoder:
             raise ModelFormatError(f"{where}: expected bytes in hexadecimal.") from error
 
     def _object(self, node: Node, where: str, depth: int) -> Any:
-        state: State = {"class": node["class"], "version": node["version"]}
+        state: State = {"class": node["class"]}
         for part in ("params", "fitted"):
             if not isinstance(node[part], dict):
                 raise ModelFormatError(f"{where}: expected {part} by name, got {short(node[part])}")
             state[part] = {
                 k: self.decode(v, f"{where}.{k}", depth + 1) for k, v in node[part].items()
             }
-        entry = self._entry(state, where)
-        while state["version"] < entry.version:
-            state = entry.upgrades[state["version"]](state)
-            entry = self._entry(state, where)
-        return restored(entry, state["params"], state["fitted"], where)
+        for old in range(self._format, VERSION):
+            upgrade = self._entry(state, where).upgrades.get(old)
+            state = state if upgrade is None else upgrade(state)
+        return restored(self._entry(state, where), state["params"], state["fitted"], where)
 
     def _entry(self, state: State, where: str) -> Entry:
-        name, version = state["class"], state["version"]
+        name = state["class"]
+        if self._format < VERSION and isinstance(name, str):
+            name = FORMER_NAMES.get(name, name)
         if not isinstance(name, str) or name not in REGISTRY:
             raise ModelFormatError(
                 f"{where}: expected a class that gramsmith knows, got {short(name)}. The file was "
                 "written by a newer version or by another program."
             )
-        entry = REGISTRY[name]
-        if type(version) is not int or version < 1:
-            raise ModelFormatError(f"{where}: expected a version from 1 on, got {short(version)}.")
-        if version > entry.version:
-            raise newer(f"{where}: {name} of version {entry.version}", version, self._writer)
-        return entry
+        return REGISTRY[name]
 
 
 def restored(entry: Entry, params: dict[str, Any], learned: dict[str, Any], where: str) -> Any:
@@ -284,5 +271,5 @@ _TAGS: dict[str, tuple[tuple[str, ...], Reader]] = {
     "frozenset": (("items",), Decoder._set),
     "dict": (("items",), Decoder._dict),
     "bytes": (("hex",), Decoder._bytes),
-    "object": (("class", "version", "params", "fitted"), Decoder._object),
+    "object": (("class", "params", "fitted"), Decoder._object),
 }

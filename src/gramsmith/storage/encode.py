@@ -8,7 +8,7 @@
 ``{"$": "objects"}``        an array of texts or mixed labels, item by item
 ``{"$": "sparse"}``         a CSR matrix: three arrays and a shape
 ``{"$": "list"}``           likewise tuple, set, dict, bytes
-``{"$": "object"}``         a class of the registry: version, parameters, fitted attributes
+``{"$": "object"}``         a class of the registry: its parameters and fitted attributes
 ==========================  ====================================================================
 """
 
@@ -150,7 +150,7 @@ class Encoder:
                 "no place for. Remove what was added to the model by hand."
             )
         return {
-            **{"$": "object", "class": key, "version": entry.version},
+            **{"$": "object", "class": key},
             "params": {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in params.items()},
             "fitted": {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in fitted.items()},
         }

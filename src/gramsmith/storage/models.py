@@ -8,7 +8,7 @@ Loading runs no code of the file's choosing: no pickle, no evaluation, no import
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from os import PathLike
@@ -27,6 +27,7 @@ from gramsmith.storage.container import (
     FORMAT,
     VERSION,
     ModelFormatError,
+    identical,
     read_container,
     read_header,
     replacing,
@@ -83,8 +84,7 @@ class ModelSummary:
         if found is None:
             fitted = self.model.get("fitted")
             node = fitted.get("summary_") if isinstance(fitted, dict) else None
-            manifest = {"format_version": 2, "gramsmith_version": self.gramsmith_version}
-            found = {} if node is None else Decoder({}, manifest).decode(node, "summary_")
+            found = {} if node is None else Decoder({}).decode(node, "summary_")
         return found if isinstance(found, dict) else {}
 
 
@@ -231,7 +231,7 @@ def upgrade_model(
     Parameters
     ----------
     path : str or path-like
-        A model file of this or any earlier version.
+        A model file of this release or the one before it.
     output : str or path-like, optional
         Where to write; default `path` itself.
     rows : bool, default=True
@@ -264,13 +264,10 @@ def upgrade_model(
         again = load_model(temporary)
         kept, new = Encoder(), Encoder()
         same = kept.encode(_lean(model), "") == new.encode(again, "")
-        if rows and not (same and all(map(np.array_equal, *map(_tensors, (kept, new))))):
+        pairs = zip(kept.tensors.values(), new.tensors.values(), strict=True)
+        if rows and not (same and all(identical(a, b) for a, b in pairs)):
             raise ModelFormatError("Expected the new file to hold the same model, got another.")
         return compare_predictions(model, again, 0.0 if rows else 1e-9)
-
-
-def _tensors(encoder: Encoder) -> Iterable[Any]:
-    return encoder.tensors.values()
 
 
 def compare_predictions(model: Any, again: Any, tolerance: float) -> int:
@@ -353,7 +350,7 @@ def load_model(path: str | PathLike[str]) -> Any:
     try:
         manifest, tensors = read_container(Path(path))
         tree = _checked(manifest)["model"]
-        decoder = Decoder(tensors, manifest)
+        decoder = Decoder(tensors, manifest["format_version"])
         with np.errstate(all="ignore"):  # of numbers that are then refused
             model = decoder.decode(tree, tree["class"])
         decoder.finish()

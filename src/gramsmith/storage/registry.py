@@ -6,13 +6,14 @@ export, so nothing is imported by a name from a file. A class of gramsmith says 
 ==========================  ====================================================================
 ``_stored``                 fitted attribute -> specification (:mod:`gramsmith.storage.shapes`)
 ``_stored_parameters``      the same for parameters that may not be just anything
-``_stored_upgrades``        version -> function that brings what a file of that version holds,
-                            ``{"class", "version", "params", "fitted"}``, to a later version
+``_stored_upgrades``        format -> function that brings what a file of that format holds,
+                            ``{"class", "params", "fitted"}``, to the next format
 ``_check_stored()``         raises a ValueError where what was loaded cannot be used together
 ==========================  ====================================================================
 
-The first two add to those of the base classes. The version of a class is one more than the last
-that its upgrades know: whoever changes what a class keeps adds the upgrade, and old files load.
+The first two add to those of the base classes. Whoever changes what a class keeps adds the upgrade
+from the format of the last release (`container.OLDEST`), and its files load; a class of another
+name is entered in `FORMER_NAMES`. Both are dropped when that format is no longer read.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Entry:
     arguments : mapping of str to bool
         The constructor's arguments, and whether each has a default.
     upgrades : mapping of int to callable
-        From a version to a later one.
+        From a format of the file to the next.
     check : callable
         Raises where a loaded object cannot be used.
     keep, make : callable, optional
@@ -68,11 +69,6 @@ class Entry:
     check: Callable[[Any], None]
     keep: Callable[[Any, State, State], tuple[State, State]] | None = None
     make: Callable[[State, State], Any] | None = None
-
-    @property
-    def version(self) -> int:
-        """The version that is written."""
-        return 1 + max(self.upgrades, default=0)
 
 
 def _sound(model: Any) -> None:
@@ -215,4 +211,6 @@ _SKLEARN = {
 }
 
 REGISTRY: Mapping[str, Entry] = MappingProxyType({**_OURS, **_SKLEARN})
+# names of classes in files of earlier formats -> names of today
+FORMER_NAMES: Mapping[str, str] = MappingProxyType({})
 KEYS: Mapping[type, str] = MappingProxyType({entry.cls: key for key, entry in REGISTRY.items()})

@@ -172,7 +172,8 @@ def finite(value: Any) -> bool:
     entries = value.data if sp.issparse(value) else value
     if entries.dtype.kind != "f" or not entries.size:
         return True
-    return bool(max(-entries.min(), entries.max()) <= LARGEST)  # a comparison with NaN is false
+    # as doubles: the limit is infinite in single precision; a comparison with NaN is false
+    return max(-float(entries.min()), float(entries.max())) <= LARGEST
 
 
 def _samples(value: Any, axes: list[str], sizes: Sizes) -> bool:

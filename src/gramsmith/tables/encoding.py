@@ -40,27 +40,6 @@ SKEWED = 1.0
 FRAME = "Pass a data frame, whose columns may be texts: pandas.DataFrame(X)."
 
 
-def _version_1(state: dict[str, Any]) -> dict[str, Any]:
-    """Bring an encoder up to date that knew numbers and categories without gaps."""
-    fitted = dict(state["fitted"])
-    if fitted:
-        numeric = np.asarray(fitted["numeric_"], dtype=bool)
-        m = int(numeric.sum())
-        fitted |= {
-            "kinds_": np.where(numeric, "number", "category"),
-            "styles_": np.full(len(numeric), ""),
-            "sentinels_": np.zeros(len(numeric)),
-            "fill_": np.asarray(fitted["mean_"], dtype=np.float64),
-            "gaps_": np.zeros(m, dtype=bool),
-            "powers_": np.ones(m),
-            "order_names_": np.empty(0, dtype=str),
-            "order_counts_": np.zeros(m, dtype=np.int64),
-            **_no_dates(),
-            **TextMap.empty().arrays(),
-        }
-    return {**state, "version": 2, "fitted": fitted}
-
-
 def _no_dates() -> dict[str, Array]:
     return {
         "date_mean_": np.empty(0),
@@ -166,7 +145,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "columns_": "dropped",
     }
     _stored_parameters: ClassVar[dict[str, str]] = {"roles": "none | dropped"}
-    _stored_upgrades: ClassVar[dict[int, Any]] = {1: _version_1}
 
     def __init__(
         self,
