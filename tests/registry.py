@@ -127,7 +127,6 @@ KERNELS |= {
         lambda X, Z: waves(X, Z, 1.3, 20, 3),
     ),
 }
-WITHOUT_THETA_GRADIENT = ["nystroem", "nystroem ard", "random fourier"]
 
 #: kernels whose tiles are arrays of their own, with the reason
 NOT_WRITTEN = {

@@ -31,6 +31,7 @@ from gramsmith.gram.dask import Dask as Dask
 from gramsmith.kernels import AllSubsets as AllSubsets
 from gramsmith.kernels import AllSubstrings as AllSubstrings
 from gramsmith.kernels import Bilinear as Bilinear
+from gramsmith.kernels import Bounded as Bounded
 from gramsmith.kernels import Chi2 as Chi2
 from gramsmith.kernels import Constant as Constant
 from gramsmith.kernels import Exp as Exp
@@ -62,6 +63,7 @@ from gramsmith.kernels import Subsequence as Subsequence
 from gramsmith.kernels import Subtree as Subtree
 from gramsmith.kernels import Tanimoto as Tanimoto
 from gramsmith.kernels import WeightedDegree as WeightedDegree
+from gramsmith.kernels import White as White
 from gramsmith.kernels import as_kernel as as_kernel
 from gramsmith.kernels import check_kernel_matrix as check_kernel_matrix
 from gramsmith.kernels import nearest_psd as nearest_psd

@@ -48,6 +48,26 @@ def test_matrices_too_large_to_look_at_have_the_weaker_bound(monkeypatch, rng):
     assert gs.parzen_error_bound(G, y) == pytest.approx(1 - A)
 
 
+@pytest.mark.parametrize("cases", [400, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_no_small_case_violates_the_bound_of_any_class(cases):
+    # few values, so that class means coincide with samples and classes have no spread
+    rng = np.random.default_rng(0)
+    kernels = gs.Linear(), gs.Gaussian(), gs.Polynomial(2)
+    for _ in range(cases):
+        C = int(rng.choice([2, 2, 2, 3]))
+        n = int(rng.integers(2 * C, 9))
+        X = rng.integers(-2, 3, size=(n, int(rng.integers(1, 3)))) * rng.choice([1.0, 0.1, 5.0])
+        y = np.r_[np.arange(C), rng.integers(0, C, n - C)]
+        w = np.ones(n) if rng.random() < 0.6 else rng.integers(1, 4, n).astype(float)
+        kernel = kernels[rng.integers(3)]
+        machine = gs.CentroidClassifier(kernel, n_jobs=1).fit(X, y, sample_weight=w)
+        wrong = w * (machine.predict(X) != y)
+        errors = np.bincount(y, wrong) / np.bincount(y, w)
+        assert (errors <= machine.class_error_bounds_ + 1e-9).all(), (X, y, w, kernel)
+        bound = gs.fsm_error_bound(kernel(X), y, ddof=0, sample_weight=w)
+        assert wrong.sum() / w.sum() <= bound + 1e-9, (X, y, w, kernel)
+
+
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("factor", [1.0, 1e-3, 1e6])
 def test_bounds_hold_for_the_weighted_training_error(seed, factor):

@@ -5,6 +5,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as gp
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
@@ -21,7 +23,8 @@ from sklearn.metrics.pairwise import (
 )
 
 import gramsmith as gs
-from gramsmith.kernels import Fixed, column_moments, default_kernel
+from gramsmith.kernels import Fixed, Kernel, column_moments, default_kernel
+from gramsmith.kernels.embedding import rows
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
 
@@ -177,8 +180,98 @@ def test_sums_and_products_with_objects_of_scikit_learn(rng):
     expected = RBF()(X) + 0.5 * np.eye(8)
     for kernel in (gs.Gaussian() + white, gs.as_kernel(white + gs.Gaussian())):
         assert_allclose(kernel(X), expected)
-        assert "length_scale" in next(iter(kernel.parameter_names()))
+        assert sorted(n.rpartition("__")[2] for n in kernel.parameter_names()) == [
+            "length_scale",
+            "noise",
+        ]
     assert_allclose((gs.Gaussian() * DotProduct(0.5))(X), RBF()(X) * DotProduct(0.5)(X))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (gs.Gaussian(1.5) + WhiteKernel(1.0), RBF(1.5) + WhiteKernel(1.0)),
+        (WhiteKernel(1.0) + gs.Gaussian(1.5), RBF(1.5) + WhiteKernel(1.0)),
+        (1.0 * gs.Gaussian() + WhiteKernel(), ConstantKernel() * RBF() + WhiteKernel()),
+        (gs.White() + gp.Matern(nu=1.7), WhiteKernel() + gp.Matern(nu=1.7)),
+        (
+            gs.White() + gp.PairwiseKernel(metric="laplacian"),
+            WhiteKernel() + gp.PairwiseKernel(metric="laplacian"),
+        ),
+        (
+            gs.White() + RBF([2.0, 2.0], length_scale_bounds=[(1, 3), (2, 9)]),
+            WhiteKernel() + RBF([2.0, 2.0], length_scale_bounds=[(1, 3), (2, 9)]),
+        ),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:The optimal value found:sklearn.exceptions.ConvergenceWarning")
+def test_gaussian_processes_learn_what_a_foreign_kernel_brings(ours, theirs, rng):
+    X = rng.uniform(-3, 3, size=(50, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=50)
+    found, expected = (GaussianProcessRegressor(kernel).fit(X, y) for kernel in (ours, theirs))
+    likelihood = expected.log_marginal_likelihood_value_
+    assert found.log_marginal_likelihood_value_ == pytest.approx(likelihood, abs=1e-4)
+    assert_allclose(found.predict(X), expected.predict(X), atol=1e-3)
+
+
+def test_bounds_and_gradients_of_foreign_kernels_are_kept(rng):
+    X, W = rng.normal(size=(6, 2)), rng.normal(size=(6, 6))
+    kernel = gs.as_kernel(RBF(2, length_scale_bounds=(1, 3))) + gp.Matern([1.0, 2.0], nu=1.7)
+    assert_allclose(np.exp(kernel.bounds), [[1, 3], [1e-5, 1e5], [1e-5, 1e5]])
+    assert_allclose(kernel.range_of("k1__kernel__length_scale"), (1, 3))
+    assert kernel.learnable
+    assert not kernel.differentiable
+    a = kernel.embed(X, kernel.reference(X))
+    by_name = kernel.tile_vjp(a, rows(a, slice(1, 5)), W[:, :4], wants="parameters")
+    h = 1e-6
+    moved = clone(kernel).set_params(k2__source__length_scale=np.array([1.0, 2.0 + h]))
+    expected = np.sum(W[:, :4] * (moved(X)[:, 1:5] - kernel(X)[:, 1:5])) / h
+    assert by_name[2]["k2__source__length_scale"][1] == pytest.approx(expected, rel=1e-4)
+    with pytest.raises(TypeError, match="CompoundKernel of 2"):
+        gs.as_kernel(gp.CompoundKernel([RBF(), RBF()]))
+    with pytest.raises(ValueError, match="0 < low <= high"):
+        gs.Bounded(gs.Gaussian(), {"length_scale": (3, 1)})(X)
+    with pytest.raises(ValueError, match="names among length_scale"):
+        gs.Bounded(gs.Gaussian(), {"width": (1, 3)})(X)
+
+
+class Rotation(Kernel):
+    """A kernel whose arguments have the names of scikit-learn's own properties."""
+
+    free = ("theta",)
+    positive = ("bounds",)
+
+    def __init__(self, theta, bounds=1.0, n_dims=2):
+        self.theta = theta
+        self.bounds = bounds
+        self.n_dims = n_dims
+
+    def tile(self, a, b):
+        return np.cos((a - self.theta) @ np.ones((a.shape[1], b.shape[0])) * 0) * self.bounds
+
+    def diagonal(self, a):
+        return np.full(len(a), float(self.bounds))
+
+
+def test_arguments_may_have_the_names_of_scikit_learn():
+    kernel = Rotation(np.array([0.1, 0.2]), 2.0, 5)
+    assert (kernel.bounds, kernel.n_dims) == (2.0, 5)
+    assert_allclose(clone(kernel).set_params(theta=np.array([0.3, 0.4])).theta, [0.3, 0.4])
+    X = np.ones((3, 2))
+    assert_allclose(kernel(X), 2.0)
+    assert list(kernel.parameter_names()) == ["bounds", "theta"]
+    scaled = 3.0 * kernel
+    assert_allclose(scaled.theta, np.log([3.0, 2.0]))
+    assert_allclose(scaled.clone_with_theta(np.log([5.0, 7.0])).kernel.bounds, 7.0)
+    assert_allclose(scaled(X, eval_gradient=True)[1], 6.0)
+    with pytest.raises(TypeError, match=r"Use 1.0 \* kernel"):
+        kernel(X, eval_gradient=True)
+    with pytest.raises(TypeError, match="expected another name than 'features'"):
+
+        class Clash(Kernel):
+            def __init__(self, features):
+                self.features = features
 
 
 @pytest.mark.parametrize("dense", [True, False])

@@ -142,5 +142,3 @@ def test_what_cannot_be_is_said(X):
     ):
         with pytest.raises(ValueError, match=words):
             kernel(X)
-    with pytest.raises(TypeError, match="derivative"):
-        gs.RandomFourier(gs.Gaussian())(X, eval_gradient=True)

@@ -29,6 +29,7 @@ from gramsmith.kernels import (
     RandomFourier,
     Sum,
     Tanimoto,
+    White,
 )
 from gramsmith.kernels.algebra import FunctionOf
 from gramsmith.kernels.geometry import (
@@ -235,6 +236,7 @@ MATRICES: dict[type, Callable[[Any, Tensor, Array], Tensor]] = {
     Tanimoto: _tanimoto,
     Bilinear: lambda k, X, Z: X @ (np.asarray(k.B, dtype=np.float64) @ Z.T),
     Constant: _constant,
+    White: lambda k, X, Z: X.graph.column(0.0) + np.zeros((1, len(Z))),  # new rows share no noise
     Nystroem: lambda k, X, Z: _landmark_features(k, X) @ k.features(Z).T,
     RandomFourier: _waves,
 }
@@ -272,6 +274,7 @@ DIAGONALS: dict[type, Callable[[Any, Tensor, int], Tensor]] = {
     Tanimoto: lambda k, X, p: _is_positive((X * X).total()),
     Bilinear: lambda k, X, p: ((X @ np.asarray(k.B, dtype=np.float64)) * X).total(),
     Constant: lambda k, X, p: X.graph.column(float(k.value)),
+    White: lambda k, X, p: X.graph.column(float(k.noise)),
     Nystroem: lambda k, X, p: _square(_landmark_features(k, X)),
     RandomFourier: lambda k, X, p: X.graph.column(1.0),
 }

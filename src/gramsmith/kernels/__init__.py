@@ -9,6 +9,7 @@ not vectors.
 from gramsmith.kernels.adapt import as_kernel as as_kernel
 from gramsmith.kernels.adapt import column_moments as column_moments
 from gramsmith.kernels.adapt import default_kernel as default_kernel
+from gramsmith.kernels.algebra import Bounded as Bounded
 from gramsmith.kernels.algebra import Exp as Exp
 from gramsmith.kernels.algebra import Fixed as Fixed
 from gramsmith.kernels.algebra import Negated as Negated
@@ -33,6 +34,7 @@ from gramsmith.kernels.maps import Composed as Composed
 from gramsmith.kernels.maps import FunctionMap as FunctionMap
 from gramsmith.kernels.maps import LinearMap as LinearMap
 from gramsmith.kernels.mixed import Mixed as Mixed
+from gramsmith.kernels.noise import White as White
 from gramsmith.kernels.normalized import GaussianOf as GaussianOf
 from gramsmith.kernels.normalized import Normalized as Normalized
 from gramsmith.kernels.precomputed import KernelCenterer as KernelCenterer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -13,13 +13,15 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from gramsmith.arguments import abridged, is_finite, is_positive
-from gramsmith.kernels.algebra import Fixed, Power, Product, Scaled, Sum
-from gramsmith.kernels.base import OPERATORS, Array, Kernel
+from gramsmith.kernels.algebra import Bounded, Fixed, Power, Product, Scaled, Sum
+from gramsmith.kernels.base import OPERATORS, Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import as_rows
 from gramsmith.kernels.inner import Constant, Linear, Polynomial, Sigmoid
 from gramsmith.kernels.maps import ByFeatureCount, Composed, FunctionMap, SampleMap
+from gramsmith.kernels.noise import White
 from gramsmith.kernels.normalized import Normalized
+from gramsmith.kernels.parameters import BOUNDS
 from gramsmith.kernels.precomputed import Precomputed
 from gramsmith.kernels.radial import (
     AdditiveChi2,
@@ -200,65 +202,79 @@ def _gamma(gamma: Any, X: Any, name: str) -> float:
 
 
 def from_sklearn(kernel: Any) -> Kernel:
-    """Return a scikit-learn kernel object as ours, natively where we have the same kernel.
-
-    Parameters whose bounds are "fixed" stay so; other bounds are ours.
-    """
+    """Return a scikit-learn kernel object as ours, natively where we have the same kernel."""
     if isinstance(kernel, Kernel):
         return kernel
+    if isinstance(kernel, gp.CompoundKernel):
+        raise TypeError(
+            f"Expected one kernel, got a CompoundKernel of {len(kernel.kernels)}, whose values are "
+            "vectors. Use one of them, or their sum."
+        )
     if isinstance(kernel, gp.Sum):
         return Sum(from_sklearn(kernel.k1), from_sklearn(kernel.k2))
     if isinstance(kernel, gp.Product):
         return Product(from_sklearn(kernel.k1), from_sklearn(kernel.k2))
     if isinstance(kernel, gp.Exponentiation) and float(kernel.exponent).is_integer():
         return Power(from_sklearn(kernel.kernel), int(kernel.exponent))
-    if isinstance(kernel, gp.ConstantKernel):
-        return _fixed_as(kernel, Constant(float(kernel.constant_value)), constant_value="value")
-    if isinstance(kernel, gp.RBF):  # Matern is a subclass
-        return _gaussian_or_matern(kernel)
-    if isinstance(kernel, gp.RationalQuadratic):
-        return _fixed_as(
-            kernel,
-            RationalQuadratic(kernel.length_scale, kernel.alpha),
-            length_scale="length_scale",
-            alpha="alpha",
-        )
-    if isinstance(kernel, gp.ExpSineSquared):
-        return _fixed_as(
-            kernel,
-            Periodic(kernel.length_scale, kernel.periodicity),
-            length_scale="length_scale",
-            periodicity="period",
-        )
-    if isinstance(kernel, gp.DotProduct):
-        if kernel.sigma_0 == 0:
-            return Linear()
-        ours = Sum(Linear(), Constant(float(kernel.sigma_0) ** 2))
-        return _fixed_as(kernel, ours, sigma_0="k2__value")
-    return FromSklearn(kernel)
-
-
-def _gaussian_or_matern(kernel: Any) -> Kernel:
-    nu = kernel.nu if isinstance(kernel, gp.Matern) else np.inf
-    if nu not in (0.5, 1.5, 2.5, np.inf):
+    make, names = _NATIVE.get(type(kernel), (None, {}))
+    ours = None if make is None else make(kernel)
+    if ours is None:
         return FromSklearn(kernel)
-    length = kernel.length_scale
-    ours = Gaussian(length) if nu == np.inf else Matern(length, float(nu))
-    return _fixed_as(kernel, ours, length_scale="length_scale")
+    return _bounded_as(kernel, ours, names)
 
 
-def _fixed_as(theirs: Any, ours: Kernel, **names: str) -> Kernel:
-    """Return our kernel with those parameters fixed whose counterparts are."""
-    fixed = [
-        name
-        for counterpart, name in names.items()
-        if getattr(theirs, f"hyperparameter_{counterpart}").fixed
-    ]
-    return Fixed(ours, fixed) if fixed else ours
+def _matern(kernel: Any) -> Kernel | None:
+    if kernel.nu == np.inf:
+        return Gaussian(kernel.length_scale)
+    known = kernel.nu in (0.5, 1.5, 2.5)
+    return Matern(kernel.length_scale, float(kernel.nu)) if known else None
+
+
+def _dot_product(kernel: Any) -> Kernel:
+    square = float(kernel.sigma_0) ** 2
+    return Sum(Linear(), Constant(square)) if square else Linear()
+
+
+# Of each class: our kernel, None where there is none; and our names of its parameters.
+_NATIVE: dict[type, tuple[Callable[[Any], Kernel | None], dict[str, str]]] = {
+    gp.ConstantKernel: (lambda k: Constant(float(k.constant_value)), {"constant_value": "value"}),
+    gp.WhiteKernel: (lambda k: White(float(k.noise_level)), {"noise_level": "noise"}),
+    gp.RBF: (lambda k: Gaussian(k.length_scale), {"length_scale": "length_scale"}),
+    gp.Matern: (_matern, {"length_scale": "length_scale"}),
+    gp.RationalQuadratic: (
+        lambda k: RationalQuadratic(k.length_scale, k.alpha),
+        {"length_scale": "length_scale", "alpha": "alpha"},
+    ),
+    gp.ExpSineSquared: (
+        lambda k: Periodic(k.length_scale, k.periodicity),
+        {"length_scale": "length_scale", "periodicity": "period"},
+    ),
+    gp.DotProduct: (_dot_product, {"sigma_0": "k2__value"}),
+}
+
+
+def _bounded_as(theirs: Any, ours: Kernel, names: dict[str, str]) -> Kernel:
+    """Return our kernel with the bounds of its counterpart, and fixed what is fixed there."""
+    fixed, limits, known = [], {}, list(ours.parameter_names())
+    for counterpart, name in names.items():
+        hyperparameter = getattr(theirs, f"hyperparameter_{counterpart}")
+        if name not in known:
+            continue
+        if hyperparameter.fixed:
+            fixed.append(name)
+            continue
+        low, high = np.transpose(hyperparameter.bounds) ** (2 if counterpart == "sigma_0" else 1)
+        if (low != BOUNDS[0]).any() or (high != BOUNDS[1]).any():
+            equal = (low == low[0]).all() and (high == high[0]).all()
+            limits[name] = (float(low[0]), float(high[0])) if equal else (low, high)
+    ours = Bounded(ours, limits) if limits else ours
+    return Fixed(ours, [f"kernel__{name}" if limits else name for name in fixed]) if fixed else ours
 
 
 class FromSklearn(Kernel):
     """Any other scikit-learn kernel object, evaluated by its own code.
+
+    Its parameters can be learned, within its bounds: they are called ``source__...``.
 
     Parameters
     ----------
@@ -267,10 +283,9 @@ class FromSklearn(Kernel):
     Examples
     --------
     >>> import gramsmith as gs
-    >>> from sklearn.gaussian_process.kernels import WhiteKernel
-    >>> gs.as_kernel(WhiteKernel(0.5))([[1.0], [2.0]])
-    array([[0.5, 0. ],
-           [0. , 0.5]])
+    >>> from sklearn.gaussian_process.kernels import Matern
+    >>> list(gs.as_kernel(Matern(nu=1.7)).parameter_names())
+    ['source__length_scale']
     """
 
     _stored_parameters: ClassVar[dict[str, str]] = {"source": "source"}
@@ -286,15 +301,61 @@ class FromSklearn(Kernel):
     def noisy(self) -> bool:
         return True  # for all one knows
 
+    @property
+    def differentiable(self) -> bool:
+        return False  # by its parameters, not by the samples
+
+    def parameter_names(self, *, kinds: tuple[str, ...] = ("positive", "free")) -> Iterator[str]:
+        if "positive" in kinds:
+            yield from (f"source__{h.name}" for h in self._loose())
+
+    def range_of(self, name: str) -> tuple[Any, Any]:
+        h = next(h for h in self._loose() if name == f"source__{h.name}")
+        low, high = np.transpose(h.bounds)
+        return (low, high) if h.n_elements > 1 else (float(low[0]), float(high[0]))
+
+    def _loose(self) -> list[Any]:
+        return [h for h in self.source.hyperparameters if not h.fixed]
+
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return X[:]  # an object of its own, so that X twice is not taken for one block
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
-        # Some kernels (white noise) tell a block with itself from two equal blocks.
+        # Some kernels tell a block with itself from two equal blocks.
         return np.array(self.source(a) if a is b else self.source(a, b))
 
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(self.source.diag(a), dtype=np.float64)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        if wants == "samples":
+            raise self._no_derivative()
+        # scikit-learn has derivatives of square matrices alone
+        both = a if a is b else np.concatenate([a, b])
+        J = self.source(both, eval_gradient=True)[1]
+        J = J if a is b else J[: len(a), len(a) :]
+        return None, None, self._named(np.tensordot(W, J, 2))
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        rows = (a[i : i + 1] for i in range(len(a)))
+        J = np.array([self.source(row, eval_gradient=True)[1][0, 0] for row in rows])
+        return None, self._named(w @ J)
+
+    def embed_vjp(
+        self, X: Any, reference: Any, E: Embedding, dE: Embedding
+    ) -> tuple[Any, Gradient]:
+        return None, {}
+
+    def _named(self, by_theta: Array) -> Gradient:
+        """Return derivatives by the parameters from those by their logarithms."""
+        found, start = {}, 0
+        for h in self._loose():
+            value = np.asarray(self._lookup(f"source__{h.name}"), dtype=float)
+            part = by_theta[start : start + h.n_elements].reshape(value.shape)
+            found[f"source__{h.name}"], start = part / value, start + h.n_elements
+        return found
 
 
 class FromCallable(Kernel):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.arguments import abridged, is_whole
+from gramsmith.arguments import abridged, as_numbers, is_whole
 from gramsmith.kernels.base import (
     Array,
     Gradient,
@@ -112,10 +112,6 @@ class Sum(Pair):
         d2, grad2 = self.k2.diagonal_vjp(a[1], w)
         return (d1, d2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
 
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        one, two = self.k1.tile_jacobian(a[0], b[0]), self.k2.tile_jacobian(a[1], b[1])
-        return {**prefixed("k1", one), **prefixed("k2", two)}
-
     def features(self, X: Any, reference: Any = None) -> Any:
         reference = reference or (None, None)
         U1 = self.k1.features(X, reference[0])
@@ -169,12 +165,6 @@ class Product(Pair):
         d1, grad1 = self.k1.diagonal_vjp(a[0], w * self.k2.diagonal(a[1]))
         d2, grad2 = self.k2.diagonal_vjp(a[1], w * self.k1.diagonal(a[0]))
         return (d1, d2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
-
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        K1, K2 = (K[..., None] for K in self._factors(a, b))
-        one = {name: J * K2 for name, J in self.k1.tile_jacobian(a[0], b[0]).items()}
-        two = {name: J * K1 for name, J in self.k2.tile_jacobian(a[1], b[1]).items()}
-        return {**prefixed("k1", one), **prefixed("k2", two)}
 
     def formula(self) -> str:
         return f"{bracketed(self.k1, 2)} * {bracketed(self.k2, 2)}"
@@ -238,15 +228,6 @@ class FunctionOf(WritesTiles):
         dX, inner = self.kernel.embed_vjp(X, reference, E, dE)
         return dX, prefixed("kernel", inner)
 
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        t = self.kernel.tile(a, b)
-        slope = self.slope(t)[..., None]
-        inner = {name: J * slope for name, J in self.kernel.tile_jacobian(a, b).items()}
-        outer = {}
-        for name, part in self.partials(t).items():
-            outer[name] = np.moveaxis(part, 0, -1) if part.ndim > t.ndim else part[..., None]
-        return {**outer, **prefixed("kernel", inner)}
-
 
 class Scaled(FunctionOf):
     """The multiple scale * k(x, z), written ``2.0 * k``.
@@ -267,6 +248,7 @@ class Scaled(FunctionOf):
     _stored_parameters: ClassVar[dict[str, str]] = {"scale": "number"}
 
     positive: ClassVar[tuple[str, ...]] = ("scale",)
+    single: ClassVar[tuple[str, ...]] = ("scale",)
     precedence: ClassVar[int] = 2
 
     def __init__(self, kernel: Kernel, scale: float = 1.0) -> None:
@@ -383,7 +365,6 @@ class PolynomialOf(FunctionOf):
     """
 
     positive: ClassVar[tuple[str, ...]] = ("coefficients",)
-    several: ClassVar[tuple[str, ...]] = ("coefficients",)
 
     def __init__(self, kernel: Kernel, coefficients: Sequence[float] | Array) -> None:
         self.kernel = kernel
@@ -502,8 +483,51 @@ class Fixed(FunctionOf):
         dX, grad = self.kernel.embed_vjp(X, reference, E, dE)
         return dX, self._loose(grad)
 
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        return self._loose(self.kernel.tile_jacobian(a, b))
-
     def features(self, X: Any, reference: Any = None) -> Any:
         return self.kernel.features(X, reference)
+
+
+class Bounded(Fixed):
+    """A kernel whose parameters are learned within bounds.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    limits : mapping of nested name -> (low, high)
+        In the units of the parameter; numbers, or arrays of its shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> kernel = gs.Bounded(gs.Gaussian(2.0), {"length_scale": (1.0, 3.0)})
+    >>> np.exp(kernel.bounds).round(12)
+    array([[1., 3.]])
+    """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"limits": "value"}
+
+    parameters = ()  # none is fixed
+
+    def __init__(self, kernel: Kernel, limits: Any) -> None:
+        self.kernel = kernel
+        self.limits = limits
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        known = list(self.kernel.parameter_names(kinds=("positive",)))
+        if not isinstance(self.limits, Mapping) or not set(self.limits) <= set(known):
+            raise ValueError(
+                f"Bounded: expected {{name: (low, high)}} with names among {', '.join(known)}, got "
+                f"{abridged(self.limits)}."
+            )
+        for name, pair in self.limits.items():
+            ends = as_numbers(pair)
+            if ends is None or len(ends) != 2 or not ((ends[0] > 0) & (ends[0] <= ends[1])).all():
+                raise ValueError(
+                    f"Bounded: expected 0 < low <= high for {name}, got {abridged(pair)}."
+                )
+
+    def range_of(self, name: str) -> tuple[Any, Any]:
+        low, high = self.limits.get(name.removeprefix("kernel__"), super().range_of(name))
+        return low, high

@@ -28,6 +28,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
+from gramsmith.kernels.differences import theta_gradient
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import as_rows, check_values, is_complex
 from gramsmith.kernels.parameters import Parametrised
@@ -129,15 +130,6 @@ class OptionalHooks(Parametrised):
     def squarings(self, E: Embedding) -> int:
         """Return how often tiles may be squared and be as exact as those of the narrower kernel."""
         return 0
-
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        """Return the derivative of every entry by each positive parameter, (n_a, n_b, size).
-
-        Only scikit-learn's Gaussian processes ask for it.
-        """
-        if self.positive:
-            raise self._no_derivative()
-        return {}
 
     # ---- facts -------------------------------------------------------------------------------
 
@@ -346,7 +338,7 @@ class Kernel(OptionalHooks, SklearnKernel):
             a = self.embed(X, self.reference(X))
             K = symmetrised(self.tile(a, a))
             if eval_gradient:  # an optimiser goes back from an overflow by itself
-                return K, self._theta_gradient(a)
+                return K, theta_gradient(self, X)
         else:
             Y = self.check_input(Y)
             self._check_widths(X, Y)
@@ -385,15 +377,6 @@ class Kernel(OptionalHooks, SklearnKernel):
             f"Expected a kernel with a derivative, got {type(self).__name__}, which has none. "
             "Keep its parameters fixed, or use a differentiable kernel such as Gaussian."
         )
-
-    def _theta_gradient(self, a: Embedding) -> Array:
-        jacobian = self.tile_jacobian(a, a)
-        n = len(self.diagonal(a))
-        parts = [np.empty((n, n, 0))]
-        for name in self._theta_names():
-            # d/dlog v = v d/dv
-            parts.append(jacobian[name].reshape(n, n, -1) * np.ravel(self._lookup(name)))
-        return np.concatenate(parts, axis=2)
 
     def __add__(self, other: Any) -> Kernel:
         return OPERATORS["+"](self, other)

@@ -48,9 +48,6 @@ class ExplicitKernel(WritesTiles):
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         return 2.0 * w[:, None] * a, {}
 
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        raise self._no_derivative()
-
     def features(self, X: Any, reference: Any = None) -> Any:
         return self.embed(X, self.reference(X) if reference is None else reference)
 

@@ -746,12 +746,3 @@ class PairKernel(WritesTiles):
         dX = dE / np.asarray(self.scale)
         several = np.ndim(self.length_scale)
         return dX, {"length_scale": by_length if several else float(by_length.sum())}
-
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        s = self.geometry.pair(a, b)
-        jacobian = {name: part[..., None] for name, part in self.partials(s.copy()).items()}
-        if self.scales_inputs:
-            parts = self.geometry.per_feature(a, b) if np.ndim(self.length_scale) else s[..., None]
-            ratio = -self.geometry.degree() / np.asarray(self.length_scale)
-            jacobian["length_scale"] = parts * self.slope(s)[..., None] * ratio
-        return jacobian

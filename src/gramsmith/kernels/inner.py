@@ -72,6 +72,7 @@ class Polynomial(InnerProductKernel):
     """
 
     positive: ClassVar[tuple[str, ...]] = ("gamma", "coef0")
+    single: ClassVar[tuple[str, ...]] = ("gamma", "coef0")
 
     def __init__(self, degree: int = 2, gamma: float = 1.0, coef0: float = 1.0) -> None:
         self.degree = degree
@@ -137,6 +138,7 @@ class Sigmoid(InnerProductKernel):
 
     positive: ClassVar[tuple[str, ...]] = ("gamma",)
     free: ClassVar[tuple[str, ...]] = ("coef0",)
+    single: ClassVar[tuple[str, ...]] = ("gamma", "coef0")
 
     def __init__(self, gamma: float = 1.0, coef0: float = 0.0) -> None:
         self.gamma = gamma
@@ -238,7 +240,6 @@ class Bilinear(WritesTiles):
     """
 
     free: ClassVar[tuple[str, ...]] = ("B",)
-    several: ClassVar[tuple[str, ...]] = ("B",)
 
     def __init__(self, B: Any) -> None:
         self.B = B
@@ -366,6 +367,7 @@ class Constant(WritesTiles):
     """
 
     positive: ClassVar[tuple[str, ...]] = ("value",)
+    single: ClassVar[tuple[str, ...]] = ("value",)
 
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
@@ -408,9 +410,6 @@ class Constant(WritesTiles):
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         return None, {"value": float(w.sum())}
-
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        return {"value": np.ones((len(a), len(b), 1))}
 
     def features(self, X: Any, reference: Any = None) -> Any:
         return np.sqrt(self.embed(X))[:, None]

@@ -339,9 +339,6 @@ class Composed(WritesTiles):
         dX, outer = self.map.vjp(moved, dphi)
         return dX, {**prefixed("kernel", grad), **prefixed("map", outer)}
 
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        return prefixed("kernel", self.kernel.tile_jacobian(a, b))
-
     def features(self, X: Any, reference: Any = None) -> Any:
         if not self.kernel.explicit:
             return None

@@ -47,7 +47,6 @@ class Mixed(WritesTiles):
     """
 
     positive: ClassVar[tuple[str, ...]] = ("length_scale",)
-    several: ClassVar[tuple[str, ...]] = ("length_scale",)
     _stored_parameters: ClassVar[dict[str, str]] = {
         "blocks": "none | list whole | array *",
         "combine": "choice sum product",
@@ -144,15 +143,3 @@ class Mixed(WritesTiles):
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         zero: Any = np.zeros(np.shape(self.length_scale)) if np.ndim(self.length_scale) else 0.0
         return np.zeros_like(a), {"length_scale": zero}
-
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        parts = self._parts(a, b)
-        whole = self._joined([K for _, _, _, K in parts])
-        slopes = [
-            (whole if self.combine == "product" else K / len(parts)) * D / scale**3
-            for _, scale, D, K in parts
-        ]
-        jacobian = np.stack(slopes, axis=2)
-        if not np.ndim(self.length_scale):
-            jacobian = jacobian.sum(axis=2, keepdims=True)
-        return {"length_scale": jacobian}

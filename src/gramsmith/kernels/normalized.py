@@ -60,12 +60,6 @@ class DiagonalKernel(WritesTiles):
     def _inner(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return formed(self.kernel, a[0], a[0] if a is b else b[0], out)
 
-    def _diagonal_jacobian(self, e: Embedding) -> Gradient:
-        """Return the derivative of the inner diagonal by each positive parameter."""
-        index = np.arange(len(e[1]))
-        jacobian = self.kernel.tile_jacobian(e[0], e[0])
-        return {name: J[index, index, :] for name, J in jacobian.items()}
-
 
 class Normalized(DiagonalKernel):
     r"""The cosine of a kernel, so that every sample has length one.
@@ -113,19 +107,6 @@ class Normalized(DiagonalKernel):
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         return (None, None), {}
 
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        # d(k c c') needs the derivative of the inner diagonal as well: dc = slope(d) dd
-        inner = self._inner(a, b)
-        outer = (a[1][:, None] * b[1])[..., None]
-        result = {}
-        slopes = [self.from_diagonal_slope(self.kernel.diagonal(e[0])) for e in (a, b)]
-        sides = [self._diagonal_jacobian(e) for e in (a, b)]
-        for name, J in self.kernel.tile_jacobian(a[0], b[0]).items():
-            ca, cb = (d[name] * slope[:, None] for d, slope in zip(sides, slopes, strict=True))
-            side = ca[:, None, :] * b[1][None, :, None] + a[1][:, None, None] * cb[None, :, :]
-            result[f"kernel__{name}"] = J * outer + inner[..., None] * side
-        return result
-
     def features(self, X: Any, reference: Any = None) -> Any:
         U = self.kernel.features(X, reference)
         if U is None:
@@ -157,6 +138,7 @@ class GaussianOf(DiagonalKernel):
     """
 
     positive: ClassVar[tuple[str, ...]] = ("length_scale",)
+    single: ClassVar[tuple[str, ...]] = ("length_scale",)
 
     def __init__(self, kernel: Kernel, length_scale: float = 1.0) -> None:
         self.kernel = kernel
@@ -226,17 +208,6 @@ class GaussianOf(DiagonalKernel):
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         return (None, None), {}
-
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        s = self._exponent(a, b)
-        K = np.exp(s)
-        result: Gradient = {"length_scale": (-2.0 * s * K / self.length_scale)[..., None]}
-        inner = self.kernel.tile_jacobian(a[0], b[0])
-        sides = [self._diagonal_jacobian(e) for e in (a, b)]
-        for name, J in inner.items():
-            ds = 2.0 * J - sides[0][name][:, None, :] - sides[1][name][None, :, :]
-            result[f"kernel__{name}"] = K[..., None] * ds * (0.5 / self.length_scale**2)
-        return result
 
     def formula(self) -> str:
         return f"GaussianOf({self.kernel.formula()}, {self.length_scale:.4g})"

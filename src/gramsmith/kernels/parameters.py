@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, ClassVar, Self
 
@@ -11,25 +11,63 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 
-from gramsmith.arguments import abridged, as_numbers, is_finite, is_positive
+from gramsmith.arguments import abridged, as_numbers, is_finite, is_positive, is_whole
 
 Array = npt.NDArray[Any]
 
 BOUNDS = (1e-5, 1e5)
 
 
+class unless_argument(property):
+    """A property that gives way to an argument of the constructor with the same name."""
+
+    def __init__(self, get: Callable[[Any], Any], put: Any = None) -> None:
+        super().__init__(get, put)
+        self.__doc__ = get.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        if owner is not None and self.name in owner._get_param_names():
+            if self.name in vars(owner):
+                return vars(owner)[self.name]
+            raise AttributeError(f"{type(owner).__name__} has no {self.name} yet.")
+        return super().__get__(owner, cls)
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        if self.name in owner._get_param_names():
+            vars(owner)[self.name] = value
+        else:
+            super().__set__(owner, value)
+
+
 class Parametrised(BaseEstimator):
     """An expression whose parameters carry scikit-learn's nested names.
 
     Subclasses list in `positive` the parameters that gradients may change on the log scale, in
-    `free` those that may take any value. Parts are found through the constructor's arguments.
+    `free` those that may take any value; both may be arrays, whose shape stays what it is. Parts
+    are found through the constructor's arguments.
     """
 
     positive: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
-    several: ClassVar[tuple[str, ...]] = ()  # of these, those that may be arrays
+    single: ClassVar[tuple[str, ...]] = ()  # of these, those that must be one number
     ranges: ClassVar[dict[str, tuple[float, float]]] = {}  # of positive parameters, if not BOUNDS
+    whole: ClassVar[dict[str, int]] = {}  # parameters that are whole numbers, and the least of each
     parts: ClassVar[tuple[str, ...]] = ()  # the arguments that are kernels
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in cls._get_param_names():
+            known = getattr(cls, name, None)
+            if callable(known) or (
+                isinstance(known, property) and not isinstance(known, unless_argument)
+            ):
+                raise TypeError(
+                    f"{cls.__name__}: expected another name than {name!r} for an argument: "
+                    f"{name} is what {cls.__mro__[1].__name__} says about itself. Rename it."
+                )
 
     @classmethod
     @cache
@@ -66,14 +104,20 @@ class Parametrised(BaseEstimator):
             if not is_finite(value) or not self._has_shape(name):
                 raise ValueError(
                     f"{type(self).__name__}: expected a finite {name}, got {abridged(value)}. "
-                    f"Give {'numbers' if name in self.several else 'a number'}."
+                    f"Give {'numbers' if name not in self.single else 'a number'}."
+                )
+        for name, least in self.whole.items():
+            if not is_whole(getattr(self, name), least):
+                raise ValueError(
+                    f"{type(self).__name__}: expected {name} to be a whole number >= {least}, got "
+                    f"{abridged(getattr(self, name))}."
                 )
         for child in self.children().values():
             child.check_parameters()
 
     def _has_shape(self, name: str) -> bool:
         numbers = as_numbers(getattr(self, name))  # what is no number is refused as such
-        return name in self.several or numbers is None or not numbers.ndim
+        return name not in self.single or numbers is None or not numbers.ndim
 
     def check_parts(self) -> None:
         """Raise a TypeError if a part that should be a kernel is none."""
@@ -103,61 +147,65 @@ class Parametrised(BaseEstimator):
     def _parametrised(self) -> dict[str, Any]:
         return dict(self.children())
 
-    @property
-    def theta(self) -> Array:
-        """The positive parameters on the log scale, one vector (scikit-learn's convention)."""
+    def _theta(self) -> Array:
+        """Return the positive parameters on the log scale, one vector, as scikit-learn does."""
         values = [np.log(np.ravel(self._lookup(name))) for name in self._theta_names()]
         return np.concatenate(values) if values else np.empty(0)
 
-    @theta.setter
-    def theta(self, theta: Array) -> None:
-        size = sum(np.size(self._lookup(name)) for name in self._theta_names())
+    def _set_theta(self, theta: Array) -> None:
+        names = self._theta_names()
+        shapes = [np.shape(self._lookup(name)) for name in names]
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes], dtype=int)
+        size = int(ends[-1]) if names else 0
         numbers = as_numbers(theta)
         if numbers is None or numbers.shape != (size,) or not np.isfinite(numbers).all():
             raise ValueError(
                 f"Expected theta as an array of {size} finite logarithms of positive parameters, "
                 f"got {abridged(theta)}."
             )
-        start, theta = 0, numbers
-        for name in self._theta_names():
-            old = np.asarray(self._lookup(name), dtype=float)
-            new = np.exp(theta[start : start + old.size]).reshape(old.shape)
-            self.set_params(**{name: new if old.ndim else float(new)})
-            start += old.size
+        parts = np.split(np.exp(numbers), ends[:-1])
+        for name, shape, part in zip(names, shapes, parts, strict=False):  # no part of no names
+            self.set_params(**{name: part.reshape(shape) if shape else float(part[0])})
 
-    @property
+    theta = unless_argument(_theta, _set_theta)
+
+    @unless_argument
     def hyperparameters(self) -> list[Hyperparameter]:
         """The parameters of `theta` in scikit-learn's own terms."""
-        sizes = {name: np.size(self._lookup(name)) for name in self._theta_names()}
         return [
-            Hyperparameter(name, "numeric", self.range_of(name), size)
-            for name, size in sizes.items()
+            Hyperparameter(name, "numeric", self._limits(name), np.size(self._lookup(name)))
+            for name in self._theta_names()
         ]
 
-    @property
+    @unless_argument
     def bounds(self) -> Array:
         """Bounds of `theta`, shape (len(theta), 2)."""
-        names = self._theta_names()
-        pairs = [[self.range_of(name)] * int(np.size(self._lookup(name))) for name in names]
-        flat = np.array([pair for group in pairs for pair in group], dtype=float)
-        return np.asarray(np.log(flat.reshape(-1, 2)))
+        limits = [self._limits(name) for name in self._theta_names()]
+        return np.asarray(np.log(np.concatenate(limits))) if limits else np.empty((0, 2))
 
-    @property
+    @unless_argument
     def n_dims(self) -> int:
         """The length of `theta`."""
-        return len(self.theta)
+        return sum(np.size(self._lookup(name)) for name in self._theta_names())
 
     def clone_with_theta(self, theta: Array) -> Self:
         """Return a copy of the kernel with the parameters `theta`."""
         copy: Self = clone(self)
-        copy.theta = theta
+        copy._set_theta(theta)
         return copy
 
-    def range_of(self, name: str) -> tuple[float, float]:
+    def range_of(self, name: str) -> tuple[Any, Any]:
         """Return the bounds of a positive parameter, given by its nested name, in its own units."""
-        path, _, last = name.rpartition("__")
-        owner = self._lookup(path) if path else self
-        return getattr(owner, "ranges", {}).get(last, BOUNDS)  # type: ignore[no-any-return]
+        part, _, rest = name.partition("__")
+        if rest:
+            return getattr(self, part).range_of(rest)  # type: ignore[no-any-return]
+        return self.ranges.get(name, BOUNDS)
+
+    def _limits(self, name: str) -> Array:
+        """Return the bounds of every number of a positive parameter, shape (size, 2)."""
+        shape = np.shape(self._lookup(name))
+        pair = [np.broadcast_to(np.asarray(end, dtype=float), shape) for end in self.range_of(name)]
+        return np.stack([np.ravel(end) for end in pair], axis=1)
 
     def _theta_names(self) -> list[str]:
         return list(self.parameter_names(kinds=("positive",)))

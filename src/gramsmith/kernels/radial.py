@@ -32,7 +32,6 @@ class Radial(PairKernel):
     """A function of the distance |x - z|, each feature divided by its length scale."""
 
     positive: ClassVar[tuple[str, ...]] = ("length_scale",)
-    several: ClassVar[tuple[str, ...]] = ("length_scale",)
     geometry: ClassVar[Geometry] = SquaredEuclidean()
     scales_inputs: ClassVar[bool] = True
 
@@ -315,6 +314,7 @@ class RationalQuadratic(Radial):
     """
 
     positive: ClassVar[tuple[str, ...]] = ("length_scale", "alpha")
+    single: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def __init__(self, length_scale: Any = 1.0, alpha: float = 1.0) -> None:
         self.length_scale = length_scale
@@ -360,7 +360,7 @@ class Periodic(Radial):
     """
 
     positive: ClassVar[tuple[str, ...]] = ("length_scale", "period")
-    several: ClassVar[tuple[str, ...]] = ()
+    single: ClassVar[tuple[str, ...]] = ("length_scale", "period")
     scales_inputs: ClassVar[bool] = False
 
     def __init__(self, length_scale: float = 1.0, period: float = 1.0) -> None:
@@ -408,6 +408,7 @@ class Chi2(PairKernel):
     """
 
     positive: ClassVar[tuple[str, ...]] = ("gamma",)
+    single: ClassVar[tuple[str, ...]] = ("gamma",)
     geometry: ClassVar[Geometry] = ChiSquare()
 
     def __init__(self, gamma: float = 1.0) -> None:

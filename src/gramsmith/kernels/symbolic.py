@@ -42,6 +42,7 @@ class DecayKernel(SymbolicKernel):
     """A kernel with a parameter 0 < decay <= 1 that gradients may change."""
 
     positive: ClassVar[tuple[str, ...]] = ("decay",)
+    single: ClassVar[tuple[str, ...]] = ("decay",)
     ranges: ClassVar[dict[str, tuple[float, float]]] = {"decay": (1e-5, 1.0)}
     decay: Any
 
@@ -69,9 +70,6 @@ class DecayKernel(SymbolicKernel):
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         return None, {"decay": float(np.vdot(w, self.diagonal_slope(a)))}
-
-    def tile_jacobian(self, a: Embedding, b: Embedding) -> Gradient:
-        return {"decay": self.slope(a, b)[..., None]}
 
 
 def check_whole(owner: str, name: str, value: Any, least: int) -> None:

@@ -141,22 +141,21 @@ def _boundary(
         means.append(mean)
     (high, low), (s_a, s_b) = means, sds
     d2, spread = high - low, s_a + s_b
-    if d2 <= noise:
+    if d2 <= 4.0 * noise:  # so that values within the noise of one mean are not within the other's
         return 0.5 * (high + low), float("inf")
     t = (s_b * high + s_a * low) / spread if spread > 0 else 0.5 * (high + low)
     return _untie(t, g[y == a], g[y == b], noise), spread / d2
 
 
 def _untie(t: float, upper: Array, lower: Array, noise: float) -> float:
-    """Move the threshold off training values that lie on it, to the side that favours them.
+    """Move the threshold off training values that lie on it.
 
-    A class without spread has its mean, and so all of its values, on the threshold. The bound
-    counts ties as errors of both classes, so it stays valid.
+    The bound counts ties as errors of a class with spread. A class without spread may have all of
+    its values on the threshold, and no error at all: the threshold moves away from that one.
     """
     values = np.concatenate([upper, lower])
     if np.min(np.abs(values - t)) > noise:
         return t
     below, above = values[values < t - noise], values[values > t + noise]
-    if np.any(np.abs(upper - t) <= noise) and len(below):
-        return 0.5 * (t + float(below.max()))
-    return 0.5 * (t + float(above.min())) if len(above) else t
+    upward = len(above) and (np.abs(lower - t) <= noise).all()
+    return 0.5 * (t + float(above.min() if upward or not len(below) else below.max()))

@@ -46,7 +46,6 @@ def test_derivative_by_the_decay(route, dna, length):
     want = (high(X) - low(X)) / (2 * h)
     assert_allclose(kernel.slope(a, a), want, rtol=1e-7, atol=1e-9)
     assert_allclose(kernel.diagonal_slope(a), np.diagonal(want), rtol=1e-7, atol=1e-9)
-    assert_allclose(kernel.tile_jacobian(a, a)["decay"][..., 0], want, rtol=1e-7, atol=1e-9)
 
 
 def test_gaps_match_nothing(route):
