@@ -169,7 +169,9 @@ def test_engines_are_refused_before_work():
     with pytest.raises(NotImplementedError, match="Engine defines no run"):
         gs.cka(Gram(gs.Gaussian(), X, engine=Engine()), np.arange(20) % 2)
     assert as_engine(n_jobs=3, memory=5) == Threads(3, 5)
-    assert Serial().workers == 1
+    assert Serial().workers == Serial(memory=8).workers == 1
+    with pytest.raises(TypeError, match="positional"):
+        Serial(4)
 
 
 def test_products_between_many_kernels(rng):

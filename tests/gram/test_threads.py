@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from unittest import mock
 
 import joblib
@@ -227,26 +228,6 @@ def test_workers_of_pools_have_a_core_each(tmp_path):
     assert run.stdout.split() == ["True", "{1}", "{1}", "{1}"], run.stderr
 
 
-@pytest.mark.slow
-def test_dask_tasks_in_threads_share_the_cores():
-    distributed = pytest.importorskip("distributed")
-
-    def sweep(_):  # travels as a copy
-        most = []
-
-        def look(i):
-            most.append(len(threads._team._members) if i > 100 else 0)
-            time.sleep(1e-3)
-
-        list(ordered_map(look, range(200), 4))
-        return max(most)
-
-    options = {"processes": False, "threads_per_worker": 8, "dashboard_address": None}
-    with distributed.Client(n_workers=1, **options) as client:
-        most = client.gather(client.map(sweep, range(8), pure=False))
-    assert 1 <= max(most) <= 8  # 32 if each had its own helpers
-
-
 def test_sweeps_at_the_same_time_share_the_cores(monkeypatch):
     monkeypatch.setattr(joblib, "cpu_count", lambda: 4)
     begun = threading.Barrier(6)
@@ -255,14 +236,13 @@ def test_sweeps_at_the_same_time_share_the_cores(monkeypatch):
     def work(i):
         if i == 0:
             begun.wait(60)  # all six sweeps are at work
-        elif i > 40:
-            most.append(len(threads._team._members))
+        most.append(sum(threads._at_work.values()))
         time.sleep(1e-3)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda _: list(ordered_map(work, range(100), 4)), range(6)))
-    assert max(most) <= 6  # the threads of the pool themselves; 24 if each had its own helpers
-    assert not threads._team._members
+    assert max(most) <= 4 + 5  # the first has helpers, the others their own threads; else 24
+    assert not threads._at_work
     assert not helpers_alive()
 
 
@@ -271,14 +251,46 @@ def test_sweeps_within_a_sweep_take_no_further_threads(monkeypatch):
     most = []
 
     def inner(i):
-        most.append(len(threads._team._members))
+        most.append(threading.active_count())
         return i
 
     def work(i):
         return sum(ordered_map(inner, range(20), 3))
 
+    before = threading.active_count()
     assert list(ordered_map(work, range(30), 3)) == [190] * 30
-    assert max(most) <= 3
+    assert max(most) <= before + 2
+
+
+def test_shares_of_the_cores(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 4)
+
+    def shares(mine, *others):
+        """What the caller gets while other threads have what they asked for."""
+        with ThreadPoolExecutor(8) as pool, ExitStack() as stack:
+            stop = threading.Event()
+            stack.callback(stop.set)
+            for wanted in others:
+                begun = threading.Event()
+
+                def hold(wanted=wanted, begun=begun):
+                    with threads._share_of_cores(wanted):
+                        begun.set()
+                        stop.wait(60)
+
+                pool.submit(hold)
+                begun.wait(60)
+            with threads._share_of_cores(mine) as first, threads._share_of_cores(mine) as inner:
+                return first, inner
+
+    assert shares(1) == (1, 1)
+    assert shares(9) == (9, 1)  # alone: as many as were asked for; within there is nothing left
+    assert shares(2) == (2, 2)  # of four cores another one is free
+    assert shares(3, 1) == (3, 1)
+    assert shares(4, 2) == (2, 1)
+    assert shares(4, 4) == (1, 1)
+    assert shares(4, 9, 9, 9) == (1, 1)
+    assert not threads._at_work
 
 
 # ---- limits are given back ------------------------------------------------------------------
@@ -326,9 +338,8 @@ def test_interrupt_at_any_line_gives_everything_back(blas_of_two):
             sys.settrace(traced)  # whoever counts lines goes on
         assert blas_threads() == before, k
         assert not helpers_alive(), k
-        assert not threads._team._members, k
-        assert not threads._team._in_tile, k
-    assert k > 100
+        assert not threads._at_work, k
+    assert k > 50
 
 
 def test_limits_are_given_back_when_a_sweep_is_left_early(blas_of_two):
@@ -404,16 +415,21 @@ def small_sweep():
     assert list(ordered_map(lambda i: i * i, range(20), 2)) == [i * i for i in range(20)]
 
 
-@pytest.mark.parametrize("lock", [one_blas_thread, threads._team], ids=["limit", "team"])
+@pytest.mark.parametrize("name", ["limit", "cores", "new threads"])
 @pytest.mark.usefixtures("blas_of_two")
 class TestFork:
     pytestmark = forks
 
-    def test_no_lock_is_held_in_the_child(self, lock):
+    def test_no_lock_is_held_in_the_child(self, name):
         held, stop = threading.Event(), threading.Event()
+        locks = {
+            "limit": one_blas_thread.lock,
+            "cores": threads._counting,
+            "new threads": threads._TileLock.adding,
+        }
 
         def hold():
-            with lock.lock:
+            with locks[name]:
                 held.set()
                 stop.wait(0.3)
 
@@ -452,7 +468,7 @@ def forks_during_sweeps(way):
     sweeper = threading.Thread(target=sweep)
     sweeper.start()
     try:
-        return [code() for _ in range(60)]
+        return [code() for _ in range(100)]
     finally:
         stop.set()
         sweeper.join()
@@ -510,50 +526,5 @@ class TestForkDuringASweep:
             f"from test_threads import forks_during_sweeps\nprint(*forks_during_sweeps({way!r}))"
         )
         command = [sys.executable, "-c", script]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-        assert done.stdout.split() == ["0"] * 60, done.stderr
-
-
-def test_teams_share_the_cores(monkeypatch):
-    monkeypatch.setattr(threads, "_cores", lambda: 4)
-    team = threads._Team()
-
-    def enter(caller, workers):
-        entered = set()
-        helpers = team.enter(caller, workers, entered)
-        assert entered >= set(helpers)
-        return len(helpers), entered
-
-    assert enter(1, 1) == (0, {1})
-    team.leave([1])
-    count, first = enter(1, 3)
-    assert count == 2
-    assert not team.crowded(3)
-    count, second = enter(2, 3)  # four are in: three and the new caller
-    assert (count, second) == (0, {2})
-    assert not team.crowded(3)  # no more than there are cores
-    assert enter(3, 3) == (0, {3})
-    assert team.crowded(3)
-    assert not team.crowded(5)  # as many as one sweep asked for
-    assert enter(3, 2) == (0, set())  # who is in already is not let out
-    team.leave({3})
-    team.leave(second)
-    team.leave(first)
-    count, _ = enter(1, 2)
-    assert count == 1
-    assert enter(2, 8)[0] == 1  # of four cores two are taken by the others, one by the caller
-    team.forget()
-    assert enter(1, 8)[0] == 7  # alone: as many as were asked for
-    monkeypatch.setattr(threads, "_cores", lambda: 16)
-    assert enter(2, 3)[0] == 2  # with others, and cores for all: no more than were asked for
-
-
-def test_results_wait_for_their_turn_but_not_too_many():
-    for workers, ahead in [(1, 1), (2, 8), (3, 12), (8, 32)]:
-        assert threads._WorkQueue(abs, [], workers)._ahead == ahead
-
-
-def test_small_and_large_solves(blas_of_two):
-    for order, count in [(0, 1), (threads.SMALL, 1), (threads.SMALL + 1, 2), (5000, 2)]:
-        with threads.dense_work(order):
-            assert set(blas_threads()) == {count}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+        assert done.stdout.split() == ["0"] * 100, done.stderr

@@ -22,9 +22,9 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from gramsmith.gram.journal import Journal, fingerprint, open_journal, sum_bands
 from gramsmith.gram.plan import MIB, Plan, budget_bytes
-from gramsmith.gram.threads import count_workers, ordered_map
+from gramsmith.gram.threads import WAITING, count_workers, ordered_map
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]  # tiles done, tiles in all
 
 
 class Task(Protocol):
@@ -161,13 +161,12 @@ class Threads(Engine):
         return ordered_map(task.band, range(len(task.plan.bands)), workers)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Serial(Threads):
     """The calling thread alone.
 
     Parameters
     ----------
-    n_jobs : 1
     memory : float, optional
         Budget in MiB, as for `Threads`.
     resume : path or Journal, optional
@@ -181,7 +180,10 @@ class Serial(Threads):
            [0.36787944, 1.        ]])
     """
 
-    n_jobs: int | None = 1
+    n_jobs: int | None = field(default=1, init=False, repr=False)
+
+    def __init__(self, *, memory: float | None = None, resume: Any = None) -> None:
+        super().__init__(1, memory, resume)
 
 
 def set_journal(engine: Engine, resume: Any) -> None:
@@ -270,7 +272,7 @@ def _is_client(value: Any) -> bool:
     return distributed is not None and isinstance(value, distributed.Client)
 
 
-def sum_up(engine: Engine, task: Task, progress: Progress | None = None) -> Any:
+def sum_up(engine: Engine, task: Task, progress: ProgressCallback | None = None) -> Any:
     """Return what a task stands for: the results of its bands, added in their order."""
     bands = task.plan.bands
     tiles, done = sum(map(len, bands)), 0
@@ -310,8 +312,7 @@ def once(engine: Engine | None, inputs: Any, compute: Callable[[], Any]) -> Any:
 
 def affordable(task: Task, workers: int, budget: int) -> int:
     """Return how many threads the budget has room for, with the results that wait to be added."""
-    # `ordered_map` lets at most four results per thread wait
-    each, waiting = task.worker_bytes, 4 * task.band_bytes
+    each, waiting = task.worker_bytes, WAITING * task.band_bytes
     check_budget(each + task.band_bytes, budget)
     return max(1, min(workers, budget // max(1, each + waiting)))
 

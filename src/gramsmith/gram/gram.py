@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gramsmith.arguments import abridged, as_numbers, check_function, counted
 from gramsmith.gram import explicit
 from gramsmith.gram.band import Backward, Forward, Kept, check_magnitude, compiles, pivots, room_for
-from gramsmith.gram.engine import Engine, Progress, as_engine, check_budget, sum_up
+from gramsmith.gram.engine import Engine, ProgressCallback, as_engine, check_budget, sum_up
 from gramsmith.gram.member import Member, make_members
 from gramsmith.gram.plan import Plan, make_plan
 from gramsmith.gram.threads import one_blas_thread, ordered_map
@@ -87,7 +87,7 @@ class Gram:
         n_jobs: int | None = None,
         engine: Engine | None = None,
         dtype: Any = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> None:
         self.views = as_views(kernel, X)
         self.dtype = _tile_dtype(dtype, self.views.samples)
