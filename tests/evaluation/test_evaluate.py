@@ -179,6 +179,10 @@ def test_advice_in_codes():
     codes = {(a.code, a.kernel) for a in table.advice}
     assert {("near-identity", "tiny"), ("near-constant", "huge"), ("indefinite", "tanh")} <= codes
     assert ("imbalanced", None) in codes
+    table = gs.evaluate({"wide": gs.Gaussian(1e-3) + gs.Linear(), "30": gs.Polynomial(30)}, X, y)
+    words = {a.kernel: a.message for a in table.advice if a.code == "near-identity"}
+    assert "lower degree" in words["30"]
+    assert "length scale" not in words["30"]
     odd = np.eye(8) - 0.3
     assert any(
         a.code == "indefinite" for a in gs.evaluate({"K": odd}, None, np.arange(8) % 2).advice

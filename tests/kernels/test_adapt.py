@@ -1,5 +1,7 @@
 """Kernels from elsewhere."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -23,7 +25,7 @@ from sklearn.metrics.pairwise import (
 )
 
 import gramsmith as gs
-from gramsmith.kernels import Fixed, Kernel, column_moments, default_kernel
+from gramsmith.kernels import Fixed, Kernel, column_moments, default_kernel, pairs
 from gramsmith.kernels.embedding import rows
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
@@ -272,6 +274,61 @@ def test_arguments_may_have_the_names_of_scikit_learn():
         class Clash(Kernel):
             def __init__(self, features):
                 self.features = features
+
+
+def counting(count):
+    def function(x, z):
+        count[0] += 1
+        return float(np.exp(-np.sum((x - z) ** 2)))
+
+    return function
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda f, X, y: gs.kta(gs.Gram(f, X), y),
+        lambda f, X, y: gs.as_kernel(f)(X),
+        lambda f, X, y: gs.evaluate([f], X, y, permutations=3),
+        lambda f, X, y: gs.rank_kernels(X, y, kernels=[f, gs.Linear()], ensemble=False),
+    ],
+    ids=["kta", "matrix", "evaluate", "ranking"],
+)
+def test_a_function_is_asked_once_for_every_pair(use, rng):
+    n, count = 40, [0]
+    X = rng.normal(size=(n, 2))
+    use(counting(count), X, (X[:, 0] * X[:, 1] > 0).astype(int))
+    assert count[0] <= n * (n + 1) // 2 + 1  # the one with matrices, to see whether it takes them
+
+
+def test_values_of_pairs_are_those_of_the_function_asked(rng):
+    X, count = rng.normal(size=(6, 2)), [0]
+    kernel = gs.as_kernel(counting(count))
+    K = kernel(X)
+    assert_allclose(K, gs.Gaussian.from_gamma(1.0)(X))
+    before = count[0]
+    assert_allclose(clone(kernel)(X[[4, 0]], X[1:]), K[np.ix_([4, 0], range(1, 6))])
+    assert count[0] == before
+    kernel.set_params(function=lambda x, z: float(x @ z))
+    assert_allclose(kernel(X), X @ X.T)
+    assert_allclose(pickle.loads(pickle.dumps(gs.as_kernel(one_product)))(X), X @ X.T)
+    words = gs.as_kernel(lambda a, b: float(len(set(a) & set(b))))
+    assert_allclose(words(["ab", "b", "ab"]), [[2, 1, 2], [1, 1, 1], [2, 1, 2]])
+    lists = gs.as_kernel(lambda a, b: float(sum(a["v"]) * sum(b["v"])))
+    assert_allclose(lists([{"v": [1, 2]}, {"v": [3]}]), [[9, 9], [9, 9]])
+
+
+def test_pairs_beyond_those_that_are_kept(monkeypatch, rng):
+    monkeypatch.setattr(pairs, "KEPT", 3)
+    X, count = rng.normal(size=(6, 2)), [0]
+    kernel = gs.as_kernel(counting(count))
+    for _ in range(2):
+        assert_allclose(kernel(X), gs.Gaussian.from_gamma(1.0)(X))
+    assert count[0] == 1 + 21 + 15
+
+
+def one_product(x, z):
+    return float(x @ z)
 
 
 @pytest.mark.parametrize("dense", [True, False])

@@ -7,24 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from gramsmith.evaluation.result import Advice, Evaluation
-from gramsmith.gram import Gram
 from gramsmith.kernels.base import Kernel
-from gramsmith.kernels.definiteness import indefiniteness
-from gramsmith.kernels.precomputed import Precomputed
 from gramsmith.measures.base import Sums
 from gramsmith.moments import Moments
 from gramsmith.targets import Target
 
 MANY = 20  # classes from which numbers may be meant as quantities,
 FEW = 5  # with fewer samples each, unless they are floats
-SMALL = 1500  # matrices up to this size have their eigenvalues looked at
 
 
-def about_kernel(
-    name: str, moments: Moments, target: Target, kernel: Kernel | None = None
-) -> Iterator[Advice]:
+def about_kernel(name: str, moments: Moments, target: Target, kernel: Kernel) -> Iterator[Advice]:
     """Yield remarks on one kernel, from its moments; the kernel says what can be done about it."""
-    has_width = kernel is None or hasattr(kernel, "length_scale")
+    has_width = _has(kernel, "length_scale")
     sums = Sums(moments, target)
     q = sums.plain_square().value
     diagonal = moments.d[0] + moments.c[0] + 2.0 * moments.h[0]
@@ -33,7 +27,7 @@ def about_kernel(
             "near-identity",
             f"{name} is nearly the identity matrix: every sample resembles only itself, and plain "
             "FSM and KTA are flattered. "
-            + ("Use a larger length scale." if has_width else "Use a kernel of lower degree."),
+            + ("Use a larger length scale." if has_width else _less_peaked(kernel)),
             name,
         )
     centred = sums.centred_square().value
@@ -46,20 +40,42 @@ def about_kernel(
         )
 
 
-def about_definiteness(name: str, G: Gram, k: int) -> Iterator[Advice]:
-    """Yield a remark if a kernel is not positive semidefinite."""
-    kernel = G.kernels[k]
-    if not kernel.positive_definite:
+def _has(kernel: Kernel, parameter: str) -> bool:
+    """Return whether a kernel, or a part of it, has a parameter of this name."""
+    return any(name.rpartition("__")[2] == parameter for name in kernel.get_params())
+
+
+def _less_peaked(kernel: Kernel) -> str:
+    if _has(kernel, "degree") or _has(kernel, "exponent"):
+        return "Use a lower degree, or Normalized rows."
+    return "Use another kernel, or measure it by cka_debiased and fsm_loo."
+
+
+def about_definiteness(
+    name: str, moments: Moments, target: Target, kernel: Kernel
+) -> Iterator[Advice]:
+    """Yield a remark if a kernel need not be positive semidefinite, or is seen not to be.
+
+    What the sums show costs nothing: k(x, x), the sums over classes and over all pairs cannot be
+    negative. They may hide negative eigenvalues, which `check_kernel_matrix` looks at.
+    """
+    sums, V = Sums(moments, target), np.eye(len(target.e))
+    directions = [target.e, *(V if target.kind == "classes" else ())]
+    least = min(sums.plain_inner(np.outer(v, v)).value for v in directions)
+    diagonal = moments.d[0] + moments.c[0] + 2.0 * moments.h[0]
+    if min(float(diagonal.min()), least) < -1e-8 * sums.scale:  # what rounding may do is less
+        yield Advice(
+            "indefinite",
+            f"{name} is not positive semidefinite: sums of its values are negative that cannot be. "
+            "Repair it with gramsmith.nearest_psd.",
+            name,
+        )
+    elif not kernel.positive_definite:
         yield Advice(
             "indefinite",
             f"{name} is not positive semidefinite in general; bounds that need it do not hold.",
             name,
         )
-    elif isinstance(kernel, Precomputed) and G.n <= SMALL:
-        K = G.part(k).toarray()
-        message = indefiniteness(np.linalg.eigvalsh(K.astype(np.float64)), dtype=K.dtype)
-        if message is not None:
-            yield Advice("indefinite", f"{name}: {message}", name)
 
 
 def about_target(target: Target) -> Iterator[Advice]:

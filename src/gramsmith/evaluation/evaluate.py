@@ -129,8 +129,9 @@ def evaluate(
         goal = goal.take(order)
         together = None if together is None else together[order]
     moments = G.moments(goal, fold=fold, cross=False)
-    for k, name in enumerate(named):
-        advice += [*about_kernel(name, moments.of(k), goal), *about_definiteness(name, G, k)]
+    for k, (name, kernel) in enumerate(named.items()):
+        about = name, moments.of(k), goal, kernel
+        advice += [*about_kernel(*about), *about_definiteness(*about)]
     # sums of a few columns: threads would only hand each other the interpreter lock
     with warnings.catch_warnings(), dense_work():
         # that a kernel is constant is said in the advice

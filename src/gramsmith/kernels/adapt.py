@@ -21,6 +21,7 @@ from gramsmith.kernels.inner import Constant, Linear, Polynomial, Sigmoid
 from gramsmith.kernels.maps import ByFeatureCount, Composed, FunctionMap, SampleMap
 from gramsmith.kernels.noise import White
 from gramsmith.kernels.normalized import Normalized
+from gramsmith.kernels.pairs import PairValues
 from gramsmith.kernels.parameters import BOUNDS
 from gramsmith.kernels.precomputed import Precomputed
 from gramsmith.kernels.radial import (
@@ -361,11 +362,14 @@ class FromSklearn(Kernel):
 class FromCallable(Kernel):
     """A kernel given by a function of two matrices, or of two samples.
 
+    Values of a function of two samples are kept, also for copies of the kernel: every pair is
+    computed once. If the function changes, make a new kernel of it.
+
     Parameters
     ----------
     function : callable
         `function(A, B)` returns the matrix of shape (len(A), len(B)); failing that, it is called
-        with pairs of samples and returns numbers.
+        with pairs of samples and returns numbers, the same for (x, z) and (z, x).
 
     Examples
     --------
@@ -379,6 +383,17 @@ class FromCallable(Kernel):
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
+
+    def __sklearn_clone__(self) -> FromCallable:
+        copy = type(self)(self.function)
+        copy._kept = self._values()
+        return copy
+
+    def _values(self) -> _Kept:
+        kept: _Kept | None = vars(self).get("_kept")
+        if kept is None or kept.pairs.function is not self.function:
+            kept = self._kept = _Kept(PairValues(self.function))
+        return kept
 
     @property
     def requires_vector_input(self) -> bool:
@@ -394,21 +409,26 @@ class FromCallable(Kernel):
         return X if isinstance(X, np.ndarray) else _as_samples(X)
 
     def reference(self, *Xs: Any) -> bool:
-        """Return whether the function takes matrices, found out on the first few samples."""
-        a, b = Xs[0][:3], Xs[-1][:2]
+        """Return whether the function takes matrices, found out once on the first few samples."""
+        kept = self._values()
+        if kept.in_matrices is None and Xs[0].shape[0] and Xs[-1].shape[0]:
+            kept.in_matrices = self._takes_matrices(Xs[0][:3], Xs[-1][:2])
+        return kept.in_matrices is not False
+
+    def _takes_matrices(self, a: Any, b: Any) -> bool:
         shape, why = (a.shape[0], b.shape[0]), "the result has another shape"
-        if 0 in shape:
-            return True
         try:
+            K = self._matrix(a, b)
             # on square X a function of two rows, such as np.dot, gives a matrix by chance
-            K, first = self._matrix(a, b), self._matrix(a[:1], b[:1])
+            first = self._matrix(a[:1], b[:1]) if K.shape == shape else K
         except Exception as error:  # a function of two samples may fail on two matrices in any way
             K, first, why = np.empty(0), np.empty(0), str(error)
         if K.shape == shape and first.shape == (1, 1):
             self._check_alone(K, first)
             return True
+        pairs = self._values().pairs
         try:
-            self._pairs(a[:1], b[:1])
+            pairs.matrix(a[:1], pairs.numbers(a[:1]), b[:1], pairs.numbers(b[:1]))
         except Exception as error:
             raise TypeError(
                 "Expected a function that takes two matrices and returns the matrix of their "
@@ -427,10 +447,13 @@ class FromCallable(Kernel):
             )
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
-        return _Called(X, self.reference(X) if reference is None else reference)
+        in_matrices = self.reference(X) if reference is None else reference
+        return _Called(X, None if in_matrices else self._values().pairs.numbers(X))
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
-        K = (self._matrix if a.in_matrices else self._pairs)(a.X, b.X)
+        if a.numbers is not None:
+            return self._values().pairs.matrix(a.X, a.numbers, b.X, b.numbers)
+        K = self._matrix(a.X, b.X)
         if K.shape != (a.shape[0], b.shape[0]):
             raise ValueError(
                 f"Expected a matrix of shape {(a.shape[0], b.shape[0])} from the function, got "
@@ -442,28 +465,34 @@ class FromCallable(Kernel):
         found = self.function(A, B)
         return np.array(found.toarray() if sp.issparse(found) else found, dtype=float)
 
-    def _pairs(self, A: Any, B: Any) -> Array:
-        rows = [[np.asarray(self.function(x, z)).item() for z in B] for x in A]
-        return np.array(rows, dtype=float).reshape(A.shape[0], B.shape[0])
-
     def diagonal(self, a: Embedding) -> Array:
+        if a.numbers is not None:
+            return self._values().pairs.diagonal(a.X, a.numbers)
         blocks = (a[i : i + 1] for i in range(a.shape[0]))
         return np.array([self.tile(x, x)[0, 0] for x in blocks], dtype=float)
 
 
+@dataclass
+class _Kept:
+    """What is known of a function: its values of pairs, and whether it takes matrices instead."""
+
+    pairs: PairValues
+    in_matrices: bool | None = None
+
+
 @dataclass(frozen=True)
 class _Called:
-    """Samples for a function, and whether it is called with blocks of them or pair by pair."""
+    """Samples for a function, with their numbers where it is called pair by pair."""
 
     X: Any
-    in_matrices: bool
+    numbers: Array | None
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.X.shape)
 
     def __getitem__(self, index: Any) -> _Called:
-        return _Called(self.X[index], self.in_matrices)
+        return _Called(self.X[index], None if self.numbers is None else self.numbers[index])
 
 
 def _as_samples(X: Any) -> Array:

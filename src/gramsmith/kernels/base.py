@@ -347,7 +347,7 @@ class Kernel(OptionalHooks, SklearnKernel):
             reference = self.reference(X, Y)
             K = self.tile(self.embed(X, reference), self.embed(Y, reference))
         check_values(K, self)
-        return K
+        return K if K.dtype.kind == "f" else K.astype(np.float64)
 
     def diag(self, X: Any) -> Array:
         """Return the diagonal of ``kernel(X)`` without computing the rest."""
@@ -424,6 +424,7 @@ def formed(kernel: Kernel, a: Embedding, b: Embedding, out: Array | None) -> Arr
 
 def symmetrised(K: Array, block: int = 128) -> Array:
     """Return (K + K') / 2 in place: a matrix product is not symmetric to the last bit."""
+    K = K if K.dtype.kind == "f" else K.astype(np.float64)  # counts
     cuts = [slice(i, i + block) for i in range(0, len(K), block)]
     for i, I in enumerate(cuts):
         for J in cuts[i:]:

@@ -28,6 +28,7 @@ from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.gram import ENGINES, Journal
 from gramsmith.gram.journal import fingerprint, open_journal
+from gramsmith.kernels.adapt import FromCallable
 from gramsmith.measures import Measure, get_measure
 from gramsmith.report.contents import Answer, number, records_frame, with_error
 from gramsmith.report.displays import display_of
@@ -586,6 +587,15 @@ def _read_kernels(
         blocks=samples.column_blocks,
         rows=rows,
     )
+    functions = any(isinstance(c.kernel, FromCallable) for c in candidates)
+    if functions and isinstance(X, np.ndarray) and X.dtype.kind in "fiu" and np.isfinite(X).all():
+        # A function is given the rows as they are: its values are kept, and every encoding of
+        # a fold would be other rows, to be computed anew.
+        views = (*views, X)
+        candidates = [
+            replace(c, view=len(views) - 1) if isinstance(c.kernel, FromCallable) else c
+            for c in candidates
+        ]
     return candidates, replace(samples, views=views)
 
 
