@@ -1,11 +1,13 @@
 """scikit-learn's imputer, encoders and column transformer: what is kept of them and made again.
 
 They hold types, slices and private notes that differ between versions of scikit-learn. Kept are the
-facts behind them (statistics, categories, columns); everything else is computed from these again.
+facts behind them (statistics, categories, columns). A transformer is made again by `fit` on a few
+rows that these facts describe; then its documented attributes are set to what was kept.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
-from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import (
     FunctionTransformer,
     OneHotEncoder,
@@ -26,21 +28,12 @@ from gramsmith.storage.container import TYPES, Array
 
 Parts = dict[str, Any]
 
+CELLS = 10_000_000  # of the rows that a transformer is fitted on: a forged file could ask for more
+
 
 @dataclass(frozen=True)
 class Transformer:
-    """How a transformer is kept.
-
-    Attributes
-    ----------
-    cls : type
-    fitted, params : mapping of str to str
-        Specifications of what is kept.
-    keep : callable
-        From a transformer, its parameters and fitted attributes to what is kept of them.
-    make : callable
-        From what was kept to a transformer; raises where it does not fit together.
-    """
+    """A class, specifications of what is kept of it, and the ways there and back."""
 
     cls: type
     fitted: Mapping[str, str]
@@ -54,14 +47,25 @@ def _need(sound: Any, wanted: str) -> None:
         raise ValueError(f"Expected {wanted}, got other.")
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float | np.floating) and value != value
-
-
-def _with(model: Any, fitted: Parts) -> Any:
+def _refitted(model: Any, X: Any, fitted: Parts) -> Any:
+    """Return a transformer after `fit`, its documented attributes set to those of the file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of rows that are not the user's
+        model.fit(X)
     for name, value in fitted.items():
         setattr(model, name, value)
     return model
+
+
+def _table(columns: list[Array], names: Any = None) -> Any:
+    """Return columns as one array, or as a data frame where they have names or several types."""
+    types = {column.dtype for column in columns}
+    if len(types) == 1 and names is None:
+        return np.column_stack(columns)
+    import pandas as pd
+
+    frame = pd.DataFrame(dict(enumerate(columns)))
+    return frame if names is None else frame.set_axis(np.asarray(names, dtype=object), axis=1)
 
 
 # ---- gaps ---------------------------------------------------------------------------------------
@@ -72,11 +76,10 @@ def _keep_imputer(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Part
         return params, fitted
     names = ("statistics_", "n_features_in_", "feature_names_in_")
     kept = {name: fitted[name] for name in names if name in fitted}
-    kept["fit_dtype"], kept["fill_dtype"] = (
-        np.dtype(fitted.get(name, model._fit_dtype)).name for name in ("_fit_dtype", "_fill_dtype")
-    )
-    found = fitted["indicator_"]
-    kept["indicator"] = None if found is None else np.asarray(found.features_, dtype=np.int64)
+    # the only note that nothing public tells: what the type of new rows is compared with
+    kept["fit_dtype"] = np.dtype(model.__getstate__()["_fit_dtype"]).name
+    gaps = model.indicator_
+    kept["indicator"] = None if gaps is None else np.asarray(gaps.features_, dtype=np.int64)
     return params, kept
 
 
@@ -84,21 +87,24 @@ def _make_imputer(params: Parts, fitted: Parts) -> Any:
     model = SimpleImputer(**params)
     if not fitted:
         return model
-    state = dict(fitted)
-    model._fit_dtype, model._fill_dtype = (
-        np.dtype(state.pop(name)) for name in ("fit_dtype", "fill_dtype")
+    state = {k: v for k, v in fitted.items() if k != "fill_dtype"}
+    dtype, gaps, statistics = (
+        np.dtype(state.pop("fit_dtype")),
+        state.pop("indicator"),
+        state["statistics_"],
     )
-    texts = state["statistics_"].dtype.kind in "OU"
-    _need(texts == (model._fill_dtype.kind == "O"), "statistics of the type of the columns")
-    features, p = state.pop("indicator"), len(state["statistics_"])
-    _need((features is None) != bool(model.add_indicator), "indicators where they were asked for")
-    model.indicator_ = None
-    if features is not None:
-        _need((np.diff(features) > 0).all(), "columns with gaps in order")
-        indicator = MissingIndicator(missing_values=model.missing_values, error_on_new=False)
-        notes = {"features_": features, "_n_features": p, "n_features_in_": p}
-        model.indicator_ = _with(indicator, {**notes, "_precomputed": True})
-    return _with(model, state)
+    known = np.array([value == value for value in statistics], dtype=bool)
+    _need(dtype != object or statistics.dtype.kind in "OU", "statistics of the type of the columns")
+    statistics[known].astype(dtype)  # raises for words among numbers
+    _need((gaps is None) != bool(model.add_indicator), "indicators where they were asked for")
+    _need(gaps is None or (np.diff(gaps) > 0).all(), "columns with gaps in order")
+    # any value that is not a gap will do: the statistics are known
+    words = dtype == object
+    values = ("a", "b") if words else (1, 2)
+    X = np.full((2, len(statistics)), values[values[0] == model.missing_values], dtype=dtype)
+    if gaps is not None and len(gaps):
+        X[1, gaps] = model.missing_values
+    return _refitted(model, X, state)
 
 
 # ---- categories ---------------------------------------------------------------------------------
@@ -108,83 +114,128 @@ def _keep_encoder(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Part
     params = {**params, "dtype": np.dtype(params["dtype"]).name}
     if not fitted:
         return params, fitted
-    names = ("categories_", "drop_idx_", "n_features_in_", "feature_names_in_")
+    names = ("categories_", "n_features_in_", "feature_names_in_")
     kept = {name: fitted[name] for name in names if name in fitted}
-    kept["infrequent"] = fitted.get("_infrequent_indices")
+    kept["infrequent"] = None
+    if _groups_rare(model):
+        kept["infrequent"] = [
+            None if rare is None else _places(rare, categories)
+            for rare, categories in zip(
+                model.infrequent_categories_, model.categories_, strict=True
+            )
+        ]
     return params, kept
 
 
+def _groups_rare(model: Any) -> bool:
+    return model.min_frequency is not None or model.max_categories is not None
+
+
+def _places(some: Array, categories: Array) -> Array:
+    """Return where some of the categories stand, which are in the order of all."""
+    place = {_key(value): j for j, value in enumerate(categories)}
+    return np.array([place[_key(value)] for value in some], dtype=np.int64)
+
+
+def _key(value: Any) -> Any:
+    return "nan" if value != value else (value,)  # NaN is not even itself
+
+
 def _make_encoder(cls: type, params: Parts, fitted: Parts) -> Any:
-    model = cls(**{**params, "dtype": TYPES[params["dtype"]].type})
+    params = {**params, "dtype": TYPES[params["dtype"]].type}
+    model: Any = cls(**params)
     if not fitted:
         return model
-    state = dict(fitted)
-    known, rare = state["categories_"], state.pop("infrequent")
-    _need(len(known) == state.get("n_features_in_"), "categories for every column")
-    for values in known:
+    categories, rare = fitted["categories_"], fitted["infrequent"]
+    _need(len(categories) == fitted.get("n_features_in_"), "categories for every column")
+    for values in categories:
         _check_categories(values)
-    gaps = {j: len(c) - 1 for j, c in enumerate(known) if _is_nan(c[-1])}
-    ordinal = cls is OrdinalEncoder
-    sizes = [len(c) - (ordinal and j in gaps) for j, c in enumerate(known)]
-    model._check_infrequent_enabled()
-    _need((rare is not None) == model._infrequent_enabled, "rare categories where asked for")
-    groups: list[Array | None] = [None] * len(known)
+    _need((rare is not None) == _groups_rare(model), "rare categories where asked for")
+    often = [values[:1] for values in categories]
+    copies, rows = 1, 1
     if rare is not None:
-        _need(len(rare) == len(known), "rare categories for every column")
-        groups = [_grouped(found, size) for found, size in zip(rare, sizes, strict=True)]
-        model._infrequent_indices, model._default_to_infrequent_mappings = rare, groups
-    _with(model, state)
-    if ordinal:
-        model._missing_indices = gaps
-        return model
-    _need((model.drop_idx_ is None) == (model.drop is None), "dropped categories where asked for")
-    model._drop_idx_after_grouping = None
-    if model.drop_idx_ is not None:
-        after = np.empty(len(known), dtype=object)
-        for j, (place, group) in enumerate(zip(model.drop_idx_, groups, strict=True)):
-            whole = isinstance(place, int | np.integer) and 0 <= place < len(known[j])
-            _need(place is None or whole, "the number of a category")
-            after[j] = place if place is None or group is None else int(group[place])
-        model._drop_idx_after_grouping = after
-    model._n_features_outs = model._compute_n_features_outs()
-    return model
+        _need(len(rare) == len(categories), "rare categories for every column")
+        often = [_often(*both) for both in zip(categories, rare, strict=True)]
+        copies, rows = _counts([len(some) for some in often], [len(c) for c in categories])
+    _need(rows * len(categories) <= CELLS, f"at most {CELLS:,} cells of frequent categories")
+    columns = [
+        np.resize(np.concatenate([np.repeat(some, copies), np.repeat(some[:1], rows)]), rows)
+        if len(some)
+        else np.resize(values, rows)
+        for some, values in zip(often, categories, strict=True)
+    ]
+    model.set_params(categories=categories)
+    if rare is not None:
+        model.set_params(min_frequency=copies, max_categories=None)
+    names = ("categories_", "n_features_in_", "feature_names_in_")
+    kept = {name: fitted[name] for name in names if name in fitted}
+    model = _refitted(model, _table(columns), kept)
+    return model.set_params(**{k: params[k] for k in ("categories", *_RARE) if k in params})
+
+
+_RARE = ("min_frequency", "max_categories")
 
 
 def _check_categories(values: Any) -> None:
-    """Raise unless values are different categories, numbers in order: they are searched as such."""
     plain = isinstance(values, np.ndarray) and values.ndim == 1 and len(values) > 0
     _need(plain and values.dtype.kind in "fiubUO", "a list of categories")
-    if values.dtype.kind in "UO":
-        kinds = str | int | float | bool | np.generic | None
-        _need(all(isinstance(item, kinds) for item in values), "texts or numbers as categories")
-        _need(len(set(values.tolist())) == len(values), "every category once")
-    else:
-        numbers = values[:-1] if _is_nan(values[-1]) else values
-        _need((np.diff(numbers.astype(np.float64)) > 0).all(), "numbers in order")
+    kinds = str | int | float | bool | np.generic | None
+    _need(
+        values.dtype != object or all(isinstance(item, kinds) for item in values),
+        "texts or numbers as categories",
+    )
 
 
-def _grouped(rare: Any, size: int) -> Array | None:
-    """Return the number of each category, the rare ones counted as one after all others."""
+def _often(values: Array, rare: Any) -> Array:
+    """Return the categories of a column that are not among the rare ones."""
     if rare is None:
-        return None
+        return values
     whole = isinstance(rare, np.ndarray) and rare.ndim == 1 and rare.dtype.kind == "i"
     _need(whole and len(rare) and len(np.unique(rare)) == len(rare), "numbers of rare categories")
-    _need(rare.min() >= 0 and rare.max() < size, "numbers of rare categories")
-    often = np.setdiff1d(np.arange(size), rare)
-    group = np.full(size, len(often), dtype=np.int64)
-    group[often] = np.arange(len(often))
-    return group
+    _need(rare.min() >= 0 and rare.max() < len(values), "numbers of rare categories")
+    return np.delete(values, rare)
+
+
+def _counts(often: list[int], all_of: list[int]) -> tuple[int, int]:
+    """Return how often a frequent category must occur at least, and how many rows that takes.
+
+    A column without frequent categories spreads the rows over its r rare ones, fewer than m each.
+    With F frequent categories in another column, F m <= r (m - 1). Where they were counted on the
+    same rows, F < r, so that there is such an m.
+    """
+    most = max(often)
+    copies = 2
+    for r in (size for size, count in zip(all_of, often, strict=True) if not count):
+        _need(most < r, "rare and frequent categories of the same rows")
+        copies = max(copies, -(-r // (r - most)))
+    return copies, max(most * copies, 1)
 
 
 # ---- columns ------------------------------------------------------------------------------------
+
+
+class _OfWidth(BaseEstimator):
+    """Stands for a fitted transformer where only the number of its columns matters."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def fit(self, X: Any, y: Any = None) -> _OfWidth:
+        """Note how many columns come in."""
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return zeros."""
+        return np.zeros((X.shape[0], self.width))
 
 
 def _keep_columns(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Parts]:
     params = {k: v for k, v in params.items() if k != "force_int_remainder_cols"}
     triples = [tuple(item) for item in params["transformers"]]
     if fitted:  # what a function has chosen is kept in its place
-        chosen = zip(triples, model._columns, strict=True)
-        triples = [(name, part, columns) for (name, part, _), columns in chosen]
+        chosen = [columns for _, _, columns in model.transformers_]
+        triples = [(name, part, chosen[j]) for j, (name, part, _) in enumerate(triples)]
     params["transformers"] = [_plain_triple(item) for item in triples]
     if not fitted:
         return params, fitted
@@ -223,34 +274,32 @@ def _make_columns(params: Parts, fitted: Parts) -> Any:
     )
     if not fitted:
         return model
-    state = dict(fitted)
-    parts, widths = [_triple(item) for item in state.pop("transformers_")], state.pop("widths")
-    names = [name for name, _, _ in parts]
-    wanted = [name for name, _, _ in given]
+    parts = [_triple(item) for item in fitted["transformers_"]]
+    names, wanted = [name for name, _, _ in parts], [name for name, _, _ in given]
     _need(names in (wanted, [*wanted, "remainder"]), "a fitted transformer for each that was given")
-    p: Any = state.get("n_features_in_")
-    _need(type(p) is int, "the number of columns")
-    known = [str(name) for name in state.get("feature_names_in_", ())]
-    _with(model, state)
-    places = {name: positions(columns, known, p) for name, _, columns in parts}
-    model._transformer_to_input_indices = {"remainder": [], **places}
-    model._columns = [columns for _, _, columns in parts[: len(given)]]
-    rest = parts[-1][2] if len(parts) > len(given) else []
-    model._remainder = ("remainder", model.remainder, rest)
-    model.transformers_ = [
-        (
-            name,
-            _fitted_part(part, [known[j] for j in places[name]] if known else len(places[name])),
-            c,
-        )
-        if places[name]
-        else (name, part, c)
-        for name, part, c in parts
-    ]
-    used = [name for name, part, _ in parts if part != "drop" and places[name]]
-    model.output_indices_ = _slices(widths, names, used)
-    for name, part, _ in model.transformers_:
-        _check_part(part, len(places[name]), widths.get(name))
+    widths, p = _widths(fitted["widths"], names), fitted.get("n_features_in_")
+    _need(type(p) is int and 0 < p <= CELLS, "the number of columns")
+    stands = {
+        name: part if isinstance(part, str) else _OfWidth(widths.get(name, 0))
+        for name, part, _ in parts
+    }
+    model.transformers = [(name, stands[name], columns) for name, _, columns in parts[: len(given)]]
+    model.remainder = stands.get("remainder", "drop")
+    X = _table([np.zeros(1)] * int(p or 0), fitted.get("feature_names_in_"))
+    model = _refitted(model, X, {"sparse_output_": fitted["sparse_output_"]})
+    model.transformers, model.remainder = given, params.get("remainder", "drop")
+    known = {name: part for name, part, _ in parts}
+    found = []
+    for name, stand, columns in model.transformers_:
+        part = stand
+        if isinstance(stand, _OfWidth):
+            part = known[name]
+            if hasattr(stand, "n_features_in_"):  # it has columns
+                _check_part(part, stand.n_features_in_, stand.width)
+        found.append((name, part, columns))
+    made = {k: cut.stop - cut.start for k, cut in model.output_indices_.items()}
+    _need(made == {**dict.fromkeys(made, 0), **widths}, "a width per transformer")
+    model.transformers_ = found
     return model
 
 
@@ -268,58 +317,18 @@ def _triple(item: Any) -> tuple[Any, Any, Any]:
     return name, part, columns
 
 
-def positions(columns: Any, names: list[str], p: int) -> list[int]:
-    """Return which of p columns a column transformer means by names, numbers, flags or a slice."""
-    if isinstance(columns, slice):
-        ends = [columns.start, columns.stop]
-        if any(isinstance(end, str) for end in ends):
-            _need(all(end is None or end in names for end in ends), "names of columns")
-            first = 0 if ends[0] is None else names.index(ends[0])
-            last = p if ends[1] is None else names.index(ends[1]) + 1
-            return list(range(first, last)[:: columns.step])
-        return list(range(p)[columns])
-    listed = np.asarray(columns).tolist()
-    items = listed if isinstance(listed, list) else [listed]
-    if items and all(type(item) is bool for item in items):
-        _need(len(items) == p, "a flag for every column")
-        return [j for j, item in enumerate(items) if item]
-    found = []
-    for item in items:
-        named = type(item) is str and item in names
-        numbered = type(item) is int and -p <= item < p
-        _need(named or numbered, "names or numbers of columns")
-        found.append(names.index(item) if named else item % p)
-    return found
-
-
-def _fitted_part(part: Any, columns: list[str] | int) -> Any:
-    """Return the transformer that scikit-learn puts in the place of the word "passthrough"."""
-    if not isinstance(part, str) or part != "passthrough":
-        return part
-    made = FunctionTransformer(
-        accept_sparse=True, check_inverse=False, feature_names_out="one-to-one"
+def _widths(widths: Any, names: list[str]) -> dict[str, int]:
+    sound = isinstance(widths, dict) and all(
+        type(width) is int and 0 <= width <= CELLS for width in widths.values()
     )
-    if isinstance(columns, list):
-        made.feature_names_in_ = np.array(columns, dtype=object)
-    made.n_features_in_ = columns if isinstance(columns, int) else len(columns)
-    return made
+    _need(sound and set(widths) <= {*names, "remainder"}, "a width per transformer")
+    return dict(widths)
 
 
-def _slices(widths: Any, names: list[str], used: list[str]) -> dict[str, slice]:
-    sound = isinstance(widths, dict) and all(type(w) is int and w >= 0 for w in widths.values())
-    _need(sound and set(used) <= set(widths) <= {*names, "remainder"}, "a width per transformer")
-    start, found = 0, {}
-    for name in used:
-        found[name] = slice(start, start + widths[name])
-        start += widths[name]
-    return {**found, **{name: slice(0, 0) for name in widths if name not in found}}
-
-
-def _check_part(part: Any, columns: int, width: int | None) -> None:
-    if isinstance(part, str) or not columns:
-        return
-    taken = getattr(part, "n_features_in_", columns)
-    _need(taken == columns, f"a transformer of {columns} columns")
+def _check_part(part: Any, columns: int, width: int) -> None:
+    _need(
+        getattr(part, "n_features_in_", columns) == columns, f"a transformer of {columns} columns"
+    )
     if hasattr(part, "get_feature_names_out"):
         _need(len(part.get_feature_names_out()) == width, "as many columns as were returned")
 
@@ -328,8 +337,8 @@ def _check_part(part: Any, columns: int, width: int | None) -> None:
 
 
 def _keep_power(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Parts]:
-    kept = {name: value for name, value in fitted.items() if name != "_scaler"}
-    return params, {**kept, "scaler": fitted.get("_scaler")} if fitted else fitted
+    kept = {name: value for name, value in fitted.items() if not name.startswith("_")}
+    return params, {**kept, "scaler": model.__getstate__().get("_scaler")} if fitted else fitted
 
 
 def _make_power(params: Parts, fitted: Parts) -> Any:
@@ -340,8 +349,9 @@ def _make_power(params: Parts, fitted: Parts) -> Any:
     _need(isinstance(scaler, StandardScaler) == model.standardize, "a scaler if asked for")
     if scaler is not None:
         _need(getattr(scaler, "n_features_in_", None) == p, "a scaler of these columns")
-        model._scaler = scaler
-    return _with(model, state)
+        state["_scaler"] = scaler  # in the state that scikit-learn itself writes and reads
+    model.__setstate__({**model.__getstate__(), **state})
+    return model
 
 
 _TYPES = "choice object " + " ".join(TYPES)
@@ -359,7 +369,7 @@ TRANSFORMERS = (
         {
             "statistics_": "loose p | labels p",
             "fit_dtype": _TYPES,
-            "fill_dtype": _TYPES,
+            "fill_dtype": "value?",  # in files of format 2
             "indicator": "index p s | none",
         },
         {
@@ -375,7 +385,7 @@ TRANSFORMERS = (
     ),
     Transformer(
         OneHotEncoder,
-        {**_CATEGORIES, "drop_idx_": "value"},
+        {**_CATEGORIES, "drop_idx_": "value?"},
         {
             **_ENCODERS,
             "drop": "choice first if_binary | labels * | list value | none",
