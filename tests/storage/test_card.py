@@ -1,7 +1,11 @@
 """Summaries and model cards: what a file says of itself, for people."""
 
+from html import escape
+
 import numpy as np
+import pandas as pd
 import pytest
+from markdown_it import MarkdownIt
 
 import forgery
 import gramsmith as gs
@@ -16,7 +20,6 @@ KERNELS = [gs.Gaussian(2.0), gs.Linear()]
 
 @pytest.fixture(scope="module")
 def selected(tmp_path_factory):
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=["height", "*weight*", "age"])
     frame["colour"] = np.array(["red", "blue"])[np.arange(60) % 2]
     path = tmp_path_factory.mktemp("card") / "selected.safetensors"
@@ -49,12 +52,21 @@ def test_the_card_says_data_roles_score_and_limits(selected):
     estimate = model.ranking_.estimate
     assert f"accuracy {estimate.value:.4g} (95 % interval {estimate.low:.4g} to" in card
     assert "60 rows in 20 groups" in card
-    assert "| \\*weight\\* | number | refused |" in card
-    assert "| colour | 2 categories | refused |" in card
+    assert "| \\*weight\\* | number |" in card
+    assert "| colour | 2 categories |" in card
     assert "| no\\|\\<b\\> |" in card
     assert "counts as none of the known ones" in card
     held = inspect_model(path).training_rows[0]
-    assert held in card
+    assert plain(held) in card
+
+
+@pytest.mark.filterwarnings("ignore:Column")
+def test_the_card_says_what_becomes_of_gaps(selected):
+    model, path = selected
+    assert "Missing cells are imputed" in model_card(path)
+    gaps = pd.DataFrame({name: [None] for name in model.feature_names_in_})
+    assert model.predict(gaps)[0] in model.classes_
+    assert "refused" not in model_card(path)
 
 
 def test_values_have_a_range(tmp_path):
@@ -85,7 +97,7 @@ def test_an_overview_of_kernels_strings_and_many_columns(tmp_path):
     many = [[f"c{i}", "number"] for i in range(LISTED + 5)]
     gs.save_model(machine, tmp_path / "m", about={"summary": {"columns": many}})
     assert "c0, c1," in overview(inspect_model(tmp_path / "m"))["expects"]
-    assert "| ... and 5 more | | |" in model_card(tmp_path / "m")
+    assert "| ... and 5 more | |" in model_card(tmp_path / "m")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +106,7 @@ def test_an_overview_of_kernels_strings_and_many_columns(tmp_path):
 def test_facts_of_any_type_do_no_harm(value, tmp_path):
     names = ("rows", "columns", "classes", "values", "estimate", "limits", "versions", "date")
     summary = dict.fromkeys((*names, "score", "verdict", "groups"), value)
-    for about in ({"summary": value}, {"summary": summary, "fill": value, "source": value}):
+    for about in ({"summary": value}, {"summary": summary, "source": value}):
         gs.save_model(gs.KernelSVR().fit(X, X[:, 0]), tmp_path / "m", about=about)
         assert model_card(tmp_path / "m").startswith("# Model card")
 
@@ -112,8 +124,23 @@ def test_a_forged_tree_is_shown_or_refused(selected, tmp_path):
                     pass
 
 
-def test_texts_cannot_be_markdown():
-    assert plain("[a](b) <i> `c` |\n# d\u202e") == "\\[a\\](b) \\<i\\> \\`c\\` \\|\\n\\# d\\u202e"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a](b) <i> `c` |\n# d\u202e",
+        r"\<img src=x onerror=alert(1)//>",
+        r"\\<img src=x>\\\<b>",
+        "&lt;b&gt; &#60;i> ~~x~~ __y__ _z_ ![a](b)",
+    ],
+)
+def test_texts_cannot_be_markdown(text):
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    for preset in ("commonmark", "gfm-like"):
+        page = MarkdownIt(preset, {"html": True, "linkify": False}).render(f"- {plain(text)}")
+        assert page == f"<ul>\n<li>{escape(shown)}</li>\n</ul>\n"
+
+
+def test_texts_are_short():
     assert len(plain("x" * 10_000)) == 600
 
 
@@ -139,7 +166,7 @@ FACTS = {
     "verdict": "Use it.",
     "limits": ["Few rows of class yes."],
 }
-ABOUT = {"source": "people.csv", "target": "buys", "data_sha256": "ab12", "fill": {"age": 41.5}}
+ABOUT = {"source": "people.csv", "target": "buys", "data_sha256": "ab12"}
 
 
 def node(name, fitted=None, **params):
@@ -155,7 +182,7 @@ def said(model, facts=None, **about):
 def test_a_whole_card(tmp_path):
     machine = gs.KernelSVC(gs.Linear()).fit(X[:6, :2], ["no", "yes"] * 3)
     gs.save_model(machine, tmp_path / "m", about={**ABOUT, "summary": FACTS})
-    held = f"support_samples_ of KernelSVC: {len(machine.support_)} x 2 numbers"
+    held = plain(f"support_samples_ of KernelSVC: {len(machine.support_)} x 2 numbers")
     assert model_card(tmp_path / "m").splitlines() == [
         *("# Model card: m", "", "| | |", "|---|---|", "| model | KernelSVC |"),
         *("| kernel | Linear() |", "| task | classification, 2 classes: no, yes |"),
@@ -167,9 +194,8 @@ def test_a_whole_card(tmp_path):
             "1,234 rows in 2,000 groups of people.csv, 2026-01-02.",
         ),
         *("Target: buys.", "SHA-256 of the file: ab12.", "", "| class | rows |", "|---|---:|"),
-        *("| no | 1,000 |", "| yes | 234 |", "", "| column | role | missing cells |"),
-        *("|---|---|---|", "| age | number | filled with 41.5 |"),
-        *("| colour | 3 categories | refused |", "", "## Score", ""),
+        *("| no | 1,000 |", "| yes | 234 |", "", "| column | role |"),
+        *("|---|---|", "| age | number |", "| colour | 3 categories |", "", "## Score", ""),
         "To be expected on new data: accuracy 0.9123 (95 % interval 0.9 to 0.925; nested, 1234 "
         "rows).",
         "That is better than 0.8, the score of answers that look at no features.",
@@ -207,8 +233,8 @@ def test_long_tables_end(count, more, tmp_path):
     }
     gs.save_model(gs.Linear(), tmp_path / "m", about={"summary": facts})
     card = model_card(tmp_path / "m")
-    assert card.count("| number | refused |") == card.count("| k") - 1 == 60  # and the kernel's
-    assert (f"| ... and {more} more | | |" in card) == (more is not None)
+    assert card.count("| number |") == card.count("| k") - 1 == 60  # and the kernel's
+    assert (f"| ... and {more} more | |" in card) == (more is not None)
     assert "| ... and" not in card or more
 
 

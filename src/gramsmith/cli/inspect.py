@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -31,7 +30,7 @@ def inspect(model: Path, tree: bool, card: bool, as_json: bool) -> None:
         return
     summary = inspect_model(model)
     if as_json:
-        show_json({"file": str(model), **asdict(summary)})
+        show_json({"file": str(model), **vars(summary)})
         return
     size = model.stat().st_size
     lines = [f"{model} ({size:,} bytes)", ""]

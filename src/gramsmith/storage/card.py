@@ -20,6 +20,12 @@ Lines = Iterator[str]
 
 SHOWN = 12  # classes or columns in one line
 LISTED = 60  # columns in a table
+MARKUP = r"\<>|*_`~[]#&"  # what Markdown may take for more than text
+
+GAPS = (
+    "Missing cells are imputed: numbers and dates by a typical value, texts by an empty one, and "
+    "for categories a gap is one of them."
+)
 
 
 def overview(summary: ModelSummary) -> dict[str, str]:
@@ -130,14 +136,12 @@ def _data(summary: ModelSummary) -> Lines:
         yield f"Values from {values[0]:.6g} to {values[1]:.6g}."
     columns = _pairs(facts.get("columns"), str)
     if columns:
-        given = about.get("fill")
-        fill = given if isinstance(given, dict) else {}
-        yield from ("", "| column | role | missing cells |", "|---|---|---|")
-        for name, role in columns[:LISTED]:
-            filled = plain(f"filled with {fill[name]}") if name in fill else "refused"
-            yield f"| {plain(name)} | {plain(role)} | {filled} |"
+        yield from ("", "| column | role |", "|---|---|")
+        yield from (f"| {plain(name)} | {plain(role)} |" for name, role in columns[:LISTED])
         if len(columns) > LISTED:
-            yield f"| ... and {len(columns) - LISTED} more | | |"
+            yield f"| ... and {len(columns) - LISTED} more | |"
+        if any(_name(part) == "TableEncoder" for part in _parts(summary.model)):
+            yield from ("", GAPS)
 
 
 def _scores(facts: dict[str, Any]) -> Lines:
@@ -364,10 +368,10 @@ def plain(text: str) -> str:
     --------
     >>> from gramsmith.storage.card import plain
     >>> print(plain("<b>|*x*\n"))
-    \<b\>\|\*x\*\n
+    \<b\>\|\*x\*\\n
     """
     text = text if len(text) <= 600 else f"{text[:597]}..."
     shown = "".join(
         c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text
     )
-    return "".join(f"\\{c}" if c in "<>|*`[]#" else c for c in shown)
+    return "".join(f"\\{c}" if c in MARKUP else c for c in shown)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +32,12 @@ OLDEST = 2  # what is still read: a release reads the files of the release befor
 METADATA_KEY = "gramsmith"
 
 HEADER_LIMIT = 100_000_000  # of the safetensors library itself
-DEPTH_LIMIT = 64
+DEPTH_LIMIT = 64  # of nodes
+# of brackets in the manifest: a node has at most three of them (a pair in the items of a dict)
+JSON_DEPTH = 4 * DEPTH_LIMIT
+# objects and lists in the manifest, of about 100 bytes each; samples that are sets take two each
+CONTAINERS = 300_000
+CONTAINER = re.compile(r"[\[{,:]\s*(?=[\[{])")
 
 # What a tensor may be.
 TYPES = {
@@ -63,10 +69,11 @@ def write_container(path: Path, tensors: dict[str, Array], manifest: dict[str, A
     text = json.dumps(manifest, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     # safetensors 0.8.0 puts the entries of Fortran-ordered and strided arrays out of place.
     plain = {k: np.ascontiguousarray(v).reshape(v.shape) for k, v in tensors.items()}
-    if len(text) + 200 * (len(plain) + 1) > HEADER_LIMIT:
+    if len(text) + 200 * (len(plain) + 1) > HEADER_LIMIT or not _few_containers(text):
         raise ValueError(
-            f"Expected labels, names and text samples below {HEADER_LIMIT:,} bytes, got "
-            f"{len(text):,}. Keep fewer or shorter text samples, for example by a sparse machine."
+            f"Expected labels, names and text samples below {HEADER_LIMIT:,} bytes and "
+            f"{CONTAINERS:,} lists, got {len(text):,} bytes. Keep fewer or shorter samples, for "
+            "example by a sparse machine."
         )
     with replacing(path) as temporary:
         with open(temporary, "wb") as stream:
@@ -145,8 +152,32 @@ def _opened(path: Path) -> Iterator[Any]:
         ) from error
 
 
+def _few_containers(text: str) -> bool:
+    """Return whether JSON text has at most as many objects and lists as may be made of it."""
+    found = 0
+    for found, _ in enumerate(CONTAINER.finditer(text), 1):
+        if found > CONTAINERS:
+            return False
+    return True
+
+
+def _too_deep(value: Any) -> bool:
+    """Return whether lists and objects are nested past the limit, level by level."""
+    level = [value]
+    for _ in range(JSON_DEPTH):
+        inside = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [v for items in inside for v in items if isinstance(v, list | dict)]
+        if not level:
+            return False
+    return True
+
+
 def parse_json(text: str) -> Any:
-    """Return parsed JSON; repeated keys, NaN and nesting past the limit are refused."""
+    """Return parsed JSON; repeated keys, NaN, and too many or too deep values are refused."""
+    if not _few_containers(text):
+        raise ModelFormatError(
+            f"Expected at most {CONTAINERS:,} lists and objects in the manifest, got more."
+        )
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -158,11 +189,14 @@ def parse_json(text: str) -> Any:
         raise ModelFormatError(f"Expected finite numbers in the manifest, got {name}.")
 
     try:
-        return json.loads(text, object_pairs_hook=unique, parse_constant=no_constant)
+        found = json.loads(text, object_pairs_hook=unique, parse_constant=no_constant)
     except ModelFormatError:
         raise
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"Expected JSON in the manifest, got: {error}.") from error
+    if isinstance(found, list | dict) and _too_deep(found):
+        raise ModelFormatError(f"Expected a manifest at most {JSON_DEPTH} deep, got a deeper one.")
+    return found
 
 
 def manifest_of(metadata: dict[str, str] | None) -> dict[str, Any]:

@@ -84,8 +84,23 @@ class ModelSummary:
         if found is None:
             fitted = self.model.get("fitted")
             node = fitted.get("summary_") if isinstance(fitted, dict) else None
-            found = {} if node is None else Decoder({}).decode(node, "summary_")
+            found = _plain(node)
         return found if isinstance(found, dict) else {}
+
+
+def _plain(node: Any) -> Any:
+    """Return the texts, numbers, lists and dictionaries in a node; of others nothing is made."""
+    if not isinstance(node, dict):
+        return None if isinstance(node, list) else node
+    items = node.get("items")
+    if node.get("$") in ("list", "tuple") and isinstance(items, list):
+        return [_plain(item) for item in items]
+    if node.get("$") == "dict" and isinstance(items, list):
+        pairs = [item for item in items if isinstance(item, list) and len(item) == 2]
+        return {key: _plain(value) for key, value in pairs if isinstance(key, str)}
+    if node.get("$") == "float" and node.get("value") in ("nan", "inf", "-inf"):
+        return float(node["value"])
+    return _plain(node["value"]) if node.get("$") == "scalar" and "value" in node else None
 
 
 def _rows_in(node: Any) -> Iterator[str]:

@@ -88,18 +88,15 @@ def _make_imputer(params: Parts, fitted: Parts) -> Any:
     if not fitted:
         return model
     state = {k: v for k, v in fitted.items() if k != "fill_dtype"}
-    dtype, gaps, statistics = (
-        np.dtype(state.pop("fit_dtype")),
-        state.pop("indicator"),
-        state["statistics_"],
-    )
+    dtype, gaps = np.dtype(state.pop("fit_dtype")), state.pop("indicator")
+    statistics = state["statistics_"]
     known = np.array([value == value for value in statistics], dtype=bool)
-    _need(dtype != object or statistics.dtype.kind in "OU", "statistics of the type of the columns")
+    words = dtype.kind == "O"
+    _need(not words or statistics.dtype.kind in "OU", "statistics of the type of the columns")
     statistics[known].astype(dtype)  # raises for words among numbers
     _need((gaps is None) != bool(model.add_indicator), "indicators where they were asked for")
     _need(gaps is None or (np.diff(gaps) > 0).all(), "columns with gaps in order")
     # any value that is not a gap will do: the statistics are known
-    words = dtype == object
     values = ("a", "b") if words else (1, 2)
     X = np.full((2, len(statistics)), values[values[0] == model.missing_values], dtype=dtype)
     if gaps is not None and len(gaps):
