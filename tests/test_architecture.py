@@ -65,7 +65,7 @@ HOMES = {
     "matplotlib": {"report"},
     "jinja2": {"report"},
     "markupsafe": {"report"},
-    "pandas": {"report", "tables"},
+    "pandas": {"report", "tables", "storage"},  # storage: columns of several types for an encoder
     "pyarrow": {"gram", "tables"},
     "python_calamine": {"tables"},
     "click": {"cli"},
