@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
@@ -174,3 +175,18 @@ def test_the_unit_of_the_values_does_not_matter(unit, rng):
     assert other.noise_variance_ == pytest.approx(unit**2 * one.noise_variance_, rel=1e-6)
     shift = len(y) * np.log(unit)
     assert other.log_evidence_ == pytest.approx(one.log_evidence_ - shift, rel=1e-8)
+
+
+def test_evidence_of_weighted_rows_is_a_density(rng):
+    """Against N(y; 0, C), C with noise 1 / (β w_i) on its diagonal."""
+    X = rng.normal(size=(30, 1))
+    y, w = np.sin(X[:, 0]) + 0.1 * rng.normal(size=30), rng.uniform(0.2, 3.0, size=30)
+    kernel = gs.Gaussian(1.0)
+    machine = gs.RelevanceVectorRegressor(kernel, fit_intercept=False)
+    machine.fit(X, y, sample_weight=w)
+    w = w / w.mean()
+    Phi = kernel(X, X[machine.relevance_indices_])
+    C = np.diag(machine.noise_variance_ / w) + (Phi / machine.precisions_[:, 0]) @ Phi.T
+    known = multivariate_normal(np.zeros(30), C).logpdf(y)
+    assert machine.log_evidence_ == pytest.approx(known, abs=1e-4)
+    assert machine.history_[-1] == pytest.approx(known, abs=1e-4)

@@ -114,6 +114,65 @@ def test_evidence_is_monotone_and_right(rng):
     assert found.beta * residual @ residual == pytest.approx(len(t) - gamma.sum(), rel=1e-2)
 
 
+def wide(seed, n, noise, width):
+    """Nearly equal basis functions, on which rank-one updates lose their digits."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(-10, 10, n))
+    Phi = np.exp(-(np.subtract.outer(x, x) ** 2) / (2.0 * width**2))
+    t = np.sinc(x / np.pi) + noise * rng.normal(size=n)
+    return np.column_stack([np.ones(n), Phi]), t - t.mean()
+
+
+@pytest.mark.parametrize(("seed", "noise"), [(4, 0.01), (5, 0.1), (6, 0.01)])
+def test_history_never_falls_and_ends_with_the_evidence_of_the_model(seed, noise):
+    Phi, t = wide(seed, 100, noise, 5.0)
+    found = fit_gaussian_evidence(Phi, t)
+    assert np.diff(found.history).min() >= 0
+    assert found.history[-1] == found.log_evidence
+    # The covariance of t is singular to working precision: by singular values, not as a matrix.
+    U, d, _ = np.linalg.svd(Phi[:, found.active] / np.sqrt(found.alpha), full_matrices=False)
+    along, grown = U.T @ t, 1.0 + found.beta * d**2
+    square = found.beta * (np.sum((t - U @ along) ** 2) + np.sum(along**2 / grown))
+    size = len(t) * np.log(2.0 * np.pi / found.beta) + np.log(grown).sum()
+    assert found.log_evidence == pytest.approx(-0.5 * (size + square), abs=0.05)
+
+
+def plain_em(Phi, t, rounds=2000):
+    """Tipping's re-estimation of 2001, from all basis functions."""
+    alpha, beta, kept = np.full(Phi.shape[1], 1e-2), 100.0 / np.var(t), np.arange(Phi.shape[1])
+    for _ in range(rounds):
+        P = Phi[:, kept]
+        S = np.linalg.inv(beta * P.T @ P + np.diag(alpha[kept]))
+        mu = beta * S @ P.T @ t
+        free = 1.0 - alpha[kept] * S.diagonal()
+        alpha[kept] = np.maximum(free, 1e-12) / np.maximum(mu**2, 1e-30)
+        beta = (len(t) - free.sum()) / np.sum((t - P @ mu) ** 2)
+        kept = kept[alpha[kept] < 1e9]
+    other = np.full(Phi.shape[1], np.inf)
+    other[kept] = alpha[kept]
+    return textbook.rvm_log_evidence(Phi, t, other, beta)
+
+
+@pytest.mark.parametrize(("n", "width", "seed"), [(20, 2.0, 0), (30, 2.0, 0), (30, 0.5, 1)])
+def test_the_end_is_not_below_that_of_plain_re_estimation(n, width, seed):
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(-5, 5, n))
+    Phi = np.exp(-(np.subtract.outer(x, x) ** 2) / (2.0 * width**2))
+    t = np.sinc(x / 2) + 0.1 * rng.normal(size=n)
+    Phi, t = np.column_stack([np.ones(n), Phi]), t - t.mean()
+    assert fit_gaussian_evidence(Phi, t).log_evidence > plain_em(Phi, t) - 0.1
+
+
+@pytest.mark.parametrize("seed", [4, 34])
+def test_classes_end_with_the_best_model_on_the_way(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 2))
+    Phi = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / (2.0 * 0.7**2))
+    y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=60) > 0).astype(float)
+    found = fit_bernoulli_evidence(np.column_stack([np.ones(60), Phi]), y)
+    assert found.log_evidence == max(found.history) > found.history[-1]
+
+
 def test_noise_update_never_lowers_the_evidence(rng):
     Phi, t = regression(rng)
     model = GaussianModel(Basis(Phi, np.ones(len(t))), t)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -142,7 +143,7 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
     covariance_ : array of shape (1, n_relevance + 1, n_relevance + 1)
         Posterior covariance of intercept and weights.
     log_evidence_ : float
-        The logarithm of the evidence attained.
+        The logarithm of the evidence attained, noise of row i having variance 1/(β w_i).
     history_ : list of float
         The logarithm of the evidence after every action; it never falls.
     n_iter_ : int
@@ -204,6 +205,10 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
             found = fit_gaussian_evidence(
                 basis, train.y - offset, tol=float(self.tol), max_iter=int(self.max_iter)
             )
+        # The solver counts rows; a density of rows with noise 1 / (β w_i) has these factors too.
+        density = 0.5 * float(np.sum(np.log(train.weight)))
+        history = [value + density for value in found.history]
+        found = replace(found, log_evidence=found.log_evidence + density, history=history)
         self._report(found)
         self.noise_variance_ = 1.0 / found.beta if np.ptp(train.y) else 0.0
         self.history_ = found.history

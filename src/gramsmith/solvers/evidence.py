@@ -12,6 +12,7 @@ AISTATS 2003.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +30,11 @@ Array = npt.NDArray[Any]
 # The evidence has several optima. Noise of a tenth of the spread is the usual start; next to none
 # finds those of targets with next to no noise, and nothing but noise those that are smoothest.
 STARTS = (1e2, 1e6, 1.0)
+EXCHANGES = 300  # actions spent on exchanges of basis functions
+DENSE = 300  # basis functions up to which one climb starts with all of them: it takes their cube
+ROUNDS = 100  # most rounds of it
+DENSE_ALPHA = 1.0  # their first precision, for targets and functions of unit size
+DENSE_LIMIT = 1e9  # precision beyond which such a function is dropped for good
 # Precisions of basis functions of unit length: beyond these limits a weight is free, or zero.
 ALPHA_MIN, ALPHA_MAX = 1e-10, 1e12
 
@@ -51,7 +57,8 @@ class EvidenceSolution(Outcome):
         Precision of the noise; 1 for classes.
     log_evidence : float
     history : list of float
-        The log evidence after every action.
+        The log evidence after every action; of values it never falls, of classes, whose Laplace
+        approximation moves, the model is the one of the highest.
     """
 
     active: Array
@@ -139,7 +146,8 @@ class Posterior:
 
     def reestimate(self, k: int, alpha: float) -> None:
         """Change the precision of the k-th active basis function."""
-        self._shrink(k, 1.0 / (self.covariance[k, k] + 1.0 / (alpha - self.alpha[k])))
+        change = alpha - self.alpha[k]
+        self._shrink(k, change / (1.0 + change * self.covariance[k, k]))
         self.alpha[k] = alpha
 
     def delete(self, k: int) -> None:
@@ -158,6 +166,12 @@ class Posterior:
         self.Q = self.Q + kappa * mu * e
         self.covariance = self.covariance - kappa * np.outer(column, column)
         self.mean = self.mean - kappa * mu * column
+
+    def copy(self) -> Posterior:
+        """Return a posterior that may act without changing this one."""
+        other = copy(self)
+        other.active, other.alpha = list(self.active), self.alpha.copy()
+        return other
 
     def act(self, i: int, alpha: float, column: Any) -> None:
         """Move basis function i to the precision `alpha`; `column(i)` returns Φ'Bφ_i."""
@@ -242,7 +256,7 @@ def distinct_columns(Phi: Array) -> Array:
 def pack(
     posterior: Posterior, basis: Basis, beta: float, history: list[float], **outcome: Any
 ) -> EvidenceSolution:
-    """Return the state as a record, in the units of the columns as they were given."""
+    """Return the best state as a record, in the units of the columns as they were given."""
     order = np.argsort(posterior.active)
     active = np.asarray(posterior.active, dtype=np.intp)[order]
     length = basis.length[active]
@@ -252,7 +266,7 @@ def pack(
         covariance=posterior.covariance[np.ix_(order, order)] / np.outer(length, length),
         alpha=posterior.alpha[order] * length**2,
         beta=beta,
-        log_evidence=history[-1],
+        log_evidence=max(history),
         history=history,
         **outcome,
     )
@@ -269,7 +283,8 @@ def fit_gaussian_evidence(
 ) -> EvidenceSolution:
     """Fit sparse Bayesian regression; the evidence rises with every action.
 
-    Three climbs start from different noise, and the best one is returned.
+    Climbs start from different noise, and up to 300 basis functions from all of them at once; from
+    the best one functions are exchanged while that helps.
 
     Parameters
     ----------
@@ -307,13 +322,29 @@ def fit_gaussian_evidence(
     # The limits of the precisions are for targets of unit size.
     size = float(np.sqrt(basis.weight @ (t * t) / basis.weight.sum())) or 1.0
     t = t / size
-    found = [
-        _climb(GaussianModel(basis, t, precision), tol, max_iter, refresh) for precision in STARTS
+    climbs = [
+        _climb(_State.start(GaussianModel(basis, t, precision)), tol, max_iter, refresh)
+        for precision in STARTS
     ]
+    if len(basis.columns) <= DENSE:
+        climbs.append(
+            _climb(_from_all(GaussianModel(basis, t), min(100, max_iter)), tol, max_iter, refresh)
+        )
     # Equal optima differ by the tolerance; the first is then as good as any.
-    better = [f for f in found[1:] if f.log_evidence > found[0].log_evidence + 100.0 * tol]
-    best = max(better, key=lambda f: f.log_evidence) if better else found[0]
-    return _in_units(best, size, float(basis.weight.sum()))
+    best = climbs[0]
+    for other in climbs[1:]:
+        best = other if other.value > best.value + 10.0 * tol else best
+    best = _exchange(best, tol, max_iter, refresh)
+    found = pack(
+        best.post,
+        basis,
+        best.model.beta,
+        best.history,
+        status=best.status,
+        advice="" if best.status == "converged" else f"Raise max_iter above {max_iter}, or tol.",
+        n_iter=best.n_iter,
+    )
+    return _in_units(found, size, float(basis.weight.sum()))
 
 
 def _in_units(found: EvidenceSolution, size: float, n: float) -> EvidenceSolution:
@@ -330,36 +361,111 @@ def _in_units(found: EvidenceSolution, size: float, n: float) -> EvidenceSolutio
     )
 
 
-def _climb(model: GaussianModel, tol: float, max_iter: int, refresh: int) -> EvidenceSolution:
-    """Take the best action until none is worth it, the noise updated every few actions."""
-    post = model.posterior([], np.empty(0))
-    history = [model.log_evidence(post)]
-    status, fresh, n_iter = "max_iter", True, 0
-    for n_iter in range(1, max_iter + 1):
-        best, gain = post.actions()
-        i = int(np.argmax(gain))
-        if gain[i] > 2.0 * tol:
-            post.act(i, float(best[i]), model.column)
-            history.append(history[-1] + 0.5 * float(gain[i]))
-            fresh = False
-        elif fresh:
-            status = "converged"
+@dataclass
+class _State:
+    """Where a climb stands."""
+
+    model: GaussianModel
+    post: Posterior
+    history: list[float]
+    n_iter: int = 0
+    status: str = "max_iter"
+
+    @classmethod
+    def start(cls, model: GaussianModel) -> _State:
+        post = model.posterior([], np.empty(0))
+        return cls(model, post, [model.log_evidence(post)])
+
+    @property
+    def value(self) -> float:
+        return self.history[-1]
+
+
+def _from_all(model: GaussianModel, rounds: int) -> _State:
+    """Return the state to which re-estimation leads that starts with every basis function.
+
+    α = (1 - αΣ_ii) / μ_i², and the noise after every round (Tipping, 2001). It finds optima that
+    adding one function after another passes by.
+    """
+    m = len(model.square)
+    post, n_iter = model.posterior(list(range(m)), np.full(m, DENSE_ALPHA)), 0
+    for n_iter in range(1, rounds + 1):  # noqa: B007
+        free = 1.0 - post.alpha * post.covariance.diagonal()
+        with np.errstate(divide="ignore", over="ignore"):
+            alpha = np.maximum(free, ALPHA_MIN) / post.mean**2
+        kept = np.flatnonzero(alpha < DENSE_LIMIT)
+        alpha = np.maximum(alpha[kept], ALPHA_MIN)
+        before, post = post, model.posterior([post.active[k] for k in kept], alpha)
+        model.update_noise(post)
+        post = model.posterior(post.active, post.alpha)
+        if len(before.active) == len(post.active) and np.allclose(before.alpha, alpha, rtol=1e-3):
             break
-        if gain[i] <= 2.0 * tol or n_iter % refresh == 0:
-            before = model.log_evidence(post)
+    return _State(model, post, [model.log_evidence(post)], n_iter)
+
+
+def _exchange(state: _State, tol: float, max_iter: int, refresh: int) -> _State:
+    """Climb again without each basis function in turn, while that ends higher.
+
+    Neighbouring functions stand for each other, and the first that came need not be the best.
+    """
+    tried: set[int] = set()
+    spent = 0
+    while spent < EXCHANGES and (left := [i for i in state.post.active if i not in tried]):
+        i = left[0]
+        tried.add(i)
+        model, post = copy(state.model), state.post.copy()
+        post.act(i, np.inf, model.column)
+        post = model.posterior(post.active, post.alpha)
+        ahead = _State(model, post, [model.log_evidence(post)], state.n_iter)
+        for barred in ((i,), ()):
+            ahead = _climb(ahead, tol, max_iter, refresh, barred)
+        spent += ahead.n_iter - state.n_iter
+        if ahead.value > state.value + tol:
+            state = replace(ahead, history=[*state.history, ahead.value])
+            tried = {i}
+    return state
+
+
+def _climb(
+    state: _State, tol: float, max_iter: int, refresh: int, barred: tuple[int, ...] = ()
+) -> _State:
+    """Take the best action until none is worth it, the noise updated every few actions.
+
+    An action counts only if the evidence itself, computed anew, has risen: rank-one updates of
+    nearly equal basis functions lose the digits on which their promises rest.
+    """
+    model, post, history = state.model, state.post, state.history
+    status, exact, n_iter = "max_iter", True, state.n_iter
+    refused = list(barred)
+    while n_iter < max_iter:
+        n_iter += 1
+        best, gain = post.actions()
+        gain[refused] = 0.0
+        i = int(np.argmax(gain))
+        settled = gain[i] <= 2.0 * tol
+        if not settled:
+            ahead = post.copy()
+            ahead.act(i, float(best[i]), model.column)
+            value = model.log_evidence(ahead)
+            if value > history[-1] + 0.5 * tol:  # at least half of the least that was promised
+                post, exact = ahead, False
+                history.append(value)
+                refused = list(barred)
+            elif exact:
+                refused.append(i)
+            else:
+                post, exact = model.posterior(post.active, post.alpha), True
+        if settled or n_iter % refresh == 0:
+            before = history[-1]
             model.update_noise(post)
-            post = model.posterior(post.active, post.alpha)
+            post, exact = model.posterior(post.active, post.alpha), True
             history[-1] = max(before, model.log_evidence(post))
-            fresh = history[-1] - before <= tol
-    return pack(
-        post,
-        model.basis,
-        model.beta,
-        history,
-        status=status,
-        advice="" if status == "converged" else f"Raise max_iter above {max_iter}, or tol.",
-        n_iter=n_iter,
-    )
+            if history[-1] - before > tol:
+                refused = list(barred)
+            elif settled:
+                status = "converged"
+                break
+    return _State(model, post, history, n_iter, status)
 
 
 class GaussianModel:
@@ -425,7 +531,7 @@ class GaussianModel:
             lambda x: -self._value(float(np.exp(x)), d, z),
             bounds=(here - 4.0, min(here + 4.0, float(np.log(self.top)))),
             method="bounded",
-            options={"xatol": 1e-9},
+            options={"xatol": 1e-5},  # of log β, in which the evidence is flat at its maximum
         )
         if -found.fun > self._value(self.beta, d, z):
             self.beta = float(np.exp(found.x))
@@ -476,7 +582,7 @@ def fit_bernoulli_evidence(
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     basis = Phi if isinstance(Phi, Basis) else Basis(np.asarray(Phi, dtype=np.float64), w)
     post, B, value = laplace(basis, y, [], np.empty(0), np.empty(0))
-    history = [value]
+    history, highest = [value], post
     status, stale, n_iter = "max_iter", 0, 0
     for n_iter in range(1, max_iter + 1):  # noqa: B007
         moved = 0
@@ -485,6 +591,7 @@ def fit_bernoulli_evidence(
             i = int(np.argmax(gain))
             if gain[i] <= 2.0 * tol:
                 break
+            post = post.copy() if post is highest else post
             post.act(i, float(best[i]), lambda i: basis.product(B, basis.Phi[:, i]))  # noqa: B023
             moved += 1
         if not moved:
@@ -492,6 +599,7 @@ def fit_bernoulli_evidence(
             break
         post, B, value = laplace(basis, y, post.active, post.alpha, post.mean)
         stale = 0 if value > max(history) + tol else stale + 1
+        highest = post if value > max(history) else highest
         history.append(value)
         # The approximation moves with the mode, so the last actions may undo each other for ever.
         inner = max(1, inner // 2) if stale else inner
@@ -499,7 +607,7 @@ def fit_bernoulli_evidence(
             status = "converged"
             break
     return pack(
-        post,
+        highest,
         basis,
         1.0,
         history,
