@@ -161,6 +161,31 @@ def test_a_ball_far_from_the_origin_is_the_same_ball(rng, C):
         assert squared.max() == pytest.approx(solve_ball(X @ X.T, C).r2, rel=1e-5)
 
 
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e6, np.inf])
+@pytest.mark.parametrize("offset", [1e3, 1e4, 1e5, 1e6, 1e7, 1e8])
+def test_digits_that_an_offset_took_are_said_to_be_gone(rng, offset, C):
+    """Right, or not called converged; nothing is refused."""
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] + 0.7 * rng.normal(size=60) > 0, 1.0, -1.0)
+    far = X + offset
+    ball = solve_ball(far @ far.T, C)
+    if ball.converged:
+        assert ball.r2 == pytest.approx(solve_ball(X @ X.T, C).r2, rel=1e-3)
+    else:
+        assert "centre the samples" in ball.advice
+    assert ball.converged == (offset < 5e6)
+    if not np.isfinite(C):
+        return
+    near, found = solve_l2svm(X @ X.T, y, C), solve_l2svm(far @ far.T, y, C)
+    slacks = [
+        np.maximum(1.0 - y * (Z @ Z.T @ part.coef + part.bias), 0.0)
+        for Z, part in ((X, near), (far, found))
+    ]
+    if found.converged:
+        np.testing.assert_allclose(slacks[1], slacks[0], atol=0.01)
+    assert found.converged or offset * np.sqrt(C) > 5e5
+
+
 @pytest.mark.parametrize("C", [1e6, 1e8, 1e9])
 def test_points_on_a_grid_are_solved_or_said_not_to_be(C):
     """Many of them touch the ball, or the margin, at once: rounding decides which of them count."""

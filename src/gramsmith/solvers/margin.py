@@ -31,6 +31,8 @@ Array = npt.NDArray[Any]
 
 # Below this size a cold start from all points is cheaper than solving on a half first.
 COLD = 500
+EPS = float(np.finfo(np.float64).eps)
+DIGITS = 1e-3  # error by the rounding of K, of slacks or relative of R², above which it is said
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +144,7 @@ def solve_l2svm(
     r = _diagonal(C, len(y), sample_weight)
     cone = solve_cone(np.asarray(K, dtype=np.float64), y, y, r, 0.0, active, max_iter)
     a = np.abs(cone.c)
-    return MarginSolution(
+    found = MarginSolution(
         a=a,
         coef=cone.c,
         bias=cone.b,
@@ -153,6 +155,9 @@ def solve_l2svm(
         advice=cone.advice,
         n_iter=cone.n_iter,
     )
+    # Every decision value is a sum of K_ij c_j, rounded independently.
+    error = EPS * float(np.abs(K).max()) * float(np.linalg.norm(a))
+    return _told_of_rounding(found, error, "slacks")
 
 
 def solve_ball(
@@ -196,21 +201,25 @@ def solve_ball(
     K = np.asarray(K, dtype=np.float64)
     n = len(K)
     r = _diagonal(C, n, sample_weight)
+    largest = float(np.abs(K).max(initial=0.0)) if np.ptp(K) else 0.0  # equal points are exact
+    K, _, _ = _centred(K)  # weights that add up to one: the origin is free
     d = K.diagonal() + r
-    # Without I/C rounding of K far from the origin needs a little room; it is part of the jitter.
-    width = 0.0 if np.isfinite(C) else 1e-13 * float(np.mean(np.abs(K.diagonal())))
     active = None if start is None else np.asarray(start) > 0
-    cone = solve_cone(K, 0.5 * d, np.ones(n), r + width, 1.0, active, max_iter)
+    room = np.maximum(r, _rounding(largest, n))
+    cone = solve_cone(K, 0.5 * d, np.ones(n), room, 1.0, active, max_iter)
     b = cone.c / cone.c.sum()
-    return BallSolution(
+    found = BallSolution(
         b=b,
-        r2=float(b @ d - b @ (K @ b) - (b * r) @ b),
+        r2=max(float(b @ d - b @ (K @ b) - (b * r) @ b), 0.0),
         support=np.flatnonzero(b > 1e-8 * b.max()),
-        jitter=cone.jitter + width,
+        jitter=cone.jitter + float(np.max(room - r, initial=0.0)),
         status=cone.status,
         advice=cone.advice,
         n_iter=cone.n_iter,
     )
+    # R² is a difference of two sums of K, each rounded.
+    error = 4.0 * EPS * largest / max(found.r2, float(np.finfo(float).tiny))
+    return _told_of_rounding(found, error, "R²")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,19 +285,47 @@ def solve_cone(
         active = _cold_start(K, t, s, r, total, max_iter)
     # Only c that add up to `total` matter, so the origin of feature space is free: the mean of the
     # samples keeps large common parts of K from swallowing the digits that decide.
-    r_mean = K.mean(axis=1)
-    grand = float(r_mean.mean())
-    size = float(np.mean(np.abs(K.diagonal()))) or 1.0
-    K = K - r_mean[:, None] - r_mean + grand
-    t = t - total * (r_mean - 0.5 * grand)
-    # The squared hinge of the dual needs a little width: with less, zeros are lost in rounding.
-    least = 1e-10 * (float(np.mean(np.abs(K.diagonal()))) or size)
+    largest = float(np.abs(K).max(initial=0.0))
+    K, r_mean, grand = _centred(K)
+    t = t - total * (r_mean + 0.5 * grand)
+    # The squared hinge of the dual needs a little width: with less, zeros are lost in rounding. And
+    # what is left of a large K has the rounding of the whole, by which it may be indefinite.
+    size = float(np.mean(np.abs(K.diagonal()))) or largest or 1.0
+    least = max(1e-10 * size, _rounding(largest, len(t)))
     found = _iterate(K, t, s, np.maximum(r, least), total, active, max_iter)
     return replace(
         found,
-        b=found.b - float(r_mean @ found.c) + 0.5 * grand * total,
+        # r_mean is small, so that a sum of c that rounding moved off `total` does no harm here
+        b=found.b - float(r_mean @ found.c) - 0.5 * grand * total,
         jitter=found.jitter + float(np.max(least - r, initial=0.0)),
     )
+
+
+def _rounding(largest: float, n: int) -> float:
+    """Return a bound of the eigenvalues of the rounding of a matrix, products and means included.
+
+    Of n x n independent errors the norm is about 2 sqrt(n); 4 of them stand in every entry.
+    """
+    return 8.0 * float(np.sqrt(n)) * EPS * largest
+
+
+def _centred(K: Array) -> tuple[Array, Array, float]:
+    """Return K about the mean of the samples, its row means less their mean, and that mean."""
+    r_mean = K.mean(axis=1)
+    grand = float(r_mean.mean())
+    r_mean = r_mean - grand
+    return K - grand - r_mean[:, None] - r_mean, r_mean, grand
+
+
+def _told_of_rounding(found: Any, error: float, what: str) -> Any:
+    """Return a solution with the status "stalled" if rounding of K makes such a relative error."""
+    if error <= DIGITS or not found.converged:
+        return found
+    advice = (
+        f"K is so large beside the distances of the samples that its rounding may change {what} by "
+        f"{error:.1g}: centre the samples, or lower C."
+    )
+    return replace(found, status="stalled", advice=advice)
 
 
 def _iterate(
