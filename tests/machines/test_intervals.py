@@ -5,7 +5,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 import gramsmith as gs
-from gramsmith.machines.intervals import half_width
+from gramsmith.machines.intervals import PredictionIntervals, half_width
 from gramsmith.selection import IntervalPipeline
 
 RNG = np.random.default_rng(3)
@@ -50,16 +50,40 @@ def test_there_are_none_before_errors_are_known_and_after_another_fit():
     assert not hasattr(model.fit(X, Y), "predict_interval")
 
 
-def test_weights_count_like_repetitions():
+def test_the_new_sample_weighs_as_much_as_one_of_the_old():
+    """The smallest error with Σw of those up to it at least c (Σw + Σw²/Σw)."""
     errors, w = RNG.normal(size=40), RNG.integers(1, 5, 40)
-    one = machine().calibrate_intervals(errors, w)
-    two = machine().calibrate_intervals(np.repeat(errors, w))
-    assert len(one.held_out_errors_) == 40
-    levels = [0.1, 0.5, 0.9]
-    found = [np.quantile(m.held_out_errors_, levels) for m in (one, two)]
-    np.testing.assert_allclose(*found, atol=0.1)
+    model = machine().calibrate_intervals(errors, w)
+    for coverage in (0.1, 0.5, 0.9):
+        enough = coverage * (w.sum() + np.sum(w**2) / w.sum())
+        known = min(e for e in np.abs(errors) if w[np.abs(errors) <= e].sum() >= enough)
+        low, high = model.predict_interval(X[:1], coverage)[0]
+        assert 0.5 * (high - low) == pytest.approx(known)
     same = machine().calibrate_intervals(errors, np.full(40, 1 / 40))
     np.testing.assert_array_equal(same.held_out_errors_, np.sort(np.abs(errors)))
+    assert not hasattr(same, "held_out_levels_")
+    with pytest.raises(ValueError, match="coverage up to"):
+        machine().calibrate_intervals(errors, np.exp(5.0 * errors)).predict_interval(X, 0.95)
+
+
+@pytest.mark.parametrize(("groups", "deviation"), [(20, 0.0), (40, 0.0), (None, 1.0), (None, 2.0)])
+def test_coverage_of_new_groups_and_with_heavy_weights(groups, deviation):
+    rng, inside = np.random.default_rng(5), []
+    for _ in range(400):
+        if groups:
+            g = np.repeat(np.arange(groups + 1), 6)
+            errors = rng.normal(size=groups + 1)[g] + rng.normal(size=len(g))
+            new, options = slice(-6, None), {"groups": g[:-6]}
+        else:
+            errors, w = rng.normal(size=201), np.exp(deviation * rng.normal(size=200))
+            new, options = slice(-1, None), {"sample_weight": w}
+        model = PredictionIntervals().calibrate_intervals(errors[: new.start], **options)
+        levels = model.held_out_levels_
+        if levels[-1] >= 0.8:  # else too few samples carry the weight, which is said
+            half = half_width(model.held_out_errors_, 0.8, levels)
+            inside.append(np.mean(np.abs(errors[new]) <= half))
+    assert len(inside) > 300
+    assert 0.8 - 3.5 * np.std(inside) / np.sqrt(len(inside)) < np.mean(inside) < 0.9
 
 
 def test_errors_of_another_number_of_outputs_are_refused():
@@ -83,7 +107,9 @@ def test_several_outputs_have_intervals_each():
 
 @pytest.mark.parametrize("made", [gs.KernelSVR, gs.KernelRidgeRegressor])
 def test_files_keep_them(made, tmp_path):
-    model = made(gs.Gaussian(2.0)).fit(X, Y).calibrate_intervals(RNG.normal(size=50))
+    groups = np.repeat(np.arange(25), 2)
+    model = made(gs.Gaussian(2.0)).fit(X, Y)
+    model.calibrate_intervals(RNG.normal(size=50), groups=groups)
     steps = [("scale", StandardScaler().fit(X)), ("model", model)]
     for k, kept in enumerate((model, IntervalPipeline(steps))):
         gs.save_model(kept, tmp_path / f"{k}.safetensors")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
 from gramsmith.arguments import abridged
-from gramsmith.targets import check_weights, finite_values
+from gramsmith.targets import as_labels, check_weights, finite_values, normalised_weights
 
 Array = npt.NDArray[Any]
 
@@ -29,23 +28,35 @@ class PredictionIntervals:
 
     The interval of coverage c is symmetric,
 
-    .. math:: f(x) \pm q, \qquad q = \text{the } \lceil (m + 1) c \rceil\text{-th smallest of }
-        |y_i - f_{-i}(x_i)|
+    .. math:: f(x) \pm q, \qquad q = \min \Big\{ e : \sum_{i : |e_i| \le e} w_i \ge
+              c \Big( \sum_i w_i + \frac{\sum_g v_g^2}{\sum_g v_g} \Big) \Big\}, \qquad
+              e_i = y_i - f_{-i}(x_i)
 
-    over m samples, each predicted by a machine that was not trained on it (conformal prediction).
-    New samples that are drawn like these lie inside with probability c, whatever the noise; the
-    width is the same everywhere. Several outputs have intervals each by themselves.
+    over samples, each predicted by a machine that was not trained on it (conformal prediction).
+    The second term is what the new sample weighs: v are the weights of the samples, or the sums
+    over groups where samples come in groups, of which the new one is another. Without weights and
+    groups q is the ceil((m + 1)c)-th smallest error of m. New samples that are drawn like these
+    lie inside with probability about c, whatever the noise; the width is the same everywhere.
+    Several outputs have intervals each by themselves.
 
     References
     ----------
     Barber, Candès, Ramdas and Tibshirani (2021), Predictive inference with the jackknife+.
+    Dunn, Wasserman and Ramdas (2022), Distribution-free prediction sets for two-layer hierarchical
+    models.
     """
 
-    _stored: ClassVar[dict[str, str]] = {"held_out_errors_": "array * | array * *?"}
+    _stored: ClassVar[dict[str, str]] = {
+        "held_out_errors_": "array * | array * *?",
+        "held_out_levels_": "array * | array * *?",
+    }
 
     held_out_errors_: Array
+    held_out_levels_: Array
 
-    def calibrate_intervals(self, errors: Any, sample_weight: Any = None) -> Self:
+    def calibrate_intervals(
+        self, errors: Any, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
         """Take note of the errors of samples left out of training.
 
         Parameters
@@ -55,31 +66,51 @@ class PredictionIntervals:
             sample.
         sample_weight : array of shape (m,), optional
             How much each sample counts.
+        groups : array of shape (m,), optional
+            The group of each sample. Errors within a group are alike: the intervals are then for
+            samples of new groups.
 
         Returns
         -------
         the machine
         """
-        found = np.abs(finite_values(errors))
-        if found.ndim not in (1, 2):
+        sizes = np.abs(finite_values(errors))
+        if sizes.ndim not in (1, 2):
             raise ValueError(
-                f"Expected errors of shape (m,) or (m, n_outputs), got shape {found.shape}. Pass "
+                f"Expected errors of shape (m,) or (m, n_outputs), got shape {sizes.shape}. Pass "
                 "one row per sample."
             )
-        w = check_weights(sample_weight, len(found))
-        columns = [_in_order(column, w) for column in found.reshape(len(found), -1).T]
-        self.held_out_errors_ = np.column_stack(columns).reshape(found.shape)
+        w = normalised_weights(check_weights(sample_weight, len(sizes)))
+        units = w
+        if groups is not None:
+            groups = as_labels(groups)
+            if groups.shape != w.shape:
+                raise ValueError(
+                    f"Expected one group per error ({len(w)}), got shape {groups.shape}."
+                )
+            units = np.bincount(np.unique(groups, return_inverse=True)[1], w)
+        order = np.argsort(sizes, axis=0, kind="stable")
+        self._forget_errors()
+        self.held_out_errors_ = np.take_along_axis(sizes, order, axis=0)
+        if np.ptp(w) > 0 or len(units) < len(w):
+            whole = units.sum() + units @ units / units.sum()
+            self.held_out_levels_ = np.cumsum(w[order], axis=0) / whole
         return self
 
+    def _forget_errors(self) -> None:
+        for name in ("held_out_errors_", "held_out_levels_"):
+            self.__dict__.pop(name, None)
+
     def _begin(self, *args: Any, **options: Any) -> Any:
-        self.__dict__.pop("held_out_errors_", None)  # of an earlier fit
+        self._forget_errors()  # of an earlier fit
         return super()._begin(*args, **options)  # type: ignore[misc]
 
     def _check_stored(self) -> None:
         super()._check_stored()  # type: ignore[misc]
         errors = getattr(self, "held_out_errors_", np.zeros(1))
-        unsorted = bool((np.diff(errors, axis=0) < 0).any())
-        if not errors.size or bool((errors[0] < 0).any()) or unsorted:
+        levels = getattr(self, "held_out_levels_", errors)
+        unsorted = any((np.diff(part, axis=0) < 0).any() for part in (errors, levels))
+        if not errors.size or (errors[0] < 0).any() or unsorted or levels.shape != errors.shape:
             raise ValueError("Expected errors from 0 on in order, got others.")
 
     @available_if(_has_residuals)  # type: ignore[untyped-decorator]
@@ -98,7 +129,8 @@ class PredictionIntervals:
         array of shape (n, 2) or (n, n_outputs, 2)
             Lower and upper ends.
         """
-        half = half_width(self.held_out_errors_, coverage)
+        levels = getattr(self, "held_out_levels_", None)
+        half = half_width(self.held_out_errors_, coverage, levels)
         f: Array = self.predict(X)  # type: ignore[attr-defined]
         if np.shape(half) != f.shape[1:]:
             raise ValueError(
@@ -109,17 +141,7 @@ class PredictionIntervals:
         return np.stack([f - half, f + half], axis=-1)
 
 
-def _in_order(errors: Array, w: Array) -> Array:
-    """Return as many errors, ascending, each standing for an equal part of the weight."""
-    order = np.argsort(errors, kind="stable")
-    errors, w = errors[order], w[order]
-    if np.ptp(w) == 0:
-        return errors
-    share = (np.cumsum(w) - 0.5 * w) / w.sum()
-    return np.asarray(np.interp((np.arange(len(errors)) + 0.5) / len(errors), share, errors))
-
-
-def half_width(errors: Array, coverage: float) -> Any:
+def half_width(errors: Array, coverage: float, levels: Array | None = None) -> Any:
     """Return the half width of intervals of some coverage.
 
     Parameters
@@ -127,6 +149,8 @@ def half_width(errors: Array, coverage: float) -> Any:
     errors : array of shape (m,) or (m, n_outputs)
         Absolute errors of left-out samples, the smallest first.
     coverage : float
+    levels : array of the shape of errors, optional
+        The coverage that each error gives; default 1, 2, ... over m + 1.
 
     Returns
     -------
@@ -135,10 +159,14 @@ def half_width(errors: Array, coverage: float) -> Any:
     if not 0.0 < coverage < 1.0:
         raise ValueError(f"Expected a coverage between 0 and 1, got {abridged(coverage)}. Use 0.9.")
     m = len(errors)
-    place = ceil((m + 1) * coverage - 1e-9)
-    if place > m:
+    if levels is None:
+        levels = np.arange(1, m + 1) / (m + 1.0)
+        levels = levels if errors.ndim == 1 else np.repeat(levels[:, None], errors.shape[1], axis=1)
+    most = float(levels[-1].min())
+    if coverage > most + 1e-9:  # rounding of sums of weights
         raise ValueError(
-            f"Expected a coverage up to {m / (m + 1):.4g}, which is all that {m} left-out samples "
-            f"can vouch for, got {coverage:g}. Ask for less, or fit with more samples."
+            f"Expected a coverage up to {most:.4g}, which is all that {m} left-out samples "
+            f"can vouch for, got {coverage:g}. Ask for less, or fit with more samples or groups."
         )
-    return errors[max(place, 1) - 1]
+    place = np.argmax(levels >= coverage - 1e-9, axis=0)
+    return errors[place] if errors.ndim == 1 else errors[place, np.arange(errors.shape[1])]

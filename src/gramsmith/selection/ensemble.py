@@ -360,7 +360,7 @@ class AveragedRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin, A
     """
 
     def _forget(self) -> None:
-        self.__dict__.pop("held_out_errors_", None)
+        self._forget_errors()
 
     def predict(self, X: Any) -> Array:
         """Return the mean predictions for new samples.
