@@ -19,7 +19,7 @@ Reference: O. Chapelle, "Training a support vector machine in the primal", Neura
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from gramsmith.solvers.definite import Definite
 from gramsmith.solvers.outcome import Outcome
 
 Array = npt.NDArray[Any]
+Solution = TypeVar("Solution", bound=Outcome)
 
 # Below this size a cold start from all points is cheaper than solving on a half first.
 COLD = 500
@@ -201,22 +202,24 @@ def solve_ball(
     K = np.asarray(K, dtype=np.float64)
     n = len(K)
     r = _diagonal(C, n, sample_weight)
-    largest = float(np.abs(K).max(initial=0.0)) if np.ptp(K) else 0.0  # equal points are exact
-    K, _, _ = _centred(K)  # weights that add up to one: the origin is free
     d = K.diagonal() + r
     active = None if start is None else np.asarray(start) > 0
-    room = np.maximum(r, _rounding(largest, n))
-    cone = solve_cone(K, 0.5 * d, np.ones(n), room, 1.0, active, max_iter)
+    cone = solve_cone(K, 0.5 * d, np.ones(n), r, 1.0, active, max_iter)
     b = cone.c / cone.c.sum()
+    # Weights that add up to one: the origin is free, and the mean of the samples is near them.
+    row = K.mean(axis=1)
+    squared = d - 2.0 * row + float(row.mean())
+    u = b - 1.0 / n
     found = BallSolution(
         b=b,
-        r2=max(float(b @ d - b @ (K @ b) - (b * r) @ b), 0.0),
+        r2=max(float(b @ squared - u @ (K @ u) - (b * r) @ b), 0.0),
         support=np.flatnonzero(b > 1e-8 * b.max()),
-        jitter=cone.jitter + float(np.max(room - r, initial=0.0)),
+        jitter=cone.jitter,
         status=cone.status,
         advice=cone.advice,
         n_iter=cone.n_iter,
     )
+    largest = float(np.abs(K).max(initial=0.0)) if np.ptp(K) else 0.0  # equal points are exact
     # R² is a difference of two sums of K, each rounded.
     error = 4.0 * EPS * largest / max(found.r2, float(np.finfo(float).tiny))
     return _told_of_rounding(found, error, "R²")
@@ -317,7 +320,7 @@ def _centred(K: Array) -> tuple[Array, Array, float]:
     return K - grand - r_mean[:, None] - r_mean, r_mean, grand
 
 
-def _told_of_rounding(found: Any, error: float, what: str) -> Any:
+def _told_of_rounding(found: Solution, error: float, what: str) -> Solution:
     """Return a solution with the status "stalled" if rounding of K makes such a relative error."""
     if error <= DIGITS or not found.converged:
         return found
