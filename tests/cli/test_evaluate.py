@@ -3,6 +3,8 @@
 import json
 
 import numpy as np
+import pandas as pd
+import pytest
 
 import gramsmith as gs
 
@@ -61,3 +63,18 @@ def test_many_rows_are_estimated(command, tmp_path, monkeypatch):
     done = command("evaluate", path, "-t", "y", "--measures", "cka")
     assert done.status == 0, done.err
     assert "random draws of 128 of 1,200 samples" in " ".join((done.out + done.err).split())
+
+
+@pytest.mark.parametrize("more", [(), ("--sample", 40)])
+def test_weights_count(command, tmp_path, more):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(w=rng.uniform(1, 9, 60), y=X[:, 0] > 0)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = []
+    for role in ("w=weight", "w=drop"):
+        done = command("evaluate", tmp_path / "t.csv", "-t", "y", "--role", role, "--json", *more)
+        assert done.status == 0
+        found.append(json.loads(done.out)["measures"])
+    assert [r["kernel"] for r in found[0]] == [r["kernel"] for r in found[1]]
+    assert all(a["cka"] != b["cka"] for a, b in zip(*found, strict=True))

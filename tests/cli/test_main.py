@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import gramsmith
 from gramsmith import cli
+
+MODEL = str(Path(__file__).parents[1] / "models" / "format-2" / "Pipeline.safetensors")
 
 
 def loaded_by(*args):
@@ -62,7 +65,7 @@ def test_statuses(monkeypatch, capsys, error, status, word):
     assert word in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("error", [ValueError("a flaw"), KeyError("length"), OSError("disk")])
+@pytest.mark.parametrize("error", [ValueError("a flaw"), KeyError("length"), RuntimeError("x")])
 def test_defects_are_named_and_shown_on_request(monkeypatch, capsys, error):
     def fail(**_):
         raise error
@@ -87,7 +90,8 @@ def test_missing_modules_reach_the_front_door(monkeypatch):
         cli.run(args=[])
 
 
-def test_main_leaves_with_the_status():
+def test_main_leaves_with_the_status(monkeypatch):
+    monkeypatch.setattr(cli.os, "_exit", sys.exit)  # this process goes on
     with pytest.raises(SystemExit) as left:
         cli.main(args=["nonsense"])
     assert left.value.code == 2
@@ -110,3 +114,19 @@ def test_the_help_of_a_command_fits_a_terminal(command, capsys):
     said = capsys.readouterr().out
     assert "\\b" not in said
     assert max(map(len, said.splitlines())) <= 80
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device here")
+@pytest.mark.parametrize(
+    "arguments", [["inspect", MODEL], ["inspect", MODEL, "--json"], ["--help"]]
+)
+def test_a_full_disk_is_no_defect(arguments):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gramsmith", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert done.stderr.strip() == "Error: could not read or write: No space left on device."

@@ -34,10 +34,13 @@ def test_earlier_results_are_safe(tmp_path):
     assert (tmp_path / "report.html").read_text() == "precious"
 
 
-def test_a_finished_run_is_not_resumed(tmp_path):
-    prepare_folder(tmp_path, force=False, resume=True)
+def test_only_an_interrupted_run_is_resumed(tmp_path):
+    for folder in (tmp_path, tmp_path / "mistyped"):
+        with pytest.raises(Refused, match=r"has no such run\. Check the name"):
+            prepare_folder(folder, force=False, resume=True)
+    assert not (tmp_path / "mistyped").exists()
     (tmp_path / "model.safetensors").write_text("precious")
-    with pytest.raises(Refused, match=r"nothing to resume: model.safetensors.*--force"):
+    with pytest.raises(Refused, match=r"holds a finished run \(model.safetensors\)"):
         prepare_folder(tmp_path, force=False, resume=True)
     (tmp_path / "progress.jsonl").write_text("")
     prepare_folder(tmp_path, force=False, resume=True)

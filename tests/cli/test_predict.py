@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import gramsmith as gs
+from gramsmith.cli import predict
 from gramsmith.machines.svm import KernelSVC
 from gramsmith.selection import IntervalPipeline
 from gramsmith.storage import inspect_model
@@ -315,3 +316,17 @@ def test_sequences(command, tmp_path):
     done = command("predict", again / "model.safetensors", tmp_path / "new.csv")
     assert done.status == 0, done.err
     assert answers(done.out) == ["1"]
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.2])
+def test_a_threshold_other_than_one_half_is_said(command, model, table, threshold):
+    machine = gs.load_model(model)
+    assert predict.answer_threshold(machine) is None
+    rows = pd.read_csv(table)
+    labels = rows.pop("y").astype(str)
+    machine[-1].calibrate(machine.decision_function(rows), labels)
+    machine[-1].answer_threshold_ = threshold
+    columns = predict.answers(machine, rows, True, None, [])
+    name = f"least probability for {machine.classes_[-1]}"
+    assert (name in columns) == (threshold != 0.5)
+    assert columns.get(name, [0.2])[0] == 0.2

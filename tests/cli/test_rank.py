@@ -274,14 +274,15 @@ def test_resuming_spares_a_finished_run(command, table, tmp_path):
     (folder / "report.html").write_text("precious")
     done = command("rank", table, "-t", "y", "-o", folder, "--resume")
     assert done.status == 2
-    assert "nothing to resume" in done.err
+    assert "holds a finished run (report.html)" in done.err
     assert [path.read_text() for path in folder.iterdir()] == ["precious"]
 
 
-def test_resuming_nothing_begins(command, table, tmp_path):
+def test_a_mistyped_folder_is_not_resumed(command, table, tmp_path):
     done = command("rank", table, "-t", "y", "-o", tmp_path / "run", "--resume")
-    assert done.status == 0
-    assert "beginning at the start" in done.err
+    assert done.status == 2
+    assert "has no such run" in done.err
+    assert not (tmp_path / "run").exists()
 
 
 def test_interrupted_while_writing(command, table, tmp_path, monkeypatch):
@@ -444,17 +445,32 @@ def test_on_a_cluster(command, table, tmp_path):
     assert here == there
 
 
-def test_clusters_that_cannot_be_used(command, table, tmp_path):
+def test_clusters_that_cannot_be_used(command, table, tmp_path, monkeypatch):
+    dask = pytest.importorskip("gramsmith.gram.dask")
+
     def refused(*options):
         done = command("rank", table, "-t", "y", *options)
         assert done.status == 2
         return done.err
 
     nowhere = "tcp://127.0.0.1:9"
-    assert f"{nowhere}, got no answer within 1 seconds" in refused(
-        "--dask", nowhere, "--dask-timeout", 1
-    )
+    honest = dask.connect
+    monkeypatch.setattr(dask, "connect", lambda **given: honest(timeout=1.0, **given))
+    assert f"{nowhere}, got no answer within 1 seconds" in refused("--dask", nowhere)
     assert "not both" in refused("--dask", nowhere, "--scheduler-file", "x")
-    assert "for a cluster" in refused("--tls-ca", "x")
     assert "--jobs and --memory are for threads" in refused("--dask", nowhere, "--jobs", 2)
     assert "file of a running scheduler" in refused("--scheduler-file", tmp_path / "x")
+
+
+def test_a_class_of_one_row_may_be_left_out(command, tmp_path):
+    rows = [f"{i},{i % 3},{'ab'[i % 2]}" for i in range(20)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["x,z,y", *rows, "3,1,c", "4,1,d"]) + "\n")
+    done = command("rank", path, "-t", "y", "--dry-run")
+    assert done.status == 3
+    assert "--drop-lone leaves them out" in done.err
+    done = command("rank", path, "-t", "y", "--dry-run", "--drop-lone", "--json")
+    assert done.status == 0
+    assert "2 classes of a single row" in done.err
+    assert json.loads(done.out)["rows"] == 20
+    assert "--drop-lone" not in command("evaluate", path, "-t", "y").err

@@ -65,13 +65,23 @@ def main(prog_name: str = "gramsmith", args: list[str] | None = None) -> None:
     args : list of str, optional
         Default: the arguments of the process.
     """
-    sys.exit(run(prog_name, args))
+    status = run(prog_name, args)
+    if status and "pyarrow" in sys.modules:
+        # a table that was refused half read: pyarrow's threads still work on the rest, and abort
+        # the process if the interpreter is taken down beside them
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def run(prog_name: str = "gramsmith", args: list[str] | None = None) -> int:
     """Run a command and return its exit status; errors become one message each."""
     try:
         status = group.main(args=args, prog_name=prog_name, standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here a full disk can still be spoken of
         return status if isinstance(status, int) else 0
     except click.ClickException as error:
         error.show()
@@ -87,6 +97,14 @@ def run(prog_name: str = "gramsmith", args: list[str] | None = None) -> int:
         # the reader of our output has left (| head); nothing is wrong, and nothing more to say
         sys.stdout = sys.__stdout__ = None  # type: ignore[misc]
         return 0
+    except OSError as error:  # a full disk, a device that is gone: nothing that we could mend
+        if is_about_data(error):
+            say(f"Error: {error}")
+            return DATA
+        name = f"{error.filename}: " if error.filename else ""
+        say(f"Error: could not read or write: {name}{error.strerror or error}.")
+        sys.stdout = sys.__stdout__ = None  # type: ignore[misc]  # nor try again at the exit
+        return USAGE
     except ModuleNotFoundError:  # the front door knows which extra brings the module
         raise
     except Exception as error:

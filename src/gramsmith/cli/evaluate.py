@@ -40,11 +40,12 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
         raise click.UsageError(f"No measure {unknown[0]!r}. There are {', '.join(MEASURES)}.")
     data = load(file, how, options, quiet=as_json)
     table, goal = data.table, data.goal
-    most, y = options["sample"], goal.y
+    most, y, weights = options["sample"], goal.y, data.weights
     if most and table.n_rows > most:
         rows = np.random.default_rng(options["seed"]).choice(table.n_rows, most, replace=False)
         rows.sort()
         table, y = table.take(rows), y[rows]
+        weights = None if weights is None else weights[rows]
         say(f"Measured on {most:,} rows drawn at random; --sample changes that.")
     with collected_warnings() as remarks, about_the_data(table.name):
         X = table.inputs()
@@ -56,6 +57,7 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
         kernels = {c.name: c.kernel for c in default_candidates(X, random_state=options["seed"])}
         settings = {
             "task": goal.task,
+            "sample_weight": weights,
             "memory": options["memory"],
             "n_jobs": options["jobs"],
             "random_state": options["seed"],

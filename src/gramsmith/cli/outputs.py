@@ -36,6 +36,13 @@ def output_folder(folder: Path | None, *, force: bool, resume: bool) -> Iterator
 
 def prepare_folder(folder: Path, *, force: bool, resume: bool) -> None:
     """Make the output folder and see that it can be written to and holds nothing of value."""
+    if resume and not os.path.lexists(folder / PROGRESS):
+        finished = [name for name in FILES if os.path.lexists(folder / name)]
+        state = f"holds a finished run ({', '.join(finished)})" if finished else "has no such run"
+        raise Refused(
+            f"--resume goes on with an interrupted run, and {folder} {state}. Check the name of "
+            "the folder, or leave --resume out to begin at the start."
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".gramsmith-{secrets.token_hex(4)}"
@@ -49,13 +56,11 @@ def prepare_folder(folder: Path, *, force: bool, resume: bool) -> None:
     present = [name for name in (*FILES, PROGRESS) if os.path.lexists(folder / name)]
     if not present or force:
         return
-    begun = PROGRESS in present
-    if resume and begun:  # whether it is the same run is for the journal to say
+    if resume:  # whether it is the same run is for the journal to say
         return
-    finding = "holds a finished run, nothing to resume:" if resume else "already holds"
-    hint = "--resume to go on with it, " if begun else ""
+    hint = "--resume to go on with it, " if PROGRESS in present else ""
     raise Refused(
-        f"{folder} {finding} {', '.join(present)}. Use {hint}--force to replace the files, or "
+        f"{folder} already holds {', '.join(present)}. Use {hint}--force to replace the files, or "
         "another folder."
     )
 

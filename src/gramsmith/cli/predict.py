@@ -133,10 +133,25 @@ def answers(
         found |= {
             f"probability of {label}": shares[:, k].tolist() for k, label in enumerate(labels)
         }
+        threshold = answer_threshold(machine)
+        if threshold is not None and predicted.ndim == 1:
+            found[f"least probability for {labels[-1]}"] = [threshold] * len(predicted)
     if interval is not None:
         limits = machine.predict_interval(X, interval)
         found |= {name: limits[place].tolist() for name, place in ends.items()}
     return found
+
+
+def answer_threshold(machine: Any) -> float | None:
+    """Return from which probability on the second class is the answer, unless from one half."""
+    while not hasattr(machine, "answer_threshold_"):
+        inside = getattr(machine, "best_estimator_", None)
+        steps = getattr(machine, "steps", None)
+        machine = steps[-1][1] if steps else inside
+        if machine is None:
+            return None
+    threshold = float(machine.answer_threshold_)
+    return None if threshold == 0.5 else threshold
 
 
 def known_targets(summary: Any) -> list[str]:

@@ -57,6 +57,7 @@ MOST_COLUMNS, WIDE = 30, 24  # columns of a table that are shown, and the width 
 @click.option("--scoring", metavar="NAME", help="scikit-learn's name of the score that decides.")
 @click.option("--cv", type=click.IntRange(2), metavar="K", help="Folds of the cross-validation.")
 @click.option("--groups", metavar="COL", help="Column of groups that are never split over folds.")
+@click.option("--drop-lone", is_flag=True, help="Leave out classes that have a single row.")
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Weigh classes alike.")
 @click.option(
     "--time-budget",
@@ -75,17 +76,6 @@ MOST_COLUMNS, WIDE = 30, 24  # columns of a table that are shown, and the width 
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
 @click.option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to work on.")
 @click.option("--scheduler-file", metavar="FILE", help="Its file, instead of the address.")
-@click.option("--tls-ca", metavar="FILE", help="Certificate of the authority, for tls://.")
-@click.option("--tls-cert", metavar="FILE", help="Own certificate.")
-@click.option("--tls-key", metavar="FILE", help="Own key.")
-@click.option(
-    "--dask-timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=30.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for the scheduler.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print the ranking as JSON.")
 @click.option("--quiet", is_flag=True, help="No plan and no progress.")
 @reading
@@ -155,22 +145,16 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
     return 0 if ranking.converged else NOT_CONVERGED
 
 
-CLUSTER = ("dask", "scheduler_file", "tls_ca", "tls_cert", "tls_key", "dask_timeout")
-
-
 def take_cluster(options: dict[str, Any]) -> dict[str, Any] | None:
     """Take the options of a cluster from the others; None if none was named."""
-    found = {name: options.pop(name) for name in CLUSTER}
-    address, file = found.pop("dask"), found["scheduler_file"]
+    address, file = options.pop("dask"), options.pop("scheduler_file")
     if address is None and file is None:
-        if any(found[name] for name in ("tls_ca", "tls_cert", "tls_key")):
-            raise click.UsageError("The TLS options are for a cluster: name it with --dask.")
         return None
     if address is not None and file is not None:
         raise click.UsageError("Give --dask ADDRESS or --scheduler-file FILE, not both.")
     if options.get("jobs") is not None or options.get("memory") is not None:
         raise click.UsageError("--jobs and --memory are for threads, not together with --dask.")
-    return {"address": address, "timeout": found.pop("dask_timeout"), **found}
+    return {"address": address, "scheduler_file": file}
 
 
 @contextmanager
@@ -231,7 +215,7 @@ class Loaded:
 
 def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loaded:
     """Return the table, its target, the groups, and what a model must remember."""
-    from gramsmith.tables.cleaning import handle_gaps, read_target, read_targets
+    from gramsmith.tables.cleaning import handle_gaps, read_targets
     from gramsmith.tables.names import nearest
     from gramsmith.tables.read import guess_format
     from gramsmith.tables.streams import DataError, as_file, digest
@@ -265,6 +249,9 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
             raise DataError(f"{table.name}: no column {name!r} for another target. {hint}")
     named = [name for name in aside.values() if name is not None]
     table, told = handle_gaps(table, how.missing, (*named, *others))
+    goal: Any = None
+    if not others:
+        table, goal = with_classes_of_several_rows(table, options)
     groups, weights = (None if n is None else table.columns[n] for n in aside.values())
     if weights is not None:
         weights = weights_of(weights, table.name, str(aside["weight"]))
@@ -276,8 +263,6 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
         say(message)
     if others:
         goal = read_targets(table, targets, options["task"])
-    else:
-        goal = read_target(table, options["task"])
     roles = {name: role for name, role in how.set_roles().items() if name in table.columns}
     about = {
         "source": table.name,
@@ -297,6 +282,25 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
         "rows": table.n_rows,
     }
     return Loaded(table, goal, roles, groups, weights, about)
+
+
+def with_classes_of_several_rows(table: Table, options: dict[str, Any]) -> tuple[Table, Target]:
+    """Return table and target without the classes of a single row, if the user wants that."""
+    import numpy as np
+
+    from gramsmith.tables.cleaning import LoneClasses, read_target
+    from gramsmith.tables.streams import DataError
+
+    try:
+        return table, read_target(table, options["task"])
+    except LoneClasses as error:
+        if not options.get("drop_lone"):
+            advice = " --drop-lone leaves them out." if "drop_lone" in options else ""
+            raise DataError(f"{error}{advice}") from error
+        count = len(error.rows)
+        say(f"Left out: {count:,} class{'es' * (count > 1)} of a single row.")
+        table = table.take(np.setdiff1d(np.arange(table.n_rows), error.rows))
+        return table, read_target(table, options["task"])
 
 
 def weights_of(column: Any, where: str, name: str) -> Any:
@@ -349,7 +353,7 @@ def show_plan(
         "rows_measured": plan.n_measured,
         "machine": plan.machine,
         "memory_mib": plan.memory_mib,
-        "seconds": plan.seconds,
+        "seconds": plan.seconds * slowdown(),
     }
     if not quiet:
         show_columns(plan.columns, whole)
@@ -362,7 +366,7 @@ def show_plan(
             f"{counted(plan.n_measured, 'row')}"
             f"{' in random draws' if sizes.EXACT_ROWS < plan.n_samples else ''}, "
             f"cross-validate the best with {plan.machine}; about {plan.memory_mib:,.0f} MiB and "
-            f"{duration(plan.seconds)}."
+            f"{duration(plan.seconds * slowdown())}."
         )
     return found
 
@@ -377,6 +381,15 @@ def show_columns(columns: Any, whole: bool) -> None:
         show_table(columns.HEAD[:-1], rows, err=True)
         if len(columns) > most:
             say(f"... and {counted(len(columns) - most, 'more column')}; --dry-run shows all.")
+
+
+def slowdown() -> float:
+    """Return how many times longer work takes beside what the processors have to do already."""
+    import os
+
+    if not hasattr(os, "getloadavg"):  # Windows
+        return 1.0
+    return 1.0 + float(os.getloadavg()[0]) / (os.cpu_count() or 1)
 
 
 def duration(seconds: float) -> str:

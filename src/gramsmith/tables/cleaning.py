@@ -96,6 +96,14 @@ def _input_gaps(table: Table) -> list[tuple[str | None, Array]]:
     return [(str(j + 1), np.isnan(X[:, j])) for j in range(X.shape[1]) if np.isnan(X[:, j]).any()]
 
 
+class LoneClasses(DataError):
+    """Raised for classes of a single row, whose places are in `rows`."""
+
+    def __init__(self, message: str, rows: Array) -> None:
+        super().__init__(message)
+        self.rows = rows
+
+
 @dataclass(frozen=True)
 class Target:
     """What is to be predicted.
@@ -241,10 +249,12 @@ def _check_classes(y: Array, texts: Array, name: str) -> None:
         )
     lone = [label for label, count in counts.items() if count < 2]
     if lone:
-        raise DataError(
+        places = np.flatnonzero(np.isin(y, lone))
+        raise LoneClasses(
             f"{name}: expected at least two rows of every class, got one of {short(lone[0])}"
             f"{f' and of {len(lone) - 1} more classes' if len(lone) > 1 else ''}. "
-            "Leave these rows out, or merge the classes."
+            "Leave these rows out, or merge the classes.",
+            places,
         )
 
 
