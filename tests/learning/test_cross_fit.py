@@ -213,13 +213,13 @@ def test_learned_rows_are_those_of_the_splitter(parity, monkeypatch):
     """No row of a fold teaches what is judged there, whatever the splitter."""
     X, y = parity
     seen = []
-    learn = gs.TransformLearner._climb
+    search = gs.TransformLearner.search
 
-    def spy(self, X, y, w, rng):
-        seen.append(len(y))
-        return learn(self, X, y, w, rng)
+    def spy(self, X, target, rng):
+        seen.append(len(X))
+        return search(self, X, target, rng)
 
-    monkeypatch.setattr(gs.TransformLearner, "_climb", spy)
+    monkeypatch.setattr(gs.TransformLearner, "search", spy)
     groups = np.arange(100) // 25
     learner = gs.TransformLearner(max_iter=1)
     clone(learner).set_params(cv=LeaveOneGroupOut()).fit(X, y, groups=groups)

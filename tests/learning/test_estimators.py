@@ -20,7 +20,7 @@ LEARNERS = [
     KernelLearner(max_iter=50),
     KernelLearner(measure="ridge_loo", max_iter=20),
     gs.KernelLearner(max_iter=3, cv=2, random_state=0),
-    gs.TwoGaussianLearner(n_grid=8, keep=1.0, search="sequential"),
+    gs.TwoGaussianLearner(n_grid=8, keep=1.0),
     gs.TwoGaussianLearner(n_grid=8, cv=2, random_state=0),
     gs.TwoGaussianLearner(sigma1=1.0, sigma2=2.0, measure="cka", n_grid=4, keep=1.0),
     gs.KernelCombination(keep=1.0),

@@ -5,7 +5,8 @@ import pytest
 
 import gramsmith as gs
 from gramsmith.learning import samples
-from gramsmith.learning.samples import drop_zero_weights, hold_out, make_draw, shares, take_rows
+from gramsmith.learning.learner import take_rows
+from gramsmith.learning.samples import hold_out, make_draw, shares
 from gramsmith.targets import make_target
 from plain_learners import KernelLearner, TransformLearner
 
@@ -109,13 +110,6 @@ def test_criteria_that_solve_refuse_weights(learner, problem):
     X, y, w = problem
     with pytest.raises(ValueError, match=f"no sample_weight .*{learner.measure}.*Use a measure"):
         learner.fit(X, y, sample_weight=w)
-
-
-def test_samples_without_weight_leave():
-    texts, y = ["a", "b", "c"], ["u", "v", "w"]
-    assert drop_zero_weights(texts, y, None) == (texts, y, None, None)
-    kept, labels, w, _ = drop_zero_weights(texts, y, [1, 0, 2])
-    assert (kept, labels.tolist(), w.tolist()) == (["a", "c"], ["u", "w"], [2 / 3, 4 / 3])
 
 
 def test_classes_keep_their_proportions():

@@ -115,13 +115,17 @@ def test_select_from_model(parity):
     assert chosen.transform(X).shape == (120, 2)
 
 
-def test_early_stopping_is_for_full_maps(parity):
+def test_early_stopping_is_asked_for(parity):
     X, y = parity
-    assert "held_out" not in TransformLearner().fit(X, y).history_
-    full = TransformLearner(structure="full", random_state=0).fit(X, y)
+    plain = TransformLearner(structure="full", max_iter=5)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        plain.fit(X, y)
+    assert "held_out" not in plain.history_
+    assert plain.value_ == pytest.approx(gs.cka(plain.kernel_(X), y))  # on all rows
+    full = TransformLearner(structure="full", early_stopping=True, random_state=0).fit(X, y)
     held = full.history_["held_out"]
     assert full.value_ == full.history_["value"][held.argmax()]
-    few = TransformLearner(structure="full").fit(X[:9], y[:9])
+    few = TransformLearner(structure="full", early_stopping="auto").fit(X[:9], y[:9])
     assert "held_out" not in few.history_
     with pytest.raises(ValueError, match="early_stopping=False"):
         TransformLearner(early_stopping=True).fit(X[:9], y[:9])

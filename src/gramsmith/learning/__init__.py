@@ -1,7 +1,7 @@
 """Learners: climb a measure over the parameters of a kernel, or solve for its weights.
 
-`objective` says what is climbed, `coordinates` what may change, `ascent` how; the estimators put
-them together.
+`learner` has `fit`; a learner is a search that returns a path of kernels. `objective` says what is
+climbed, `coordinates` what may change, `ascent` how.
 """
 
 from gramsmith.learning.combination import KernelCombination as KernelCombination

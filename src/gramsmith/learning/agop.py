@@ -40,24 +40,12 @@ def follow_gradients(
     seed: int,
     engine: Engine,
 ) -> tuple[Ascent, Array]:
-    """Return how it went, and the map after some steps from S.
+    """Return how it went, and the map after some steps from S, shape (p,) or (p, q).
 
-    Parameters
-    ----------
-    base : Kernel
-        On top of the map, with a derivative by its samples.
-    X : array of shape (n, p)
-    target : Target
-    S : array of shape (p,) for a diagonal map, else (p, q)
-        Of a matrix with q < p columns only the shape counts: no gradient leaves the span of a map,
-        hence the full one is followed, and its q largest directions are kept at the end.
-    steps : int
-    monitor : Monitor
-        Sees the leave-one-out error of every regression.
-    seed : int
-        Draws the rows of the regressions where there are many.
-    engine : Engine
-        Who forms the gradients.
+    Of a matrix with q < p columns only the shape and size count: no gradient leaves the span of a
+    map, hence the full one is followed, and its q largest directions are kept at the end. The
+    monitor sees the leave-one-out error of every regression; `seed` draws its rows where there are
+    many.
 
     References
     ----------
@@ -70,6 +58,8 @@ def follow_gradients(
     size, rank = _size(S, variance), None
     if S.ndim == 2 and S.shape[1] < len(S):
         rank, S = S.shape[1], np.eye(len(S))
+        S = S * np.sqrt(size / _size(S, variance)) if size > 0 else S  # whatever the unit of X
+    monitor.parameters = lambda theta: {"S": theta.reshape(S.shape)}
     status, value = "converged", np.nan
     try:
         for _ in range(steps):
@@ -81,32 +71,29 @@ def follow_gradients(
             step, ridge, alpha = choose_width(matrix, 0.0, rows, Y, w)
             value = float(ridge.loo_errors([alpha])[0])
             if monitor(S.ravel(), -value, value, np.zeros(S.size)):
+                status = "stopped"
                 break
             kernel = Composed(base, LinearMap(WIDTH**step * S))
             coef = ridge.solve(alpha).coef
             G = outer_products(kernel, X, X[rows], coef, w, S.ndim == 1, engine)
-            found = np.sqrt(np.maximum(G, 0.0)) if G.ndim == 1 else symmetric_root(G)
-            if not (np.isfinite(found).all() and found.any()):
+            root = np.sqrt(np.maximum(G, 0.0)) if G.ndim == 1 else symmetric_root(G)
+            if not (np.isfinite(root).all() and root.any()):
                 break  # a regression that is constant tells nothing
-            S = found * np.sqrt(size / _size(found, variance))
+            S = root * np.sqrt(size / _size(root, variance))
     except KeyboardInterrupt:
         status = "interrupted"
     if rank is not None:
         S = largest_directions(S, rank)
         S = S * np.sqrt(size / _size(S, variance))
-    done = len(monitor.rows)
-    advice = "The map so far is kept; fit again for more." if status == "interrupted" else ""
-    return (
-        Ascent(
-            theta=S.ravel(),
-            value=value,
-            history=monitor.history(),
-            status=status,
-            advice=advice,
-            n_iter=done,
-        ),
-        S,
+    ascent = Ascent(
+        theta=S.ravel(),
+        value=value,
+        history=monitor.history(),
+        status=status,
+        advice="The map so far is kept; fit again for more." if status == "interrupted" else "",
+        n_iter=len(monitor.rows),
     )
+    return ascent, S
 
 
 def symmetric_root(G: Array) -> Array:

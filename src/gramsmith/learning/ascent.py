@@ -22,12 +22,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from gramsmith.kernels import Kernel
 from gramsmith.learning.coordinates import Coordinates
 from gramsmith.learning.monitor import Monitor
-from gramsmith.learning.objective import KernelObjective
+from gramsmith.learning.objective import KernelError, KernelObjective
 from gramsmith.measures import Undefined
 from gramsmith.solvers import Outcome
 
 Array = npt.NDArray[Any]
 StepLimits = Callable[[Array], tuple[Array, Array]]
+#: theta -> score, value and derivative of the score
+Evaluate = Callable[[Array], tuple[float, float, Array]]
 
 SEARCH_CONSTRAINTS: dict[str, Any] = {
     "solver": [StrOptions({"lbfgs", "ascent"})],
@@ -51,19 +53,13 @@ REMEDY = {
 class Ascent(Outcome):
     """Where an ascent ended.
 
-    Parameters
-    ----------
-    theta : array of shape (size,)
-    value : float
-        The objective there, without the penalty.
-    history : dict of arrays
-        One entry per iteration: "value" (also as "measure"), "score" (oriented so that higher is
-        better, penalty included), "step" (length), "gradient_norm", and "held_out" where there is
-        a held-out part.
+    The history has one entry per iteration: "value" (also as "measure"), "score" (oriented so that
+    higher is better, penalty included), "step" (length), "gradient_norm", and "held_out" where
+    there is a held-out part.
     """
 
     theta: Array
-    value: float
+    value: float  # the objective there, without the penalty
     history: dict[str, Array]
 
 
@@ -75,20 +71,17 @@ class Problem:
     coordinates: Coordinates
     objective: KernelObjective
     penalty: Callable[[Array], tuple[float, Array]] | None = None  # on "map__S"
-    _last: tuple[bytes, tuple[float, float, Array]] | None = field(default=None, repr=False)
+    _started: bool = field(default=False, repr=False)
 
     def __call__(self, theta: Array) -> tuple[float, float, Array]:
         """Return score, value and the derivative of the score; score is -inf where undefined."""
-        key = np.ascontiguousarray(theta, dtype=np.float64).tobytes()
-        if self._last is not None and self._last[0] == key:
-            return self._last[1]
         self.coordinates.write(self.kernel, theta)
         try:
             value, gradient = self.objective.value_and_gradient(self.kernel)
-        except (ValueError, np.linalg.LinAlgError):
-            # Where the start had a value, an overflow or a parameter beyond its range ends a step,
-            # not the search.
-            if self._last is None:
+        except (KernelError, np.linalg.LinAlgError):
+            # Where the start had a value, an overflow, a parameter beyond its range or a solve that
+            # fails ends a step, not the search. Other errors of an objective are errors.
+            if not self._started:
                 raise
             value, gradient = np.nan, {}
         slope = self.objective.sign * self.coordinates.gradient(self.kernel, gradient)
@@ -99,9 +92,22 @@ class Problem:
             slope = slope - self.coordinates.gradient(self.kernel, {"map__S": dcost})
         if not (np.isfinite(score) and np.isfinite(slope).all()):
             score, slope = -np.inf, np.zeros(len(theta))
-        result = (float(score), float(value), slope)
-        self._last = key, result
-        return result
+        self._started = True
+        return float(score), float(value), slope
+
+
+def remembered(problem: Evaluate) -> Evaluate:
+    """Return a problem that is not solved again where it was asked last."""
+    last: tuple[bytes, tuple[float, float, Array]] | None = None
+
+    def evaluate(theta: Array) -> tuple[float, float, Array]:
+        nonlocal last
+        key = np.ascontiguousarray(theta, dtype=np.float64).tobytes()
+        if last is None or last[0] != key:
+            last = key, problem(theta)
+        return last[1]
+
+    return evaluate
 
 
 def make_step_limits(coordinates: Coordinates, careful: bool = False) -> StepLimits:
@@ -123,7 +129,7 @@ def _by_size(theta: Array) -> tuple[Array, Array]:
 
 
 def maximise(
-    problem: Callable[[Array], tuple[float, float, Array]],
+    problem: Evaluate,
     theta: Array,
     monitor: Monitor,
     *,
@@ -134,31 +140,19 @@ def maximise(
     tol: float = 1e-6,
     unit: float = 1.0,
 ) -> Ascent:
-    """Climb from theta and return the best point seen.
+    """Climb from theta within limits, shape (size, 2), and return the best point seen.
 
-    Parameters
-    ----------
-    problem : callable
-        theta -> (score, value, derivative of the score).
-    theta : array of shape (size,)
-    monitor : Monitor
-        With what it has seen of an earlier search, theta is where this one goes on.
-    solver : {"lbfgs", "ascent"}
-    limits : array of shape (size, 2), optional
-    step_limits : callable
-        theta -> how far every coordinate may move in one box, and in the first step there.
-    max_iter : int
-        Iterations that the monitor may have seen at the end.
-    tol : float
-        Improvement of the score, in units of the larger of itself and `unit`, below which to stop.
-    unit : float
+    The problem is theta -> (score, value, derivative of the score). `step_limits` says how far
+    every coordinate may move in one box, and in the first step there. The search stops where a step
+    improves the score by less than `tol`, in units of the larger of itself and `unit`. Of a monitor
+    that has seen an earlier search this one is the continuation, and its iterations count.
     """
     if limits is None:
         limits = np.tile([-np.inf, np.inf], (len(theta), 1))
-    theta = np.clip(theta, *limits.T)
+    theta, problem = np.clip(theta, *limits.T), remembered(problem)
     score, value, slope = problem(theta)
     if not np.isfinite(score):
-        raise ValueError(
+        raise Undefined(
             f"Expected a start where the objective is finite, got {value!r}. Use another start or "
             "another kernel: standardise the features, or make the length scale larger."
         )
@@ -182,7 +176,7 @@ def maximise(
         theta=theta if monitor.theta is None else monitor.theta,
         value=monitor.value,
         history=monitor.history(),
-        status="converged" if status in ("early", "stopped") else status,
+        status="converged" if status == "early" else status,
         advice=advice,
         n_iter=done,
     )
@@ -192,7 +186,7 @@ def maximise(
 class _Search:
     """What both methods need; each returns how it ended."""
 
-    problem: Callable[[Array], tuple[float, float, Array]]
+    problem: Evaluate
     monitor: Monitor
     limits: Array
     step_limits: StepLimits
@@ -352,6 +346,7 @@ def climb_batches(
             visited.append(theta)
             scores.append(score)
             if monitor(theta, score, value, slope):
+                status = "stopped" if monitor.status == "stopped" else "converged"
                 break
             mean = 0.9 * mean + 0.1 * slope
             square = 0.99 * square + 0.01 * slope**2
@@ -385,7 +380,7 @@ def climb_batches(
 
 def _try(next_problem: Callable[[], Problem], theta: Array) -> tuple[float, float, Array]:
     """Return score, value and slope on the first of ten batches where the measure is defined."""
-    failure: Exception = ValueError(
+    failure = Undefined(
         "Expected batches on which the measure is finite, got ten without. Use larger batches."
     )
     for _ in range(10):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar
@@ -11,24 +12,15 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from gramsmith.arguments import check_params
 from gramsmith.gram import Gram, as_views
 from gramsmith.gram.views import Views, brings_samples, views_in
 from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum, default_kernel
-from gramsmith.learning.cross_fit import (
-    FEW_ITERATIONS,
-    ITERATIONS,
-    ROWS,
-    CrossFitted,
-    Matrix,
-    choose_width,
-    subsample,
-)
-from gramsmith.learning.mixture import climb_shares, dense_sum, measured_sum
+from gramsmith.learning.cross_fit import Matrix, choose_width, subsample
+from gramsmith.learning.learner import FEW_ITERATIONS, ITERATIONS, Learner, Path, Samples
+from gramsmith.learning.mixture import climb_shares, dense_sum, measured_sum, starting_shares
 from gramsmith.learning.monitor import Callback, sweep_progress
 from gramsmith.learning.objective import (
     Array,
@@ -40,51 +32,53 @@ from gramsmith.learning.objective import (
 )
 from gramsmith.measures import Measure
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
-from gramsmith.solvers import solve_nonnegative, warn_unless_converged
-from gramsmith.targets import Target, check_groups, make_target
+from gramsmith.solvers import Outcome, solve_nonnegative
+from gramsmith.targets import Target, check_weights, normalised_weights
 
 NOISE = 50.0  # of eigenvalues of cosines between kernels, in units of rounding
 MEMBER_ROWS = 300  # on which the members are compared
 TOLERANCE = 1e-6  # of a climb, where weights have no closed form
+DONE = Outcome(status="converged", n_iter=1)  # one sweep over all samples: no weight needs another
 
 
-@dataclass(frozen=True)
-class Weights:
-    """The best weights, and what lies between them and one member alone.
+@dataclass(frozen=True, kw_only=True)
+class WeightsPath(Path):
+    """From one member alone to the best weights."""
 
-    Parameters
-    ----------
-    end : array of shape (m,)
-    products : array of shape (m, m)
-        Inner products of the kernels.
-    alignments : array of shape (m,)
-        The alignment of every kernel, or whatever is climbed.
-    value : float
-        That of the sum.
-    """
-
+    kernels: tuple[Kernel, ...]
     end: Array
-    products: Array
-    alignments: Array
-    value: float
+    products: Array  # inner products of the kernels
+    alignments: Array  # of every kernel, or whatever is climbed
+    member: int = 0
 
-    def at(self, amount: float, member: int) -> Array:
-        """Return the weights at an amount of learning, of length 1; none is the member alone.
-
-        Both are mixed as matrices of one size.
-        """
+    def weights(self, amount: float) -> Array:
+        """Return the weights, of length 1; both ends are mixed as matrices of one size."""
         if amount == 1.0:
             return self.end
         size = float(np.sqrt(max(float(self.end @ self.products @ self.end), 0.0)))
-        length = float(np.sqrt(max(float(self.products[member, member]), 0.0)))
+        length = float(np.sqrt(max(float(self.products[self.member, self.member]), 0.0)))
         if size <= 0 or length <= 0:
             amount, size, length = 0.0, 1.0, 1.0
-        found = amount * self.end / size
-        found[member] += (1.0 - amount) / length
-        return np.asarray(found / np.linalg.norm(found))
+        mixed = amount * self.end / size
+        mixed[self.member] += (1.0 - amount) / length
+        return np.asarray(mixed / np.linalg.norm(mixed))
+
+    def kernel(self, amount: float, width: float | None = None) -> Kernel:
+        """Return the sum at an amount of learning."""
+        return sum_of(self.weights(amount), self.kernels)
 
 
-class KernelCombination(CrossFitted):
+def sum_of(weights: Array, kernels: Any) -> Kernel:
+    """Return the weighted sum of kernels."""
+    terms: list[Kernel] = [
+        Scaled(kernel, float(weight)) if weight > 0 else Negated(Scaled(kernel, -float(weight)))
+        for weight, kernel in zip(weights, kernels, strict=True)
+        if weight
+    ]
+    return reduce(Sum, terms)
+
+
+class KernelCombination(Learner):
     r"""Learn the weights of a sum of kernels from their alignment with the target.
 
     .. math:: k = \sum_k \mu_k k_k, \qquad
@@ -148,7 +142,8 @@ class KernelCombination(CrossFitted):
     Attributes
     ----------
     weights_ : array of shape (m,)
-        Of Euclidean length 1 for "alignf" and "align", of sum 1 for "uniform".
+        Of Euclidean length 1 for "alignf" and "align", of sum 1 for "uniform". Where the measure
+        grows with the size of the kernel ("hsic", ...) they are the best ones of this length.
     kernel_ : Kernel
         The weighted sum, where all kernels see the same X. Of several views there is no such
         kernel: asking for it raises an AttributeError that names `matrix`.
@@ -187,12 +182,10 @@ class KernelCombination(CrossFitted):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "method": [StrOptions({"alignf", "align", "uniform"})],
         "signed": ["boolean"],
-        "random_state": ["random_state"],
-        **CrossFitted._parameter_constraints,
+        **Learner._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel?",
-        "value_": "real",
         "alignments_": "loose m",
         "weights_": "array m",
         "names_": "list text",
@@ -235,55 +228,6 @@ class KernelCombination(CrossFitted):
         self.callback = callback
         self.verbose = verbose
 
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
-    ) -> KernelCombination:
-        """Learn the weights.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or one view per kernel
-            A tuple (or a list of matrices or Grams, or a stack of matrices) holds one view per
-            kernel.
-        y : array of shape (n,) or (n, q)
-            Labels or values.
-        sample_weight : array of shape (n,), optional
-            How much every row counts; times any number the same.
-        groups : array of shape (n,), optional
-            Rows of one group are never on both sides of a fold.
-
-        Returns
-        -------
-        KernelCombination
-        """
-        check_params(self)
-        self._check_measure()
-        kernels = self.kernels
-        single = isinstance(kernels, str | Kernel | Gram) or getattr(kernels, "ndim", 3) == 2
-        if single or not (kernels is None or hasattr(kernels, "__iter__")):
-            raise ValueError(
-                f"Expected a list of kernels, got the single {type(kernels).__name__}. "
-                "Put it into a list: [kernel]."
-            )
-        shared = views_in(X, kernels) is None
-        if shared and _take_vectors(kernels):
-            X, y = self._check_samples(X, y)
-        # Weights of zero count for nothing in every sum, so that no row of a matrix need go.
-        target = make_target(y, self.target, task=self.task, sample_weight=sample_weight)
-        w = None if sample_weight is None else target.w
-        views = as_views(default_path(X, w) if kernels is None and shared else kernels, X, w)
-        groups = check_groups(groups, len(target.w))
-        progress = sweep_progress("KernelCombination", self.callback, self.verbose)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        found = self._sum(views, target, seed, progress)
-        self.alignments_, self.value_ = found.alignments, found.value
-        self.weights_ = self._shrunk(found, views, y, target, groups, seed)
-        self.names_ = list(views.names)
-        self.n_iter_ = 1
-        members = zip(views.kernels, views.samples, strict=True)
-        self._keep([clone(kernel).fixed_to(seen) for kernel, seen in members], views.shared)
-        return self
-
     def matrix(self, X: Any, Y: Any = None) -> Array:
         """Return the combined kernel matrix of new samples.
 
@@ -314,110 +258,83 @@ class KernelCombination(CrossFitted):
                 total = total + weight * kernel(left, right)
         return np.asarray(total)
 
-    # ---- how ----------------------------------------------------------------------------------
+    # ---- the search ---------------------------------------------------------------------------
 
-    def _check_measure(self) -> None:
-        objective = get_objective(self.measure)
-        closed = get_projection(self.measure) is not None
-        for asked, what in ((self.method == "align", 'method="align"'), (self.signed, "signed")):
-            if asked and not closed:
-                raise ValueError(
-                    f"Expected a measure among kta, cka, cka_debiased with {what}, which is a "
-                    f"formula of alignments, got {objective.name!r}. Use the default method with "
-                    "weights that are not negative, whose best ones are climbed."
-                )
+    def search(self, X: Any, target: Target, rng: Any) -> WeightsPath:
+        """Return the path from the best member to the best weights.
 
-    def _sum(self, views: Views, target: Target, seed: int, progress: Any = None) -> Weights:
-        """Return the best weights on samples."""
-        projection = get_projection(self.measure)
+        Parameters
+        ----------
+        X : Views
+        target : Target
+        rng : RandomState
+
+        Returns
+        -------
+        WeightsPath
+        """
+        progress = sweep_progress("KernelCombination", self.callback, self.verbose)
+        gram = Gram(X, engine=self._engine(), dtype=self.dtype, progress=progress)
+        moments, projection = gram.moments(target, cross=True), get_projection(self.measure)
+        M = np.asarray(kernel_products(moments, target, projection or "plain"))
+        outcome = DONE
         if projection is None:
-            return self._climbed(views, target, seed, progress)
-        gram = Gram(views, engine=self._engine(), dtype=self.dtype, progress=progress)
-        moments = gram.moments(target, cross=True)
-        M = np.asarray(kernel_products(moments, target, projection))
-        a = np.asarray(target_products(moments, target, projection))
-        norm = target_norm(target, projection)
-        lengths = np.sqrt(np.maximum(M.diagonal(), 0.0))
-        alignments = np.divide(a, lengths * norm, out=np.zeros(len(a)), where=lengths > 0)
-        end = self._weights(M, a, lengths, alignments, float(np.finfo(gram.dtype).eps))
-        size = float(np.sqrt(max(end @ M @ end, 0.0)))
-        return Weights(end, M, alignments, float(a @ end / (size * norm)) if size > 0 else 0.0)
+            end, alone, value, outcome = self._climb(X, moments, M, target)
+        else:
+            a = np.asarray(target_products(moments, target, projection))
+            norm = target_norm(target, projection)
+            lengths = np.sqrt(np.maximum(M.diagonal(), 0.0))
+            alone = np.divide(a, lengths * norm, out=np.zeros(len(a)), where=lengths > 0)
+            end = self._weights(M, a, lengths, alone, float(np.finfo(gram.dtype).eps))
+            size = float(np.sqrt(max(end @ M @ end, 0.0)))
+            value = float(a @ end / (size * norm)) if size > 0 else 0.0
+        member = 0
+        if not self._keeps_all(X):
+            member = best_member(members(X), target, int(rng.randint(2**31 - 1)))
+        return WeightsPath(
+            value=value,
+            outcome=outcome,
+            kernels=X.kernels,
+            end=end,
+            products=M,
+            alignments=alone,
+            member=member,
+        )
 
-    def _climbed(self, views: Views, target: Target, seed: int, progress: Any) -> Weights:
-        """Return the best weights for an objective without a closed form."""
-        objective = get_objective(self.measure)
-        solves = not isinstance(objective, Measure)
-        if solves:
-            rows = np.flatnonzero(target.w)
-            rows = subsample(target, rows, ROWS if self._crossing else len(rows), seed)
-            if len(rows) < len(target.w):
-                views, target = views.take(rows), target.take(rows)
-        gram = Gram(views, engine=self._engine(), dtype=self.dtype, progress=progress)
-        moments = gram.moments(target, cross=True)
-        M = np.asarray(kernel_products(moments, target, "plain"))
+    def _climb(
+        self, views: Views, moments: Any, M: Array, target: Target
+    ) -> tuple[Array, Array, float, Outcome]:
+        """Return the best weights without a closed form, what each kernel is worth, and the sum."""
+        objective, m = get_objective(self.measure), len(M)
+        measured = isinstance(objective, Measure)
+        few = self._crossing and not measured  # where stopping soon is intended
         if isinstance(objective, Measure):
             evaluate = measured_sum(objective, moments, target)
         else:
-            grams = [Gram(views.part(k), dtype=np.float64) for k in range(len(views))]
-            evaluate = dense_sum(objective, grams, target)
-        alone = np.array([evaluate(one)[0] for one in np.eye(len(M))])
+            evaluate = dense_sum(objective, members(views), target)
+        alone = np.array([evaluate(row)[0] for row in np.eye(m)])
         if self.method == "uniform":
-            end = np.full(len(M), 1.0 / len(M))
-            return Weights(end, M, alone, evaluate(end)[0])
+            end = np.full(m, 1.0 / m)
+            return end, alone, evaluate(end)[0], DONE
         sign, sizes = sign_of(objective), np.sqrt(np.maximum(M.diagonal(), 0.0)) / target.n
+        if isinstance(objective, Measure) and not objective.scale_invariant:
+            sizes = np.where(sizes > 0, 1.0, 0.0)  # the weights themselves are of length 1
         merits = np.where(np.isfinite(alone) & (sizes > 0), sign * alone, -np.inf)
-        member, equal = np.eye(len(M))[int(np.argmax(merits))], np.where(sizes > 0, 1.0, 0.0)
-        found = climb_shares(
+        member = int(np.argmax(merits))
+        ascent = climb_shares(
             evaluate,
             sign,
             sizes,
-            [equal / len(M), 0.9 * member + 0.1 * equal / len(M)],
+            starting_shares(evaluate, sign, sizes, member),
             unit=unit_of(objective, target),
-            max_iter=FEW_ITERATIONS if solves and self._crossing else ITERATIONS,
+            max_iter=FEW_ITERATIONS if few else ITERATIONS,
             tol=TOLERANCE,
         )
-        if not (solves and self._crossing):  # where stopping soon is intended
-            warn_unless_converged(found, "KernelCombination")
-        if merits.max() >= sign * found.value:
-            return Weights(member, M, alone, float(sign * merits.max()))
-        return Weights(found.theta / np.linalg.norm(found.theta), M, alone, found.value)
-
-    def _shrunk(
-        self, found: Weights, views: Views, y: Any, target: Target, groups: Any, seed: int
-    ) -> Array:
-        """Return the weights at the amount of learning that pays."""
-        if self.method == "uniform" or len(views) == 1 or self.keep == 1.0:
-            self.__dict__.pop("keep_curve_", None)  # of an earlier fit
-            self.keep_ = 1.0
-            return found.end
-        projection = get_projection(self.measure) or "centred"
-        grams = [Gram(views.part(k), dtype=np.float64) for k in range(len(views))]
-
-        def learn(rows: Array) -> Matrix | None:
-            goal = target.take(rows)
-            if not target_norm(goal, projection) > 0:  # one class alone
-                return None
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # all rows say it once
-                try:
-                    part = self._sum(views.take(rows), goal, seed)
-                except ValueError:  # a class of one row, say, for a measure that needs two
-                    return None
-            member = best_member(grams, target, rows, seed)
-
-            def matrix(amount: float, width: float, a: Array, b: Array | None) -> Array:
-                return weighted_sum(grams, part.at(amount, member), a, b)
-
-            return matrix
-
-        cv = self._splits(y, None, groups)
-        with warnings.catch_warnings():
-            # A sum with negative weights may be indefinite: machines say so.
-            warnings.filterwarnings("ignore", ".*negative eigenvalues", UserWarning)
-            options: dict[str, Any] = {"widths": False, "mistakes": True, "cv": cv}
-            amount = self._amount_or_quarter(learn, y, target, groups, seed, **options)
-            member = best_member(grams, target, np.flatnonzero(target.w), seed)
-        return found.at(amount, member)
+        end, value = ascent.theta / np.linalg.norm(ascent.theta), ascent.value
+        if merits.max() >= sign * value:
+            end, value = np.eye(m)[member], float(alone[member])
+        outcome = DONE if few else Outcome(status=ascent.status, advice=ascent.advice, n_iter=1)
+        return end, alone, value, outcome
 
     def _weights(
         self, M: Array, a: Array, lengths: Array, alignments: Array, rounding: float
@@ -465,17 +382,71 @@ class KernelCombination(CrossFitted):
             )
         return np.asarray(inverse * solution.v)
 
-    def _keep(self, kernels: list[Kernel], shared: bool) -> None:
-        self.kernels_ = kernels
-        if not shared:
-            self.__dict__.pop("kernel_", None)  # of an earlier fit
-            return
-        terms: list[Kernel] = [
-            Scaled(kernel, float(weight)) if weight > 0 else Negated(Scaled(kernel, -float(weight)))
-            for weight, kernel in zip(self.weights_, kernels, strict=True)
-            if weight
-        ]
-        self.kernel_ = reduce(Sum, terms)
+    # ---- what differs from other learners -------------------------------------------------------
+
+    _mistakes = True  # see `cross_fit`
+
+    def _keeps_all(self, views: Views) -> bool:
+        return self.method == "uniform" or len(views) == 1 or self.keep == 1.0
+
+    def _asked_amount(self, samples: Samples) -> float | None:
+        return 1.0 if self._keeps_all(samples.X) else super()._asked_amount(samples)
+
+    def _in_folds(self) -> KernelCombination:
+        quiet = copy(self)
+        quiet.callback, quiet.verbose = None, 0
+        return quiet
+
+    def _check_options(self) -> None:
+        objective = get_objective(self.measure)
+        closed = get_projection(self.measure) is not None
+        for asked, what in ((self.method == "align", 'method="align"'), (self.signed, "signed")):
+            if asked and not closed:
+                raise ValueError(
+                    f"Expected a measure among kta, cka, cka_debiased with {what}, which is a "
+                    f"formula of alignments, got {objective.name!r}. Use the default method with "
+                    "weights that are not negative, whose best ones are climbed."
+                )
+
+    def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
+        kernels = self.kernels
+        single = isinstance(kernels, str | Kernel | Gram) or getattr(kernels, "ndim", 3) == 2
+        if single or not (kernels is None or hasattr(kernels, "__iter__")):
+            raise ValueError(
+                f"Expected a list of kernels, got the single {type(kernels).__name__}. "
+                "Put it into a list: [kernel]."
+            )
+        shared = views_in(X, kernels) is None
+        if shared and _take_vectors(kernels):
+            X, y = super()._check_samples(X, y)
+        w = None
+        if sample_weight is not None:
+            w = normalised_weights(check_weights(sample_weight, len(y)))
+        views = as_views(default_path(X, w) if kernels is None and shared else kernels, X, w)
+        return views, y
+
+    def _take(self, X: Any, rows: Array) -> Any:
+        return X.take(rows)
+
+    def _matrix(self, path: Any, X: Any, learned: Array) -> Matrix:
+        grams = members(X)
+
+        def matrix(amount: float, width: float, rows: Array, columns: Array | None) -> Array:
+            return weighted_sum(grams, path.weights(amount), rows, columns)
+
+        return matrix
+
+    def _set_fitted(
+        self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
+    ) -> None:
+        views = samples.given
+        self.weights_, self.alignments_ = path.weights(self.keep_), path.alignments
+        self.names_ = list(views.names)
+        seen = zip(views.kernels, views.samples, strict=True)
+        self.kernels_ = [clone(kernel).fixed_to(samples) for kernel, samples in seen]
+        self.__dict__.pop("kernel_", None)  # of an earlier fit
+        if views.shared:
+            self.kernel_ = sum_of(self.weights_, self.kernels_)
 
     def __getattr__(self, name: str) -> Any:
         # Asked only for what is absent, as kernel_ is after a fit on several views.
@@ -488,6 +459,11 @@ class KernelCombination(CrossFitted):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
+def members(views: Views) -> list[Gram]:
+    """Return the Gram of every kernel."""
+    return [Gram(views.part(k), dtype=np.float64) for k in range(len(views))]
+
+
 def weighted_sum(
     grams: list[Gram], weights: Array, rows: Array, columns: Array | None = None
 ) -> Array:
@@ -497,9 +473,9 @@ def weighted_sum(
     return np.asarray(sum(float(w) * gram.block(rows, columns) for w, gram in terms if w))
 
 
-def best_member(grams: list[Gram], target: Target, rows: Array, seed: int) -> int:
-    """Return the kernel of smallest leave-one-out error of a ridge regression on rows."""
-    rows = subsample(target, rows, MEMBER_ROWS, seed)
+def best_member(grams: list[Gram], target: Target, seed: int) -> int:
+    """Return the kernel of smallest leave-one-out error of a ridge regression."""
+    rows = subsample(target, np.arange(len(target.w)), MEMBER_ROWS, seed)
     Y, errors = responses(target), []
     for one in np.eye(len(grams)):
 

@@ -1,4 +1,4 @@
-r"""How much to learn: the amount that pays on rows that did not teach.
+r"""How much to keep: the amount of learning that pays on rows that did not teach.
 
 What a learner climbs is a number about its own rows, and the last of the climb rarely pays on
 others. A *path* therefore leads from the kernel that the learner started from (amount 0) to the one
@@ -13,44 +13,37 @@ them have been seen.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
+    PredefinedSplit,
     StratifiedGroupKFold,
     StratifiedKFold,
     train_test_split,
 )
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from gramsmith.arguments import abridged, as_numbers, counted
-from gramsmith.learning.monitor import Stopped
+from gramsmith.gram.threads import dense_work
 from gramsmith.learning.objective import ALPHAS, responses
-from gramsmith.learning.samples import Learner
-from gramsmith.solvers import Outcome, RidgePath
-from gramsmith.targets import Target, check_weights
+from gramsmith.measures import Undefined
+from gramsmith.solvers import RidgePath
+from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]
+Folds = list[tuple[Array, Array]]
 
 #: matrix(amount, width, rows, columns): the kernel at an amount of learning, its inputs times a
 #: width, between rows of the samples; columns None are the rows again.
 Matrix = Callable[[float, float, Array, Array | None], Array]
 
-Found = TypeVar("Found", bound=Outcome)
-
-ITERATIONS = 200
-FEW_ITERATIONS = 10  # where the amount of learning is cross-fitted: thirty were no better
 AMOUNTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-CAUTIOUS = 0.25  # the amount after an interrupt: in trials it did no harm to any criterion
-QUARTER = "A quarter of what was learned is kept; fit again for the amount that pays."
 FOLDS = 4
 ROWS = 1000  # that a ridge regression judges with, and that an objective with a solve climbs
 WIDTH = np.sqrt(2.0)  # step between the widths that are tried
@@ -60,20 +53,11 @@ WORTH = 1e-3  # relative gain that another width must bring: on noise all are al
 
 @dataclass(frozen=True)
 class CrossFit:
-    """What every amount of learning was worth on rows that did not teach.
-
-    Parameters
-    ----------
-    amounts : array of shape (m,)
-    losses : array of shape (m,)
-        Mean squared error on the folds, or the share of mistakes.
-    errors : array of shape (m,)
-        Standard error of the difference to the best.
-    """
+    """What every amount of learning was worth on rows that did not teach."""
 
     amounts: Array
-    losses: Array
-    errors: Array
+    losses: Array  # mean squared error on the folds, or the share of mistakes
+    errors: Array  # standard error of the difference to the best
 
     @property
     def amount(self) -> float:
@@ -92,47 +76,34 @@ class CrossFit:
 
 
 def cross_fit(
-    learn: Callable[[Array], Matrix | None],
+    learn: Callable[[Array], Matrix],
     target: Target,
-    folds: list[tuple[Array, Array]],
+    folds: Folds,
     groups: Array | None = None,
     *,
     widths: bool = True,
     mistakes: bool = False,
     amounts: tuple[float, ...] = AMOUNTS,
     seed: int = 0,
-    after: Callable[[int, int], None] = lambda done, total: None,
 ) -> CrossFit | None:
-    """Return what each amount of learning is worth, or None where a fold teaches nothing.
+    """Return what each of some ascending amounts is worth, or None where a fold teaches nothing.
 
-    Parameters
-    ----------
-    learn : callable
-        Rows -> what they teach; None if they teach nothing, for example one class alone.
-    target : Target
-    folds : list of (rows to learn from, rows to judge on)
-    groups : array of shape (n,), optional
-        Rows of one group count as one in the standard error.
-    widths : bool
-        Whether the width is chosen anew for every amount.
-    mistakes : bool
-        Whether classes are judged by the share of rows that the regression puts into another one.
-        The squared error of many indicators falls with a better size of the values, which changes
-        no class.
-    amounts : tuple of float
-        Ascending.
-    seed : int
-        Draws the rows that judge where there are too many.
-    after : callable (folds done, folds in all)
+    `learn` takes rows and raises `Undefined` where these teach nothing, one class alone for
+    example; whatever else it raises is an error. With `widths` the width is chosen anew for every
+    amount. `mistakes` judges classes by the share of rows that the regression puts into another
+    one: the squared error of many indicators falls with a better size of the values, which changes
+    no class. Rows of one group count as one in the standard error.
     """
+    if not folds:
+        return None
     Y, w = responses(target), target.w
     losses = np.zeros((len(amounts), len(w)))
     judged = np.zeros(len(w))
     steps = [0] * len(amounts)  # where the last fold found its widths is where the next begins
-    for done, (train, test) in enumerate(folds, start=1):
-        train, test = train[w[train] > 0], test[w[test] > 0]
-        matrix = learn(train)
-        if matrix is None:
+    for train, test in folds:
+        try:
+            matrix = learn(train)
+        except Undefined:
             return None
         rows = subsample(target, train, ROWS, seed)
         test = subsample(target, test, 4 * ROWS, seed)
@@ -140,15 +111,14 @@ def cross_fit(
             steps[k], ridge, alpha = choose_width(
                 matrix, amount, rows, Y, w, steps[k] if widths else None
             )
-            found = ridge.solve(alpha)
+            solution = ridge.solve(alpha)
             K = matrix(amount, WIDTH ** steps[k], test, rows)
-            values = K @ found.coef + found.intercept
+            values = K @ solution.coef + solution.intercept
             if mistakes and target.kind == "classes":
                 losses[k, test] += classes_of(values, target) != target.codes[test]
             else:
                 losses[k, test] += np.square(values - Y[test]).mean(axis=1)
         judged[test] += 1.0
-        after(done, len(folds))
     seen = judged > 0
     losses = losses[:, seen] / judged[seen]
     means = np.average(losses, axis=1, weights=w[seen])
@@ -179,25 +149,25 @@ def choose_width(
     def error(step: int) -> float:
         nonlocal best
         if step not in errors:
-            ridge = RidgePath(
-                matrix(amount, WIDTH**step, rows, None), Y[rows], sample_weight=w[rows]
-            )
+            K = matrix(amount, WIDTH**step, rows, None)
+            ridge = RidgePath(K, Y[rows], sample_weight=w[rows])
             alphas = max(float(ridge.eigenvalues.mean()), np.finfo(float).tiny) * ALPHAS
-            found = ridge.loo_errors(alphas)
-            k = int(np.argmin(found))
-            errors[step] = float(found[k])
+            left_out = ridge.loo_errors(alphas)
+            k = int(np.argmin(left_out))
+            errors[step] = float(left_out[k])
             if best is None or errors[step] < (1.0 - WORTH) * best[0]:
                 best = errors[step], step, ridge, float(alphas[k])
         return errors[step]
 
-    here, free = error(step or 0), step is not None
-    step = step or 0
-    while free:
-        wider, narrower = error(step - 1), error(step + 1)
-        if min(wider, narrower) >= (1.0 - WORTH) * here or abs(step) >= FARTHEST:
-            break
-        step += -1 if wider <= narrower else 1
-        here = errors[step]
+    with dense_work(len(rows)):
+        here, free = error(step or 0), step is not None
+        step = step or 0
+        while free:
+            wider, narrower = error(step - 1), error(step + 1)
+            if min(wider, narrower) >= (1.0 - WORTH) * here or abs(step) >= FARTHEST:
+                break
+            step += -1 if wider <= narrower else 1
+            here = errors[step]
     assert best is not None  # noqa: S101 - for the type checker: the first error set it
     return best[1:]
 
@@ -211,159 +181,74 @@ def standard_error(differences: Array, w: Array, groups: Array | None = None) ->
     return float(np.sqrt(m / max(m - 1, 1) * (residuals @ residuals)) / w.sum())
 
 
-RENAMED = {"shrinkage": "keep", "shrinkage_": "keep_", "shrinkage_curve_": "keep_curve_"}
+# ---- which rows ------------------------------------------------------------------------------
 
 
-def _renamed(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a file of format 2, in which `keep` was called shrinkage, as now."""
-    params, fitted = (
-        {RENAMED.get(name, name): value for name, value in state[part].items()}
-        for part in ("params", "fitted")
-    )
-    return {**state, "params": params, "fitted": fitted}
+def make_folds(
+    cv: Any,
+    y: Any,
+    target: Target,
+    groups: Array | None,
+    seed: int,
+    rows: Array | None = None,
+    n: int | None = None,
+) -> Folds:
+    """Return folds of the rows that count, in the numbers of these.
 
-
-class CrossFitted(Learner):
-    """A learner with a path of kernels, of which the amount that pays is taken.
-
-    Subclasses have the parameters `keep`, `cv` and `verbose`.
+    A number, or None for `FOLDS`, makes folds in which classes have their share and groups stay
+    together. A splitter divides the rows that count; folds that are given by row, and
+    `PredefinedSplit`, number all `n` rows, of which `rows` count.
     """
-
-    keep: float | str
-    cv: Any
-    verbose: int
-    max_iter: int | None
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Learner._parameter_constraints,
-        "keep": [Interval(Real, 0, 1, closed="both"), StrOptions({"cross_fit"})],
-        "cv": ["cv_object"],
-    }
-    _stored: ClassVar[dict[str, str]] = {"keep_": "real", "keep_curve_": "value?"}
-    _stored_upgrades: ClassVar[dict[int, Any]] = {2: _renamed}
-
-    @property
-    def _crossing(self) -> bool:
-        return isinstance(self.keep, str)
-
-    @property
-    def _most_iterations(self) -> int:
-        if self.max_iter is None:
-            return FEW_ITERATIONS if self._crossing else ITERATIONS
-        return int(self.max_iter)
-
-    def _as_intended(self, outcome: Found) -> Found:
-        """Return how a search ended; that it stopped early may have been the intention."""
-        if outcome.status == "max_iter" and self.max_iter is None and self._crossing:
-            return replace(outcome, status="converged", advice="")
-        return outcome
-
-    def _splits(self, y: Any, sample_weight: Any, groups: Any) -> Any:
-        """Return `cv`; a splitter as its folds, in the numbers of the rows with a weight.
-
-        It is to see the rows as they were given, of which those without a weight are dropped.
-        """
-        if not self._crossing or self.cv is None:
-            return None
-        if isinstance(self.cv, Integral):
-            if self.cv < 2:
-                raise ValueError(
-                    f"Expected cv >= 2 folds, "
-                    f"got {abridged(self.cv)}. Use None for the default of {FOLDS}."
-                )
-            return self.cv
-        y = np.asarray(y)
-        kept = check_weights(sample_weight, len(y)) > 0
-        number = np.cumsum(kept) - 1
-        folds = given_folds(self.cv, y, groups)
-        pairs = (tuple(number[rows[kept[rows]]] for rows in pair) for pair in folds)
-        found = [pair for pair in pairs if len(pair[0]) and len(pair[1])]
-        if folds and not found:
-            raise ValueError(
-                f"Expected rows with a weight on both sides of a fold, got none in "
-                f"{counted(len(folds), 'fold')} of cv. Use a number, or leave such rows out."
-            )
-        if not found:
-            raise ValueError(
-                f"Expected cv with at least one fold, got none from {abridged(self.cv)}. Use a "
-                "number, a splitter, or pairs of rows to learn from and rows to judge on."
-            )
-        return found
-
-    def _choose_amount(
-        self,
-        learn: Callable[[Array], Matrix | None],
-        y: Any,
-        target: Target,
-        groups: Array | None,
-        seed: int,
-        widths: bool = True,
-        *,
-        cv: Any,
-        mistakes: bool = False,
-    ) -> float:
-        """Set and return the amount of learning; `keep_curve_` tells what each was worth."""
-        self.__dict__.pop("keep_curve_", None)  # of an earlier fit
-        if not self._crossing:
-            self.keep_ = float(self.keep)
-            return self.keep_
-        name = type(self).__name__
-
-        def after(done: int, total: int) -> None:
-            if self.verbose:
-                print(f"[{name}] fold {done} of {total}")
-
-        folds = make_folds(cv, y, target, groups, seed)
-        found = None
-        if folds:
-            options: dict[str, Any] = {"widths": widths, "mistakes": mistakes}
-            found = cross_fit(learn, target, folds, groups, seed=seed, after=after, **options)
-        if found is None:
-            warnings.warn(
-                f"{name}: expected rows enough to learn from a part of them and judge on the rest, "
-                f"got {len(target.w)}; the kernel it started from is kept. Give more rows, or the "
-                "amount of learning, keep=1.0 for all of it.",
-                UserWarning,
-                stacklevel=4,
-            )
-            self.keep_ = 0.0
-            return 0.0
-        self.keep_curve_ = found.curve()
-        self.keep_ = found.amount
-        return self.keep_
-
-    def _amount_or_quarter(self, *arguments: Any, **options: Any) -> float:
-        """Return the amount as `_choose_amount` does, or a quarter after an interrupt."""
-        try:
-            return self._choose_amount(*arguments, **options)
-        except KeyboardInterrupt as interrupt:
-            self.keep_ = CAUTIOUS
-            if not isinstance(interrupt, Stopped):
-                warnings.warn(
-                    f"{type(self).__name__}: interrupted. {QUARTER}",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
-            return CAUTIOUS
+    if cv is None or isinstance(cv, Integral):
+        return _even_folds(FOLDS if cv is None else int(cv), target, groups, seed)
+    if n is None or rows is None or len(rows) == n:
+        return given_folds(cv, y, groups)
+    if hasattr(cv, "split") and not isinstance(cv, PredefinedSplit):
+        return given_folds(cv, y, groups)
+    position = np.full(n, -1)
+    position[rows] = np.arange(len(rows))
+    folds = [
+        tuple(position[part][position[part] >= 0] for part in fold)
+        for fold in given_folds(cv, np.zeros(n))
+    ]
+    weighted = [(train, test) for train, test in folds if len(train) and len(test)]
+    if not weighted:
+        raise ValueError(
+            f"Expected rows with a weight on both sides of a fold, got none in "
+            f"{counted(len(folds), 'fold')} of cv. Use a number, or leave such rows out."
+        )
+    return weighted
 
 
-def given_folds(cv: Any, y: Any, groups: Any = None) -> list[tuple[Array, Array]]:
-    """Return the folds of a splitter, or given ones, as numbers of rows that are there.
+def _even_folds(k: int, target: Target, groups: Array | None, seed: int) -> Folds:
+    """Return k folds with classes in their shares and groups together, none for one group."""
+    if k < 2:
+        raise ValueError(f"Expected cv >= 2 folds, got {k}. Use None for the default of {FOLDS}.")
+    n, classes = len(target.w), target.kind == "classes"
+    codes = target.codes if classes else np.zeros(n, dtype=int)
+    if groups is not None:
+        k = min(k, len(np.unique(groups)))
+        if k < 2:
+            return []
+        splitter: Any = StratifiedGroupKFold(k, shuffle=True, random_state=seed)
+        if not classes or np.bincount(codes).max() < k:
+            splitter = GroupKFold(k)
+    elif classes and np.bincount(codes).min() >= k:
+        splitter = StratifiedKFold(k, shuffle=True, random_state=seed)
+    else:
+        splitter = KFold(min(k, n), shuffle=True, random_state=seed)
+    return list(splitter.split(np.zeros(n), codes, groups))
 
-    Parameters
-    ----------
-    cv : splitter, or iterable of (rows to learn from, rows to judge on)
-        Rows are whole numbers, or truth values for all of them.
-    y : array of shape (n,)
-    groups : array of shape (n,), optional
 
-    Returns
-    -------
-    list of (int array, int array)
+def given_folds(cv: Any, y: Any, groups: Any = None) -> Folds:
+    """Return the folds of a splitter, or (rows to learn from, rows to judge on), as row numbers.
+
+    Rows are whole numbers, or truth values for all of them.
     """
-    n, found = len(y), []
+    n, folds = len(y), []
     if isinstance(cv, np.ndarray) and not cv.ndim:  # it looks as if one could go through it
         raise ValueError(f"Expected cv to be a number, a splitter or folds, got {abridged(cv)}.")
+    # scikit-learn's check_cv unpacks pairs without looking: three parts end in Python's words
     pairs = cv.split(np.zeros(n), y, groups) if hasattr(cv, "split") else cv
     for number, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
@@ -382,8 +267,13 @@ def given_folds(cv: Any, y: Any, groups: Any = None) -> list[tuple[Array, Array]
                 f"Expected folds of cv that judge on rows they did not learn from, got row "
                 f"{both[0]} on both sides of fold {number}. Take it out of one of them."
             )
-        found.append((train, test))
-    return found
+        folds.append((train, test))
+    if not folds:
+        raise ValueError(
+            f"Expected cv with at least one fold, got none from {abridged(cv)}. Use a number, a "
+            "splitter, or pairs of rows to learn from and rows to judge on."
+        )
+    return folds
 
 
 def _rows_of(part: Any, n: int, fold: int) -> Array:
@@ -400,31 +290,6 @@ def _rows_of(part: Any, n: int, fold: int) -> Array:
         )
     rows = rows.astype(np.intp)
     return np.where(rows < 0, rows + n, rows)
-
-
-def make_folds(
-    cv: Any, y: Any, target: Target, groups: Array | None, seed: int
-) -> list[tuple[Array, Array]]:
-    """Return the folds: a splitter's own, or a few that keep classes even and groups together."""
-    n = len(target.w)
-    classes = target.kind == "classes"
-    codes = target.codes if classes else np.zeros(n, dtype=int)
-    if cv is not None and not isinstance(cv, Integral):
-        return given_folds(cv, y, groups)
-    k = FOLDS if cv is None else int(cv)
-    if groups is not None:
-        k = min(k, len(np.unique(groups)))
-        if k < 2:
-            return []
-        made: Any = StratifiedGroupKFold(k, shuffle=True, random_state=seed)
-        if not classes or np.bincount(codes).max() < k:
-            made = GroupKFold(k)
-    elif classes and np.bincount(codes).min() >= k:
-        made = StratifiedKFold(k, shuffle=True, random_state=seed)
-    else:
-        k = min(k, n)
-        made = KFold(k, shuffle=True, random_state=seed)
-    return list(made.split(np.zeros(n), codes, groups))
 
 
 def subsample(target: Target, rows: Array, size: int, seed: int) -> Array:

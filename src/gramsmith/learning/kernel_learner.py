@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from gramsmith.arguments import check_params
 from gramsmith.kernels import Kernel, default_kernel
 from gramsmith.learning.ascent import (
     REMEDY,
@@ -26,47 +21,39 @@ from gramsmith.learning.ascent import (
     maximise,
 )
 from gramsmith.learning.coordinates import Coordinates, make_coordinates
-from gramsmith.learning.cross_fit import CAUTIOUS, QUARTER, ROWS, CrossFitted, Matrix, subsample
+from gramsmith.learning.learner import Learner, Path, Samples
 from gramsmith.learning.monitor import Callback, Monitor
 from gramsmith.learning.objective import (
     OBJECTIVE_CONSTRAINTS,
     Array,
+    KernelError,
     get_objective,
     make_objective,
 )
-from gramsmith.learning.samples import drop_zero_weights, take_rows
-from gramsmith.measures import Measure
-from gramsmith.solvers import warn_unless_converged
-from gramsmith.targets import make_target
+from gramsmith.measures import Undefined
+from gramsmith.solvers import Outcome
+from gramsmith.targets import Target
 
 
-@dataclass(frozen=True)
-class Climb:
-    """Where a climb led: the parameters at its start and end, and what lies between them."""
+@dataclass(frozen=True, kw_only=True)
+class ParameterPath(Path):
+    """The parameters between the start and the end of a climb, on their scales."""
 
-    kernel: Kernel
+    first: Kernel
     coordinates: Coordinates
     start: Array
-    outcome: Ascent
+    end: Array
     values: Array  # that every start reached
 
-    def at(self, amount: float) -> Kernel:
-        """Return the kernel at an amount of learning."""
-        kernel: Kernel = clone(self.kernel)
-        end = self.outcome.theta
-        theta = end if amount == 1.0 else self.start + amount * (end - self.start)
+    def kernel(self, amount: float, width: float | None = None) -> Kernel:
+        """Return the kernel at an amount of learning; its width is a parameter like others."""
+        kernel: Kernel = clone(self.first)
+        theta = self.end if amount == 1.0 else self.start + amount * (self.end - self.start)
         self.coordinates.write(kernel, theta)
         return kernel
 
-    def matrix(
-        self, X: Any, amount: float, width: float, rows: Array, columns: Array | None
-    ) -> Array:
-        """Return the kernel of rows of X at an amount of learning; its width is a parameter."""
-        kernel, left = self.at(amount), take_rows(X, rows)
-        return np.asarray(kernel(left) if columns is None else kernel(left, take_rows(X, columns)))
 
-
-class KernelLearner(CrossFitted):
+class KernelLearner(Learner):
     """Learn the parameters of any kernel expression by climbing an objective.
 
     Positive parameters (length scales, factors) move on the log scale, others as they are. With
@@ -120,8 +107,8 @@ class KernelLearner(CrossFitted):
     random_state : int, RandomState or None, default=None
         Seeds the random starts and the folds.
     callback : callable, optional
-        Called after every iteration with a dict of its numbers; a true result stops the
-        search, and the best kernel so far is kept.
+        Called after every iteration with a dict of its numbers and the parameters by name; a true
+        result stops the search, and the best kernel so far is kept.
     verbose : int, default=0
         Print a line per iteration.
 
@@ -162,17 +149,13 @@ class KernelLearner(CrossFitted):
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "parameters": ["array-like", None],
         "bounds": [dict, None],
-        "random_state": ["random_state"],
         **OBJECTIVE_CONSTRAINTS,
         **SEARCH_CONSTRAINTS,
-        **CrossFitted._parameter_constraints,
+        **Learner._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
-        "kernel_": "kernel",
-        "value_": "real",
         "values_": "loose *",
         "history_": "value",
-        "n_iter_": "whole",
     }
 
     def __init__(
@@ -220,107 +203,62 @@ class KernelLearner(CrossFitted):
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> KernelLearner:
-        """Learn the parameters.
+    def search(self, X: Any, target: Target, rng: Any) -> ParameterPath:
+        """Return the path from the first start to the best parameters of all starts.
 
         Parameters
         ----------
-        X : array of shape (n, p), or sequence of n objects
-        y : array of shape (n,) or (n, q)
-            Labels or values.
-        sample_weight : array of shape (n,), optional
-            How much every row counts; times any number the same. Objectives that need a solve take
-            none, except "kernel_fisher" and "ridge_loo".
-        groups : array of shape (n,), optional
-            Rows of one group are never on both sides of a fold.
+        X : samples
+        target : Target
+        rng : RandomState
 
         Returns
         -------
-        KernelLearner
+        ParameterPath
         """
-        check_params(self)
-        measure = get_objective(self.measure, self.C)
-        if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
-            X, y = self._check_samples(X, y)
-        cv = self._splits(y, sample_weight, groups)
-        X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
-        target = make_target(y, self.target, task=self.task, sample_weight=w)
-        rng = check_random_state(self.random_state)
-        seed = int(rng.randint(2**31 - 1)) if self._crossing else 0
-        first = default_kernel(self.kernel, X, w)
-        if not first.learnable:
-            raise first._no_derivative()
-        first.check_parameters()
-        everything = np.arange(len(target.w))
+        kernel = clone(default_kernel(self.kernel, X, target.w))
+        if not kernel.learnable:
+            raise kernel._no_derivative()
+        kernel.check_parameters()
+        kernel = kernel.fixed_to(X)
+        coordinates = make_coordinates(kernel, self.parameters, self.bounds)
+        objective = make_objective(
+            get_objective(self.measure, self.C), X, target, engine=self._engine(), dtype=self.dtype
+        )
+        start = coordinates.read(kernel)
+        problem = Problem(kernel, coordinates, objective)
+        ascent, values = self._best_of_starts(problem, self._starts(coordinates, start, rng))
+        return ParameterPath(
+            value=ascent.value,
+            outcome=ascent,
+            history=ascent.history,
+            first=kernel,
+            coordinates=coordinates,
+            start=start,
+            end=ascent.theta,
+            values=values,
+        )
 
-        def climb(rows: Array) -> Climb:
-            if self._crossing and not isinstance(measure, Measure):
-                rows = subsample(target, rows, ROWS, seed)
-            whole = len(rows) == len(target.w)
-            part, goal = (X, target) if whole else (take_rows(X, rows), target.take(rows))
-            kernel = clone(first).fixed_to(part)
-            coordinates = make_coordinates(kernel, self.parameters, self.bounds)
-            objective = make_objective(measure, part, goal, engine=self._engine(), dtype=self.dtype)
-            start = coordinates.read(kernel)
-            found, values = self._run(Problem(kernel, coordinates, objective), seed)
-            return Climb(kernel, coordinates, start, found, values)
-
-        def learn(rows: Array) -> Matrix | None:
-            try:
-                found = climb(rows)
-            except ValueError:  # one class alone, say
-                return None
-            if found.outcome.status == "interrupted":
-                raise KeyboardInterrupt
-            return partial(found.matrix, X)
-
-        found = climb(everything)
-        amount, outcome = CAUTIOUS if self._crossing else float(self.keep), found.outcome
-        if outcome.status != "interrupted":
-            try:
-                amount = self._choose_amount(learn, y, target, groups, seed, widths=False, cv=cv)
-            except KeyboardInterrupt:
-                outcome = replace(outcome, status="interrupted", advice=QUARTER)
-        self.keep_ = amount
-        self.kernel_ = kernel = found.at(amount).fixed_to(X)
-        self.value_ = outcome.value
-        self.values_ = found.values
-        self.history_ = outcome.history
-        self.n_iter_ = outcome.n_iter
-        warn_unless_converged(self._as_intended(outcome), "KernelLearner")
-        if amount == 1.0:
-            self._warn_limits(found.coordinates, outcome.theta)
-        if kernel.requires_vector_input and (extreme := degenerate(kernel, X)):
-            warnings.warn(
-                f"KernelLearner: the kernel is nearly {extreme}. {REMEDY[extreme]}",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return self
-
-    # ---- how ----------------------------------------------------------------------------------
-
-    def _starts(self, coordinates: Coordinates, theta: Array, seed: int) -> list[Array]:
-        rng = check_random_state(seed if self._crossing else self.random_state)
-        starts = [theta]
+    def _starts(self, coordinates: Coordinates, theta: Array, rng: Any) -> list[Array]:
+        """Return the given start and random ones around it."""
         log = coordinates.on_log
         # A factor of three either way for positive parameters, the typical size for the others.
         size = max(float(np.abs(theta[~log]).mean()), 1.0) if not log.all() else 1.0
-        for _ in range(int(self.n_starts) - 1):
-            starts.append(theta + np.where(log, 1.0, size) * rng.standard_normal(len(theta)))
-        return starts
+        drawn = rng.standard_normal((int(self.n_starts) - 1, len(theta)))
+        return [theta, *(theta + np.where(log, 1.0, size) * step for step in drawn)]
 
-    def _run(self, problem: Problem, seed: int) -> tuple[Ascent, Array]:
+    def _best_of_starts(self, problem: Problem, starts: list[Array]) -> tuple[Ascent, Array]:
         """Return the best search of several starts, and the value that each reached."""
         coordinates, sign = problem.coordinates, problem.objective.sign
         best: Ascent | None = None
-        values = np.full(int(self.n_starts), np.nan)
-        failure = ValueError("Expected a start where the measure is defined, got none.")
-        first = coordinates.read(problem.kernel)
-        for number, theta in enumerate(self._starts(coordinates, first, seed)):
-            monitor = Monitor("KernelLearner", None, 10, self.verbose, self.callback)
+        values = np.full(len(starts), np.nan)
+        failure: ValueError | None = None
+        for number, theta in enumerate(starts):
+            monitor = Monitor(
+                "KernelLearner", None, 10, self.verbose, self.callback, coordinates.values
+            )
             try:
-                found = maximise(
+                ascent = maximise(
                     problem,
                     theta,
                     monitor,
@@ -331,28 +269,46 @@ class KernelLearner(CrossFitted):
                     tol=self.tol,
                     unit=problem.objective.unit,
                 )
-            except ValueError as error:
+            except (Undefined, KernelError) as error:
                 # A random start may lie where the measure is undefined; the others count.
-                failure = error if best is None else failure
+                failure = failure or error
                 continue
-            values[number] = found.value
-            if best is None or sign * found.value > sign * best.value:
-                best = found
-            if found.status == "interrupted":
-                best = replace(best, status="interrupted", advice=found.advice)
-            if found.status == "interrupted" or monitor.status == "stopped":
+            values[number] = ascent.value
+            if best is None or sign * ascent.value > sign * best.value:
+                best = ascent
+            if ascent.status == "interrupted":
+                best = replace(best, status="interrupted", advice=ascent.advice)
+            if ascent.status == "interrupted" or monitor.status == "stopped":
                 break
         if best is None:
-            raise failure
+            raise failure or Undefined("Expected a start where the measure is defined, got none.")
         return best, values
 
-    def _warn_limits(self, coordinates: Coordinates, theta: Array) -> None:
-        names = coordinates.at_limits(theta)
+    def _check_options(self) -> None:
+        get_objective(self.measure, self.C)
+
+    def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
+        if isinstance(self.kernel, Kernel) and not self.kernel.requires_vector_input:
+            return X, y
+        return super()._check_samples(X, y)
+
+    def _set_fitted(
+        self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
+    ) -> None:
+        self.kernel_ = path.kernel(self.keep_).fixed_to(samples.X)
+        self.values_ = path.values
+
+    def _remarks(self, path: Any, samples: Samples) -> list[Outcome]:
+        remarks = []
+        names = path.coordinates.at_limits(path.end) if self.keep_ == 1.0 else []
         if names:
-            warnings.warn(
-                f"KernelLearner: {', '.join(names)} ended on a bound. If that is not where the "
-                "best kernel should be, set bounds= wider, scale the features, or leave the "
-                "term out.",
-                ConvergenceWarning,
-                stacklevel=3,
+            advice = (
+                f"{', '.join(names)} ended on a bound. If that is not where the best kernel should "
+                "be, set bounds= wider, scale the features, or leave the term out."
             )
+            remarks.append(replace(path.outcome, status="bounded", advice=advice))
+        vectors = self.kernel_.requires_vector_input
+        if vectors and (extreme := degenerate(self.kernel_, samples.X)):
+            advice = f"The kernel is nearly {extreme}. {REMEDY[extreme]}"
+            remarks.append(replace(path.outcome, status="degenerate", advice=advice))
+        return remarks

@@ -23,27 +23,21 @@ from gramsmith.gram import Gram
 from gramsmith.learning.ascent import Ascent, maximise
 from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import MATRICES, Objective, check_dense, check_objective
-from gramsmith.measures import Measure
+from gramsmith.measures import Measure, Undefined
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.moments import Adjoint, Moments
 from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]
 
+TRIALS = 13  # sums that are tried for a start, whatever the number of kernels
+
 #: weights -> the number, and its derivatives by the weights
 Sum = Callable[[Array], tuple[float, Array]]
 
 
 def measured_sum(measure: Measure, moments: Moments, target: Target) -> Sum:
-    """Return a measure of Σ_k μ_k K_k as a function of μ.
-
-    Parameters
-    ----------
-    measure : Measure
-    moments : Moments
-        Of all kernels, with their inner products (`cross`).
-    target : Target
-    """
+    """Return a measure of Σ_k μ_k K_k as a function of μ; the moments have all inner products."""
     measure.check(target)
 
     def evaluate(weights: Array) -> tuple[float, Array]:
@@ -58,45 +52,23 @@ def measured_sum(measure: Measure, moments: Moments, target: Target) -> Sum:
 
 
 def by_weights(adjoint: Adjoint, weights: Array, moments: Moments, target: Target) -> Array:
-    """Return <dK, K_k> for every kernel, where dK is the derivative of a number by the sum.
-
-    Parameters
-    ----------
-    adjoint : Adjoint
-        Of the number, for the mixed moments.
-    weights : array of shape (m,)
-    moments : Moments
-        Of the m kernels.
-    target : Target
-
-    Returns
-    -------
-    array of shape (m,)
-    """
+    """Return <dK, K_k> for every kernel, where dK, the adjoint, is the derivative by the sum."""
     A, delta, nu = adjoint.A[0], adjoint.delta[0], float(adjoint.nu[0, 0])
     w, h, c = target.w, moments.h, moments.c
     # of the kernels minus their pivots ...
-    found = np.tensordot(moments.PV, A, 2) + moments.d @ delta
-    found += 2.0 * nu * (moments.squares @ weights)
+    by = np.tensordot(moments.PV, A, 2) + moments.d @ delta
+    by += 2.0 * nu * (moments.squares @ weights)
     # ... and of the pivots 1h' + h1' + c11'
     r = np.tensordot(weights, moments.PV, 1) @ target.e
     columns, total = A.sum(axis=0), float(delta.sum())
-    found += (h @ target.wV) @ columns + h @ (A @ target.m) + c * float(columns @ target.m)
-    found += 2.0 * h @ delta + c * total
-    found += 2.0 * nu * (2.0 * h @ (w * r) + c * float(w @ r))
-    return np.asarray(found)
+    by += (h @ target.wV) @ columns + h @ (A @ target.m) + c * float(columns @ target.m)
+    by += 2.0 * h @ delta + c * total
+    by += 2.0 * nu * (2.0 * h @ (w * r) + c * float(w @ r))
+    return np.asarray(by)
 
 
 def dense_sum(objective: Objective, grams: Sequence[Gram], target: Target) -> Sum:
-    """Return an objective of the dense sum as a function of the weights.
-
-    Parameters
-    ----------
-    objective : Objective
-    grams : list of Gram
-        One per kernel.
-    target : Target
-    """
+    """Return an objective of the dense sum of kernels as a function of the weights."""
     objective = copy(objective)  # it may remember its last solve
     check_objective(objective, target)
     check_dense(objective.name, grams[0].n, matrices=MATRICES + len(grams))
@@ -124,35 +96,22 @@ def climb_shares(
 ) -> Ascent:
     """Return the best sum that climbs from several starts find; its `theta` are the weights.
 
-    Shares θ_k / Σ θ of kernels of one size are climbed, none negative, so that the size of the sum
-    is not free: some measures grow with it.
-
-    Parameters
-    ----------
-    objective : callable
-        Weights -> number and derivatives.
-    sign : {1.0, -1.0}
-        +1 where higher is better.
-    sizes : array of shape (m,)
-        Of the kernels; one of size 0 has no say.
-    starts : list of arrays of shape (m,)
-        Shares.
-    unit, max_iter, tol
-        See `gramsmith.learning.ascent.maximise`.
+    θ / |θ|, none negative, is climbed for kernels over their sizes, so that the size of the sum is
+    not free: some measures grow with it. A kernel of size 0 has no say.
     """
     inverse = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
 
     def problem(theta: Array) -> tuple[float, float, Array]:
-        total = float(theta.sum())
-        if total <= 0:
+        length = float(np.linalg.norm(theta))
+        if length <= 0:
             return -np.inf, np.nan, np.zeros(len(theta))
-        shares = theta / total
+        shares = theta / length
         value, slope = objective(shares * inverse)
         slope = sign * slope * inverse
         if not (np.isfinite(value) and np.isfinite(slope).all()):
             return -np.inf, value, np.zeros(len(theta))
-        # d share_k / d θ_l = (δ_kl - share_k) / Σ θ
-        return sign * value, value, (slope - float(shares @ slope)) / total
+        # d share_k / d θ_l = (δ_kl - share_k share_l) / |θ|
+        return sign * value, value, (slope - float(shares @ slope) * shares) / length
 
     best: Ascent | None = None
     limits = np.tile([0.0, 1.0], (len(sizes), 1))
@@ -160,12 +119,34 @@ def climb_shares(
         if not np.isfinite(problem(start)[0]):
             continue
         options: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "unit": unit}
-        found = maximise(problem, start, Monitor("sum"), limits=limits, **options)
-        if best is None or sign * found.value > sign * best.value:
-            best = found
+        ascent = maximise(problem, start, Monitor("sum"), limits=limits, **options)
+        if best is None or sign * ascent.value > sign * best.value:
+            best = ascent
     if best is None:
-        raise ValueError(
+        raise Undefined(
             "Expected a sum of kernels with a finite value, got none. Use other kernels, or "
             "another measure."
         )
-    return replace(best, theta=best.theta / best.theta.sum() * inverse)
+    return replace(best, theta=best.theta / np.linalg.norm(best.theta) * inverse)
+
+
+def starting_shares(objective: Sum, sign: float, sizes: Array, member: int) -> list[Array]:
+    """Return shares to climb from: equal ones, and the best two of the best member and another.
+
+    A number of a sum can have several maxima along the line between two kernels. The shares that
+    are tried there are even on the scale of log(t / (1 - t)), since kernels differ in their effect
+    by orders of magnitude.
+    """
+    others = [k for k in np.flatnonzero(sizes > 0) if k != member]
+    count = max(1, TRIALS // max(len(others), 1))
+    odds = np.logspace(-3.0, 3.0, count) if count > 1 else np.ones(1)
+    trials = []
+    for k in others:
+        for t in odds / (1.0 + odds):
+            shares = np.zeros(len(sizes))
+            shares[member], shares[k] = 1.0 - t, t
+            trials.append(shares)
+    inverse = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+    merits = np.array([sign * objective(shares * inverse)[0] for shares in trials])
+    order = np.argsort(np.where(np.isfinite(merits), -merits, np.inf), kind="stable")[:2]
+    return [np.where(sizes > 0, 1.0, 0.0) / len(sizes), *(trials[k] for k in order)]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gramsmith.arguments import abridged
 
 Array = npt.NDArray[Any]
-Callback = Callable[[dict[str, float]], Any]
+Callback = Callable[[dict[str, Any]], Any]
 
 
 class Stopped(KeyboardInterrupt):
@@ -25,17 +25,9 @@ class Stopped(KeyboardInterrupt):
 class Monitor:
     """What happens after every iteration: history, progress, early stopping, the best so far.
 
-    Parameters
-    ----------
-    name : str
-        Of the estimator, for progress lines.
-    held_out : callable, optional
-        theta -> oriented value on samples that are not climbed.
-    patience : int
-        Iterations without a better held-out value after which to stop.
-    verbose : int
-    callback : callable, optional
-        Takes a dict of the iteration's numbers; a true result stops the search.
+    `held_out` gives the oriented value of theta on samples that are not climbed; after `patience`
+    iterations without a better one the search stops. `parameters` gives what theta stands for, by
+    name, for the callback.
     """
 
     def __init__(
@@ -45,9 +37,10 @@ class Monitor:
         patience: int = 10,
         verbose: int = 0,
         callback: Callback | None = None,
+        parameters: Callable[[Array], dict[str, Any]] = lambda theta: {},
     ) -> None:
         self.name, self.held_out, self.patience = name, held_out, patience
-        self.verbose, self.callback = verbose, callback
+        self.verbose, self.callback, self.parameters = verbose, callback, parameters
         self.rows: list[dict[str, float]] = []
         self.theta: Array | None = None
         self.value = np.nan
@@ -74,7 +67,9 @@ class Monitor:
             self.best_row = len(self.rows) - 1
         tell_row(self.name, self.verbose, len(self.rows) - 1, row)
         info = {"iteration": float(len(self.rows) - 1), **row}
-        if asks_to_stop(self.callback, info):
+        if self.callback is not None and asks_to_stop(
+            self.callback, info | self.parameters(self.last)
+        ):
             self.status = "stopped"
         elif self.held_out is not None and len(self.rows) - 1 - self.best_row >= self.patience:
             self.status = "early"
@@ -93,14 +88,14 @@ class Monitor:
         return {"measure": history["value"], **history} if history else history
 
 
-def asks_to_stop(callback: Callback | None, numbers: dict[str, float]) -> bool:
+def asks_to_stop(callback: Callback | None, numbers: dict[str, Any]) -> bool:
     """Return whether a callback, if there is one, returns something true."""
-    found = None if callback is None else callback(numbers)
+    answer = None if callback is None else callback(numbers)
     try:
-        return bool(found)
+        return bool(answer)
     except ValueError:  # an array is neither
         raise TypeError(
-            f"Expected the callback to return True to stop, or None, got {abridged(found)}."
+            f"Expected the callback to return True to stop, or None, got {abridged(answer)}."
         ) from None
 
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from numbers import Real
@@ -344,6 +346,19 @@ def held_out_measure(objective: Measure | Objective) -> Measure:
 # ---- objectives on samples, as functions of a kernel ----------------------------------------
 
 
+class KernelError(ValueError):
+    """Raised where a kernel cannot be evaluated, by an overflow or a parameter beyond its range."""
+
+
+@contextmanager
+def kernel_errors() -> Iterator[None]:
+    """Tell errors of a kernel from those of an objective: on the way a search may pass them."""
+    try:
+        yield
+    except ValueError as error:
+        raise KernelError(str(error)) from error
+
+
 class KernelObjective(Protocol):
     """An objective on fixed samples: what `ascent` climbs. `sign` is +1 where higher is better.
 
@@ -372,16 +387,7 @@ def make_objective(
 ) -> KernelObjective:
     """Return an objective on samples and their target, as a function of the kernel.
 
-    Parameters
-    ----------
-    measure : str, Measure, or an object like `Objective`
-    X : samples
-    target : Target
-        Its weights must be one, unless the objective takes weights.
-    C : float
-        Of the L2-SVM behind "radius_margin".
-    engine, dtype
-        As for `Gram`.
+    The weights of the target must be one, unless the objective takes weights.
     """
     objective = get_objective(measure, C)
     if isinstance(objective, Measure):
@@ -414,9 +420,9 @@ class StreamedObjective:
         with warnings.catch_warnings():
             # On the way a kernel may become flat; the measure is 0 there, which is all we need.
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            moments = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype).moments(
-                self.target
-            )
+            with kernel_errors():
+                G = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype)
+                moments = G.moments(self.target)
             return self.measure.value(moments, self.target)
 
     def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
@@ -430,12 +436,14 @@ class StreamedObjective:
     def _value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
         with dense_work(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            G = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype)
-            moments = G.moments(self.target, keep=True)
+            with kernel_errors():
+                G = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype)
+                moments = G.moments(self.target, keep=True)
             value, adjoint = self.measure.value_and_adjoint(moments, self.target)
             if not np.isfinite(value):
                 return value, {}
-            return value, G.pullback(adjoint, self.target, moments, inputs=False)[0].parameters
+            with kernel_errors():
+                return value, G.pullback(adjoint, self.target, moments, inputs=False)[0].parameters
 
 
 @dataclass
@@ -456,19 +464,26 @@ class DenseObjective:
         check_dense(self.name, len(self.target.w))
 
     def _matrix(self, kernel: Kernel) -> Array:
-        return Gram(kernel, self.X, engine=self.engine, dtype=np.float64).toarray()
+        with kernel_errors():
+            K = Gram(kernel, self.X, engine=self.engine, dtype=np.float64).toarray()
+        if not np.isfinite(K).all():
+            raise KernelError("Expected finite kernel values, got an overflow. Scale the features.")
+        return K
 
     def value(self, kernel: Kernel) -> float:
         """Return the objective of a kernel."""
-        return float(self.objective(self._matrix(kernel), self.target, False)[0])
+        with dense_work(len(self.target.w)):
+            return float(self.objective(self._matrix(kernel), self.target, False)[0])
 
     def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
         """Return the objective of a kernel and its derivatives."""
-        K = self._matrix(kernel)
-        value, dK = self.objective(K, self.target, True)
-        if dK is None or not np.isfinite(value):
-            return float(value), {}
-        return float(value), contract(kernel, self.X, dK, K)
+        with dense_work(len(self.target.w)):
+            K = self._matrix(kernel)
+            value, dK = self.objective(K, self.target, True)
+            if dK is None or not np.isfinite(value):
+                return float(value), {}
+            with kernel_errors():
+                return float(value), contract(kernel, self.X, dK, K)
 
 
 def check_objective(objective: Objective, target: Target) -> None:

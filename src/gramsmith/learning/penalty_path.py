@@ -92,6 +92,11 @@ def penalty_path(
     if not isinstance(learner, TransformLearner | None):
         raise TypeError(f"Expected a TransformLearner, got {abridged(learner)}.")
     base = TransformLearner(measure="cka", random_state=0) if learner is None else clone(learner)
+    if base.solver == "outer_product":
+        raise ValueError(
+            'Expected a learner that climbs, got solver="outer_product", which takes no penalty. '
+            'Use solver="lbfgs".'
+        )
     X, y = base._check_samples(X, y)
     base.set_params(structure="diagonal", early_stopping=False, batch_size=None, keep=1.0)
     target = make_target(y, base.target, task=base.task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,24 +13,24 @@ from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from gramsmith.arguments import check_params, counted
+from gramsmith.arguments import counted
 from gramsmith.gram import Gram
 from gramsmith.kernels import Composed, Kernel, Linear, LinearMap, Precomputed, default_kernel
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.maps import SampleMap
 from gramsmith.kernels.precomputed import rests_on_matrix
-from gramsmith.learning.cross_fit import (
-    CAUTIOUS,
+from gramsmith.learning.cross_fit import ROWS, Matrix, subsample
+from gramsmith.learning.learner import (
     FEW_ITERATIONS,
+    HOLD_OUT_CONSTRAINTS,
     ITERATIONS,
-    ROWS,
-    CrossFitted,
-    Matrix,
-    subsample,
+    Learner,
+    Path,
+    Samples,
+    take_rows,
 )
 from gramsmith.learning.mixture import climb_shares
 from gramsmith.learning.monitor import Callback, Stopped, sweep_progress
@@ -40,21 +40,17 @@ from gramsmith.learning.objective import (
     get_projection,
     make_objective,
 )
-from gramsmith.learning.samples import (
-    HOLD_OUT_CONSTRAINTS,
-    Array,
-    drop_zero_weights,
-    hold_out,
-    take_rows,
-)
+from gramsmith.learning.samples import Array, hold_out
 from gramsmith.learning.start import signs
 from gramsmith.measures import Measure
-from gramsmith.solvers import pivoted_cholesky, warn_unless_converged
-from gramsmith.targets import Target, check_weights, make_target
+from gramsmith.solvers import Outcome, pivoted_cholesky
+from gramsmith.targets import Target
 
 THRESHOLDS = tuple(10.0**-k for k in range(1, 8))
 SMALLEST = 1e-8  # eigenvalue, of the largest, where the kernel itself is a part of the result
 DENSE = 4000  # samples up to which "auto" takes all eigenvectors
+ROUNDING = 1e-13  # of the largest eigenvalue, what is none
+CLOSED = Outcome(status="converged")
 FULL = 1e-13  # of the trace, that a factor without a limit on its columns may leave
 FLOOR = 1e-12  # of the largest weight, what a climb sees of a weight of zero
 TOLERANCE = 1e-6  # of a climb
@@ -118,53 +114,48 @@ class SpectralMap(SampleMap):
         return block.toarray() if sp.issparse(block) else sp.csr_array(block)
 
 
-@dataclass(frozen=True)
-class Directions:
-    """The eigen-directions of a kernel on samples, and the best weights.
+@dataclass(frozen=True, kw_only=True)
+class DirectionsPath(Path):
+    """From the kernel itself, as far as its directions go, to their best weights."""
 
-    Parameters
-    ----------
-    values : array of shape (r,)
-        Eigenvalues, descending.
-    coef : array of shape (m, r)
-        Of the directions as functions: v(x) = coef' k(samples, x).
-    rows : array of shape (m,), optional
-        Of the samples; None are all.
-    alphas : array of shape (r,)
-        The weights that are best for what is climbed.
-    value : float
-        That of G = Σ alpha_n v_n v_n'.
-    n_iter : int
-    interrupted : bool
-        Whether there would have been more.
-    """
+    first: Kernel
+    samples: Any  # of the map
+    values: Array  # eigenvalues, descending
+    coef: Array  # of the directions as functions: v(x) = coef' k(samples, x)
+    alphas: Array  # the best weights
+    threshold: float
+    held_out: Array | None = None  # what each threshold was worth
 
-    values: Array
-    coef: Array
-    rows: Array | None
-    alphas: Array
-    value: float
-    n_iter: int
-    interrupted: bool = False
-
-    def weights(self, amount: float, threshold: float) -> Array:
+    def weights(self, amount: float) -> Array:
         """Return the weights at an amount of learning, all of one trace; none are eigenvalues.
 
-        Directions whose eigenvalue is below `threshold` of the largest learn nothing.
+        Directions whose eigenvalue is below the threshold, of the largest, learn nothing.
         """
-        kept = self.values > max(threshold, 1e-13) * self.values[0]
-        learned = np.where(kept, self.alphas, 0.0)
+        learned = np.where(self._above(), self.alphas, 0.0)
+        total = float(learned.sum())
         if amount == 1.0:
             return learned
-        total = float(learned.sum())
         if total <= 0:
             return self.values
         return np.asarray(
             (1.0 - amount) * self.values + amount * float(self.values.sum()) / total * learned
         )
 
+    def kept(self, amount: float) -> Array:
+        """Return which directions are in the map."""
+        return self.weights(amount) > 0 if amount < 1.0 else self._above()
 
-class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFitted):
+    def kernel(self, amount: float, width: float | None = None) -> Composed:
+        """Return the kernel at an amount of learning."""
+        kept = self.kept(amount)
+        coef = (self.coef * np.sqrt(self.weights(amount)))[:, kept]
+        return Composed(Linear(), SpectralMap(self.first, self.samples, coef))
+
+    def _above(self) -> Array:
+        return np.asarray(self.values > max(self.threshold, ROUNDING) * self.values[0])
+
+
+class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     r"""Reweight the eigen-directions of a kernel by their alignment with the target.
 
     .. math:: G = \sum_n \alpha_n v_n v_n', \qquad \alpha_n = v_n' T v_n, \qquad
@@ -278,11 +269,9 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         "method": [StrOptions({"auto", "eigen", "cholesky"})],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
         **HOLD_OUT_CONSTRAINTS,
-        **CrossFitted._parameter_constraints,
+        **Learner._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
-        "kernel_": "kernel",
-        "value_": "real",
         "held_out_": "loose * | none",
         "threshold_": "number",
         "eigenvalues_": "array q",
@@ -329,73 +318,6 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SpectralAligner:
-        """Learn the weights of the directions.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-        y : array of shape (n,) or (n, q)
-            Labels or values.
-        sample_weight : array of shape (n,), optional
-            How much every row counts; times any number the same.
-        groups : array of shape (n,), optional
-            Rows of one group are never on both sides of a fold.
-
-        Returns
-        -------
-        SpectralAligner
-        """
-        check_params(self)
-        get_objective(self.measure)
-        if not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input:
-            X, y = self._check_samples(X, y)
-        if self._is_pairwise():  # rows of a matrix stay, with a weight of zero
-            w = None if sample_weight is None else check_weights(sample_weight, len(X))
-            _, _, _, groups = drop_zero_weights(X, y, None, groups)
-            cv = self._splits(y, None, groups)
-        else:
-            cv = self._splits(y, sample_weight, groups)
-            X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
-        kernel = clone(default_kernel(self.kernel, X, w)).fixed_to(X)
-        target = make_target(y, self.target, task=self.task, sample_weight=w)
-        rng = check_random_state(self.random_state)
-        self.threshold_, self.held_out_ = self._choose(kernel, X, target, rng)
-        seed = int(rng.randint(2**31 - 1)) if self._crossing else 0
-        found = self._solve(kernel, X, target, self.threshold_, seed)
-
-        def learn(rows: Array) -> Matrix | None:
-            goal = target.take(rows)
-            if not goal.norm(goal.M_centred) > 0:  # one class alone
-                return None
-            part = self._some(X, rows, rows)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # all rows say it once
-                threshold, _ = self._choose(kernel, part, goal, np.random.RandomState(seed))
-                try:
-                    there = self._solve(kernel, part, goal, threshold, seed)
-                except ValueError:  # a class of one row, say, for a measure that needs two
-                    return None
-
-            def matrix(amount: float, width: float, a: Array, b: Array | None) -> Array:
-                psi = self._map(kernel, part, there, there.weights(amount, threshold))
-                left = psi(self._some(X, a, rows))
-                return np.asarray(left @ (left if b is None else psi(self._some(X, b, rows))).T)
-
-            return matrix
-
-        if found.interrupted and self._crossing:
-            self.keep_ = amount = CAUTIOUS
-        else:
-            amount = self._amount_or_quarter(learn, y, target, groups, seed, widths=False, cv=cv)
-        alphas = found.weights(amount, self.threshold_)
-        kept = alphas > 0 if amount < 1.0 else found.values > self.threshold_ * found.values[0]
-        self.eigenvalues_, self.alphas_ = found.values[kept], alphas[kept]
-        self.n_iter_ = found.n_iter
-        self.kernel_ = Composed(Linear(), self._map(kernel, X, found, alphas, kept))
-        self.value_ = found.value
-        return self
-
     def transform(self, X: Any) -> Array:
         """Return psi(x) of every sample, so that the aligned kernel is their inner product.
 
@@ -422,29 +344,27 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         if not isinstance(getattr(self.kernel_, "map", None), SpectralMap):
             raise ValueError("Expected the kernel of a spectral map.")
 
-    # ---- how ----------------------------------------------------------------------------------
+    # ---- the search ---------------------------------------------------------------------------
 
-    def _is_pairwise(self) -> bool:
-        named = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return named or isinstance(self.kernel, Precomputed)
+    def search(self, X: Any, target: Target, rng: Any) -> DirectionsPath:
+        """Return the path from the kernel to the best weights of its directions.
 
-    def _some(self, X: Any, rows: Array, columns: Array) -> Any:
-        """Return rows of X, of a kernel matrix also the columns: what was learned from."""
-        part = take_rows(X, rows)
-        return part[:, columns] if self._is_pairwise() else part
+        Parameters
+        ----------
+        X : samples, or kernel matrix
+        target : Target
+        rng : RandomState
 
-    def _lowest(self, threshold: float) -> float:
-        """Return the threshold down to which directions are needed."""
-        return threshold if self.keep == 1.0 else min(threshold, SMALLEST)
+        Returns
+        -------
+        DirectionsPath
+        """
+        kernel = clone(default_kernel(self.kernel, X, target.w)).fixed_to(X)
+        threshold, held_out = self._choose_threshold(kernel, X, target, rng)
+        seed = int(rng.randint(2**31 - 1)) if self._crossing else 0
+        return replace(self._solve(kernel, X, target, threshold, seed), held_out=held_out)
 
-    def _map(
-        self, kernel: Kernel, X: Any, found: Directions, weights: Array, kept: Any = ...
-    ) -> SpectralMap:
-        """Return the feature map of directions with weights."""
-        samples = X if found.rows is None else take_rows(X, found.rows)
-        return SpectralMap(kernel, samples, (found.coef * np.sqrt(weights))[:, kept])
-
-    def _choose(
+    def _choose_threshold(
         self, kernel: Kernel, X: Any, target: Target, rng: Any
     ) -> tuple[float, Array | None]:
         """Return the threshold, and what each was worth on held-out samples."""
@@ -454,39 +374,56 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         if split is None:
             return 1e-3, None
         learn, held = split
-        part, new, goal = (
-            self._some(X, learn, learn),
-            self._some(X, held, learn),
-            target.take(learn),
-        )
-        found = self._solve(kernel, part, goal, THRESHOLDS[-1], 0)
-        Psi = self._map(kernel, part, found, found.alphas)(new)
-        scores = []
-        for threshold in THRESHOLDS:
-            U = Psi[:, found.values > threshold * found.values[0]]
-            scores.append(feature_alignment(U, target.take(held)))
+        path = self._solve(kernel, self._take(X, learn), target.take(learn), THRESHOLDS[-1], 0)
+        psi = SpectralMap(kernel, path.samples, path.coef * np.sqrt(path.alphas))
+        Psi = psi(self._columns(X, held, learn))
+        scores = [
+            feature_alignment(Psi[:, path.values > share * path.values[0]], target.take(held))
+            for share in THRESHOLDS
+        ]
         return THRESHOLDS[int(np.argmax(scores))], np.array(scores)
 
     def _solve(
         self, kernel: Kernel, X: Any, target: Target, threshold: float, seed: int
-    ) -> Directions:
+    ) -> DirectionsPath:
         """Return the directions, with weights where eigenvalues are above a share of the largest.
 
         Directions below it are needed where the kernel itself is a part of the result.
         """
-        learned, threshold = threshold, self._lowest(threshold)
+        lowest = threshold if self.keep == 1.0 else min(threshold, SMALLEST)
         tell = sweep_progress("SpectralAligner", self.callback, self.verbose)
         gram = Gram(kernel, X, engine=self._engine(), dtype=np.float64, progress=tell)
-        dense = self.method == "eigen" or (self.method == "auto" and gram.n <= DENSE)
-        if dense:
+        if self.method == "eigen" or (self.method == "auto" and gram.n <= DENSE):
             values, V, n_iter = _eigenvectors(gram, self.n_components, target.w)
             if tell is not None and n_iter == 1:  # no product has told of itself
                 tell(1, 1)
-            keep = values > max(threshold, 1e-13) * values[0]
-            values, V = values[keep], V[:, keep]
-            coef = target.w[:, None] * V / values
-            alphas, value = self._best_weights(values, V, target, learned, seed)
-            return Directions(values, coef, None, alphas, value, n_iter)
+            kept = values > max(lowest, ROUNDING) * values[0]
+            values, V = values[kept], V[:, kept]
+            coef, samples = target.w[:, None] * V / values, X
+            outcome = Outcome(status="converged", n_iter=n_iter)
+        else:
+            values, V, coef, pivots, outcome = self._factor(gram, target, lowest, tell)
+            samples = X if self._is_pairwise() else take_rows(X, pivots)
+            if self._is_pairwise():  # new rows have a column for every sample, pivot or not
+                coef = scattered(coef, pivots, gram.n)
+        alphas, value, climb = self._best_weights(values, V, target, threshold, seed)
+        if outcome.converged:
+            outcome = replace(outcome, status=climb.status, advice=climb.advice)
+        return DirectionsPath(
+            value=value,
+            outcome=outcome,
+            first=kernel,
+            samples=samples,
+            values=values,
+            coef=coef,
+            alphas=alphas,
+            threshold=threshold,
+        )
+
+    def _factor(
+        self, gram: Gram, target: Target, threshold: float, tell: Any
+    ) -> tuple[Array, Array, Array, Array, Outcome]:
+        """Return eigenvalues, eigenvectors, coefficients, pivots and how it went, by Cholesky."""
         rank, seen, stopped = min(self.max_rank, gram.n), 0, False
 
         def column(j: int) -> Array:
@@ -512,15 +449,11 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         )
         interrupted = factor.status == "interrupted"
         left = float(target.w @ factor.residual) / float(target.w @ gram.diagonal())
-        if interrupted and not stopped:
-            warnings.warn(
-                f"SpectralAligner: interrupted after {counted(factor.rank, 'column')}, "
-                f"{left:.2g} of the kernel's trace left; the directions they span are kept. "
-                "Fit again for more.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        elif not (factor.converged or stopped) and left > max(threshold, 1e-3):
+        advice = (
+            f"It was interrupted after {counted(factor.rank, 'column')}, {left:.2g} of the trace "
+            "left; the directions they span are kept. Fit again for more."
+        )
+        if not (factor.converged or interrupted) and left > max(threshold, 1e-3):
             warnings.warn(
                 f"SpectralAligner: {left:.2g} of the kernel's trace is beyond the first "
                 f"{counted(factor.rank, 'column')}. Raise max_rank, or use a wider kernel.",
@@ -530,33 +463,33 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         values, U = eigh((factor.L * target.w[:, None]).T @ factor.L)
         values, U = values[::-1], U[:, ::-1]
         count = len(values) if self.n_components is None else self.n_components
-        keep = (values > max(threshold, 1e-13) * values[0]) & (np.arange(len(values)) < count)
-        values, U = values[keep], U[:, keep]
+        kept = (values > max(threshold, ROUNDING) * values[0]) & (np.arange(len(values)) < count)
+        values, U = values[kept], U[:, kept]
         V = factor.L @ (U / np.sqrt(values))
         sign = signs(V * (target.w > 0)[:, None])
         U, V = U * sign, V * sign
-        alphas, value = self._best_weights(values, V, target, learned, seed)
         # L = K(:, pivots) T with T = L_pp^-T, so v(x) = k(x, pivots) T u / sqrt(lambda)
         T = solve_triangular(factor.L[factor.pivots], U, trans="T", lower=True)
-        coef = T / np.sqrt(values)
-        if not self._is_pairwise():
-            return Directions(values, coef, factor.pivots, alphas, value, factor.rank, interrupted)
-        # New rows of a matrix have a column for every sample, pivot or not.
-        full = np.zeros((gram.n, len(values)))
-        full[factor.pivots] = coef
-        return Directions(values, full, None, alphas, value, factor.rank, interrupted)
+        status = "stopped" if stopped else "interrupted" if interrupted else "converged"
+        return (
+            values,
+            V,
+            T / np.sqrt(values),
+            factor.pivots,
+            Outcome(status=status, n_iter=factor.rank, advice=advice),
+        )
 
     def _best_weights(
         self, values: Array, V: Array, target: Target, threshold: float, seed: int
-    ) -> tuple[Array, float]:
-        """Return the best weights of the columns of V, and what they reach.
+    ) -> tuple[Array, float, Outcome]:
+        """Return the best weights of the columns of V, what they reach, and how that went.
 
         Eigenvalues below `threshold` of the largest have no say.
         """
-        kept = values > max(threshold, 1e-13) * values[0]
+        kept = values > max(threshold, ROUNDING) * values[0]
         closed = np.where(kept, _weights(V, target), 0.0)
         if get_projection(self.measure) == "plain":
-            return closed, _spectral_alignment(closed, target)
+            return closed, _spectral_alignment(closed, target), CLOSED
         objective = get_objective(self.measure)
         # A diagonal map under the inner product of the directions as features: k = Σ s_n² v_n v_n'
         rows, features, few = np.flatnonzero(target.w), V[:, kept], False
@@ -579,7 +512,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
         starts = [start / start.sum() for start in (closed[kept], values[kept]) if start.sum() > 0]
         merits = [climbed.sign * evaluate(start)[0] for start in starts]
         merits = [merit if np.isfinite(merit) else -np.inf for merit in merits]
-        found = climb_shares(
+        ascent = climb_shares(
             evaluate,
             climbed.sign,
             np.ones(len(starts[0])),
@@ -588,11 +521,53 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFi
             max_iter=FEW_ITERATIONS if few else ITERATIONS,
             tol=TOLERANCE,
         )
-        if not few:  # where stopping soon is intended
-            warn_unless_converged(found, "SpectralAligner")
         alphas = np.zeros(len(values))
-        alphas[kept] = found.theta
-        return alphas, found.value
+        alphas[kept] = ascent.theta
+        return alphas, ascent.value, CLOSED if few else ascent  # stopping soon is intended
+
+    # ---- what differs from other learners -------------------------------------------------------
+
+    def _is_pairwise(self) -> bool:
+        named = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return named or isinstance(self.kernel, Precomputed)
+
+    def _columns(self, X: Any, rows: Array, learned: Array) -> Any:
+        """Return rows of X, of a kernel matrix also the columns: what was learned from."""
+        part = take_rows(X, rows)
+        return part[:, learned] if self._is_pairwise() else part
+
+    def _take(self, X: Any, rows: Array) -> Any:
+        return self._columns(X, rows, rows)
+
+    def _rows_to_search(self, target: Target, rows: Array, seed: int) -> Array:
+        return rows  # of which only the climb of the weights takes a limited number
+
+    def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
+        if isinstance(self.kernel, Kernel) and not self.kernel.requires_vector_input:
+            return X, y
+        return super()._check_samples(X, y)
+
+    def _matrix(self, path: Any, X: Any, learned: Array) -> Matrix:
+        def matrix(amount: float, width: float, rows: Array, columns: Array | None) -> Array:
+            psi = path.kernel(amount).map
+            left = psi(self._columns(X, rows, learned))
+            return np.asarray(
+                left @ (left if columns is None else psi(self._columns(X, columns, learned))).T
+            )
+
+        return matrix
+
+    def _set_fitted(
+        self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
+    ) -> None:
+        kept = path.kept(self.keep_)
+        self.threshold_, self.held_out_ = path.threshold, path.held_out
+        self.eigenvalues_, self.alphas_ = path.values[kept], path.weights(self.keep_)[kept]
+        if self._is_pairwise() and len(samples.rows) < samples.count:
+            # new rows have a column for every sample, of weight zero or not
+            coef = scattered(path.coef, samples.rows, samples.count)
+            path = replace(path, samples=samples.given, coef=coef)
+        self.kernel_ = path.kernel(self.keep_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -632,6 +607,13 @@ def _eigenvectors(gram: Gram, count: int | None, w: Array) -> tuple[Array, Array
             "Use a positive definite kernel."
         )
     return values, V * signs(V), products
+
+
+def scattered(coef: Array, rows: Array, n: int) -> Array:
+    """Return coefficients of n samples, zero for all but some."""
+    full = np.zeros((n, coef.shape[1]))
+    full[rows] = coef
+    return full
 
 
 def _weights(V: Array, target: Target) -> Array:

@@ -19,7 +19,8 @@ from sklearn.utils._param_validation import (
 from gramsmith.arguments import check_sizes
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
-from gramsmith.learning.samples import HOLD_OUT_CONSTRAINTS, TARGET_CONSTRAINTS, Array, hold_out
+from gramsmith.learning.learner import HOLD_OUT_CONSTRAINTS, TARGET_CONSTRAINTS
+from gramsmith.learning.samples import Array, hold_out
 from gramsmith.learning.spectral import THRESHOLDS, feature_alignment
 from gramsmith.solvers import solve_nonnegative
 from gramsmith.targets import Target, as_labels, make_target

@@ -16,11 +16,9 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from gramsmith.arguments import check_params
 from gramsmith.kernels import (
     Composed,
     Gaussian,
@@ -50,18 +48,8 @@ from gramsmith.learning.ascent import (
     maximise,
 )
 from gramsmith.learning.coordinates import Coordinates, map_coordinates
-from gramsmith.learning.cross_fit import (
-    CAUTIOUS,
-    QUARTER,
-    ROWS,
-    WIDTH,
-    CrossFitted,
-    Matrix,
-    choose_width,
-    cross_fit,
-    make_folds,
-    subsample,
-)
+from gramsmith.learning.cross_fit import Folds, Matrix, cross_fit, subsample
+from gramsmith.learning.learner import HOLD_OUT_CONSTRAINTS, Learner, Path, Samples
 from gramsmith.learning.monitor import Callback, Monitor
 from gramsmith.learning.objective import (
     OBJECTIVE_CONSTRAINTS,
@@ -70,15 +58,9 @@ from gramsmith.learning.objective import (
     get_objective,
     held_out_measure,
     make_objective,
-    responses,
 )
 from gramsmith.learning.penalty import Penalty, make_phases, spreading_price
-from gramsmith.learning.samples import (
-    HOLD_OUT_CONSTRAINTS,
-    drop_zero_weights,
-    hold_out,
-    make_draw,
-)
+from gramsmith.learning.samples import hold_out, make_draw
 from gramsmith.learning.sparse_maps import components, make_map, refuse_sparse, sparse_refusal
 from gramsmith.learning.start import (
     check_rank,
@@ -89,9 +71,9 @@ from gramsmith.learning.start import (
     kernel_scale,
     make_start,
 )
-from gramsmith.measures import Measure
-from gramsmith.solvers import Outcome, warn_unless_converged
-from gramsmith.targets import Target, make_target
+from gramsmith.measures import Measure, Undefined
+from gramsmith.solvers import Outcome
+from gramsmith.targets import Target
 
 REGRESSIONS = 3  # whose gradients are followed
 HALF = 0.5  # of what one of them teaches, from where a climb starts
@@ -104,47 +86,25 @@ FOLD_ROWS = 20_000  # that a fold learns from in batches, and whose gradients le
 PREPARATION = 20  # iterations of another measure where the wanted one has no value to start from
 
 
-@dataclass(frozen=True)
-class Climb:
-    """Where a climb led: the maps at its start and end, and what lies between them.
+@dataclass(frozen=True, kw_only=True)
+class MapPath(Path):
+    """The maps between the start and the end of a climb, under a kernel."""
 
-    Parameters
-    ----------
-    base : Kernel
-        On top of the map.
-    start, end : arrays of shape (p,) or (p, q)
-    variance : array of shape (p,)
-        Of the features.
-    outcome : Ascent
-    coordinates : Coordinates
-        Of the last search.
-    least : float
-        What a weight that the climb has reduced to less counts as, relative to the largest.
-    """
-
-    base: Kernel
-    start: Array
+    base: Kernel  # on top of the map
+    start: Array  # shape (p,) or (p, q)
     end: Array
-    variance: Array
-    outcome: Ascent
-    coordinates: Coordinates
-    least: float
-
-    @property
-    def has_width(self) -> bool:
-        """Whether a multiple of the map is another kernel."""
-        return not isinstance(self.base, Linear)
+    variance: Array  # of the features
+    reach: Array  # how far the entries of the map could have gone
+    least: float = LEAST  # what a weight that became less counts as, relative to the largest
 
     def map(self, amount: float) -> Array:
         """Return the map at an amount of learning, of a mean squared distance of `SIZE`."""
         return sized(self.base, between(self.start, self.end, amount, self.least), self.variance)
 
-    def matrix(
-        self, X: Any, amount: float, width: float, rows: Array, columns: Array | None
-    ) -> Array:
-        """Return the kernel of rows of X at an amount of learning, the map times a width."""
-        kernel = Composed(self.base, LinearMap(width * self.map(amount)))
-        return np.asarray(kernel(X[rows]) if columns is None else kernel(X[rows], X[columns]))
+    def kernel(self, amount: float, width: float | None = None) -> Composed:
+        """Return the kernel at an amount of learning; without a width the map as it was climbed."""
+        S = between(self.start, self.end, amount, self.least)
+        return Composed(self.base, LinearMap(S if width is None else width * self.map(amount)))
 
 
 def between(start: Array, end: Array, amount: float, least: float = LEAST) -> Array:
@@ -184,7 +144,7 @@ def _shares(S: Array, variance: Array) -> Array:
     return np.asarray(share / share.sum() if share.sum() > 0 else share)
 
 
-class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossFitted):
+class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     r"""Learn a linear map S of the inputs of a kernel by climbing an objective.
 
     .. math:: k_S(x, z) = k(S'x, S'z), \qquad \text{by default } \exp(-\|S'x - S'z\|^2)
@@ -214,11 +174,11 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         see `gramsmith.learning.Objective`.
     solver : {"lbfgs", "ascent", "outer_product"}, default="lbfgs"
         Quasi-Newton, the paper's gradient ascent with backtracking, or the average outer product of
-        the gradients of a ridge regression (recursive feature machines), which climbs no measure
-        and is much cheaper: three regressions by default.
-    early_stopping : bool or "auto", default="auto"
-        Whether to hold samples out and keep the map with the best measure on them; "auto" does so
-        for a full map with a given `keep`, when there are enough samples.
+        the gradients of a ridge regression (recursive feature machines), which climbs no measure,
+        takes no penalty and is much cheaper: three regressions by default.
+    early_stopping : bool or "auto", default=False
+        Whether to hold samples out, so that fewer are climbed, and keep the map with the best
+        measure on them; "auto" does so where there are enough.
     keep : float or "cross_fit", default="cross_fit"
         How much of what was learned is kept: 0 is the start, 1 the plain climb, to whose end the
         width belongs as well. In between, the weights relative to the start are raised to this
@@ -270,8 +230,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
     random_state : int, RandomState or None, default=None
         Seeds the held-out split, the batches and the start of a low-rank map.
     callback : callable, optional
-        Called after every iteration with a dict of its numbers; a true result stops the search,
-        and the best map so far is kept.
+        Called after every iteration with a dict of its numbers and "S", the map; a true result
+        stops the search, and the best map so far is kept.
     verbose : int, default=0
         Print a line per iteration.
 
@@ -297,7 +257,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         The measure on the samples that were climbed, at the end of the climb.
     history_ : dict of arrays
         Per iteration: "value" (also as "measure"), "score", "step", "gradient_norm", and
-        "held_out" if there is one.
+        "held_out" if there is one. `gramsmith.report.HistoryDisplay` draws it.
     n_iter_ : int
         The number of iterations.
     n_features_in_ : int
@@ -331,17 +291,14 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         **OBJECTIVE_CONSTRAINTS,
         **SEARCH_CONSTRAINTS,
         **HOLD_OUT_CONSTRAINTS,
-        **CrossFitted._parameter_constraints,
+        **Learner._parameter_constraints,
         "solver": [StrOptions({"lbfgs", "ascent", "outer_product"})],
     }
     _stored: ClassVar[dict[str, str]] = {
-        "kernel_": "kernel",
-        "value_": "real",
         "components_": "array q p | samples q p",
         "feature_importances_": "array p",
         "feature_importances_std_": "array p?",
         "history_": "value",
-        "n_iter_": "whole",
     }
 
     def __init__(
@@ -351,7 +308,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         rank: int | None = None,
         measure: Any = "ridge_loo",
         solver: str = "lbfgs",
-        early_stopping: bool | str = "auto",
+        early_stopping: bool | str = False,
         *,
         keep: float | str = "cross_fit",
         cv: Any = None,
@@ -401,31 +358,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         self.callback = callback
         self.verbose = verbose
 
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
-    ) -> TransformLearner:
-        """Learn the map.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n, p)
-            Sparse rows stay sparse; a full map, and a kernel that needs dense rows, refuse them.
-        y : array of shape (n,) or (n, q)
-            Labels or values.
-        sample_weight : array of shape (n,), optional
-            How much every row counts; times any number the same. Objectives that need a solve take
-            no weights, except "kernel_fisher" and "ridge_loo".
-        groups : array of shape (n,), optional
-            Rows of one group are never on both sides of a fold.
-
-        Returns
-        -------
-        TransformLearner
-        """
-        for outcome in self._learn(X, y, sample_weight, groups):
-            warn_unless_converged(outcome, "TransformLearner")
-        return self
-
     def transform(self, X: Any) -> Any:
         """Return X S, shape (n, q).
 
@@ -469,85 +401,52 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         if not np.isfinite(self.transform(np.ones((1, self.n_features_in_)))).all():
             raise ValueError("Expected a map of finite numbers.")
 
-    # ---- how ----------------------------------------------------------------------------------
+    # ---- the search ---------------------------------------------------------------------------
 
-    def _learn(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
-    ) -> list[Outcome]:
-        """Fit, and return what there is to say about the search."""
-        check_params(self)
-        objective = get_objective(self.measure, self.C)
-        if self.batch_size is not None and self.solver != "ascent":
-            raise ValueError(
-                f'Expected solver="ascent" with batch_size={self.batch_size!r}, got '
-                f"solver={self.solver!r}. Use gradient ascent for batches."
-            )
-        refuse_symbols("TransformLearner", X)
-        X, y = self._check_samples(X, y)
-        check_rank(self.structure, self.rank, X.shape[1])
-        if sp.issparse(X):
-            refuse_sparse(self.kernel, self.structure)
-        cv = self._splits(y, sample_weight, groups)
-        X, y, w, groups = drop_zero_weights(X, y, sample_weight, groups)
-        target = make_target(y, self.target, task=self.task, sample_weight=w)
-        rng = check_random_state(self.random_state)
-        seed = int(rng.randint(2**31 - 1)) if self._crossing else 0
-        solves = not isinstance(objective, Measure) and self.batch_size is None
-        solves = solves and self.solver != "outer_product"  # which draws its own
+    def search(self, X: Any, target: Target, rng: Any, rank: int | None = None) -> MapPath:
+        """Return the path from the start to the map that rows teach.
 
-        def climb(rows: Array, rng: Any) -> Climb:
-            if self._crossing and solves:
-                rows = subsample(target, rows, ROWS, seed)
-            elif self._crossing and self.batch_size is not None and len(rows) < X.shape[0]:
-                rows = subsample(target, rows, FOLD_ROWS, seed)
-            if len(rows) == X.shape[0]:
-                return self._climb(X, y, w, rng, **options)
-            return self._climb(X[rows], y[rows], None if w is None else w[rows], rng, **options)
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, p)
+        target : Target
+        rng : RandomState
+        rank : int, optional
+            Columns of a low-rank map, where the folds have chosen.
 
-        def learn(rows: Array) -> Matrix | None:
-            try:
-                found = climb(rows, np.random.RandomState(seed))
-            except ValueError:  # one class alone, say
-                return None
-            if found.outcome.status == "interrupted":
-                raise KeyboardInterrupt
-            folds.append(found)
-            return partial(found.matrix, X)
-
-        options: dict[str, int] = {}
-        searched = self._crossing and self.init is None and not sp.issparse(X)
-        if self.structure == "low_rank" and self.rank is None and searched:
-            options["rank"] = self._choose_rank(X, y, target, groups, seed, cv)
-        folds: list[Climb] = []
-        self.__dict__.pop("feature_importances_std_", None)  # of an earlier fit
-        found = climb(np.arange(X.shape[0]), rng)
-        amount = CAUTIOUS if self._crossing else float(self.keep)
-        if found.outcome.status != "interrupted":
-            try:
-                amount = self._choose_amount(learn, y, target, groups, seed, found.has_width, cv=cv)
-            except KeyboardInterrupt:
-                outcome = replace(found.outcome, status="interrupted", advice=QUARTER)
-                found = replace(found, outcome=outcome)
-        self.keep_ = amount
-        S = found.end
-        if self._crossing or amount < 1.0:
-            S = found.map(amount)
-            if found.has_width and S.any():
-                rows = subsample(target, np.arange(X.shape[0]), ROWS, seed)
-                matrix = partial(found.matrix, X)
-                step, *_ = choose_width(matrix, amount, rows, responses(target), target.w)
-                S = WIDTH**step * S
-        self.kernel_ = Composed(found.base, LinearMap(S))
-        self.components_ = components(S, sp.issparse(X))
-        variance = column_moments(X, w)[1]
-        self.feature_importances_ = _shares(S, variance)
-        if "keep_curve_" in self.__dict__:
-            each = [_shares(fold.map(amount), variance) for fold in folds]
-            self.feature_importances_std_ = np.std(each, axis=0)
-        self.value_ = found.outcome.value
-        self.history_ = found.outcome.history
-        self.n_iter_ = found.outcome.n_iter
-        return self._outcomes(found, X)
+        Returns
+        -------
+        MapPath
+        """
+        base, w, q = self._base(X), target.w, self.rank if rank is None else rank
+        q = check_rank(self.structure, q, X.shape[1])
+        start = S = make_start(X, self.structure, q, self.init, kernel_scale(base), rng, w)
+        make_map(base, S, sp.issparse(X)).check_parameters()
+        spread, variance = deviations(X, w), np.asarray(column_moments(X, w)[1])
+        coordinates, least, ascent = map_coordinates(start, spread, 1), LEAST, None
+        if self.solver == "outer_product":
+            monitor = Monitor("TransformLearner", None, 0, self.verbose, self.callback)
+            steps = REGRESSIONS if self.max_iter is None else int(self.max_iter)
+            ascent, S = follow_gradients(base, X, target, S, steps, monitor, 0, self._engine())
+        elif self._crossing and self.init is None and not sp.issparse(X):
+            S, ascent = self._follow_first(base, X, target, S)
+        if ascent is None:
+            ascent, S, coordinates, least = self._climb(base, X, target, S, spread, rng)
+        if S.shape != start.shape:  # a few directions of a full map
+            S = symmetric_root(S @ S.T)
+            coordinates = map_coordinates(S, spread, 1)
+        return MapPath(
+            value=ascent.value,
+            outcome=ascent,
+            history=ascent.history,
+            has_width=not isinstance(base, Linear) and bool(S.any()),
+            base=base,
+            start=start,
+            end=S,
+            variance=variance,
+            reach=coordinates.values(coordinates.limits[:, 1])["map__S"],
+            least=least,
+        )
 
     def _base(self, X: Any) -> Kernel:
         """Return the kernel on top of the map, or raise if it has no derivative."""
@@ -557,76 +456,29 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
             raise base._no_derivative()
         return base
 
-    def _choose_rank(
-        self, X: Array, y: Any, target: Target, groups: Array | None, seed: int, cv: Any
-    ) -> int:
-        """Return the number of directions that serves rows best which did not teach.
+    def _follow_first(
+        self, base: Kernel, X: Array, target: Target, start: Array
+    ) -> tuple[Array, Ascent | None]:
+        """Return where a climb starts, from gradient outer products; an outcome if interrupted."""
+        rows, monitor = np.arange(X.shape[0]), Monitor("TransformLearner")
+        if self.batch_size is not None:
+            rows = subsample(target, rows, FOLD_ROWS, 0)
+        whole = len(rows) == X.shape[0]
+        few, goal = (X, target) if whole else (X[rows], target.take(rows))
+        ascent, end = follow_gradients(base, few, goal, start, 1, monitor, 0, self._engine())
+        S = end if self.structure == "low_rank" else between(start, end, HALF)
+        if self.structure == "full" and ascent.status != "interrupted":
+            steps = REGRESSIONS + 1
+            ascent, end = follow_gradients(base, X, target, end, steps, monitor, 0, self._engine())
+            leading = leading_directions(end, FEW_DIRECTIONS)
+            S = leading if leading.size <= NUMBERS * X.shape[0] else S
+        return S, ascent if ascent.status == "interrupted" else None
 
-        These are the largest of gradient outer products; all of them count alike, as at the start.
-        """
-        p, base = X.shape[1], self._base(X)
-        ranks = [*(2**k for k in range(p.bit_length()) if 2**k < p), p]
-        variance = np.asarray(column_moments(X, target.w)[1])
-
-        def learn(rows: Array) -> Matrix | None:
-            goal = target.take(rows)
-            if not goal.norm(goal.M_centred) > 0:  # one class alone
-                return None
-            monitor = Monitor("TransformLearner")
-            found, S = follow_gradients(
-                base, X[rows], goal, np.eye(p), REGRESSIONS, monitor, seed, self._engine()
-            )
-            if found.status == "interrupted":
-                raise KeyboardInterrupt
-
-            def matrix(rank: float, width: float, a: Array, b: Array | None) -> Array:
-                few = largest_directions(S, int(rank)) if rank < p else np.eye(p)
-                kernel = Composed(base, LinearMap(width * sized(base, few, variance)))
-                return np.asarray(kernel(X[a]) if b is None else kernel(X[a], X[b]))
-
-            return matrix
-
-        folds = make_folds(cv, y, target, groups, seed)
-        amounts = tuple(map(float, ranks))
-        widths = not isinstance(base, Linear)
-        tried = (
-            cross_fit(learn, target, folds, groups, widths=widths, amounts=amounts, seed=seed)
-            if folds
-            else None
-        )
-        return check_rank("low_rank", None, p) if tried is None else ranks[tried.losses.argmin()]
-
-    def _climb(self, X: Any, y: Any, w: Array | None, rng: Any, rank: int | None = None) -> Climb:
-        """Climb the objective on checked samples, and return where that led."""
-        objective = get_objective(self.measure, self.C)
-        target = make_target(y, self.target, task=self.task, sample_weight=w)
-        q = check_rank(self.structure, self.rank if rank is None else rank, X.shape[1])
-        base = self._base(X)
-        start = S = make_start(X, self.structure, q, self.init, kernel_scale(base), rng, w)
-        kernel = make_map(base, S, sp.issparse(X))
-        kernel.check_parameters()
-        variance = np.asarray(column_moments(X, w)[1])
-        if self.solver == "outer_product":
-            return self._follow_gradients(base, X, target, start, variance)
-        if self._crossing and self.init is None and not sp.issparse(X):
-            monitor = Monitor("TransformLearner")
-            some = np.arange(X.shape[0])
-            if self.batch_size is not None:
-                some = subsample(target, some, FOLD_ROWS, 0)
-            whole = len(some) == X.shape[0]
-            few, aim = (X, target) if whole else (X[some], target.take(some))
-            followed, end = follow_gradients(base, few, aim, start, 1, monitor, 0, self._engine())
-            S = end if self.structure == "low_rank" else between(start, end, HALF)
-            if self.structure == "full" and followed.status != "interrupted":
-                steps = REGRESSIONS + 1
-                followed, end = follow_gradients(
-                    base, X, target, end, steps, monitor, 0, self._engine()
-                )
-                few = leading_directions(end, FEW_DIRECTIONS)
-                S = few if few.size <= NUMBERS * X.shape[0] else S
-            if followed.status == "interrupted":
-                coordinates = map_coordinates(start, deviations(X, w), 1)
-                return Climb(base, start, S, variance, followed, coordinates, LEAST)
+    def _climb(
+        self, base: Kernel, X: Any, target: Target, S: Array, spread: Array, rng: Any
+    ) -> tuple[Ascent, Array, Coordinates, float]:
+        """Climb from S; return how it went, the map, its coordinates, and what counts as least."""
+        objective, kernel = get_objective(self.measure, self.C), make_map(base, S, sp.issparse(X))
         learn, held = self._split(target, rng)
         draw = None
         if self.batch_size is not None and self.batch_size < len(learn):
@@ -643,7 +495,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         goal = climbed(objective)
         watched = None if held is None else on(held_out_measure(objective), held)
         climb = partial(climb_map, kernel, solver=self.solver, tol=float(self.tol))
-        spread = deviations(X, w)
         power = distance_power(kernel) if S.ndim == 1 and draw is None else 1
         bounded = isinstance(objective, Measure) and objective.bounded
         if self.init is None and not (bounded and has_width(base)):
@@ -662,44 +513,22 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         on_log = self._crossing and draw is None
         for phase in make_phases(S, penalty, power, free_first, self._most_iterations, on_log):
             price = penalty.around(S) if phase.priced else None
-            found, S = climb(S, goal, phase.coordinates, price, monitor, phase.max_iter, watched)
-            ended = found.status == "interrupted" or monitor.status == "stopped"
-            if ended or (found.status == "max_iter" and not penalty.asked):
+            ascent, S = climb(S, goal, phase.coordinates, price, monitor, phase.max_iter, watched)
+            ended = ascent.status == "interrupted" or monitor.status == "stopped"
+            if ended or (ascent.status == "max_iter" and not penalty.asked):
                 break
         # An alignment does not see the size of a nearly constant kernel: a price drives S towards
         # zero without end, and what is left of it there is nothing.
         if penalty.l1 and degenerate(Composed(base, LinearMap(S)), X) == "constant":
-            S, found = np.zeros_like(S), replace(found, theta=np.zeros_like(found.theta))
-        least = 0.0 if penalty.l1 else LEAST  # what a price has removed stays out
-        coordinates = phase.coordinates
-        if S.shape != start.shape:  # a few directions of a full map
-            S = symmetric_root(S @ S.T)
-            coordinates = map_coordinates(S, spread, 1)
-        return Climb(base, start, S, variance, found, coordinates, least)
-
-    def _follow_gradients(
-        self, base: Kernel, X: Any, target: Target, start: Array, variance: Array
-    ) -> Climb:
-        """Learn from the gradients of ridge regressions, and return where that led."""
-        if sp.issparse(X):
-            raise ValueError(
-                'Expected dense X with solver="outer_product", got sparse rows. Use '
-                'solver="lbfgs", or X.toarray() if memory permits.'
-            )
-        monitor = Monitor("TransformLearner", None, self.patience, self.verbose, self.callback)
-        steps = REGRESSIONS if self.max_iter is None else int(self.max_iter)
-        found, S = follow_gradients(base, X, target, start, steps, monitor, 0, self._engine())
-        coordinates = map_coordinates(start, deviations(X, target.w), 1)
-        return Climb(base, start, S, variance, found, coordinates, LEAST)
+            S = np.zeros_like(S)
+        # what a price has removed stays out
+        return ascent, S, phase.coordinates, 0.0 if penalty.l1 else LEAST
 
     def _split(self, target: Target, rng: Any) -> tuple[Array, Array | None]:
         """Return the rows to learn from and those held out, if any."""
-        wanted = self.early_stopping
-        if isinstance(wanted, str):
-            wanted = self.structure == "full" and not self._crossing
-        split = hold_out(target, self.validation_fraction, rng) if wanted else None
-        if split is None and wanted and not isinstance(self.early_stopping, str):
-            raise ValueError(
+        split = hold_out(target, self.validation_fraction, rng) if self.early_stopping else None
+        if split is None and self.early_stopping is True:
+            raise Undefined(
                 "Expected enough samples of every class to hold two out, got too few for "
                 f"validation_fraction={self.validation_fraction}. Use early_stopping=False."
             )
@@ -717,19 +546,115 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
         )
         return Penalty(0.0, float(self.l2), spreading_price(n) if automatic else 0.0, spread)
 
-    def _outcomes(self, climb: Climb, X: Any) -> list[Outcome]:
-        """Return how the search ended, and what is wrong with the map it found."""
-        found, coordinates = self._as_intended(climb.outcome), climb.coordinates
-        far = coordinates.values(coordinates.limits[:, 1])["map__S"]
-        if not climb.end.any():
+    # ---- what differs from other learners -------------------------------------------------------
+
+    def _check_options(self) -> None:
+        objective = get_objective(self.measure, self.C)
+        if self.batch_size is not None and self.solver != "ascent":
+            raise ValueError(
+                f'Expected solver="ascent" with batch_size={self.batch_size!r}, got '
+                f"solver={self.solver!r}. Use gradient ascent for batches."
+            )
+        idle = {
+            "measure": objective.name != "ridge_loo",
+            "l1": self.l1 not in ("auto", 0),
+            "l2": self.l2 != 0,
+            "early_stopping": bool(self.early_stopping),
+        }
+        given = [f"{name}={getattr(self, name)!r}" for name, asked in idle.items() if asked]
+        if self.solver == "outer_product" and given:
+            raise ValueError(
+                'Expected nothing to climb with solver="outer_product", which follows the '
+                f"gradients of ridge regressions alone, got {', '.join(given)}. Leave it out, or "
+                'use solver="lbfgs".'
+            )
+
+    def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
+        refuse_symbols("TransformLearner", X)
+        if sp.issparse(X):
+            refuse_sparse(self.kernel, self.structure)
+            if self.solver == "outer_product":
+                raise ValueError(
+                    'Expected dense X with solver="outer_product", got sparse rows. Use '
+                    'solver="lbfgs", or X.toarray() if memory permits.'
+                )
+        X, y = super()._check_samples(X, y)
+        check_rank(self.structure, self.rank, X.shape[1])
+        return X, y
+
+    def _rows_to_search(self, target: Target, rows: Array, seed: int) -> Array:
+        if self.solver == "outer_product":  # whose regressions draw their own
+            return rows
+        if self.batch_size is not None:
+            fold = self._crossing and len(rows) < len(target.w)
+            return subsample(target, rows, FOLD_ROWS, seed) if fold else rows
+        return super()._rows_to_search(target, rows, seed)
+
+    def _options(self, samples: Samples, folds: Folds, seed: int) -> dict[str, Any]:
+        """Return the number of directions that serves rows best which did not teach.
+
+        These are the largest of gradient outer products; all of them count alike, as at the start.
+        """
+        X, target = samples.X, samples.target
+        free = self.structure == "low_rank" and self.rank is None and self.init is None
+        if not (free and self._crossing) or sp.issparse(X):
+            return {}
+        p, base = X.shape[1], self._base(X)
+        ranks = [*(2**k for k in range(p.bit_length()) if 2**k < p), p]
+        variance = np.asarray(column_moments(X, target.w)[1])
+        alike = make_start(X, "full", p, None, kernel_scale(base), None, target.w)
+
+        def learn(rows: Array) -> Matrix:
+            goal = target.take(rows)
+            if not goal.norm(goal.M_centred) > 0:
+                raise Undefined("Expected rows that differ in their target, got one value.")
+            monitor = Monitor("TransformLearner")
+            ascent, S = follow_gradients(
+                base, X[rows], goal, alike, REGRESSIONS, monitor, seed, self._engine()
+            )
+            if ascent.status == "interrupted":
+                raise KeyboardInterrupt
+
+            def matrix(rank: float, width: float, a: Array, b: Array | None) -> Array:
+                few = largest_directions(S, int(rank)) if rank < p else np.eye(p)
+                kernel = Composed(base, LinearMap(width * sized(base, few, variance)))
+                return np.asarray(kernel(X[a], None if b is None else X[b]))
+
+            return matrix
+
+        tried = cross_fit(
+            learn,
+            target,
+            folds,
+            samples.groups,
+            widths=not isinstance(base, Linear),
+            amounts=tuple(map(float, ranks)),
+            seed=seed,
+        )
+        return {} if tried is None else {"rank": ranks[tried.losses.argmin()]}
+
+    def _set_fitted(
+        self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
+    ) -> None:
+        self.kernel_ = path.kernel(self.keep_, width)
+        S = self.kernel_.map.S
+        self.components_ = components(S, sp.issparse(samples.X))
+        self.feature_importances_ = _shares(S, path.variance)
+        self.__dict__.pop("feature_importances_std_", None)  # of an earlier fit
+        if fold_paths:
+            each = [_shares(fold.map(self.keep_), path.variance) for fold in fold_paths]
+            self.feature_importances_std_ = np.std(each, axis=0)
+
+    def _remarks(self, path: Any, samples: Samples) -> list[Outcome]:
+        if not path.end.any():
             status, advice = "empty", f"The penalty l1={self.l1} removes every feature. Lower it."
-        elif self.keep_ == 1.0 and (np.abs(climb.end) >= 0.1 * far).any():
+        elif self.keep_ == 1.0 and (np.abs(path.end) >= 0.1 * path.reach).any():
             status, advice = (
                 "unbounded",
                 "Weights grow without limit, as they do for separable data; they are bounded by "
                 '1000 times their start. Use measure="cka", a penalty l2, or early_stopping=True.',
             )
-        elif extreme := degenerate(self.kernel_, X):
+        elif extreme := degenerate(self.kernel_, samples.X):
             smaller = "smaller" if extreme == "the identity" else "larger"
             status, advice = (
                 "degenerate",
@@ -737,8 +662,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CrossF
                 f"pass a {smaller} init.",
             )
         else:
-            return [found]
-        return [found, replace(found, status=status, advice=advice)]
+            return []
+        return [replace(path.outcome, status=status, advice=advice)]
 
     @property
     def _n_features_out(self) -> int:
@@ -768,6 +693,7 @@ def climb_map(
     An objective that is a callable returns that of another batch of samples at every call. The best
     map by `held_out`, the objective on samples that are not climbed, is kept.
     """
+    monitor.parameters = lambda theta: {"S": coordinates.values(theta)["map__S"]}
     if held_out is not None:
         copied, objective_there = clone(kernel), held_out
 
@@ -783,9 +709,9 @@ def climb_map(
         def next_problem() -> Problem:
             return Problem(kernel, coordinates, objective(), penalty)
 
-        found = climb_batches(next_problem, theta, monitor, coordinates.limits, max_iter)
+        ascent = climb_batches(next_problem, theta, monitor, coordinates.limits, max_iter)
     else:
-        found = maximise(
+        ascent = maximise(
             Problem(kernel, coordinates, objective, penalty),
             theta,
             monitor,
@@ -796,4 +722,4 @@ def climb_map(
             tol=tol,
             unit=objective.unit,
         )
-    return found, np.asarray(coordinates.values(found.theta)["map__S"])
+    return ascent, np.asarray(coordinates.values(ascent.theta)["map__S"])

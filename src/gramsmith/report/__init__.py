@@ -2,6 +2,7 @@
 
 from gramsmith.report.displays import BandwidthDisplay as BandwidthDisplay
 from gramsmith.report.displays import FeatureWeightsDisplay as FeatureWeightsDisplay
+from gramsmith.report.displays import HistoryDisplay as HistoryDisplay
 from gramsmith.report.displays import KeepDisplay as KeepDisplay
 from gramsmith.report.displays import KernelRankingDisplay as KernelRankingDisplay
 from gramsmith.report.displays import plot_surface as plot_surface

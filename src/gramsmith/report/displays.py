@@ -412,6 +412,66 @@ class KeepDisplay:
         return self
 
 
+@dataclass
+class HistoryDisplay:
+    """The learning curve: the measure at every iteration, and on held-out samples.
+
+    Parameters
+    ----------
+    values : array of shape (m,)
+        On the samples that were climbed.
+    held_out : array of shape (m,), optional
+        Oriented so that higher is better.
+    name : str, default="measure"
+
+    Examples
+    --------
+    >>> from gramsmith.report import HistoryDisplay
+    >>> HistoryDisplay([0.1, 0.3, 0.35]).plot().ax_.get_xlabel()
+    'iteration'
+    """
+
+    values: Any
+    held_out: Any = None
+    name: str = "measure"
+
+    @classmethod
+    def from_estimator(cls, estimator: Any) -> HistoryDisplay:
+        """Return the display of a learner with a history.
+
+        Parameters
+        ----------
+        estimator : fitted learner
+            Such as `TransformLearner`.
+
+        Returns
+        -------
+        HistoryDisplay
+        """
+        history = getattr(estimator, "history_", None)
+        if not history or "value" not in history:
+            raise ValueError(
+                f"Expected a fitted learner with a history, got {type(estimator).__name__}. Use "
+                "TransformLearner, KernelLearner or TwoGaussianLearner, and fit it first."
+            )
+        name = getattr(estimator.measure, "name", estimator.measure)
+        return cls(history["value"], history.get("held_out"), str(name))
+
+    def plot(self, ax: Any = None) -> HistoryDisplay:
+        """Draw; `ax` is where."""
+        ax = new_axes(ax, width=5.6, height=3.4)
+        ax.plot(np.asarray(self.values, dtype=float), "o-", color=COLOURS[0], ms=4, lw=1.4)
+        if self.held_out is not None:
+            held = np.asarray(self.held_out, dtype=float)
+            ax.plot(held, "s--", color=COLOURS[2], ms=4, lw=1.4, label="held out")
+            ax.legend(frameon=False)
+        ax.set_xlabel("iteration")
+        ax.set_ylabel(self.name)
+        strip_frame(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
 def plot_surface(surface: Any, ax: Any = None, *, mark: tuple[float, float] | None = None) -> Any:
     """Draw the surface of a `TwoGaussianLearner`: alignment over bandwidth and share.
 

@@ -1,0 +1,447 @@
+"""Learner: what all learners of kernels share, which is everything but the search.
+
+A learner is ``search(X, target, rng) -> Path``, a path is ``kernel(amount, width)``, from the
+kernel that the search started from (amount 0) to the one it found (amount 1). `Learner.fit` checks,
+drops rows of weight zero, makes folds, searches on all rows and in each fold, chooses how much to
+keep and which width goes with it, and sets the fitted attributes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from gramsmith.arguments import check_params
+from gramsmith.gram import ENGINES, Engine, SharesEngine, as_engine
+from gramsmith.gram.threads import dense_work
+from gramsmith.gram.views import Views
+from gramsmith.kernels.finite import checked_data
+from gramsmith.learning.cross_fit import (
+    ROWS,
+    WIDTH,
+    Folds,
+    Matrix,
+    choose_width,
+    cross_fit,
+    make_folds,
+    subsample,
+)
+from gramsmith.learning.monitor import Callback, Stopped
+from gramsmith.learning.objective import get_objective, responses
+from gramsmith.measures import Measure, Undefined
+from gramsmith.solvers import Outcome, warn_unless_converged
+from gramsmith.targets import (
+    TARGETS,
+    Target,
+    check_groups,
+    check_weights,
+    make_target,
+    normalised_weights,
+)
+
+Array = npt.NDArray[Any]
+
+ITERATIONS = 200
+FEW_ITERATIONS = 10  # where the amount of learning is cross-fitted: thirty were no better
+CAUTIOUS = 0.25  # the amount after an interrupt: in trials it did no harm to any criterion
+QUARTER = "A quarter of what was learned is kept; fit again for the amount that pays."
+
+# scikit-learn's constraints of parameters that not all learners have
+TARGET_CONSTRAINTS: dict[str, Any] = {
+    "target": [StrOptions(set(TARGETS))],
+    "task": [StrOptions({"auto", "classification", "regression"})],
+}
+HOLD_OUT_CONSTRAINTS: dict[str, Any] = {
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "random_state": ["random_state"],
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Path:
+    """The kernels from where a search started to what it found.
+
+    A path of your own gives `kernel`. With `has_width`, multiples of the inputs are kernels of
+    their own, of which the best is chosen.
+
+    Parameters
+    ----------
+    value : float, default=nan
+        The measure at the end.
+    outcome : Outcome
+        How the search ended.
+    history : dict of arrays, default={}
+        Numbers per iteration.
+    has_width : bool, default=False
+    """
+
+    value: float = np.nan
+    outcome: Outcome = field(default_factory=lambda: Outcome(status="converged"))
+    history: dict[str, Array] = field(default_factory=dict)
+    has_width: bool = False
+
+    def kernel(self, amount: float, width: float | None = None) -> Any:
+        """Return the kernel at an amount of learning, its inputs times a width.
+
+        Parameters
+        ----------
+        amount : float
+            From 0, the start, to 1.
+        width : float, optional
+            Relative to a typical one; None is the width that was learned.
+
+        Returns
+        -------
+        Kernel
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a learner learns from: the rows that count, and all that were given."""
+
+    X: Any
+    y: Any
+    target: Target
+    groups: Array | None
+    given: Any  # X with the rows of weight zero
+    rows: Array  # numbers of the rows that count among those given
+    count: int  # of the rows given
+
+
+RENAMED = {"shrinkage": "keep", "shrinkage_": "keep_", "shrinkage_curve_": "keep_curve_"}
+GONE = ("search",)  # of TwoGaussianLearner: the second paper's own order of two searches
+
+
+def _renamed(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a file of format 2, in which `keep` was called shrinkage, as now."""
+    params, fitted = (
+        {RENAMED.get(name, name): value for name, value in state[part].items() if name not in GONE}
+        for part in ("params", "fitted")
+    )
+    if params.get("early_stopping") == "auto":  # which was the default
+        params["early_stopping"] = False
+    return {**state, "params": params, "fitted": fitted}
+
+
+class Learner(SharesEngine, BaseEstimator):
+    """A learner of kernels: `search` is all that a learner of your own needs.
+
+    What it has as a parameter of its constructor is heeded: `keep`, `cv`, `measure`, `target`,
+    `task`, `max_iter`, `memory`, `n_jobs`, `engine`, `random_state`, `callback`, `verbose`. The
+    rest is as below.
+    """
+
+    keep: float | str = "cross_fit"
+    cv: Any = None
+    measure: Any = None
+    target: str = "auto"
+    task: str = "auto"
+    max_iter: int | None = None
+    memory: float | None = None
+    n_jobs: int | None = None
+    engine: Any = None
+    random_state: Any = None
+    callback: Callback | None = None
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **TARGET_CONSTRAINTS,
+        "keep": [Interval(Real, 0, 1, closed="both"), StrOptions({"cross_fit"})],
+        "cv": ["cv_object"],
+        "memory": [Interval(Real, 0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
+        "engine": ENGINES,
+        "dtype": [StrOptions({"float64", "float32"}), type, np.dtype, None],
+        "random_state": ["random_state"],
+        "callback": [callable, None],
+        "verbose": ["verbose"],
+    }
+    _stored: ClassVar[dict[str, str]] = {
+        "kernel_": "kernel",
+        "value_": "real",
+        "n_iter_": "whole",
+        "keep_": "real",
+        "keep_curve_": "value?",
+    }
+    _stored_upgrades: ClassVar[dict[int, Any]] = {2: _renamed}
+    _mistakes: ClassVar[bool] = False  # whether classes are judged by mistakes, see `cross_fit`
+
+    def search(self, X: Any, target: Target, rng: Any) -> Path:
+        """Return the path that rows teach.
+
+        Parameters
+        ----------
+        X : samples
+            Those that count, or a part of them.
+        target : Target
+            Their labels or values, and weights.
+        rng : RandomState
+
+        Returns
+        -------
+        Path
+        """
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+        """Learn the kernel.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, p), sequence of n objects, or one view per kernel
+            What the kernels take: sparse rows stay sparse, or are refused by what needs dense ones;
+            a kernel matrix for "precomputed"; for `KernelCombination` also a tuple with one view
+            per kernel, or a list of matrices or Grams.
+        y : array of shape (n,) or (n, q)
+            Labels or values.
+        sample_weight : array of shape (n,), optional
+            How much every row counts; times any number the same. Objectives that need a solve take
+            none, except "kernel_fisher" and "ridge_loo".
+        groups : array of shape (n,), optional
+            Rows of one group are never on both sides of a fold.
+
+        Returns
+        -------
+        self
+        """
+        for outcome in self._learn(X, y, sample_weight, groups):
+            warn_unless_converged(outcome, type(self).__name__)
+        return self
+
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> list[Outcome]:
+        """Fit, and return what there is to say about the search."""
+        check_params(self)
+        self._check_options()
+        X, y = self._check_samples(X, y, sample_weight)
+        samples, folds, seed, rng = self._prepare(X, y, sample_weight, groups)
+        everything = np.arange(len(samples.rows))
+        in_folds, fold_paths = self._in_folds(), list[Path]()
+
+        def learn(rows: Array) -> Matrix:
+            part = samples.target.take(rows)
+            if not part.norm(part.M_centred) > 0:
+                raise Undefined("Expected rows that differ in their target, got one value.")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # all rows say it once
+                path = in_folds._search(samples, rows, np.random.RandomState(seed), seed, options)
+            if path.outcome.status in ("interrupted", "stopped"):
+                raise KeyboardInterrupt if path.outcome.status == "interrupted" else Stopped
+            fold_paths.append(path)
+            if self.verbose:
+                print(f"[{type(self).__name__}] fold {len(fold_paths)} of {len(folds)}")
+            return self._matrix(path, samples.X, rows)
+
+        with dense_work(len(everything)):
+            options = self._options(samples, folds, seed)
+            path = self._search(samples, everything, rng, seed, options)
+            asked, curve, outcome = self._asked_amount(samples), None, path.outcome
+            amount = CAUTIOUS if asked is None else asked
+            if asked is None and outcome.status not in ("interrupted", "stopped"):
+                judge: dict[str, Any] = {"widths": path.has_width, "mistakes": self._mistakes}
+                try:
+                    with warnings.catch_warnings():
+                        # A sum with negative weights may be indefinite: machines say so.
+                        warnings.filterwarnings("ignore", ".*negative eigenvalues", UserWarning)
+                        curve = cross_fit(
+                            learn, samples.target, folds, samples.groups, seed=seed, **judge
+                        )
+                    amount = 0.0 if curve is None else curve.amount
+                    if curve is None:
+                        self._warn_too_few(len(everything))
+                except Stopped:  # which the callback asked for
+                    pass
+                except KeyboardInterrupt:
+                    outcome = replace(outcome, status="interrupted", advice=QUARTER)
+            width = None if asked == 1.0 else 1.0
+            if path.has_width and asked != 1.0:
+                rows = subsample(samples.target, everything, ROWS, seed)
+                matrix = self._matrix(path, samples.X, everything)
+                Y, w = responses(samples.target), samples.target.w
+                width = float(WIDTH ** choose_width(matrix, amount, rows, Y, w)[0])
+            self.keep_ = amount
+            self.__dict__.pop("keep_curve_", None)  # of an earlier fit
+            if curve is not None:
+                self.keep_curve_ = curve.curve()
+            self.value_ = float(path.value)
+            self.n_iter_ = int(path.outcome.n_iter)
+            if path.history:
+                self.history_ = path.history
+            self._set_fitted(path, width, samples, fold_paths if curve is not None else [])
+            return [self._as_intended(outcome), *self._remarks(path, samples)]
+
+    # ---- what a learner may do otherwise ---------------------------------------------------------
+
+    def _check_options(self) -> None:
+        """Raise where parameters do not go together."""
+        if self.measure is not None:
+            get_objective(self.measure)
+
+    def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
+        """Return numeric samples and targets, checked."""
+        sparse = self.__sklearn_tags__().input_tags.sparse
+        checked: tuple[Any, Any] = checked_data(
+            self,
+            X,
+            y,
+            dtype=(np.float64, np.float32),
+            accept_sparse="csr" if sparse else False,
+            multi_output=True,
+            ensure_min_samples=2,
+        )
+        return checked
+
+    def _take(self, X: Any, rows: Array) -> Any:
+        """Return rows of the samples to learn from."""
+        return take_rows(X, rows)
+
+    def _asked_amount(self, samples: Samples) -> float | None:
+        """Return the amount to keep, None where it is cross-fitted."""
+        return None if isinstance(self.keep, str) else float(self.keep)
+
+    def _options(self, samples: Samples, folds: Folds, seed: int) -> dict[str, Any]:
+        """Return options of `search` that the folds decide."""
+        return {}
+
+    def _in_folds(self) -> Learner:
+        """Return the learner that searches in folds."""
+        return self
+
+    def _rows_to_search(self, target: Target, rows: Array, seed: int) -> Array:
+        """Return the rows that are searched: a solve takes a limited number where folds follow."""
+        if self._crossing and self._solves:
+            return subsample(target, rows, ROWS, seed)
+        return rows
+
+    def _matrix(self, path: Path, X: Any, learned: Array) -> Matrix:
+        """Return the kernels of a path, that some rows of X taught, between any rows of X."""
+
+        def matrix(amount: float, width: float, rows: Array, columns: Array | None) -> Array:
+            kernel, left = path.kernel(amount, width), take_rows(X, rows)
+            return np.asarray(kernel(left, None if columns is None else take_rows(X, columns)))
+
+        return matrix
+
+    def _set_fitted(
+        self, path: Path, width: float | None, samples: Samples, fold_paths: list[Any]
+    ) -> None:
+        """Set the fitted attributes that are not the same for all."""
+        self.kernel_ = path.kernel(self.keep_, width)
+
+    def _remarks(self, path: Any, samples: Samples) -> list[Outcome]:
+        """Return what is to be said about the result, besides how the search ended."""
+        return []
+
+    # ---- how -------------------------------------------------------------------------------------
+
+    @property
+    def _crossing(self) -> bool:
+        return isinstance(self.keep, str)
+
+    @property
+    def _solves(self) -> bool:
+        """Whether the measure is an objective of the dense matrix."""
+        return self.measure is not None and not isinstance(get_objective(self.measure), Measure)
+
+    @property
+    def _most_iterations(self) -> int:
+        if self.max_iter is None:
+            return FEW_ITERATIONS if self._crossing else ITERATIONS
+        return int(self.max_iter)
+
+    def _as_intended(self, outcome: Outcome) -> Outcome:
+        """Return how a search ended; that it stopped early may have been the intention."""
+        early = outcome.status == "max_iter" and self.max_iter is None and self._crossing
+        if early or outcome.status == "stopped":
+            return replace(outcome, status="converged", advice="")
+        return outcome
+
+    def _engine(self) -> Engine:
+        """Return who evaluates tiles."""
+        return as_engine(self.engine, self.n_jobs, self.memory)
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> tuple[Samples, Folds, int, Any]:
+        """Return the rows that count, their folds, a seed for these, and what draws the rest."""
+        n = count_rows(X)
+        w = normalised_weights(check_weights(sample_weight, n))
+        groups, rows, given = check_groups(groups, n), np.flatnonzero(w), X
+        y = y if sp.issparse(y) else as_given(y)
+        if count_rows(y) != n:
+            raise ValueError(
+                f"Expected X and y of the same length, got {n} and {count_rows(y)}: inconsistent "
+                "numbers of samples."
+            )
+        if len(rows) < n:
+            X, y = self._take(X, rows), y[rows]
+            groups = None if groups is None else groups[rows]
+        weights = None if sample_weight is None else w[rows]
+        target = make_target(y, self.target, task=self.task, sample_weight=weights)
+        samples = Samples(X, y, target, groups, given, rows, n)
+        rng = check_random_state(self.random_state)
+        if self._asked_amount(samples) is not None:
+            return samples, [], 0, rng
+        seed = int(rng.randint(2**31 - 1))
+        return samples, make_folds(self.cv, y, target, groups, seed, rows, n), seed, rng
+
+    def _search(
+        self, samples: Samples, rows: Array, rng: Any, seed: int, options: dict[str, Any]
+    ) -> Path:
+        """Return the path that some of the rows teach."""
+        X, target = samples.X, samples.target
+        rows = self._rows_to_search(target, rows, seed)
+        if len(rows) < len(target.w):
+            X, target = self._take(X, rows), target.take(rows)
+        return self.search(X, target, rng, **options)
+
+    def _warn_too_few(self, n: int) -> None:
+        warnings.warn(
+            f"{type(self).__name__}: expected rows enough to learn from a part of them and judge "
+            f"on the rest, got {n}; the kernel it started from is kept. Give more rows, or the "
+            "amount of learning, keep=1.0 for all of it.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def as_given(y: Any) -> Any:
+    """Return targets as an array, where they are one."""
+    try:
+        return np.asarray(y)
+    except ValueError:  # lists of several lengths, on which `make_target` has a word to say
+        return y
+
+
+def count_rows(X: Any) -> int:
+    """Return the number of samples."""
+    if isinstance(X, Views):
+        return X.n
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def take_rows(X: Any, index: Array) -> Any:
+    """Return chosen samples of an array, frame, sparse matrix or sequence of objects."""
+    if not hasattr(X, "shape"):
+        return [X[i] for i in index]
+    return (X if sp.issparse(X) else np.asarray(X))[index]
