@@ -8,11 +8,7 @@ from gramsmith.report.displays import KernelRankingDisplay as KernelRankingDispl
 from gramsmith.report.displays import plot_surface as plot_surface
 from gramsmith.report.evidence import Evidence as Evidence
 from gramsmith.report.evidence import Outcome as Outcome
-from gramsmith.report.outcome_displays import ConfusionDisplay as ConfusionDisplay
 from gramsmith.report.outcome_displays import FoldScoresDisplay as FoldScoresDisplay
 from gramsmith.report.outcome_displays import ImportanceDisplay as ImportanceDisplay
-from gramsmith.report.outcome_displays import PredictionDisplay as PredictionDisplay
-from gramsmith.report.outcome_displays import ReliabilityDisplay as ReliabilityDisplay
-from gramsmith.report.outcome_displays import ThresholdDisplay as ThresholdDisplay
 from gramsmith.report.sample_displays import GramDisplay as GramDisplay
 from gramsmith.report.sample_displays import KernelMapDisplay as KernelMapDisplay

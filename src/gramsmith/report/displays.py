@@ -25,12 +25,14 @@ from gramsmith.report.axes import (
 )
 from gramsmith.report.contents import BandwidthPath, Contents
 from gramsmith.report.outcome_displays import (
-    ConfusionDisplay,
+    PREDICTIONS,
     FoldScoresDisplay,
     ImportanceDisplay,
-    PredictionDisplay,
-    ReliabilityDisplay,
-    ThresholdDisplay,
+    outcome_of,
+    plot_confusion,
+    plot_predictions,
+    plot_reliability,
+    plot_thresholds,
 )
 from gramsmith.report.sample_displays import GramDisplay as GramDisplay
 from gramsmith.report.sample_displays import KernelMapDisplay as KernelMapDisplay
@@ -514,25 +516,35 @@ def plot_surface(surface: Any, ax: Any = None, *, mark: tuple[float, float] | No
     return ax
 
 
-PICTURES: dict[str, Any] = {
-    "scores": KernelRankingDisplay.from_ranking,
-    "folds": FoldScoresDisplay.from_ranking,
-    "confusion": ConfusionDisplay.from_ranking,
-    "roc": ThresholdDisplay.from_ranking,
-    "precision_recall": lambda ranking: ThresholdDisplay.from_ranking(ranking, "precision_recall"),
-    "reliability": ReliabilityDisplay.from_ranking,
-    "predictions": PredictionDisplay.from_ranking,
-    "residuals": lambda ranking: PredictionDisplay.from_ranking(ranking, "residuals"),
-    "bandwidth": BandwidthDisplay.from_ranking,
-    "gram": GramDisplay.from_ranking,
-    "map": KernelMapDisplay.from_ranking,
-    "relevance": FeatureWeightsDisplay.from_ranking,
-    "importance": ImportanceDisplay.from_ranking,
+DISPLAYS: dict[str, Any] = {
+    "scores": KernelRankingDisplay,
+    "folds": FoldScoresDisplay,
+    "bandwidth": BandwidthDisplay,
+    "gram": GramDisplay,
+    "map": KernelMapDisplay,
+    "relevance": FeatureWeightsDisplay,
+    "importance": ImportanceDisplay,
 }
+PICTURES = (*DISPLAYS, "confusion", "roc", "precision_recall", "reliability", *PREDICTIONS)
 
 
-def display_of(ranking: Any, kind: str) -> Any:
-    """Return one of the pictures of a `KernelRanking` by its name."""
+def plot_ranking(ranking: Any, kind: str, ax: Any = None) -> Any:
+    """Draw one of the pictures of a `KernelRanking` by its name, and return its display."""
     if not is_one_of(kind, PICTURES):
         raise ValueError(f"Expected a picture among {', '.join(PICTURES)}, got {abridged(kind)}.")
-    return PICTURES[kind](ranking)
+    if kind in DISPLAYS:
+        return DISPLAYS[kind].from_ranking(ranking).plot(ax)
+    if kind in PREDICTIONS:
+        return plot_predictions(outcome_of(ranking, "values"), kind, ax)
+    if kind == "confusion":
+        return plot_confusion(outcome_of(ranking, "classes"), ax)
+    outcome = outcome_of(ranking, "classes", "several labels")
+    if kind != "reliability":
+        curves = outcome.roc if kind == "roc" else outcome.precision_recall
+        return plot_thresholds(curves, kind, ax)
+    if outcome.reliability is None:
+        raise ValueError(
+            "Expected a winner with probabilities for at least 30 held-out rows, got none. "
+            "Rank without machine=, or with more rows."
+        )
+    return plot_reliability(outcome.reliability, ax)

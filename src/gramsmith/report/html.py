@@ -15,12 +15,13 @@ from gramsmith.report.axes import COLOURS, GREY, needs_extra, settled_style, sho
 from gramsmith.report.contents import Contents, number, with_error
 from gramsmith.report.evidence import ColumnPicture
 from gramsmith.report.outcome_displays import (
-    ConfusionDisplay,
+    PREDICTIONS,
     FoldScoresDisplay,
     ImportanceDisplay,
-    PredictionDisplay,
-    ReliabilityDisplay,
-    ThresholdDisplay,
+    plot_confusion,
+    plot_predictions,
+    plot_reliability,
+    plot_thresholds,
 )
 
 # What is drawn in this colour takes the colour of the page: dark on light, light on dark.
@@ -317,7 +318,7 @@ def _tabs(contents: Contents) -> list[dict[str, Any]]:
     return [
         {
             "name": _titled(path.family),
-            "svg": draw(lambda k=k: displays.BandwidthDisplay.from_contents(contents, k)),  # type: ignore[misc]
+            "svg": draw(displays.BandwidthDisplay.from_contents(contents, k).plot),
         }
         for k, path in enumerate(contents.paths[:FAMILIES])
     ]
@@ -351,55 +352,42 @@ class _Figures:
             caption = caption.format(f"{meaning[:1].upper()}{meaning[1:]}")
         return {"title": title, "caption": caption, "svg": draw(make)}
 
-    def _makers(self) -> dict[str, Callable[[], Any]]:
+    def _makers(self) -> dict[str, Callable[..., Any]]:
         contents, evidence = self.contents, self.contents.evidence
         outcome = evidence.outcome
-        found: dict[str, Callable[[], Any]] = {}
+        found: dict[str, Callable[..., Any]] = {}
         if contents.records:
-            found["ranking"] = lambda: displays.KernelRankingDisplay.from_records(
+            found["ranking"] = displays.KernelRankingDisplay.from_records(
                 contents.records, score=contents.score
-            )
+            ).plot
         if evidence.gram.size:
-            found["gram"] = lambda: displays.GramDisplay.from_contents(contents)
+            found["gram"] = displays.GramDisplay.from_contents(contents).plot
         if evidence.map.size:
-            found["map"] = lambda: displays.KernelMapDisplay.from_contents(contents)
+            found["map"] = displays.KernelMapDisplay.from_contents(contents).plot
         if evidence.weights:
-            found["weights"] = lambda: displays.FeatureWeightsDisplay.from_contents(contents)
+            found["weights"] = displays.FeatureWeightsDisplay.from_contents(contents).plot
         if evidence.importance:
-            found["importance"] = lambda: ImportanceDisplay(evidence.importance, contents.score)
+            found["importance"] = ImportanceDisplay(evidence.importance, contents.score).plot
         if outcome is None:
             return found
         if outcome.folds:
-            found["folds"] = lambda: FoldScoresDisplay(outcome.folds, contents.score)
+            found["folds"] = FoldScoresDisplay(outcome.folds, contents.score).plot
         if len(outcome.classes) > CELLS:
-            found["confusion"] = lambda: ConfusionDisplay(outcome.confusion, outcome.classes)
-        if outcome.roc:
-            found["roc"] = lambda: ThresholdDisplay(outcome.roc)
-            found["precision_recall"] = lambda: ThresholdDisplay(
-                outcome.precision_recall, "precision_recall"
-            )
+            found["confusion"] = partial(plot_confusion, outcome)
+        for kind, curves in (("roc", outcome.roc), ("precision_recall", outcome.precision_recall)):
+            if curves:
+                found[kind] = partial(plot_thresholds, curves, kind)
         if outcome.reliability is not None:
-            known = outcome.reliability
-            found["reliability"] = lambda: ReliabilityDisplay(known)
+            found["reliability"] = partial(plot_reliability, outcome.reliability)
         if outcome.actual.size:
             # residuals of several outputs with errors of several sizes would say little
-            for kind in ("predictions",) if outcome.targets else ("predictions", "residuals"):
-                found[kind] = partial(PredictionDisplay, outcome.actual, outcome.predicted, kind)
+            for kind in PREDICTIONS[:1] if outcome.targets else PREDICTIONS:
+                found[kind] = partial(plot_predictions, outcome, kind)
         return found
 
 
-def draw(make: Callable[[], Any]) -> Any:
-    """Return a display as SVG text that follows the colours of the page.
-
-    Parameters
-    ----------
-    make : callable
-        Returns the display; it is called under the style of the page.
-
-    Returns
-    -------
-    markupsafe.Markup
-    """
+def draw(plot: Callable[..., Any]) -> Any:
+    """Return what `plot(ax=)` draws as SVG text that follows the colours of the page."""
     with needs_extra():
         from matplotlib.backends.backend_svg import FigureCanvasSVG
         from matplotlib.figure import Figure
@@ -409,7 +397,7 @@ def draw(make: Callable[[], Any]) -> Any:
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         FigureCanvasSVG(figure)
-        make().plot(ax=figure.subplots())
+        plot(ax=figure.subplots())
         out = StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()

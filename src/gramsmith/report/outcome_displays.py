@@ -1,7 +1,6 @@
-"""Displays of what was said of held-out rows: confusion, thresholds, probabilities, errors, folds.
+"""Pictures of what was said of held-out rows: confusion, thresholds, probabilities, errors, folds.
 
-They are made of the evidence that a ranking keeps; scikit-learn's own displays draw the like from
-an estimator and data.
+They show the arrays that a ranking keeps. What scikit-learn has a display for is drawn by it.
 """
 
 from __future__ import annotations
@@ -29,6 +28,8 @@ from gramsmith.report.evidence import Curve, Outcome, Reliability
 Array = npt.NDArray[Any]
 
 WRITTEN = 8  # classes up to which the cells of a matrix have numbers
+TICKS = 20  # classes up to which all are named
+PREDICTIONS = ("predictions", "residuals")
 
 
 INSTEAD = {"classes": "confusion", "values": "predictions", "several labels": "roc"}
@@ -51,276 +52,130 @@ def outcome_of(ranking: Any, *kinds: str) -> Outcome:
     return outcome
 
 
-@dataclass
-class ConfusionDisplay:
-    """True classes by the answers that were given, as shares of each true class.
+def plot_confusion(outcome: Outcome, ax: Any = None) -> Any:
+    """Draw true classes by the answers that were given, as shares of each true class."""
+    from sklearn.metrics import ConfusionMatrixDisplay
 
-    Parameters
-    ----------
-    matrix : array of shape (C, C)
-        Numbers of rows, or sums of weights: true class by answer.
-    classes : list of str
+    ax = new_axes(ax, height=3.6)
+    total = outcome.confusion.sum(axis=1, keepdims=True)
+    C = len(outcome.classes)
+    display = ConfusionMatrixDisplay(outcome.confusion / np.where(total > 0, total, 1.0)).plot(
+        ax=ax,
+        cmap="Blues",
+        colorbar=False,
+        include_values=C <= WRITTEN,
+        values_format=".0%",
+        im_kw={"vmin": 0.0, "vmax": 1.0},
+    )
+    few = np.arange(C) if C <= TICKS else np.linspace(0, C - 1, TICKS).round().astype(int)
+    names = [shorten(outcome.classes[k], 14) for k in few]
+    label_ticks(ax.yaxis, few, names)
+    label_ticks(ax.xaxis, few, names, rotation=90)
+    ax.set_xlabel("answered")
+    ax.set_ylabel("true")
+    return display
 
-    Examples
-    --------
-    >>> from gramsmith.report import ConfusionDisplay
-    >>> display = ConfusionDisplay([[8, 2], [1, 9]], ["no", "yes"]).plot()
-    >>> [text.get_text() for text in display.ax_.texts]
-    ['8', '2', '1', '9']
+
+def plot_thresholds(curves: list[Curve], kind: str = "roc", ax: Any = None) -> Any:
+    """Draw what other thresholds would give; a mark is the threshold in use.
+
+    The kind is "roc" or "precision_recall"; every class is compared with all others.
     """
+    from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
 
-    matrix: Any
-    classes: list[str]
-
-    @classmethod
-    def from_ranking(cls, ranking: Any) -> ConfusionDisplay:
-        """Return the display of the winner of a `KernelRanking`.
-
-        Parameters
-        ----------
-        ranking : KernelRanking
-            Of classes.
-
-        Returns
-        -------
-        ConfusionDisplay
-        """
-        outcome = outcome_of(ranking, "classes")
-        return cls(outcome.confusion, outcome.classes)
-
-    def plot(self, ax: Any = None) -> ConfusionDisplay:
-        """Draw; `ax` is where."""
-        ax = new_axes(ax, height=3.6)
-        matrix = np.asarray(self.matrix, dtype=float)
-        total = matrix.sum(axis=1, keepdims=True)
-        shares = matrix / np.where(total > 0, total, 1.0)
-        ax.imshow(shares, vmin=0.0, vmax=1.0, cmap="Blues", interpolation="none")
-        C = len(self.classes)
-        if C <= WRITTEN:
-            for i, j in np.ndindex(C, C):
-                colour = "white" if shares[i, j] > 0.55 else "#1c2126"
-                ax.text(j, i, f"{matrix[i, j]:.4g}", ha="center", va="center", color=colour)
-        few = np.arange(C) if C <= 20 else np.linspace(0, C - 1, 20).round().astype(int)
-        names = [shorten(self.classes[k], 14) for k in few]
-        label_ticks(ax.yaxis, few, names)
-        label_ticks(ax.xaxis, few, names, rotation=90)
-        ax.set_xlabel("answered")
-        ax.set_ylabel("true")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-
-@dataclass
-class ThresholdDisplay:
-    """What other thresholds would give, as ROC curve or as precision against recall.
-
-    The mark is the threshold in use. Every class is compared with all others.
-
-    Parameters
-    ----------
-    curves : list of Curve
-    kind : {"roc", "precision_recall"}
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.report import ThresholdDisplay
-    >>> from gramsmith.report.evidence import Curve
-    >>> steps = np.array([0.0, 0.0, 1.0])
-    >>> curve = Curve("yes", steps, np.array([0.0, 0.8, 1.0]), 0.9, (0.1, 0.8), 0.3)
-    >>> ThresholdDisplay([curve]).plot().ax_.get_xlabel()
-    'false alarms'
-    """
-
-    curves: list[Curve]
-    kind: str = "roc"
-
-    @classmethod
-    def from_ranking(cls, ranking: Any, kind: str = "roc") -> ThresholdDisplay:
-        """Return the display of the winner of a `KernelRanking`.
-
-        Parameters
-        ----------
-        ranking : KernelRanking
-            Of classes.
-        kind : {"roc", "precision_recall"}, default="roc"
-
-        Returns
-        -------
-        ThresholdDisplay
-        """
-        outcome = outcome_of(ranking, "classes", "several labels")
-        return cls(outcome.roc if kind == "roc" else outcome.precision_recall, kind)
-
-    def plot(self, ax: Any = None) -> ThresholdDisplay:
-        """Draw; `ax` is where."""
-        ax = new_axes(ax, height=3.6)
-        roc = self.kind == "roc"
-        alone = len(self.curves) == 1
-        for k, curve in enumerate(self.curves):
-            colour = COLOURS[k % len(COLOURS)]
-            word = (": area" if roc else ": average precision") if alone else ""
-            label = f"{shorten(curve.name, 14)}{word} {curve.area:.3f}"
-            line = LINES[k % len(LINES)]
-            ax.plot(curve.x, curve.y, color=colour, ls=line, lw=1.8, label=label)
-            mark = {"marker": "o" if alone else MARKERS[k % len(MARKERS)], "color": colour}
-            ax.scatter(
-                *curve.used,
-                s=50 if alone else 26,
-                zorder=3,
-                label="threshold in use" if alone else None,
-                **mark,
-            )
+    ax = new_axes(ax, height=3.6)
+    roc, alone = kind == "roc", len(curves) == 1
+    display: Any = None
+    for k, curve in enumerate(curves):
+        colour = COLOURS[k % len(COLOURS)]
         if roc:
-            ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":")
-        elif alone:
-            ax.axhline(self.curves[0].share, color=GREY, lw=0.8, ls=":")
-        ax.set_xlabel("false alarms" if roc else "found (recall)")
-        ax.set_ylabel("found (recall)" if roc else "right when it says so (precision)")
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(-0.02, 1.04)
-        if self.curves:
-            legend_above(ax, 1 if alone else 2)
-        strip_frame(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-
-@dataclass
-class ReliabilityDisplay:
-    """How often probabilities came true on held-out rows; on the diagonal they can be believed.
-
-    Parameters
-    ----------
-    reliability : Reliability
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.report import ReliabilityDisplay
-    >>> from gramsmith.report.evidence import Reliability
-    >>> said = np.array([0.1, 0.5, 0.9])
-    >>> known = Reliability("yes", said, said, said - 0.1, said + 0.1, 0.0)
-    >>> ReliabilityDisplay(known).plot().ax_.get_xlabel()
-    'probability that was said'
-    """
-
-    reliability: Reliability
-
-    @classmethod
-    def from_ranking(cls, ranking: Any) -> ReliabilityDisplay:
-        """Return the display of the winner of a `KernelRanking`.
-
-        Parameters
-        ----------
-        ranking : KernelRanking
-            Of classes, with a machine that gives probabilities.
-
-        Returns
-        -------
-        ReliabilityDisplay
-        """
-        known = outcome_of(ranking, "classes", "several labels").reliability
-        if known is None:
-            raise ValueError(
-                "Expected a winner with probabilities for at least 30 held-out rows, got none. "
-                "Rank without machine=, or with more rows."
-            )
-        return cls(known)
-
-    def plot(self, ax: Any = None) -> ReliabilityDisplay:
-        """Draw; `ax` is where."""
-        ax = new_axes(ax, height=3.6)
-        seen = self.reliability
-        bars = np.maximum([seen.true - seen.low, seen.high - seen.true], 0.0)
-        ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":")
-        ax.errorbar(
-            seen.said,
-            seen.true,
-            yerr=bars,
-            fmt="o-",
-            color=COLOURS[0],
-            ms=5,
-            lw=1.4,
-            elinewidth=1.0,
+            display = RocCurveDisplay(fpr=curve.x, tpr=curve.y)
+        else:
+            display = PrecisionRecallDisplay(curve.y, curve.x)
+        display.plot(ax=ax)
+        word = (": area" if roc else ": average precision") if alone else ""
+        display.line_.set(color=colour, linestyle=LINES[k % len(LINES)], linewidth=1.8)
+        display.line_.set(drawstyle="default")  # the curves are thinned: steps would mislead
+        display.line_.set_label(f"{shorten(curve.name, 14)}{word} {curve.area:.3f}")
+        ax.scatter(
+            *curve.used,
+            s=50 if alone else 26,
+            zorder=3,
+            label="threshold in use" if alone else None,
+            marker="o" if alone else MARKERS[k % len(MARKERS)],
+            color=colour,
         )
-        ax.set_xlabel("probability that was said")
-        ax.set_ylabel("share that came true")
-        ax.set_xlim(-0.03, 1.03)
-        ax.set_ylim(-0.03, 1.03)
-        strip_frame(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+    if roc:
+        ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":")
+    elif alone:
+        ax.axhline(curves[0].share, color=GREY, lw=0.8, ls=":")
+    ax.set_xlabel("false alarms" if roc else "found (recall)")
+    ax.set_ylabel("found (recall)" if roc else "right when it says so (precision)")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), aspect="auto")
+    legend_above(ax, 1 if alone else 2)
+    strip_frame(ax)
+    return display
 
 
-@dataclass
-class PredictionDisplay:
-    """Predictions of held-out rows against the actual values, or their errors.
+def plot_reliability(reliability: Reliability, ax: Any = None) -> Any:
+    """Draw how often probabilities came true on held-out rows, with intervals of 95 %."""
+    from sklearn.calibration import CalibrationDisplay
+
+    ax = new_axes(ax, height=3.6)
+    true, said = reliability.true, reliability.said
+    display = CalibrationDisplay(true, said, said, estimator_name=reliability.of or "answer")
+    display.plot(ax=ax, ref_line=False, color=COLOURS[0])
+    ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":")
+    bars = np.maximum([true - reliability.low, reliability.high - true], 0.0)
+    ax.errorbar(said, true, yerr=bars, fmt="none", color=COLOURS[0], elinewidth=1.0)
+    ax.get_legend().remove()  # one curve needs none
+    ax.set(xlabel="probability that was said", ylabel="share that came true")
+    ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    strip_frame(ax)
+    return display
+
+
+def plot_predictions(outcome: Outcome, kind: str = "predictions", ax: Any = None) -> Any:
+    """Draw predictions of held-out rows against the actual values, or their errors ("residuals").
 
     Outliers lie on the frame, so that the others have room.
-
-    Parameters
-    ----------
-    actual, predicted : arrays of shape (m,)
-    kind : {"predictions", "residuals"}
-
-    Examples
-    --------
-    >>> from gramsmith.report import PredictionDisplay
-    >>> PredictionDisplay([1.0, 2.0, 3.0], [1.1, 1.9, 3.2]).plot().ax_.get_xlabel()
-    'predicted'
     """
+    from sklearn.metrics import PredictionErrorDisplay
 
-    actual: Any
-    predicted: Any
-    kind: str = "predictions"
+    ax = new_axes(ax, height=3.6)
+    residuals = kind == "residuals"
+    x = np.asarray(outcome.predicted, dtype=float)
+    y = np.asarray(outcome.actual, dtype=float) - (x if residuals else 0.0)
+    (left, right), (low, high) = limits(x), limits(y)
+    if not residuals:
+        left, right = low, high = limits(np.concatenate([x, y]))
+    beyond = (x < left) | (x > right) | (y < low) | (y > high)
+    at, height = np.clip(x, left, right), np.clip(y, low, high)
+    display = PredictionErrorDisplay(y_true=height + (at if residuals else 0.0), y_pred=at)
+    display.plot(
+        ax=ax,
+        kind="residual_vs_predicted" if residuals else "actual_vs_predicted",
+        scatter_kwargs={"color": COLOURS[0], "s": 13, "lw": 0, "alpha": 0.6},
+        line_kwargs={"color": GREY, "lw": 1.0, "zorder": 0},
+    )
+    if beyond.any():
+        style = {"color": COLOURS[1], "s": 20, "marker": "D", "lw": 0, "clip_on": False}
+        label = f"beyond the axes: {beyond.sum()}"
+        ax.scatter(at[beyond], height[beyond], label=label, **style)
+        legend_above(ax, 1)
+    ax.set(xlim=(left, right), ylim=(low, high), aspect="auto")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(_few_ticks())
+    ax.set_xlabel("predicted")
+    ax.set_ylabel("actual minus predicted" if residuals else "actual")
+    strip_frame(ax)
+    return display
 
-    @classmethod
-    def from_ranking(cls, ranking: Any, kind: str = "predictions") -> PredictionDisplay:
-        """Return the display of the winner of a `KernelRanking`.
 
-        Parameters
-        ----------
-        ranking : KernelRanking
-            Of values.
-        kind : {"predictions", "residuals"}, default="predictions"
+def _few_ticks() -> Any:
+    from matplotlib.ticker import MaxNLocator
 
-        Returns
-        -------
-        PredictionDisplay
-        """
-        outcome = outcome_of(ranking, "values")
-        return cls(outcome.actual, outcome.predicted, kind)
-
-    def plot(self, ax: Any = None) -> PredictionDisplay:
-        """Draw; `ax` is where."""
-        ax = new_axes(ax, height=3.6)
-        actual, x = (np.asarray(v, dtype=float) for v in (self.actual, self.predicted))
-        residuals = self.kind == "residuals"
-        y = actual - x if residuals else actual
-        if residuals:
-            (left, right), (low, high) = limits(x), limits(y)
-            ax.axhline(0.0, color=GREY, lw=1.0, ls="--", zorder=0)
-        else:
-            left, right = low, high = limits(np.concatenate([x, y]))
-            ax.plot([low, high], [low, high], color=GREY, lw=1.0, ls="--", zorder=0)
-        beyond = (x < left) | (x > right) | (y < low) | (y > high)
-        style = {"color": COLOURS[0], "s": 13, "lw": 0, "alpha": 0.6}
-        ax.scatter(x[~beyond], y[~beyond], **style)
-        if beyond.any():
-            at = np.clip(x[beyond], left, right), np.clip(y[beyond], low, high)
-            style = {"color": COLOURS[1], "s": 20, "marker": "D", "lw": 0}
-            ax.scatter(*at, **style, label=f"beyond the axes: {beyond.sum()}", clip_on=False)
-            legend_above(ax, 1)
-        ax.set_xlim(left, right)
-        ax.set_ylim(low, high)
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.get_major_locator().set_params(nbins=5)
-        ax.set_xlabel("predicted")
-        ax.set_ylabel("actual minus predicted" if residuals else "actual")
-        strip_frame(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+    return MaxNLocator(nbins=5)
 
 
 def limits(values: Array) -> tuple[float, float]:

@@ -31,7 +31,7 @@ from gramsmith.gram.journal import fingerprint, open_journal
 from gramsmith.kernels.adapt import FromCallable
 from gramsmith.measures import Measure, get_measure
 from gramsmith.report.contents import Answer, number, records_frame, with_error
-from gramsmith.report.displays import display_of
+from gramsmith.report.displays import plot_ranking
 from gramsmith.report.evidence import Evidence
 from gramsmith.report.html import classes_of, render, rivals_of, targets_of
 from gramsmith.selection import explanation, sizes
@@ -910,7 +910,7 @@ class KernelRanking:
         display
             One of `gramsmith.report`, with `ax_` and `figure_`.
         """
-        return display_of(self, kind).plot(ax=ax)
+        return plot_ranking(self, kind, ax)
 
     def write_html(
         self,
