@@ -1,7 +1,8 @@
-"""Comma- and tab-separated tables, parsed by pyarrow: never silently shifted or renamed.
+"""Comma- and tab-separated tables: columns of words, and of numbers where they are plain.
 
-What pyarrow refuses is looked at once more with the standard library's reader, which can say in
-which row and line it stands.
+pyarrow parses; its types are taken where they lose nothing of what is written: plain numbers, ISO
+dates and flags. Other columns stay words. What pyarrow refuses is looked at once more with the
+standard library's reader, which can say in which row and line it stands.
 """
 
 from __future__ import annotations
@@ -9,31 +10,24 @@ from __future__ import annotations
 import csv
 import io
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gramsmith.arguments import counted
-from gramsmith.tables.columnar import arrow_column, check_infinite
-from gramsmith.tables.names import check_names
+from gramsmith.tables.convert import EXACT, Cells, canonical, parted_names, plain
+from gramsmith.tables.decide import ROW_NAMES, TableFacts
 from gramsmith.tables.streams import Array, DataError, Limits, read_bytes, short, text_lines
-from gramsmith.tables.words import (
-    MISSING,
-    PLAIN,
-    Style,
-    is_missing,
-    plain_numbers,
-    stray_word,
-    word_rows,
-)
+from gramsmith.tables.words import MISSING, UNKNOWN, Style
 
 DELIMITERS = ",;\t|"
-SPELLINGS = sorted({form for w in MISSING for form in (w, w.upper(), w.capitalize(), w.title())})
+SPELLINGS = sorted(
+    {form for w in MISSING | UNKNOWN for form in (w, w.upper(), w.capitalize(), w.title())}
+)
+BLOCK = 2**22  # bytes in which leading zeros are looked for at a time
+GROUPED = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)")
 
 Row = tuple[int, list[str]]
 
@@ -54,6 +48,8 @@ class Writing:
         Default UTF-8, or UTF-16 where the file begins like that.
     na : sequence of str
         Further words for a missing cell.
+    comment : str, optional
+        What lines begin with that are comments; default: there are none.
     """
 
     delimiter: str | None = None
@@ -62,13 +58,19 @@ class Writing:
     thousands: str | None = None
     encoding: str | None = None
     na: Sequence[str] = ()
+    comment: str | None = None
 
-    def numbers(self, column: Array) -> Array:
-        """Return texts as the numbers that they were said to be, if all of them are."""
-        if column.dtype != object or not (self.decimal or self.thousands):
-            return column
-        found = plain_numbers(column, Style(self.decimal or ".", self.thousands or ""))
-        return column if found is None else found
+
+@dataclass(frozen=True)
+class Delimited:
+    """The columns of a text table, what parted them, and the line of the first row.
+
+    The line is None where rows and lines do not go together: quoted cells over several lines.
+    """
+
+    columns: dict[str, Array]
+    delimiter: str
+    first_line: int | None
 
 
 def read_delimited(
@@ -76,51 +78,58 @@ def read_delimited(
     limits: Limits,
     writing: Writing | None = None,
     *,
+    drop: Sequence[str] = (),
     texts: Sequence[str] = (),
-    numbers: Sequence[str] = (),
     literal: Sequence[str] = (),
     all_text: bool = False,
-) -> tuple[dict[str, Array], str]:
-    """Return the columns of a table and what parted them.
+) -> Delimited:
+    """Return the columns of a table but for those of `drop`.
 
-    `texts` names columns to be kept as they are written; in those of `numbers` words are missing
-    cells, with a warning; in the columns of `literal` words such as NA are words, and only an empty
-    cell is missing.
+    `texts` names columns to be kept as they are written; in the columns of `literal` words such as
+    NA are words, and only an empty cell is missing.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
 
     where, writing = path.name, writing or Writing()
     data = _as_utf8(read_bytes(path, limits), writing.encoding, where)
+    data = _without_comments(data, writing.comment)
     delimiter = writing.delimiter or _delimiter(data, where, writing)
-    data = _without_comments(data, delimiter, writing.header, where)
     names, begin = _header(data, delimiter, writing.header, where)
+    lines = data.count(b"\n", begin) + (not data.endswith(b"\n"))
     quoted = b'"' in data
-    limits.check_shape(0 if quoted else data.count(b"\n", begin), len(names), where)
-    kept = [name for name in names if all_text or name in texts]
+    limits.check_shape(0 if quoted else lines - 1, len(names), where)
+    wanted = [name for name in names if name not in drop]
+    kept = [name for name in wanted if all_text or name in texts or name in literal]
 
-    def parsed(newlines: bool) -> Any:
+    def parsed(columns: list[str], words: list[str], newlines: bool) -> Any:
         return arrow.read_csv(
             pa.BufferReader(pa.py_buffer(data).slice(begin)),
             arrow.ReadOptions(column_names=names),
             arrow.ParseOptions(delimiter=delimiter, newlines_in_values=newlines),
             arrow.ConvertOptions(
-                column_types=dict.fromkeys(kept, pa.string()),
+                include_columns=columns,
+                column_types=dict.fromkeys(words, pa.string()),
                 null_values=[*SPELLINGS, *writing.na],
+                true_values=["true", "True", "TRUE"],
+                false_values=["false", "False", "FALSE"],
                 decimal_point=writing.decimal or ".",
                 auto_dict_encode=True,
                 auto_dict_max_cardinality=100_000,
             ),
         )
 
-    try:
+    def read(columns: list[str], words: list[str]) -> Any:
         try:
-            table = parsed(newlines=False)
+            return parsed(columns, words, newlines=False)
         except pa.ArrowInvalid:
             # a block that ends within quotes is an error; looking for such ends takes time
             if not quoted:
                 raise
-            table = parsed(newlines=True)
+            return parsed(columns, words, newlines=True)
+
+    try:
+        table = read(wanted, kept)
     except (pa.ArrowException, ValueError) as error:
         _explain(data, delimiter, names, begin, where)
         if not data[begin:].strip():
@@ -134,41 +143,150 @@ def read_delimited(
     kinds = [getattr(kind, "value_type", kind) for kind in table.schema.types]
     if any(pa.types.is_binary(kind) for kind in kinds):  # texts that are not UTF-8
         _explain(data, delimiter, names, begin, where)
-    columns = {}
-    for j, name in enumerate(names):
-        column = arrow_column(table.column(j))
-        if column.dtype == object and not pa.types.is_boolean(table.schema.types[j]):
-            column = _texts(column, name in literal, writing)
-            if name not in kept:
-                column = writing.numbers(column)
-            stray = None
-            if name in numbers and column.dtype == object:
-                words, stray = word_rows(column, Style())
-                if words and stray is None:
-                    first = words[0]
-                    line = _line(data, delimiter, begin, first, where)
-                    more = f" and {len(words) - 1:,} more like it" if len(words) > 1 else ""
-                    warnings.warn(
-                        f"{where}, row {first + 1} (line {line}), column {short(name)}: expected a "
-                        f"number as in training, got {short(column[first])}{more}: taken as "
-                        "missing. If words belong there, train with the role category.",
-                        UserWarning,
-                        stacklevel=2,
-                    )
-                    column[words] = None
-            elif name not in kept and column.dtype == object:
-                stray = stray_word(column)
-            if stray is not None:
-                line = _line(data, delimiter, begin, stray, where)
-                raise DataError(
-                    f"{where}, row {stray + 1} (line {line}), column {short(name)}: expected a "
-                    f"number as in the other rows, got {short(column[stray])}. Correct it, leave "
-                    f"it empty, name the word with --na if it means missing, read the column as "
-                    f"text with --role {name}=category, or leave it out with --drop."
-                )
-        columns[name] = column
-    check_infinite(columns, where, lambda row: _line(data, delimiter, begin, row, where))
-    return columns, delimiter
+    doubtful = [name for name in wanted if name not in kept and _doubtful(table.column(name))]
+    padded = [
+        name
+        for name in wanted
+        if pa.types.is_integer(table.schema.field(name).type) and name not in doubtful
+    ]
+    if padded and _leading_zeros(data, delimiter):
+        doubtful += padded
+    again = read(doubtful, doubtful) if doubtful else None
+
+    def cells(name: str) -> Array:
+        column = table.column(name)
+        if again is not None and name in doubtful:
+            words = _words(again.column(name), name in literal, writing)
+            if name not in padded or any(_padded(word) for word in set(words)):
+                return words
+        if name in kept or not _is_fast(column.type):
+            words = _words(column, name in literal, writing)
+            return words if name in kept else _as_said(words, writing)
+        return plain(column, name).values
+
+    columns = {name: cells(name) for name in wanted}
+    if writing.decimal is None:
+        facts = TableFacts.of({name: Cells(v) for name, v in columns.items() if v.dtype == object})
+        if facts.decimal == ",":
+            columns |= _grouped(columns, read, writing)
+    whole = lines == table.num_rows
+    first = data.count(b"\n", 0, begin) + 1 if whole else None
+    return Delimited(columns, delimiter, first)
+
+
+def _is_fast(kind: Any) -> bool:
+    """Return whether pyarrow's type says all that was written."""
+    import pyarrow as pa
+
+    checks = ("is_integer", "is_floating", "is_date", "is_timestamp", "is_boolean")
+    return any(getattr(pa.types, check)(kind) for check in checks)
+
+
+def _doubtful(column: Any) -> bool:
+    """Return whether a column must be read as words to be understood as a frame of words would be.
+
+    Empty ones, times of day, flags with gaps, and whole numbers past all digits of a double.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_null(kind) or pa.types.is_time(kind):
+        return True
+    if pa.types.is_boolean(kind):
+        return bool(column.null_count)
+    if pa.types.is_floating(kind):
+        most = pc.max(pc.abs(column)).as_py()
+        return most is not None and EXACT < most < 1e40
+    return False
+
+
+def _leading_zeros(data: bytes, delimiter: str) -> bool:
+    """Return whether any cell may begin with a zero that more digits follow."""
+    cells = np.zeros(256, dtype=bool)
+    cells[[*delimiter.encode(), *b'\n\r" ']] = True
+    whole = np.frombuffer(data, dtype=np.uint8)
+    for start in range(0, len(whole), BLOCK):
+        part = whole[start : start + BLOCK + 3]
+        zero = np.flatnonzero(part[1:-1] == 48) + 1
+        digit = (part[zero + 1] >= 48) & (part[zero + 1] <= 57)
+        if digit.any() and cells[part[zero[digit] - 1]].any():
+            return True
+    return False
+
+
+def _padded(word: str | None) -> bool:
+    return word is not None and len(word) > 2 and word[0] == "0" and word.isdigit()
+
+
+def _words(column: Any, literal: bool, writing: Writing) -> Array:
+    """Return a column as texts, None where they are missing."""
+    import pyarrow as pa
+
+    if literal:
+        words = [None if w is None else w.strip() for w in column.cast(pa.string()).to_pylist()]
+        return np.array([w if w and w not in writing.na else None for w in words], dtype=object)
+    found = plain(column).values
+    if found.dtype != object:
+        found = np.full(len(found), None, dtype=object)
+    absent = set(writing.na)
+    if absent:
+        found = np.array([None if word in absent else word for word in found], dtype=object)
+    return found
+
+
+def _as_said(words: Array, writing: Writing) -> Array:
+    """Return words with the numbers among them as the user says that they are written."""
+    if not (writing.decimal or writing.thousands):
+        return words
+    return canonical(words, Style(writing.decimal or ".", writing.thousands or ""))
+
+
+def _grouped(columns: dict[str, Array], read: Any, writing: Writing) -> dict[str, Array]:
+    """Return as words the columns of a table with decimal commas whose points group digits."""
+    doubtful = []
+    for name, values in columns.items():
+        if values.dtype == np.float64:
+            thousand = 1000.0 * values[np.isfinite(values)]
+            if (thousand % 1000 != 0).any() and (np.abs(thousand - thousand.round()) < 1e-6).all():
+                doubtful.append(name)
+    found = {}
+    if doubtful:
+        again = read(doubtful, doubtful)
+        for name in doubtful:
+            words = _words(again.column(name), False, writing)
+            if all(w is None or w in UNKNOWN or GROUPED.fullmatch(w) for w in set(words)):
+                found[name] = words
+    return found
+
+
+def check_names(cells: Sequence[str], where: str, line: int | None = None) -> list[str]:
+    """Return the column names of a header, each once; doubtful headers are refused with advice."""
+    where = where if line is None else f"{where}, line {line}"
+    names = [cell.strip() for cell in cells]
+    if names and all(_is_number(name) for name in names):
+        raise DataError(
+            f"{where}: expected column names, got numbers.",
+            "Add a header, or read the table without one: the columns are then x1, x2, ...",
+            "no header",
+        )
+    if len(names) > 1 and not names[0]:
+        names[0] = ROW_NAMES
+    for i, name in enumerate(names, start=1):
+        if not name:
+            raise DataError(
+                f"{where}: expected a name for column {i}, got none. "
+                "Is there a delimiter at the end of the lines?"
+            )
+    return parted_names(names)
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return "_" not in name
 
 
 def _as_utf8(data: bytes, encoding: str | None, where: str) -> bytes:
@@ -187,52 +305,21 @@ def _as_utf8(data: bytes, encoding: str | None, where: str) -> bytes:
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
         raise DataError(
-            f"{where}, line {line}: expected text, got a NUL byte. "
-            "Is this a text table? UTF-16 without a mark needs --encoding utf-16-le."
+            f"{where}, line {line}: expected text, got a NUL byte.",
+            "Is this a text table? UTF-16 without a mark needs the encoding utf-16-le.",
+            "encoding",
         )
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")
     return data
 
 
-def _without_comments(data: bytes, delimiter: str, header: bool, where: str) -> bytes:
-    """Return a table with its comments blank: blank lines keep the numbers of the others.
-
-    A line that begins with ``#`` is a comment, but for one with as many cells as the others whose
-    first cell is a word, as in all of them: colours, names. Within quotes there are no comments.
-    """
-    if not (data.startswith(b"#") or b"\n#" in data):
+def _without_comments(data: bytes, comment: str | None) -> bytes:
+    """Return a table with its comments blank: blank lines keep the numbers of the others."""
+    if not comment:
         return data
-    lines, mark = data.splitlines(keepends=True), delimiter.encode()
-    plain = [k for k, line in enumerate(lines) if line.strip() and not line.startswith(b"#")]
-    first = plain[0] if plain else len(lines) if header else -1
-    width = _count(lines[first], mark) if plain else _count(lines[0], mark)
-    cells = (lines[k].partition(mark)[0].strip(b'" ').decode("utf-8", "replace") for k in plain)
-    numbers = any(PLAIN.fullmatch(cell) for cell in islice(cells, int(header), 20))
-    opened = re.compile(rb"(?:^|" + re.escape(mark) + rb')\s*"')
-    quotes, comments = 0, []
-    for k, line in enumerate(lines):
-        if line.startswith(b"#") and quotes % 2 == 0:
-            if k < first or numbers or not width or _count(line, mark) != width:
-                lines[k] = b"\n" if line.endswith(b"\n") else b""
-                comments += [k + 1] if k > first and mark in line else []
-                continue
-        if quotes % 2 or opened.search(line):  # 5" opens nothing
-            quotes += line.count(b'"')
-    if comments:
-        warnings.warn(
-            f"{where}: {counted(len(comments), 'line')} with cells (the first is line "
-            f"{comments[0]}) taken as comments, because of a # at the beginning. If it belongs to "
-            "the first cell, put that in quotation marks.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return b"".join(lines)
-
-
-def _count(line: bytes, mark: bytes) -> int:
-    """Return how often a mark stands in a line, outside of quotes."""
-    return re.sub(rb'"[^"]*"', b"", line).count(mark)
+    mark = re.escape(comment.encode())
+    return re.sub(rb"^" + mark + rb"[^\n]*", b"", data, flags=re.MULTILINE)
 
 
 def _delimiter(data: bytes, where: str, writing: Writing) -> str:
@@ -240,7 +327,6 @@ def _delimiter(data: bytes, where: str, writing: Writing) -> str:
     if where.lower().removesuffix(".gz").removesuffix(".zst").endswith((".tsv", ".tab")):
         return "\t"
     lines = [line for line in data[:100_000].decode("utf-8", "replace").split("\n")[:20] if line]
-    lines = [line for line in lines if not line.startswith("#")] or lines
     lines = [re.sub(r'"[^"]*"', "", line) for line in lines[:-1] or lines]
     marks = [d for d in DELIMITERS if d not in (writing.decimal, writing.thousands)]
     found = [(min(counts), d) for d in marks if (counts := [x.count(d) for x in lines])]
@@ -295,25 +381,12 @@ def _explain(data: bytes, delimiter: str, names: list[str], begin: int, where: s
     first = 0 if begin else 1
     for i, (line, row) in enumerate(_rows(io.BytesIO(data), delimiter, where), start=first):
         if len(row) != len(names):
+            comment = data.startswith(b"#") or row[0].startswith("#")
             raise DataError(
                 f"{where}, row {i} (line {line}): expected {len(names)} fields, got {len(row)}: "
-                f"{short(names[-1])} is the last column. Check for stray or absent delimiters."
+                f"{short(names[-1])} is the last column.",
+                "Lines that begin with # are rows unless the comment mark is named."
+                if comment
+                else "Check for stray or absent delimiters.",
+                "comment" if comment else "",
             )
-
-
-def _line(data: bytes, delimiter: str, begin: int, row: int, where: str) -> int:
-    """Return the line at which a row begins."""
-    rows = _rows(io.BytesIO(data), delimiter, where)
-    return next(line for i, (line, _) in enumerate(rows) if i == row + (1 if begin else 0))
-
-
-def _texts(column: Array, literal: bool, writing: Writing) -> Array:
-    """Return texts with None where they are missing."""
-    known = {word: word for word in dict.fromkeys(column)}
-    absent = {"", *writing.na}
-    for word in known:
-        if word is None or word in absent or (not literal and is_missing(word)):
-            known[word] = None
-    if all(word is found for word, found in known.items()):
-        return column
-    return np.array([known[word] for word in column], dtype=object)

@@ -25,7 +25,41 @@ BLOCK = 2**22
 
 
 class DataError(ValueError):
-    """Raised for data that cannot be used; the message names the row and the column."""
+    """Raised for data that cannot be used.
+
+    Parameters
+    ----------
+    message : str
+        What was expected and what came.
+    advice : str
+        What to do, in Python's words.
+    code : str
+        A name for what is wrong: another front end, such as the command line, has its own advice.
+    column : str, optional
+        Where it is wrong.
+    row : int, optional
+        The row, counted from 0.
+    **facts : object
+        What that advice needs beside.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        advice: str = "",
+        code: str = "",
+        *,
+        column: Any = None,
+        row: int | None = None,
+        **facts: Any,
+    ) -> None:
+        places = [] if column is None else [f"column {short(column)}"]
+        places += [] if row is None else [f"row {row} (counted from 0)"]
+        place = ", ".join(places)
+        shown = f"{place[:1].upper()}{place[1:]}: {message}" if place else message
+        super().__init__(f"{shown} {advice}".strip())
+        self.message, self.code, self.column, self.row = message, code, column, row
+        self.facts = facts
 
 
 def short(value: Any) -> str:
@@ -56,21 +90,25 @@ class Limits:
         """Raise DataError if a table of this shape is past the caps."""
         if rows > self.rows:
             raise DataError(
-                f"{where}: expected at most {self.rows:,} rows, got {rows:,} or more. "
-                "Raise --max-rows if the file is meant to be this long."
+                f"{where}: expected at most {self.rows:,} rows, got {rows:,} or more.",
+                "Raise Limits.rows if the file is meant to be this long.",
+                "rows",
             )
         if columns > self.columns:
             raise DataError(
-                f"{where}: expected at most {self.columns:,} columns, got {columns:,}. "
-                "Raise --max-cols if the file is meant to be this wide."
+                f"{where}: expected at most {self.columns:,} columns, got {columns:,}.",
+                "Raise Limits.columns if the file is meant to be this wide.",
+                "columns",
             )
+        self.check_bytes(8 * rows * columns, where)  # what the cells take as numbers
 
     def check_bytes(self, count: int, where: str) -> None:
         """Raise DataError if more bytes have come than may."""
         if count > self.bytes:
             raise DataError(
-                f"{where}: expected at most {self.bytes:,} bytes of data, got more. "
-                "Raise --max-bytes if the file is meant to be this large."
+                f"{where}: expected at most {self.bytes:,} bytes of data, got more.",
+                "Raise Limits.bytes if the file is meant to be this large.",
+                "bytes",
             )
 
 
@@ -230,6 +268,7 @@ def text_lines(stream: Any, where: str) -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{where}, line {number}: expected UTF-8 text, got the byte "
-                f"0x{line[error.start]:02x}. Say how the file was written with --encoding, such "
-                "as latin-1, or save it as UTF-8."
+                f"0x{line[error.start]:02x}.",
+                "Name its encoding, such as latin-1, or save it as UTF-8.",
+                "encoding",
             ) from error

@@ -1,0 +1,408 @@
+"""Convert columns: those of any library to plain cells, and cells to numbers, seconds or words.
+
+Files, workbooks, pandas, polars, Arrow and arrays all pass through `plain`, and everything that is
+encoded, drawn or predicted passes through `typed`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import time, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import numpy as np
+import scipy.sparse as sp
+
+from gramsmith.tables.streams import Array, DataError, short
+from gramsmith.tables.words import (
+    Style,
+    dates_of,
+    is_missing,
+    is_unknown,
+    mapped,
+    numbers_of,
+    reading_of,
+    written,
+)
+
+PLAIN = (str, bytes, bool, int, float, np.generic, Decimal, Enum, time, timedelta, UUID)
+EXACT = 2**53  # whole numbers above it are not told apart by doubles: they stay words
+
+
+class Cells(NamedTuple):
+    """A column as it came.
+
+    `values` are float64 (NaN where missing), bool, datetime64[us], or objects: texts, flags and
+    None. `levels` are those of an ordered category, `declared` says that its type is a category.
+    """
+
+    values: Array
+    levels: Sequence[str] | None = None
+    declared: bool = False
+
+    def at(self, rows: Array) -> Cells:
+        """Return some of the rows."""
+        return self._replace(values=self.values[rows])
+
+
+def missing_cells(values: Array) -> Array:
+    """Return which cells of a column are missing."""
+    if values.dtype == object:
+        return np.array([value is None for value in values], dtype=bool)
+    if values.dtype.kind == "M":
+        return np.isnat(values)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+
+
+# ---- tables of any library ----------------------------------------------------------------------
+
+
+def parted_names(names: Sequence[Any]) -> list[Any]:
+    """Return names that are all different: the second column named a is "a (2)"."""
+    if len(set(names)) == len(names):
+        return list(names)
+    taken, out = set(map(str, names)), []
+    counts: Counter[str] = Counter()
+    for name in map(str, names):
+        counts[name] += 1
+        number, new = counts[name], name
+        while number > 1 and (new := f"{name} ({number})") in taken:
+            number += 1
+        taken.add(new)
+        out.append(new)
+    return out
+
+
+def frame_columns(X: Any) -> dict[Any, Any] | None:
+    """Return the columns of a data frame by name, or None for anything else."""
+    if hasattr(X, "column_names") and hasattr(X, "schema"):  # Arrow
+        names = list(X.column_names)
+        found = [X.column(j) for j in range(len(names))]
+    elif hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "__getitem__"):
+        names = list(X.columns)
+        by_place = hasattr(X, "iloc")
+        found = [X.iloc[:, j] if by_place else X[name] for j, name in enumerate(names)]
+    else:
+        return None
+    return dict(zip(parted_names(names), found, strict=True))
+
+
+def plain_table(X: Any) -> list[Cells] | Array | None:
+    """Return the columns of a data frame, a dense array as floats, and None for sparse rows."""
+    columns = frame_columns(X)
+    if columns is not None:
+        return [plain(column, name) for name, column in columns.items()]
+    return None if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+
+
+def plain(column: Any, name: Any = "") -> Cells:
+    """Return a column of any library, or an array, as plain cells."""
+    if hasattr(column, "combine_chunks"):  # Arrow
+        return _arrow(column, name)
+    kind = str(column.dtype).lower()
+    if kind.startswith("interval"):
+        levels = [str(v) for v in sorted({v for v in column if not _absent(v)})]
+        return Cells(_texts(column), levels, True)
+    if kind.startswith(("cat", "enum")):
+        return _category(column)
+    if kind.startswith("complex"):
+        raise DataError(
+            f"expected numbers or categories, got type {kind}.",
+            "Pass real and imaginary parts as separate columns.",
+            column=name,
+        )
+    if kind.startswith("period"):
+        column = column.dt.to_timestamp()
+        kind = "datetime"
+    if kind.startswith(("datetime", "date", "timestamp")):
+        if getattr(column.dtype, "tz", None) is not None:
+            column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        return Cells(np.asarray(_array(column), dtype="datetime64[us]"))
+    if kind.startswith(("timedelta", "duration")):
+        return Cells(_spans(_array(column)))
+    if kind.startswith("bool"):
+        return Cells(_flags(column))
+    if kind.startswith(("int", "uint", "float", "double", "decimal")):
+        return Cells(_floats(column))
+    values = np.empty(len(column), dtype=object)
+    values[:] = list(column)
+    return Cells(_objects(values, name))
+
+
+def _array(column: Any) -> Array:
+    return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+
+
+def _arrow(column: Any, name: Any) -> Cells:
+    """Return an Arrow column as cells; texts by their dictionary, so that each is made once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind) and not is_text(kind.value_type):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_null(kind):
+        return Cells(np.full(len(column), np.nan))
+    if pa.types.is_dictionary(kind) or is_text(kind):
+        coded = column if pa.types.is_dictionary(kind) else column.dictionary_encode()
+        if isinstance(coded, pa.ChunkedArray):
+            coded = coded.unify_dictionaries().combine_chunks()
+        words = [_word(word) for word in coded.dictionary.to_pylist()]
+        places = pc.fill_null(coded.indices, len(words)).to_numpy(zero_copy_only=False)
+        return Cells(np.asarray(np.array([*words, None], dtype=object)[places]))
+    if pa.types.is_boolean(kind):
+        return Cells(_flags(column.to_pylist()))
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return Cells(np.asarray(column.to_numpy(), dtype="datetime64[us]"))
+    if pa.types.is_duration(kind):
+        return Cells(_spans(np.asarray(column.to_numpy())))
+    if pa.types.is_time(kind):
+        seconds = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
+        whole = column.cast(pa.int64() if kind.bit_width == 64 else pa.int32())
+        return Cells(np.asarray(whole.cast(pa.float64()).to_numpy()) / seconds)
+    if pa.types.is_integer(kind) and len(column):
+        ends = pc.min_max(column)
+        if any(v is not None and abs(v) > EXACT for v in (ends["min"].as_py(), ends["max"].as_py())):
+            return _arrow(column.cast(pa.string()), name)
+    if pa.types.is_decimal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        floats = column.cast(pa.float64(), safe=False).to_numpy()
+        return Cells(np.asarray(floats, dtype=np.float64))
+    raise DataError(
+        f"expected numbers, flags, dates or texts, got {kind}.",
+        "Convert the column, or leave it out.",
+        column=name,
+    )
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether an Arrow type is one of texts."""
+    import pyarrow as pa
+
+    checks = ("is_string", "is_large_string", "is_string_view")
+    return any(getattr(pa.types, check, lambda _: False)(kind) for check in checks)
+
+
+def _word(word: Any) -> str | None:
+    text = None if _absent(word) else str(word).strip()
+    return None if text is None or is_missing(text) else text
+
+
+def _texts(column: Any) -> Array:
+    """Return declared categories as texts: of them, none but a gap is missing."""
+    return np.array([None if _absent(v) else str(v) for v in list(column)], dtype=object)
+
+
+def _category(column: Any) -> Cells:
+    levels = None
+    if getattr(getattr(column, "cat", None), "ordered", False) is True:
+        levels = [str(v) for v in column.cat.categories]
+    elif str(column.dtype).startswith("Enum"):  # of polars: its order is the order
+        levels = [str(v) for v in column.dtype.categories]
+    return Cells(_texts(column), levels, True)
+
+
+def _spans(values: Array) -> Array:
+    spans = np.asarray(values, dtype="timedelta64[us]")
+    return np.where(np.isnat(spans), np.nan, spans.astype(np.float64) / 1e6)
+
+
+def _flags(column: Any) -> Array:
+    values = np.empty(len(column), dtype=object)
+    values[:] = [None if _absent(v) else bool(v) for v in list(column)]
+    return values if any(v is None for v in values) else values.astype(bool)
+
+
+def _floats(column: Any) -> Array:
+    kind = str(getattr(column, "dtype", "")).lower()
+    try:
+        values = np.asarray(column)
+        if values.dtype == object:
+            raise TypeError
+    except (TypeError, ValueError):
+        found = [None if _absent(value) else value for value in list(column)]
+        if "int" in kind and any(v is not None and abs(v) > EXACT for v in found):
+            return np.array([None if v is None else str(v) for v in found], dtype=object)
+        return np.array([np.nan if v is None else float(v) for v in found], dtype=np.float64)
+    if values.dtype.kind in "iu" and len(values) and max(-int(values.min()), int(values.max())) > EXACT:
+        return values.astype(str).astype(object)
+    return np.asarray(values, dtype=np.float64)
+
+
+def _objects(values: Array, name: Any = "") -> Array:
+    """Return objects as numbers, dates or flags where all of them are, else as texts."""
+    kinds = {type(value) for value in values if not _absent(value)}
+    if kinds == {str}:
+        known: dict[Any, str | None] = {}
+        for value in values:
+            if value not in known:
+                known[value] = _word(value)
+        return np.array([known[value] for value in values], dtype=object)
+    if not kinds:
+        return np.full(len(values), np.nan)
+    if all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
+        return _flags(values)
+    if all(issubclass(k, (int, float, np.number, np.bool_, Decimal)) for k in kinds):
+        present = [None if _absent(v) else v for v in values]
+        if any(isinstance(v, (int, np.integer)) and abs(v) > EXACT for v in present):
+            return np.array([None if v is None else str(v) for v in present], dtype=object)
+        try:
+            return np.array([np.nan if v is None else float(v) for v in present], dtype=np.float64)
+        except OverflowError as error:
+            raise DataError("expected a finite number, got one too large.", column=name) from error
+    if all(issubclass(k, time) for k in kinds):
+        seconds = [v if _absent(v) else 3600 * v.hour + 60 * v.minute + v.second for v in values]
+        return np.array([np.nan if _absent(v) else float(v) for v in seconds], dtype=np.float64)
+    if all(issubclass(k, timedelta) for k in kinds):
+        return np.array([np.nan if _absent(v) else v.total_seconds() for v in values])
+    if all(hasattr(k, "year") and hasattr(k, "month") for k in kinds):
+        stamps = [np.datetime64("NaT", "us") if _absent(v) else _stamp(v) for v in values]
+        return np.array(stamps, dtype="datetime64[us]")
+    odd = [kind for kind in kinds if not issubclass(kind, PLAIN) and not hasattr(kind, "year")]
+    if odd:
+        row = next(i for i, value in enumerate(values) if type(value) in odd)
+        raise DataError(
+            f"expected a number, a date or a text in every cell, got {short(values[row])}.",
+            "Make columns of its parts, or leave the column out.",
+            column=name,
+            row=row,
+        )
+    return np.array([_word(_written(value)) for value in values], dtype=object)
+
+
+def _stamp(value: Any) -> np.datetime64:
+    if getattr(value, "tzinfo", None) is not None:
+        value = (value - value.utcoffset()).replace(tzinfo=None)
+    return np.datetime64(value, "us")
+
+
+def _written(value: Any) -> Any:
+    """Return a cell among texts as it is written: a workbook keeps every number as a double."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT:
+        return str(int(value))
+    if isinstance(value, time):
+        return value.isoformat()
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _absent(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and value != value
+
+
+# ---- cells to what they mean --------------------------------------------------------------------
+
+
+def as_words(values: Array) -> Array:
+    """Return a column as texts, None where missing: whole numbers without a point."""
+    if values.dtype == object:
+        return np.array([None if v is None else str(v) for v in values], dtype=object)
+    absent = missing_cells(values)
+    whole = values.dtype.kind == "f"
+    values = values + 0.0 if whole else values  # no -0
+    shown = [f"{v:.0f}" if whole and v.is_integer() and abs(v) < 1e16 else str(v) for v in values]
+    return np.array([None if a else s for a, s in zip(absent, shown, strict=True)], dtype=object)
+
+
+def in_order(values: Array) -> list[str]:
+    """Return the different words of a column: numbers by their size, others by their letters."""
+    words = sorted({word for word in as_words(values) if word is not None})
+    reading = reading_of(words)
+    if reading.style is None or reading.odd:
+        return words
+    sizes = numbers_of(words, str(reading.style))
+    return sorted(words, key=lambda word: sizes[word] or 0.0)  # stable: 1, then 1.0
+
+
+def typed(name: Any, values: Array, kind: str, style: str = "", sentinel: float = 0.0) -> Array:
+    """Return a column as its kind has it: floats (NaN where missing), seconds, or words.
+
+    A word among numbers or dates that means nothing is a missing cell, with a warning; a number in
+    another writing or unit than in fit is an error, because it would be lost.
+    """
+    if kind == "date":
+        return _seconds(name, values, style)
+    if kind in ("number", "boolean"):
+        return finite(name, _numbers(name, values, style), sentinel)
+    return as_words(values)
+
+
+def finite(name: Any, values: Array, sentinel: float = 0.0) -> Array:
+    """Return numbers, NaN for the one that stands for missing cells; infinity is an error."""
+    if np.isinf(values).any():
+        raise DataError(
+            "expected a finite number, got infinity, or one too large for a double.",
+            "Correct the cell, or make it missing (NaN).",
+            "infinite",
+            column=name,
+            row=int(np.flatnonzero(np.isinf(values))[0]),
+        )
+    return values if sentinel == 0.0 else np.where(values == sentinel, np.nan, values)
+
+
+def _numbers(name: Any, values: Array, style: str) -> Array:
+    if values.dtype.kind == "M":
+        raise DataError("expected numbers as in fit, got dates.", column=name)
+    if values.dtype != object:
+        return np.asarray(values, dtype=np.float64)
+    words = as_words(values)
+    found = numbers_of(words, style)
+    odd = {word for word, value in found.items() if value is None}
+    lost = next((i for i, word in enumerate(words) if word in odd and written(word)), None)
+    if lost is not None:
+        raise DataError(
+            f"expected numbers written as in fit, got {short(words[lost])}.",
+            "Write it as the others, or leave the cell empty if the number is not known.",
+            "other writing",
+            column=name,
+            row=lost,
+        )
+    _warn_of_words(name, words, lambda word: word in odd)
+    return mapped(words, {None: np.nan, **{w: np.nan if v is None else v for w, v in found.items()}})
+
+
+def _seconds(name: Any, values: Array, style: str) -> Array:
+    """Return dates as seconds since 1970, NaN where missing."""
+    if values.dtype.kind == "M":
+        stamps = values.astype("datetime64[us]").astype(np.int64) / 1e6
+        return np.where(np.isnat(values), np.nan, stamps)
+    if values.dtype != object and not np.isnan(values.astype(np.float64)).all():
+        raise DataError(f"expected dates as in fit, got {values.dtype}.", column=name)
+    words = as_words(values)
+    found = dates_of(words, style or "iso")
+    _warn_of_words(name, words, lambda word: bool(np.isnan(found[word])) and not is_unknown(word))
+    return mapped(words, found)
+
+
+def _warn_of_words(name: Any, words: Array, is_odd: Callable[[str], bool]) -> None:
+    """Warn of words that mean nothing that fit has seen: they are taken as missing."""
+    rows = [i for i, word in enumerate(words) if word is not None and is_odd(word)]
+    if rows:
+        more = f" and {len(rows) - 1:,} more like it" if len(rows) > 1 else ""
+        warnings.warn(
+            f"Expected values like those of fit in column {name!r}, got {short(words[rows[0]])} in "
+            f"row {rows[0]} (counted from 0){more}: taken as missing. If words belong there, fit "
+            "with this column as a category.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def places(name: Any, values: Array, levels: Sequence[str]) -> Array:
+    """Return the place of every cell among ordered categories, NaN where it has none."""
+    place: dict[Any, float] = {word: float(i) for i, word in enumerate(levels)}
+    words = as_words(values)
+    _warn_of_words(name, words, lambda word: word not in place)
+    return np.array([place.get(word, np.nan) for word in words])
+
+
+def canonical(values: Array, style: Style) -> Array:
+    """Return words with those that are numbers in a style written plainly, such as 1.5."""
+    found = {w: v for w, v in numbers_of(values, str(style)).items() if v is not None and v == v}
+    return np.array([repr(found[w]) if w in found else w for w in values], dtype=object)

@@ -1,0 +1,479 @@
+"""Decide what each column of a table is: once, for files, frames and arrays alike."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gramsmith.arguments import abridged, counted, is_one_of
+from gramsmith.tables.convert import Cells, missing_cells
+from gramsmith.tables.streams import Array, DataError, short
+from gramsmith.tables.words import (
+    CODE,
+    PLAIN,
+    Style,
+    clock_of,
+    date_style,
+    decimal_of,
+    is_unknown,
+    reading_of,
+    written,
+)
+
+# What a column may be: inputs of seven kinds, and columns that are left out.
+INPUTS = ("number", "boolean", "category", "ordered", "date", "text", "sequence")
+OUT = ("id", "constant", "drop", "group", "weight", "target")
+ROLES = (*INPUTS, "date-dmy", "date-mdy", *OUT)
+ROW_NAMES = "(row names)"  # what an unnamed first column is called, as written by R and pandas
+
+FEW = 20  # different texts that are categories in a table of any length
+ROWS_FOR_IDS = 10  # unique values of fewer rows tell nothing
+MOSTLY = 0.9  # of the cells are numbers or dates: then the others are slips
+# Few numbers, each often repeated, are names of categories even if one is a word: 3, 4, 6, rotary.
+NAMES = 12
+IDENTIFIER = re.compile(
+    r"(?i:(^|[ _.\-])(id|ids|idx|index|rownum|row|rownames|key|uuid|guid|nr|no|num|number|ref)\.?$)"
+    r"|[a-z](Id|ID|Nr|No)$|(?i:nummer$)"
+)
+TREND = re.compile(r"time|date|day|week|month|year|hour|jahr|monat|tag|datum|^t$", re.IGNORECASE)
+SENTINELS = (-99.0, -999.0, -9999.0, -99999.0)
+SEQUENCE = re.compile(r"[A-Za-z*.\-]{8,}")
+TWICE = re.compile(r"(.*) \((\d+)\)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column of a table is.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    role : str
+        "input", "left out", "target", "group" or "weight".
+    kind : str
+        One of number, boolean, category, ordered, date, text, sequence, id, constant, drop.
+    missing, distinct : int
+        Missing cells, and different values among the others.
+    example : str
+        The first value.
+    note : str
+        What should be known, such as how its numbers were read.
+    style : str
+        How its words are read: decimal and grouping marks, or the order of a date.
+    sentinel : float
+        The number that stands for a missing cell; 0 if none does.
+    """
+
+    name: str
+    role: str
+    kind: str
+    missing: int
+    distinct: int
+    example: str
+    note: str = ""
+    style: str = ""
+    sentinel: float = 0.0
+
+
+class ColumnTable(tuple[Column, ...]):
+    """Columns as a tuple that prints itself as a table."""
+
+    HEAD = ("column", "role", "kind", "missing", "distinct", "example", "note")
+
+    def rows(self) -> list[list[Any]]:
+        """Return one list per column, in the order of `HEAD`."""
+        return [[c.name, c.role, c.kind, c.missing, c.distinct, c.example, c.note] for c in self]
+
+    def to_plain(self) -> list[dict[str, Any]]:
+        """Return one dictionary per column."""
+        return [dict(zip(self.HEAD, row, strict=True)) for row in self.rows()]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What should be said about columns that are not taken as they are."""
+        said = []
+        out = [c for c in self if c.role == "left out" and c.kind in ("id", "constant")]
+        for kind, words in (("id", "identifiers"), ("constant", "constant or empty")):
+            names = [repr(c.name) for c in out if c.kind == kind]
+            if names:
+                more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+                said.append(f"Left out, being {words}: {', '.join(names[:8])}{more}.")
+        return said + [f"Column {c.name!r}: {c.note}." for c in self if c.note and c not in out]
+
+    def __repr__(self) -> str:
+        rows = [list(self.HEAD), *([str(cell)[:40] for cell in row] for row in self.rows())]
+        widths = [max(len(row[j]) for row in rows) for j in range(len(self.HEAD))]
+        lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)) for r in rows]
+        return "\n".join(line.rstrip() for line in lines)
+
+
+NO_COLUMNS = ColumnTable()
+
+
+class TableFacts(NamedTuple):
+    """What a column may learn from the others: their names, and their decimal mark if it is one."""
+
+    names: frozenset[str] = frozenset()
+    decimal: str | None = None
+
+    @classmethod
+    def of(cls, columns: Mapping[Any, Cells]) -> TableFacts:
+        """Return what the columns of a table say of each other."""
+        marks = set()
+        for cells in columns.values():
+            values = cells.values
+            if values.dtype == np.float64:
+                known = values[np.isfinite(values)]
+                marks |= {"."} if (known != np.round(known)).any() else set()
+            elif values.dtype == object and not cells.declared:
+                marks.add(decimal_of(_some_words(values)))
+        marks.discard(None)
+        return cls(frozenset(map(str, columns)), marks.pop() if len(marks) == 1 else None)
+
+
+def _some_words(values: Array) -> list[str]:
+    some = dict.fromkeys(values[:: max(1, len(values) // 1000)])
+    return [word for word in some if isinstance(word, str) and not is_unknown(word)]
+
+
+def check_roles(roles: Mapping[Any, str] | None, names: Iterable[Any]) -> dict[Any, str]:
+    """Return the roles a user has set, or raise for those that there are not."""
+    given = dict(roles or {})
+    known = list(names)
+    for name, role in given.items():
+        if not is_one_of(role, ROLES):
+            raise ValueError(
+                f"Expected a role among {', '.join(ROLES)}, got {abridged(role)} for column "
+                f"{abridged(name)}."
+            )
+        if name not in known:
+            raise ValueError(
+                f"Expected the name of a column, got {abridged(name)} in roles. "
+                f"{nearest(str(name), [str(k) for k in known])}"
+            )
+    return given
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Return a clause that offers the names most like the one asked for."""
+    folded = {str(candidate).lower(): candidate for candidate in reversed(names)}
+    close = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.6)
+    if close:
+        return f"Did you mean {' or '.join(short(folded[c]) for c in close)}?"
+    shown = ", ".join(short(candidate) for candidate in names[:10])
+    return f"The columns are {shown}{', ...' if len(names) > 10 else ''}."
+
+
+def decide(
+    name: Any,
+    cells: Cells,
+    table: TableFacts = TableFacts(),
+    role: str | None = None,
+    max_categories: int = 100,
+) -> Column:
+    """Return what a column is, by its cells, the other columns, and what the user says of it."""
+    if role == "drop":
+        return Column(str(name), "left out", "drop", 0, 0, "")
+    values = cells.values
+    absent = missing_cells(values)
+    present = values[~absent]
+    counts: Counter[Any] = Counter(present.tolist() if present.dtype == object else ())
+    distinct = np.unique(present) if present.dtype != object else None
+    size = len(counts) if distinct is None else len(distinct)
+    seen = Column(str(name), "input", "number", int(absent.sum()), size, _example(present))
+    twice = TWICE.fullmatch(seen.name)
+    if twice and twice.group(1) in table.names:
+        seen = replace(seen, note=f"one of several columns named {twice.group(1)!r}")
+    if role is not None and role in OUT:
+        kept = role if role in ("group", "weight", "target") else "left out"
+        return replace(seen, role=kept, kind=role if kept == "left out" else _plain_kind(values))
+    if role is not None:
+        return _as_said(seen, values, counts, role, table)
+    if not size or (size == 1 and not seen.missing):
+        return replace(seen, role="left out", kind="constant")
+    if name == ROW_NAMES:
+        return replace(seen, role="left out", kind="id")
+    if cells.levels is not None:
+        return replace(seen, kind="ordered")
+    if cells.declared:
+        return replace(seen, kind="category" if size <= max_categories else "text")
+    if values.dtype.kind == "M":
+        return replace(seen, kind="date")
+    if values.dtype == bool or (distinct is None and isinstance(next(iter(counts)), bool)):
+        return replace(seen, kind="boolean")
+    if distinct is not None:
+        return _number(seen, present, distinct)
+    return _words(seen, values, counts, max_categories, table)
+
+
+def sentinel_of(present: Array, distinct: Array) -> tuple[float, int]:
+    """Return the number that stands for missing cells, 0 if none does, and how often it does."""
+    odd = [value for value in SENTINELS if value in distinct]
+    others = distinct[~np.isin(distinct, SENTINELS)] if odd else distinct
+    if len(odd) == 1 and len(others) > 2 and others.min() >= 0:
+        return odd[0], int((present == odd[0]).sum())
+    return 0.0, 0
+
+
+def _number(seen: Column, present: Array, distinct: Array) -> Column:
+    n = len(present)
+    whole = bool((distinct == np.round(distinct)).all())
+    if whole and len(distinct) == n >= ROWS_FOR_IDS and not seen.missing:
+        steady = present[0] in (0, 1) or present[0] >= 1000
+        row_numbers = steady and bool((np.diff(present) == 1).all())
+        if IDENTIFIER.search(seen.name) or (row_numbers and not TREND.search(seen.name)):
+            return replace(seen, role="left out", kind="id")
+    return _with_sentinel(seen, present, distinct)
+
+
+def _with_sentinel(seen: Column, present: Array, distinct: Array) -> Column:
+    sentinel, count = sentinel_of(present, distinct)
+    if not count:
+        return seen
+    note = f"{sentinel:g} is read as missing ({counted(count, 'cell')})"
+    return replace(
+        seen,
+        sentinel=sentinel,
+        note=_joined(seen.note, note),
+        missing=seen.missing + count,
+        distinct=len(distinct) - 1,
+    )
+
+
+def decide_array(name: str, x: Array) -> Column:
+    """Return what a column of an array is: a number, whatever its values are."""
+    absent = np.isnan(x)
+    present = x[~absent]
+    distinct = np.unique(present)
+    size = len(distinct)
+    seen = Column(name, "input", "number", int(absent.sum()), size, _example(present))
+    return _with_sentinel(seen, present, distinct)
+
+
+def _words(
+    seen: Column, values: Array, counts: Counter[str], max_categories: int, table: TableFacts
+) -> Column:
+    """Return what a column of words is: numbers and dates first, then names."""
+    n = sum(counts.values())
+    known = [word for word in counts if not is_unknown(word)]
+    codes = any(CODE.fullmatch(word) for word in known)
+    found = None if codes else _written_numbers(seen, values, counts, known, table)
+    found = found or _written_dates(seen, values, counts, known)
+    if found is not None:
+        return found
+    if {word.lower() for word in counts} <= {"true", "false"}:
+        return replace(seen, kind="boolean")
+    words = list(counts)
+    numbers = sum(counts[word] for word in known if written(word) is not None)
+    # a column of numbers is no identifier because some cells cannot be read
+    if len(words) == n >= ROWS_FOR_IDS and not any(" " in word for word in words):
+        if all(SEQUENCE.fullmatch(w) for w in words) and len(set("".join(words[:200]))) <= 30:
+            return replace(seen, kind="sequence")
+        if codes or 2 * numbers <= n:
+            return replace(seen, role="left out", kind="id")
+    if len(words) <= FEW or (len(words) <= max_categories and 2 * len(words) <= n):
+        return replace(seen, kind="category")
+    strings = all(SEQUENCE.fullmatch(word) for word in words)
+    return replace(seen, kind="sequence" if strings else "text")
+
+
+def _first(values: Array, words: Iterable[str]) -> tuple[int, str]:
+    """Return the first row with one of some words, and the word."""
+    wanted = set(words)
+    return next((i, str(word)) for i, word in enumerate(values) if word in wanted)
+
+
+def _written_numbers(
+    seen: Column, values: Array, counts: Counter[str], known: list[str], table: TableFacts
+) -> Column | None:
+    """Return a column of numbers written as words; None if its words are none."""
+    if not known:
+        return None
+    if all(clock_of(word) is not None for word in known):
+        note = _joined(seen.note, "times of day, in seconds")
+        return _spared(replace(seen, kind="number", style="clock", note=note), counts, known)
+    if date_style(known)[1] == []:
+        return None  # 11.03.24 is no number
+    reading = reading_of(known, table.decimal)
+    if reading.style is None:
+        return None
+    total = sum(counts[word] for word in known)
+    odd = sum(counts[word] for word in reading.odd)
+    names = len(known) <= NAMES and 4 * len(known) <= total
+    if odd:
+        slips = 1.0 - odd / total >= MOSTLY
+        # words without digits among numbers are slips too, if most cells are numbers
+        plain = [word for word in reading.odd if not any(c.isdigit() for c in word)]
+        pointed = sum(counts[w] for w in known if "." in w and PLAIN.fullmatch(w))
+        most = 2 * odd < total and (plain or 2 * pointed > total - odd)
+        if names or not (slips or most) or total < 3:
+            return None
+        row, word = _first(values, reading.odd if slips or not plain else plain)
+        raise DataError(
+            f"expected a number as in most rows, got {short(word)}.",
+            f"Correct it, make it missing, or set roles={{{seen.name!r}: 'category'}}.",
+            "stray word",
+            column=seen.name,
+            row=row,
+        )
+    if reading.ambiguous:
+        row, word = _first(values, [w for w in known if "," in w])
+        raise DataError(
+            f"expected a number, got {short(word)}: is the comma a decimal mark, or does it group "
+            "digits?",
+            "Write the numbers with points, or set "
+            f"roles={{{seen.name!r}: 'category'}} if they are names.",
+            "ambiguous comma",
+            column=seen.name,
+            row=row,
+        )
+    if len(reading.units) > 1:
+        row, word = _first(values, [w for w in known if _unit(w) == reading.units[1]])
+        raise DataError(
+            f"expected numbers in one unit, got {' and '.join(map(short, reading.units[:2]))}.",
+            f"Convert them to one, or set roles={{{seen.name!r}: 'text'}} or 'drop'.",
+            "units",
+            column=seen.name,
+            row=row,
+        )
+    note = _joined(seen.note, _style_note(reading.style, known))
+    return _spared(
+        replace(seen, kind="number", style=str(reading.style), note=note), counts, known
+    )
+
+
+def _unit(word: str) -> str:
+    part = written(word)
+    return "" if part is None else part.unit
+
+
+def _spared(seen: Column, counts: Counter[str], known: list[str]) -> Column:
+    """Return a column of numbers or dates whose unknown words count as missing."""
+    unknown = sum(counts.values()) - sum(counts[word] for word in known)
+    return replace(seen, missing=seen.missing + unknown, distinct=len(known))
+
+
+def _written_dates(
+    seen: Column, values: Array, counts: Counter[str], known: list[str]
+) -> Column | None:
+    style, odd = date_style(known)
+    total = sum(counts[word] for word in known)
+    wrong = sum(counts[word] for word in odd)
+    if style is None or 1.0 - wrong / total < MOSTLY:
+        return None
+    if odd:
+        row, word = _first(values, odd)
+        raise DataError(
+            f"expected a date as in most rows, got {short(word)}.",
+            f"Correct it, make it missing, or set roles={{{seen.name!r}: 'category'}}.",
+            "stray word",
+            column=seen.name,
+            row=row,
+        )
+    if style == "ambiguous":
+        raise DataError(
+            f"expected dates, got {short(known[0])}: is the day first or the month?",
+            f"Set roles={{{seen.name!r}: 'date-dmy'}} or 'date-mdy'.",
+            "ambiguous date",
+            column=seen.name,
+        )
+    return _spared(replace(seen, kind="date", style=style), counts, known)
+
+
+def _style_note(style: Style, words: list[str]) -> str:
+    marks = {",": "commas", ".": "points", "'": "apostrophes", " ": "blanks"}
+    said = [] if style.decimal == "." else ["decimal commas"]
+    if style.thousands:
+        said.append(f"digits grouped by {marks[style.thousands]}")
+    if style.unit:
+        said.append("percent" if style.unit == "%" else f"in {style.unit}")
+    return f"texts read as numbers ({', '.join(said) or 'plain'})"
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
+
+
+def _as_said(
+    seen: Column, values: Array, counts: Counter[Any], role: str, table: TableFacts
+) -> Column:
+    """Return a column as the user says that it is, or raise where it cannot be that."""
+    words = [str(word) for word in counts if not is_unknown(str(word))]
+    if role.startswith("date"):
+        style = {"date-dmy": "dmy", "date-mdy": "mdy"}.get(role)
+        if style is None and values.dtype == object:
+            style = date_style(words)[0]
+            if style in (None, "ambiguous"):
+                raise DataError(
+                    f"expected dates such as 2024-03-31, got {short(seen.example)}.",
+                    "Use 'date-dmy' or 'date-mdy' for other orders.",
+                    column=seen.name,
+                )
+        return replace(seen, kind="date", style=style or "")
+    if role == "number" and values.dtype == object and words:
+        if all(clock_of(word) is not None for word in words):
+            return _spared(replace(seen, kind="number", style="clock"), counts, words)
+        reading = reading_of([w for w in words if w not in ("True", "False")], table.decimal)
+        flags = isinstance(next(iter(counts)), bool)
+        if not flags and (reading.style is None or reading.odd or reading.ambiguous):
+            row, word = _first(values, reading.odd or words)
+            raise DataError(
+                f"expected a number, got {short(word)}.",
+                "Correct the column, or give it another role.",
+                column=seen.name,
+                row=row,
+            )
+        style = "" if reading.style is None else str(reading.style)
+        return _spared(replace(seen, kind="number", style=style), counts, words)
+    if role == "boolean" and seen.distinct > 2:
+        raise DataError(
+            f"expected two values, got {seen.distinct}.",
+            "Set the role 'category'.",
+            column=seen.name,
+        )
+    return replace(seen, kind=role)
+
+
+def _plain_kind(values: Array) -> str:
+    return {"f": "number", "b": "boolean", "M": "date"}.get(values.dtype.kind, "category")
+
+
+def _example(present: Array) -> str:
+    if not len(present):
+        return ""
+    first = present[0]
+    if isinstance(first, np.datetime64):
+        return str(first.astype("datetime64[s]")).removesuffix("T00:00:00")
+    return f"{first:g}" if isinstance(first, np.floating) else str(first)
+
+
+def copy_of_target(name: Any, cells: Cells, y: Array) -> str | None:
+    """Return what to say if a column tells the target one to one, else None."""
+    values = cells.values
+    if len(values) != len(y) or len(values) < ROWS_FOR_IDS or missing_cells(values).any():
+        return None
+    try:
+        if values.dtype == np.float64 and y.dtype.kind == "f":
+            spread = values.std() * y.std()
+            same = spread > 0 and abs(np.mean((values - values.mean()) * (y - y.mean()))) > (
+                (1.0 - 1e-9) * spread
+            )
+        else:
+            pairs = set(zip(values.tolist(), y.tolist(), strict=True))
+            sides = {a for a, _ in pairs}, {b for _, b in pairs}
+            same = len(pairs) == len(sides[0]) == len(sides[1]) and 2 * len(pairs) < len(y)
+    except TypeError:
+        return None
+    if not same:
+        return None
+    return (
+        f"Column {name!r} tells the target one to one: it looks like a copy of it. If it is not "
+        "known for new rows, leave it out (role 'drop')."
+    )

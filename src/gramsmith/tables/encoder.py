@@ -1,0 +1,553 @@
+"""TableEncoder: data frames and arrays to the numbers that kernels compare."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramsmith.arguments import counted
+from gramsmith.kernels.finite import checked_data
+from gramsmith.tables.blocks import Block, Categories, Dates, Numbers, Texts
+from gramsmith.tables.convert import Cells, as_words, frame_columns, plain
+from gramsmith.tables.decide import (
+    Column,
+    ColumnTable,
+    TableFacts,
+    check_roles,
+    copy_of_target,
+    decide,
+    decide_array,
+)
+from gramsmith.tables.streams import Array, DataError
+
+FRAME = "Pass a data frame, whose columns may be texts: pandas.DataFrame(X)."
+
+
+def _version_2(state: dict[str, Any]) -> dict[str, Any]:
+    """Bring an encoder up to date that kept one array per property, for all columns together."""
+    old, params = dict(state["fitted"]), state["params"]
+    if not old:
+        return {**state, "version": 3}
+    kinds = np.asarray(old["kinds_"], dtype=str)
+    styles = np.asarray(old["styles_"], dtype=str)
+
+    def block(made: Block, **fitted: Any) -> Block:
+        made.columns_ = np.flatnonzero(np.isin(kinds, made.kinds)).astype(np.int64)
+        for name, value in fitted.items():
+            setattr(made, name, value)
+        return made
+
+    def lists(counts: str, values: str) -> list[Array]:
+        sizes = np.asarray(old[counts], dtype=np.int64)
+        if (sizes < 0).any() or sizes.sum() != len(old[values]):
+            raise ValueError("Expected as many values as were counted.")
+        return np.split(old[values], np.cumsum(sizes)[:-1]) if len(sizes) else []
+
+    number, date = np.isin(kinds, Numbers.kinds), kinds == "date"
+    m = int(number.sum())
+    orders, levels = lists("order_counts_", "order_names_"), lists("level_counts_", "level_values_")
+    names = lists("category_counts_", "category_names_")
+    gaps = [len(known) > 0 and known[-1] == "missing" for known in names]
+    texts = kinds[np.isin(kinds, Texts.kinds)]
+    blocks = [
+        block(
+            Numbers(bool(params.get("indicators", False)), bool(params.get("power", False))),
+            kinds_=kinds[number],
+            styles_=styles[number],
+            sentinels_=np.asarray(old["sentinels_"])[number],
+            orders_=[v.astype(str) for v in orders if len(v)],
+            order_slots_=np.array([i for i, v in enumerate(orders) if len(v)], dtype=np.int64),
+            centre_=np.zeros(m),
+            unit_=np.ones(m),
+            logs_=np.zeros(m, dtype=bool),
+            floor_=np.zeros(m),
+            levels_=[v for v in levels if len(v)],
+            level_slots_=np.array([i for i, v in enumerate(levels) if len(v)], dtype=np.int64),
+            **{k: old[k] for k in ("mean_", "scale_", "fill_", "gaps_", "powers_")},
+        ),
+        block(
+            Categories(),
+            names_=[
+                (known[:-1] if gap else known).astype(str)
+                for known, gap in zip(names, gaps, strict=True)
+            ],
+            gaps_=np.array(gaps, dtype=bool),
+        ),
+        block(
+            Dates(),
+            styles_=styles[date],
+            **{k: old[f"date_{k}"] for k in ("mean_", "scale_", "cycles_", "gaps_")},
+        ),
+        block(
+            Texts(),
+            kinds_=texts,
+            weights_=old["text_weights_"],
+            components_=lists("text_counts_", "text_components_"),
+        ),
+    ]
+    kept = {"n_features_in_", "feature_names_in_", "feature_names_out_", "column_names_"}
+    fitted = {name: value for name, value in old.items() if name in kept}
+    return {**state, "version": 3, "fitted": {**fitted, "blocks_": blocks}}
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    r"""Encode a table as numbers: every column after its kind, gaps included.
+
+    .. math:: x \mapsto (x - \mu) / \sigma, \qquad \text{category} \mapsto e_{\text{category}}
+
+    ===============  ==========================================================================
+    number, boolean  standardised; a gap becomes the median, with an indicator beside it
+    ordered          the place among the ordered categories, standardised
+    category         indicators; a gap is a category of its own, an unseen category is none of them
+    date             the standardised time, and sine and cosine of the year, the week and the day
+    text, sequence   what texts have in common: counts of their parts of 2 to 4 letters, by the
+                     directions in which the texts differ most; the target has no part in it
+    id, constant     left out
+    ===============  ==========================================================================
+
+    An indicator stays 0 or 1: two rows of different categories are then as far apart as two random
+    values of a standardised column. Columns of data frames are found by name, whatever their order.
+    Arrays have numbers only; rows of sparse matrices are divided by one common number.
+
+    Parameters
+    ----------
+    max_categories : int, default=100
+        A column with more different texts is compared as text.
+    indicators : bool, default=False
+        Whether numeric columns of 3 to 12 different values count as categories too, each value
+        being its nearest one of those seen in fit.
+    roles : dict of name -> role, optional
+        What columns are, where that should not be found out: number, boolean, category, ordered,
+        date (date-dmy, date-mdy), text, sequence, or drop.
+    power : bool, default=False
+        Whether skewed numbers are unskewed first: by the logarithm where all are above zero and it
+        fits best, else by the transform of Yeo and Johnson of centred and scaled values. Neither
+        depends on units or on the order of rows.
+
+    Attributes
+    ----------
+    columns_ : ColumnTable
+        What each column is, with its gaps, different values and an example.
+    blocks_ : list of Block
+        What was learned of numbers, categories, dates and texts.
+    feature_names_out_ : object array of shape (n_features_out,)
+        Names of the encoded columns.
+
+    Examples
+    --------
+    >>> from gramsmith.tables import TableEncoder
+    >>> TableEncoder().fit_transform([[0.0, 5.0], [2.0, 5.0]])
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.0, None, 3.0], "colour": ["red", "blue", None]})
+    >>> encoder = TableEncoder().fit(frame)
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'size missing', 'colour=blue', 'colour=red', 'colour=missing']
+    """
+
+    _stored: ClassVar[dict[str, str]] = {
+        "blocks_": "list model",
+        "feature_names_out_": "labels *",
+        "column_names_": "labels p?",
+        "columns_": "dropped",
+    }
+    _stored_parameters: ClassVar[dict[str, str]] = {"roles": "none | dropped"}
+    _stored_upgrades: ClassVar[dict[int, Any]] = {2: _version_2}
+
+    def __init__(
+        self,
+        max_categories: int = 100,
+        indicators: bool = False,
+        roles: Mapping[Any, str] | None = None,
+        power: bool = False,
+    ) -> None:
+        self.max_categories = max_categories
+        self.indicators = indicators
+        self.roles = roles
+        self.power = power
+
+    # who is told how many columns have been looked at; no parameter, and not kept
+    _told: Callable[[int], None] | None = None
+
+    def fit(self, X: Any, y: Any = None) -> TableEncoder:
+        """Decide what the columns are, and learn means, medians and categories.
+
+        Parameters
+        ----------
+        X : data frame, array or sparse matrix of shape (n, p)
+        y : array of shape (n,), optional
+            The target, looked at only to warn of columns that are copies of it.
+
+        Returns
+        -------
+        TableEncoder
+        """
+        columns = frame_columns(X)
+        self.__dict__.pop("column_names_", None)
+        if columns is None:
+            return self._fit_array(X)
+        names = list(columns)
+        if all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        else:
+            # for scikit-learn these are no names, but columns are told apart by them
+            self.__dict__.pop("feature_names_in_", None)
+            self.column_names_ = np.array([str(name) for name in names], dtype=object)
+        self.n_features_in_ = len(names)
+        n = len(next(iter(columns.values()))) if columns else 0
+        if not names or not n:
+            raise ValueError(
+                f"Expected a table with rows and columns, got {n} sample(s) and {len(names)} "
+                "feature(s), while a minimum of 1 is required."
+            )
+        roles = check_roles(self.roles, names)
+        # what is left out is not looked at: it may hold anything
+        cells = {
+            k: Cells(np.full(n, np.nan)) if roles.get(k) == "drop" else plain(c, k)
+            for k, c in columns.items()
+        }
+        facts = TableFacts.of(cells)
+        found = [
+            self._tell(decide(name, column, facts, roles.get(name), self.max_categories))
+            for name, column in cells.items()
+        ]
+        self.columns_ = ColumnTable(found)
+        self.blocks_ = self._fitted_blocks(found, list(cells.values()))
+        self.feature_names_out_ = self._output_names()
+        if y is not None and np.ndim(y) == 1:
+            self._warn_of_copies(cells, np.asarray(y))
+        if not any(column.role == "input" for column in found):
+            raise ValueError(
+                "Expected at least one column to learn from, got none: "
+                f"{'; '.join(f'{c.name!r} is {c.kind}' for c in found[:8])}. "
+                "Set roles for columns that should be used."
+            )
+        return self
+
+    def _fitted_blocks(
+        self, columns: Sequence[Column], cells: Sequence[Cells], like: Sequence[Any] = (None,) * 4
+    ) -> list[Any]:
+        made = (Numbers(self.indicators, self.power), Categories(), Dates(), Texts())
+        return [block.fit(columns, cells, old) for block, old in zip(made, like, strict=True)]
+
+    def _fit_array(self, X: Any) -> TableEncoder:
+        if self.roles:
+            raise ValueError(
+                "Expected a data frame with roles, whose columns have names, got an array. "
+                "Pass pandas.DataFrame(X, columns=...), or leave roles out."
+            )
+        X = checked_data(
+            self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, advice=FRAME
+        )
+        check_finite_columns(X, None, gaps=not sp.issparse(X))
+        self.columns_ = ColumnTable()
+        if not sp.issparse(X):
+            self.columns_ = ColumnTable(
+                self._tell(decide_array(f"x{j}", X[:, j])) for j in range(X.shape[1])
+            )
+        numbers = Numbers(self.indicators, self.power).fit_matrix(X, self.columns_)
+        self.blocks_ = [numbers, *(kind().fit((), ()) for kind in (Categories, Dates, Texts))]
+        self.feature_names_out_ = self._output_names()
+        return self
+
+    def _tell(self, value: Any) -> Any:
+        """Return a value, and tell whoever listens that one more column was looked at."""
+        if self._told is not None:
+            self._told(1)
+        return value
+
+    def _warn_of_copies(self, cells: Mapping[Any, Cells], y: Array) -> None:
+        for column, (name, values) in zip(self.columns_, cells.items(), strict=True):
+            said = copy_of_target(name, values, y) if column.role == "input" else None
+            if said:
+                warnings.warn(said, UserWarning, stacklevel=3)
+
+    @property
+    def kinds_(self) -> Array:
+        """The kind of each column, "left out" for those that are."""
+        kinds = np.full(self.n_features_in_, "left out", dtype=object)
+        for block in self.blocks_:
+            kinds[block.columns_] = [block.kind_of(i) for i in range(len(block.columns_))]
+        return kinds.astype(str)
+
+    @property
+    def numbers_(self) -> Numbers:
+        """The block of the numbers."""
+        numbers: Numbers = self.blocks_[0]
+        return numbers
+
+    def column_names(self) -> list[str]:
+        """Return the names of the columns seen in fit, x0, x1, ... for those of arrays."""
+        given = getattr(self, "column_names_", getattr(self, "feature_names_in_", None))
+        return [f"x{j}" for j in range(self.n_features_in_)] if given is None else list(given)
+
+    # ---- use ------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Encode a table with the columns seen in fit.
+
+        Parameters
+        ----------
+        X : data frame, array or sparse matrix of shape (n, p)
+            Columns of a data frame may come in another order; those that were left out in fit may
+            be absent, others that were not there in fit are ignored with a warning.
+
+        Returns
+        -------
+        array of shape (n, n_features_out)
+        """
+        check_is_fitted(self)
+        columns = frame_columns(X)
+        if columns is not None:
+            return self._encode(self._in_order(columns))
+        if len(self.numbers_.columns_) < self.n_features_in_ or len(self.numbers_.orders_):
+            return self._encode(self._columns_of_array(X))
+        with warnings.catch_warnings():
+            # Fitted on a data frame, given an array: columns are then taken by position.
+            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+            X = checked_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=np.float64,
+                ensure_all_finite=False,
+                reset=False,
+                advice=FRAME,
+            )
+        names = self.column_names()
+        check_finite_columns(X, names, gaps=not sp.issparse(X))
+        return self.numbers_.encode_matrix(X, names)
+
+    def encode_from(self, table: list[Cells] | Array, rows: Array) -> Array:
+        """Return all rows of a table, encoded by what some of the rows alone can teach.
+
+        What columns are, and which encoded columns there are, stays as it was found in fit, so that
+        a kernel can be compared with itself between folds. What the rows do not show (a category,
+        gaps of a number) is a column of zeros: unseen, as `transform` has it.
+
+        Parameters
+        ----------
+        table : list of Cells, or array of shape (n, p)
+            What `plain_table` makes of the table.
+        rows : int array
+            The rows to learn from.
+
+        Returns
+        -------
+        array of shape (n, n_features_out)
+        """
+        names = self.column_names()
+        with warnings.catch_warnings():  # that a fold has seen less than all rows is no news
+            warnings.simplefilter("ignore", UserWarning)
+            if isinstance(table, list):
+                some = [cells.at(rows) for cells in table]
+                blocks = self._fitted_blocks(self.columns_, some, self.blocks_)
+                Z = np.hstack([block.encode(table, names) for block in blocks])
+            else:
+                numbers = Numbers(self.indicators, self.power)
+                numbers.fit_matrix(table[rows], self.columns_, self.numbers_)
+                blocks, Z = [numbers], numbers.encode_matrix(table, names)
+        place = {part: k for k, part in enumerate(self._parts(self.blocks_))}
+        out = np.zeros((len(Z), len(self.feature_names_out_)))
+        out[:, [place[part] for part in self._parts(blocks)]] = Z
+        return out
+
+    def _encode(self, columns: Mapping[Any, Any]) -> Array:
+        names = list(columns)
+        used = {int(j) for block in self.blocks_ for j in block.columns_}
+        n = len(columns[names[min(used)]])
+        empty = Cells(np.full(n, np.nan))
+        cells = [
+            plain(column, name) if j in used else empty
+            for j, (name, column) in enumerate(columns.items())
+        ]
+        return np.hstack([block.encode(cells, names) for block in self.blocks_])
+
+    def _in_order(self, columns: dict[Any, Any]) -> dict[Any, Any]:
+        """Return the columns in the order of fit, found by name."""
+        expected = getattr(self, "column_names_", getattr(self, "feature_names_in_", None))
+        found = [str(name) for name in columns]
+        if expected is None or len(set(found)) < len(found):
+            if len(columns) != self.n_features_in_:
+                raise ValueError(
+                    f"X has {len(columns)} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
+            return columns
+        used = [
+            name for name, kind in zip(expected, self.kinds_, strict=True) if kind != "left out"
+        ]
+        missing = [name for name in used if name not in found]
+        extra = [name for name in found if name not in set(expected)]
+        if missing:
+            near = [difflib.get_close_matches(name, extra, 1) for name in missing]
+            hints = [f"{m!r} may be {g[0]!r}" for m, g in zip(missing, near, strict=True) if g]
+            raise ValueError(
+                f"Expected the columns seen in fit. Missing: {', '.join(map(repr, missing))}. "
+                + (f"Not seen before: {', '.join(map(repr, extra))}. " if extra else "")
+                + (f"Perhaps {'; '.join(hints)}. " if hints else "")
+                + "Rename or add columns; their order does not matter."
+            )
+        if extra:
+            warnings.warn(
+                f"Columns that were not there in fit are ignored: {', '.join(map(repr, extra))}.",
+                UserWarning,
+                stacklevel=3,
+            )
+        named = dict(zip(found, columns.values(), strict=True))
+        return {name: named.get(name) for name in expected}
+
+    def _columns_of_array(self, X: Any) -> dict[Any, Any]:
+        X = np.asarray(X, dtype=object)
+        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"Expected {counted(self.n_features_in_, 'column')}, got an array of shape "
+                f"{X.shape}. "
+                "Pass a data frame with the columns seen in fit."
+            )
+        return {name: X[:, j] for j, name in enumerate(self.column_names())}
+
+    def _parts(self, blocks: Sequence[Any]) -> list[tuple[int, str]]:
+        """Return, for every encoded column, the column it comes from and its name."""
+        names = self.column_names()
+        return [part for block in blocks for part in block.parts(names)]
+
+    def _output_names(self) -> Array:
+        return np.array([name for _, name in self._parts(self.blocks_)], dtype=object)
+
+    def sources(self) -> Array:
+        """Return the number of the column that each encoded column comes from."""
+        check_is_fitted(self)
+        return np.array([j for j, _ in self._parts(self.blocks_)], dtype=np.int64)
+
+    def blocks(self) -> list[int]:
+        """Return for every encoded column the number of its column, for `gramsmith.Mixed`."""
+        numbers = {int(j): b for b, j in enumerate(np.unique(self.sources()))}
+        return [numbers[int(j)] for j in self.sources()]
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the encoded columns.
+
+        Parameters
+        ----------
+        input_features : ignored
+            The names seen in fit are used.
+
+        Returns
+        -------
+        object array of shape (n_features_out,)
+        """
+        check_is_fitted(self)
+        return self.feature_names_out_
+
+    def _check_stored(self) -> None:
+        kinds = [type(block) for block in self.blocks_]
+        if kinds != [Numbers, Categories, Dates, Texts]:
+            raise ValueError("Expected blocks of numbers, categories, dates and texts.")
+        for block in self.blocks_:
+            block._check_stored()
+        own = np.concatenate([block.columns_ for block in self.blocks_])
+        whole = own.dtype.kind == "i" and len(np.unique(own)) == len(own)
+        inside = not len(own) or (own.min() >= 0 and own.max() < self.n_features_in_)
+        if not whole or not inside or len(own) == 0:
+            raise ValueError("Expected every column in one block.")
+        if len(self._output_names()) != len(self.feature_names_out_):
+            raise ValueError("Expected a name for every encoded column.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "blocks_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class TakeColumn(TransformerMixin, BaseEstimator):
+    """Pass on the texts of one column of a table, which are the samples.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns seen in fit.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from gramsmith.tables import TakeColumn
+    >>> TakeColumn("site").fit_transform(pd.DataFrame({"site": ["ACGT", "TTGA"]}))
+    ['ACGT', 'TTGA']
+    """
+
+    _stored: ClassVar[dict[str, str]] = {"n_columns_": "whole", "place_": "whole?"}
+    _stored_parameters: ClassVar[dict[str, str]] = {"column": "text"}
+
+    def __init__(self, column: str = "") -> None:
+        self.column = column
+
+    def fit(self, X: Any, y: Any = None) -> TakeColumn:
+        """Count the columns, and find the one among them."""
+        names = [str(name) for name in frame_columns(X) or ()]
+        self.n_columns_ = len(names)
+        self.place_ = names.index(self.column) if self.column in names else 0
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the texts, in a list; what is no table is passed on as it is."""
+        columns = frame_columns(X)
+        if columns is None:
+            # the rows of a table without the names: columns are then taken by position
+            rows = getattr(X, "ndim", 1) == 2 and X.shape[1] == self.n_columns_ > 0
+            return X[:, self.place_].tolist() if rows else X
+        if self.column not in columns:
+            raise ValueError(
+                f"Expected a column {self.column!r} with the texts, got "
+                f"{', '.join(map(repr, list(columns)[:8]))}."
+            )
+        words = as_words(plain(columns[self.column], self.column).values)
+        if any(word is None for word in words):
+            row = next(i for i, word in enumerate(words) if word is None)
+            raise DataError("expected a text, got none.", column=self.column, row=row)
+        return words.tolist()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_columns_")
+
+    def _check_stored(self) -> None:
+        if not 0 <= getattr(self, "place_", 0) < max(self.n_columns_, 1):
+            raise ValueError(f"Expected one of {self.n_columns_} columns, got {self.place_}.")
+
+
+def check_finite_columns(X: Any, names: Any = None, *, gaps: bool = False) -> None:
+    """Raise a DataError that names the first infinite value; also missing ones unless `gaps`."""
+    values = X.data if sp.issparse(X) else X
+    bad = np.isinf(values) if gaps else ~np.isfinite(values)
+    if not bad.any():
+        return
+    if sp.issparse(X):
+        row, column = (int(where[bad][0]) for where in X.tocoo().coords)
+    else:
+        row, column = (int(v) for v in np.argwhere(bad)[0])
+    what = "NaN" if np.isnan(X[row, column]) else "infinity"
+    raise DataError(
+        f"expected a finite number, got {what}. Input X contains NaN or infinity.",
+        "Correct such cells, or " + ("make them missing." if gaps else "leave them out."),
+        "infinite",
+        column=column if names is None else names[column],
+        row=row,
+    )
