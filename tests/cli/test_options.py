@@ -8,6 +8,7 @@ from gramsmith.cli.options import Reading, take_reading
 OPTIONS = {
     **{"format": None, "delimiter": None, "no_header": False, "drop": (), "categorical": ()},
     **{"decimal": None, "thousands": None, "encoding": None, "na": (), "roles": ()},
+    **{"comment": None, "sheet": None},
     **{"strings": None, "labels": None, "missing": "impute"},
     **{"max_rows": None, "max_cols": None, "max_bytes": None},
 }
@@ -33,7 +34,7 @@ def test_delimiters_are_one_character(tmp_path):
 
 def test_caps_reach_the_reader(tmp_path):
     (tmp_path / "t.csv").write_text("a\n1\n2\n")
-    with pytest.raises(ValueError, match="--max-rows"):
+    with pytest.raises(ValueError, match="at most 1 rows"):
         Reading(**{**OPTIONS, "max_rows": 1}).read(str(tmp_path / "t.csv"))
 
 

@@ -13,8 +13,8 @@ from sklearn.model_selection import ShuffleSplit
 import gramsmith as gs
 from gramsmith.report.evidence import Outcome
 from gramsmith.selection.evidence import binned, histogram, picture_of, thinned, wilson
-from gramsmith.tables.frames import Raw
-from gramsmith.tables.roles import Column
+from gramsmith.tables.convert import Cells
+from gramsmith.tables.decide import Column
 
 KERNELS = {"linear": "linear", "rbf": gs.Gaussian(1.0)}
 
@@ -287,7 +287,7 @@ def test_small_pieces():
     assert [len(part) for part in parts] == [40, 23]
     assert histogram(np.ones(5)) == [5]
     assert sum(histogram(np.r_[np.arange(100.0), 1e9])) == 101
-    empty = picture_of(Column("a", "input", "number", 3, 0, ""), Raw(np.full(3, np.nan)))
+    empty = picture_of(Column("a", "input", "number", 3, 0, ""), Cells(np.full(3, np.nan)))
     assert empty.counts == []
 
 

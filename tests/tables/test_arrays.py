@@ -24,13 +24,24 @@ def test_svmlight_dense_and_sparse(tmp_path):
         f"{t} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(r)) + "\n"
         for t, r in zip(y, X, strict=True)
     )
-    samples, labels = read_svmlight(write(tmp_path / "a.svm", rows), Limits())
+    samples, labels, _ = read_svmlight(write(tmp_path / "a.svm", rows), Limits())
     assert isinstance(samples, np.ndarray)
     assert samples.tolist() == X.tolist()
     assert labels.tolist() == y.tolist()
-    samples, _ = read_svmlight(write(tmp_path / "b.svm", "1 9000:2\n-1 5:1 # note\n"), Limits())
+    path = write(tmp_path / "b.svm", "1 9000:2\n-1 5:1 # note\n")
+    samples, _, base = read_svmlight(path, Limits())
+    assert base == 1
     assert sp.issparse(samples)
     assert samples.shape == (2, 9000)
+
+
+def test_the_first_index_of_training_is_that_of_new_rows(tmp_path):
+    _, _, base = read_svmlight(write(tmp_path / "a.svm", "1 0:1 1:2 2:3\n2 1:1\n"), Limits())
+    new = write(tmp_path / "b.svm", "1 1:2 2:3\n1 1:4 2:5\n")  # no feature 0
+    assert base == 0
+    assert read_svmlight(new, Limits(), base)[0].tolist() == [[0, 2, 3], [0, 4, 5]]
+    with pytest.raises(DataError, match="indices from 1 on"):
+        read_svmlight(tmp_path / "a.svm", Limits(), 1)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +64,9 @@ def test_bad_svmlight(tmp_path, text, words):
 
 
 def test_numbers_may_be_missing(tmp_path):
-    samples, labels = read_svmlight(write(tmp_path / "a.svm", "nan 1:1 2:nan\n1 1:2\n"), Limits())
+    samples, labels, _ = read_svmlight(
+        write(tmp_path / "a.svm", "nan 1:1 2:nan\n1 1:2\n"), Limits()
+    )
     assert np.isnan(samples).tolist() == [[False, True], [False, False]]
     assert np.isnan(labels).tolist() == [True, False]
     gappy = np.where(X > 4, X, np.nan)

@@ -35,7 +35,7 @@ def test_numbers_flags_texts_and_gaps(tmp_path):
     assert table["b"].tolist() == [True, False, None]
     assert table["s"].tolist() == ["x", None, "z"]
     assert table["c"].tolist() == ["u", "v", "u"]
-    assert read_parquet(path, Limits(), texts=["i"])["i"].tolist() == ["1", None, "3"]
+    assert list(read_parquet(path, Limits(), drop=["i", "f"])) == ["b", "s", "c"]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,6 @@ def test_numbers_flags_texts_and_gaps(tmp_path):
         ({"a": pa.array([], pa.float64())}, "expected rows"),
         ({"a": [[1, 2]]}, "column 'a'.*list"),
         ({"a": pa.array([b"x"])}, "binary"),
-        ({"a": [1.0, float("inf")]}, "row 2, column 'a'"),
     ],
 )
 def test_bad_columns(tmp_path, columns, words):

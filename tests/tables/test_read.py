@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramsmith.tables.names import nearest
+from gramsmith.tables.decide import nearest
 from gramsmith.tables.read import Table, guess_format, read_labels, read_table
 from gramsmith.tables.streams import DataError
 
@@ -77,7 +77,7 @@ def test_formats_by_name(name, kind, tmp_path):
 
 @pytest.mark.parametrize("name", ["a", "a.xls", "a.gz", "a.pkl"])
 def test_unknown_formats(name, tmp_path):
-    with pytest.raises(DataError, match="--format"):
+    with pytest.raises(DataError, match="what format"):
         guess_format(tmp_path / name)
 
 
@@ -148,7 +148,7 @@ def test_words_that_mean_missing_may_be_classes(tmp_path):
 
 
 def test_labels_belong_to_files_without(people, tmp_path):
-    with pytest.raises(DataError, match=r"--labels goes with FASTA"):
+    with pytest.raises(DataError, match=r"labels beside a FASTA"):
         read_table(people, target="label", labels=people)
     with pytest.raises(DataError, match="folder"):
         read_table(tmp_path)

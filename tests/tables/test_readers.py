@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramsmith.tables.cleaning import handle_gaps, read_target
-from gramsmith.tables.delimited import Writing
+from gramsmith.tables import TableEncoder, Writing
 from gramsmith.tables.read import read_table
 from gramsmith.tables.streams import DataError, Limits
+from gramsmith.tables.target import handle_gaps, read_target
 
 LIMITS = Limits(rows=2000, columns=200, bytes=10**6)
 
@@ -132,19 +132,19 @@ def test_newlines_in_quotes_wherever_blocks_end(long, tmp_path):
     assert (table.columns["number"] == np.arange(len(texts))).all()
 
 
-def test_rows_may_begin_with_a_hash(tmp_path):
+def test_comments_are_rows_unless_the_mark_is_named(tmp_path):
     path = tmp_path / "t.csv"
     rows = [f"#{k:02d},{k}.5,{'ab'[k % 2]}" for k in range(12)]
-    for head in ("code,x,y\n", "# a note, of two cells\ncode,x,y\n"):
-        path.write_text(head + "\n".join(rows) + "\n# the end\n")
-        table = read_table(path, target="y")
-        assert len(table.labels) == 12
-        assert list(table.columns["code"])[:2] == ["#00", "#01"]
-    path.write_text("note,x,y\n" + "".join(f'"one\n#two",{k}.5,{"ab"[k % 2]}\n' for k in range(12)))
-    assert set(read_table(path, target="y").columns["note"]) == {"one\n#two"}
-    path.write_text("code,x,y\n" + "\n".join(rows) + "\n#13,4.5\n")
-    with pytest.warns(UserWarning, match=r"1 line with cells \(the first is line 14\)"):
-        assert len(read_table(path, target="y").labels) == 12
+    path.write_text("code,x,y\n" + "\n".join(rows))
+    assert list(read_table(path, target="y").columns["code"])[:2] == ["#00", "#01"]
+    path.write_text('note,x,y\n# of\n"one",1.5,a\n#"two",2.5,b\ntwo,3.5,b\n')
+    with pytest.raises(DataError, match=r"row 1 \(line 2\).*comment mark"):
+        read_table(path, target="y")
+    table = read_table(path, target="y", writing=Writing(comment="#"))
+    assert table.columns["note"].tolist() == ["one", "two"]
+    np.savetxt(path, np.arange(60.0).reshape(20, 3), delimiter=",", header="a,b,y")
+    writing = Writing(header=False, comment="#")
+    assert len(read_table(path, target="x3", writing=writing).labels) == 20
 
 
 def test_a_target_with_decimal_commas_is_a_number(tmp_path):
@@ -164,47 +164,30 @@ def test_a_target_with_decimal_commas_is_a_number(tmp_path):
 def test_commas_that_may_group_digits_are_asked_about(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;y\n" + "".join(f"{k};{k},{k}5\n" for k in range(10, 40)))
-    with pytest.raises(DataError, match="--decimal , or groups digits, --thousands ,"):
+    with pytest.raises(DataError, match="comma a decimal mark, or does it group"):
         read_target(read_table(path, target="y"), "regression")
     found = read_target(read_table(path, target="y", writing=Writing(decimal=",")), "regression")
     assert found.y[0] == 10.105
 
 
-@pytest.mark.parametrize("slip", ["7O.5", "70.5kg", "70.5*", "<0.5", "heavy"])
+@pytest.mark.parametrize("slip", ["7O.5", "70.5*", "<0.5", "heavy"])
 def test_a_slip_among_numbers_is_named(slip, tmp_path):
     path = tmp_path / "t.csv"
     cells = [f"{k}.{k}" for k in range(10, 70)]
     cells[9] = slip
     path.write_text("w,y\n" + "".join(f"{c},{'ab'[k % 2]}\n" for k, c in enumerate(cells)))
-    with pytest.raises(DataError, match=r"row 10 \(line 11\), column 'w'"):
-        read_table(path, target="y")
+    with pytest.raises(DataError, match="Column 'w', row 9"):
+        TableEncoder().fit(read_table(path, target="y").inputs())
 
 
 def test_codes_among_numbers_are_texts(tmp_path):
     path = tmp_path / "t.csv"
     many = [f"A/5 {k}" if k % 4 == 0 else str(1000 + k) for k in range(60)]
-    one = [f"{k + 7}{'a' if k == 9 else ''}" for k in range(60)]  # numbers of houses
-    for codes in (many, one):
-        rows = (f"{code},{'ab'[k % 3 > 0]}\n" for k, code in enumerate(codes))
-        path.write_text("ticket,y\n" + "".join(rows))
-        assert list(read_table(path, target="y").columns["ticket"]) == codes
-
-
-def test_numbers_behind_a_hash_are_rows_taken_out(tmp_path):
-    path = tmp_path / "t.csv"
-    rows = [f"{'#' if k % 5 == 3 else ''}{k}.5,{-k},{'ab'[k % 2]}" for k in range(20)]
-    path.write_text("x,z,y\n" + "\n".join(rows))
-    with pytest.warns(UserWarning, match=r"4 lines with cells \(the first is line 5\) taken as"):
-        table = read_table(path, target="y")
-    assert len(table.labels) == 16
-    assert table.columns["x"].dtype == np.float64
-
-
-def test_the_comment_that_numpy_writes_is_none_of_the_rows(tmp_path):
-    path = tmp_path / "t.csv"
-    np.savetxt(path, np.arange(60.0).reshape(20, 3), delimiter=",", header="a,b,y")
-    table = read_table(path, target="x3", writing=Writing(header=False))
-    assert len(table.labels) == 20
+    rows = (f"{code},{'ab'[k % 3 > 0]}\n" for k, code in enumerate(many))
+    path.write_text("ticket,y\n" + "".join(rows))
+    table = read_table(path, target="y")
+    assert list(table.columns["ticket"]) == many
+    assert TableEncoder().fit(table.inputs()).kinds_.tolist() == ["text"]
 
 
 @pytest.mark.parametrize(
@@ -216,11 +199,3 @@ def test_semicolons_within_cells_part_nothing(line, parted, tmp_path):
     path.write_text("\n".join(line.format(a=10 + k, b=50 - k) for k in range(20)))
     table = read_table(path, writing=Writing(header=False))
     assert len(table.columns) == line.count(parted) + 1
-
-
-def test_comments_beside_inches_and_in_one_column(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text('size,x,y\n5",1,p\n7,2,q\n# a note\n6,3,p\n8,4,q\n5",1,p\n')
-    assert list(read_table(path, target="y").columns["size"])[:2] == ['5"', "7"]
-    path.write_text("word\na\n# a note\nb\n")
-    assert list(read_table(path).columns["word"]) == ["a", "b"]

@@ -39,8 +39,8 @@ def test_digest(tmp_path):
 
 
 def test_shapes():
-    with pytest.raises(DataError, match="--max-rows"):
+    with pytest.raises(DataError, match=r"Limits.rows"):
         Limits(rows=5).check_shape(6, 1, "f")
-    with pytest.raises(DataError, match="--max-cols"):
+    with pytest.raises(DataError, match=r"Limits.columns"):
         Limits(columns=5).check_shape(1, 6, "f")
     Limits(rows=5, columns=5).check_shape(5, 5, "f")

@@ -24,7 +24,7 @@ import click
 
 from gramsmith import __version__
 from gramsmith.cli import evaluate, export, inspect, predict, rank, upgrade
-from gramsmith.cli.console import BadData, say
+from gramsmith.cli.console import BadData, in_shell, say
 
 DEFECT, USAGE, DATA, CONVERGENCE, MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
@@ -109,7 +109,7 @@ def run(prog_name: str = "gramsmith", args: list[str] | None = None) -> int:
         raise
     except Exception as error:
         if is_about_data(error):
-            say(f"Error: {error}")
+            say(f"Error: {in_shell(error)}")
             return DATA
         if os.environ.get("GRAMSMITH_DEBUG"):
             raise

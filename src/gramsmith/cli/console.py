@@ -43,12 +43,71 @@ def collected_warnings() -> Iterator[list[str]]:
 
 
 @contextmanager
-def about_the_data(where: str) -> Iterator[None]:
-    """Let a ValueError of the library appear as a word about the file, not as a traceback."""
+def about_the_data(where: str, first_line: int | None = None) -> Iterator[None]:
+    """Let a ValueError of the library appear as a word about the file, not as a traceback.
+
+    `first_line` is that of the first row, where every row has a line of its own.
+    """
     try:
         yield
     except ValueError as error:
-        raise BadData(f"{where}: {error}") from error
+        raise BadData(in_shell(error, where, first_line)) from error
+
+
+# What to do about an error of `gramsmith.tables`, by its code.
+ADVICE = {
+    "rows": "Raise --max-rows if the file is meant to be this long.",
+    "columns": "Raise --max-cols if the file is meant to be this wide.",
+    "bytes": "Raise --max-bytes if the file is meant to be this large.",
+    "encoding": "Say how the file was written with --encoding, such as latin-1 or utf-16-le.",
+    "no header": "Add a header, or use --no-header to call the columns x1, x2, ...",
+    "comment": "If lines that begin with # are comments, use --comment '#'.",
+    "format": "Say what it is with --format.",
+    "labels": "Name them with --target.",
+    "npy target": "Or give the labels in a file of their own with --labels.",
+    "twice": "Rename them in the file, or leave all but one out with --drop '{name} (2)'.",
+    "stray word": "Correct it, leave it empty, name the word with --na if it means missing, read "
+    "the column as text with --role {column}=category, or leave it out with --drop.",
+    "ambiguous comma": "Say so with --decimal , or --thousands , or read the column as text with "
+    "--role {column}=category.",
+    "ambiguous date": "Use --role {column}=date-dmy or --role {column}=date-mdy.",
+    "units": "Convert them to one, or use --role {column}=text or --drop.",
+    "infinite": "Correct it or leave the cell empty.",
+    "gap": "Leave these rows out with --missing drop-target.",
+    "gap in target": "Leave these rows out with --missing drop-target. Or let words such as NA be "
+    "classes with --role {name}=category.",
+    "gap refused": "Use --missing drop to leave such rows out, or --missing impute to learn what "
+    "stands in for them.",
+    "no target": "Check --target.",
+    "no rows": "Use --missing impute.",
+    "several targets": "Use --task regression if all targets are numbers; rank classes one column "
+    "at a time.",
+    "ambiguous target": "Say whether the comma is the --decimal , or groups digits, --thousands ,.",
+    "no number to predict": "Use --task classification for classes.",
+    "many classes": "Is this the right column? Use --task regression for numbers.",
+}
+
+
+def in_shell(error: Exception, where: str = "", first_line: int | None = None) -> str:
+    """Return an error in the words of the command line: rows counted from 1, and its options."""
+    from gramsmith.tables import DataError
+
+    if not isinstance(error, DataError):
+        return f"{where}: {error}" if where else str(error)
+    places = [where] if where else []
+    if error.row is not None:
+        line = "" if first_line is None else f" (line {first_line + error.row})"
+        places.append(f"row {error.row + 1}{line}")
+    if error.column is not None:
+        places.append(f"column {str(error.column)!r}")
+    advice = ADVICE.get(error.code, error.advice)
+    known = {"column": error.column, **error.facts}
+    message = f"{', '.join(places)}: {error.message}" if places else error.message
+    return (
+        f"{message} {advice.format(**known)}"
+        if advice in ADVICE.values()
+        else (f"{message} {advice}".strip())
+    )
 
 
 def say(message: str) -> None:

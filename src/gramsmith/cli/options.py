@@ -35,6 +35,8 @@ reading = _all(
     click.option(
         "--na", multiple=True, metavar="WORD", help="A word for a missing cell; repeatable."
     ),
+    click.option("--comment", metavar="MARK", help="What lines begin with that are comments."),
+    click.option("--sheet", metavar="NAME", help="The sheet of a workbook; default the first."),
     click.option(
         "--no-header", is_flag=True, help="The first line is data; columns are x1, x2, ..."
     ),
@@ -129,6 +131,8 @@ class Reading:
     thousands: str | None
     encoding: str | None
     na: tuple[str, ...]
+    comment: str | None
+    sheet: str | None
     no_header: bool
     drop: tuple[str, ...]
     roles: tuple[str, ...]
@@ -150,7 +154,7 @@ class Reading:
 
     def set_roles(self) -> dict[str, str]:
         """Return the role of every column that was given one."""
-        from gramsmith.tables.roles import ROLES
+        from gramsmith.tables.decide import ROLES
 
         found = dict.fromkeys(self.categorical, "category") | dict.fromkeys(self.drop, "drop")
         for pair in self.roles:
@@ -161,6 +165,11 @@ class Reading:
                 )
             found[name] = role
         return found
+
+    @property
+    def dropped(self) -> list[str]:
+        """The columns that are not looked at."""
+        return [name for name, role in self.set_roles().items() if role == "drop"]
 
     def column_of(self, role: str, given: str | None = None) -> str | None:
         """Return the one column with a role, or the one that another option names."""
@@ -175,12 +184,12 @@ class Reading:
         path: str,
         target: str | None = None,
         texts: Sequence[str] = (),
-        numbers: Sequence[str] = (),
         strings: str | None = None,
+        base: int | None = None,
     ) -> Table:
         """Return the table, missing cells, dropped columns and all."""
         from gramsmith.tables import Writing, read_table
-        from gramsmith.tables.names import nearest
+        from gramsmith.tables.decide import nearest
         from gramsmith.tables.streams import DataError
 
         delimiter = self.delimiter
@@ -197,17 +206,25 @@ class Reading:
             target=target,
             labels=self.labels,
             writing=Writing(
-                delimiter, not self.no_header, self.decimal, self.thousands, self.encoding, self.na
+                delimiter,
+                not self.no_header,
+                self.decimal,
+                self.thousands,
+                self.encoding,
+                self.na,
+                self.comment,
             ),
+            drop=self.dropped,
             texts=[*texts, *(name for name, role in roles.items() if role not in plain)],
-            numbers=numbers,
             nominal=roles.get(target or "") == "category"
             or (self.labels is not None and "category" in roles.values()),
             strings=strings or self.strings,
+            sheet=self.sheet,
+            base=base,
             limits=self.limits,
         )
         if table.kind == "table":
-            for name in roles:
+            for name in roles.keys() - set(self.dropped):
                 if name not in table.columns and name != table.target:
                     raise DataError(
                         f"{table.name}: expected a column {name!r}, got none. "

@@ -89,7 +89,7 @@ def predict(
         with collected_warnings() as remarks:
             table = read_new(file, how, about)
             table, columns["row"] = numbered_rows(table, how)
-            with about_the_data(table.name):
+            with about_the_data(table.name, table.first_line):
                 if table.identifiers is not None:
                     columns["identifier"] = table.identifiers
                 columns |= answers(machine, table.inputs(), proba, interval, known_targets(summary))
@@ -178,8 +178,8 @@ def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
     table = how.read(
         file,
         texts=[column["name"] for column in known if column["kind"] == "text"],
-        numbers=[column["name"] for column in known if column["kind"] == "number"],
         strings=strings if isinstance(strings, str) else None,
+        base=about.get("base") if about.get("base") in (0, 1) else None,
     )
     kind = about.get("kind", table.kind)
     if kind != table.kind:
@@ -251,7 +251,7 @@ def numbered_rows(table: Table, how: Reading) -> tuple[Table, list[int]]:
     """Return the rows that are predicted, and their numbers in the file."""
     import numpy as np
 
-    from gramsmith.tables.cleaning import handle_gaps
+    from gramsmith.tables.target import handle_gaps
 
     # the row numbers travel as labels, so that they are dropped together with their rows
     numbered = replace(table, labels=np.arange(1.0, table.n_rows + 1), target="row")

@@ -28,8 +28,8 @@ from gramsmith.cli.outputs import PROGRESS, begin_journal, output_folder, write_
 from gramsmith.progress import printable
 
 if TYPE_CHECKING:
-    from gramsmith.tables.cleaning import Target
     from gramsmith.tables.read import Table
+    from gramsmith.tables.target import Target
 
 NOT_CONVERGED, INTERRUPTED = 4, 130
 SHOWN = 15
@@ -215,10 +215,13 @@ class Loaded:
 
 def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loaded:
     """Return the table, its target, the groups, and what a model must remember."""
-    from gramsmith.tables.cleaning import handle_gaps, read_targets
-    from gramsmith.tables.names import nearest
+    from gramsmith.tables.decide import nearest
     from gramsmith.tables.read import guess_format
     from gramsmith.tables.streams import DataError, as_file, digest
+    from gramsmith.tables.target import handle_gaps, read_targets
+    from gramsmith.tables.read import guess_format
+    from gramsmith.tables.streams import DataError, as_file, digest
+    from gramsmith.tables.target import handle_gaps, read_target, read_targets
 
     given = options["target"]
     first, *others = dict.fromkeys(given) if isinstance(given, tuple) else [given]
@@ -278,7 +281,8 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
             for name, column in table.columns.items()
         ],
         "strings": table.strings,
-        "ignored": named,
+        "ignored": [*named, *how.dropped],
+        "base": table.base,
         "rows": table.n_rows,
     }
     return Loaded(table, goal, roles, groups, weights, about)
@@ -288,8 +292,8 @@ def with_classes_of_several_rows(table: Table, options: dict[str, Any]) -> tuple
     """Return table and target without the classes of a single row, if the user wants that."""
     import numpy as np
 
-    from gramsmith.tables.cleaning import LoneClasses, read_target
     from gramsmith.tables.streams import DataError
+    from gramsmith.tables.target import LoneClasses, read_target
 
     try:
         return table, read_target(table, options["task"])
@@ -305,13 +309,10 @@ def with_classes_of_several_rows(table: Table, options: dict[str, Any]) -> tuple
 
 def weights_of(column: Any, where: str, name: str) -> Any:
     """Return a column of weights as numbers."""
-    from gramsmith.tables.roles import as_numbers
-    from gramsmith.tables.streams import DataError
+    from gramsmith.tables.convert import typed
 
-    try:
-        return as_numbers(name, column)
-    except ValueError as error:
-        raise DataError(f"{where}: expected weights, got: {error}") from error
+    with about_the_data(where):
+        return typed(name, column, "number")
 
 
 def ranking_arguments(options: dict[str, Any], data: Loaded) -> dict[str, Any]:
@@ -340,7 +341,7 @@ def show_plan(
     from gramsmith.arguments import counted
     from gramsmith.selection import plan_ranking, sizes
 
-    with collected_warnings() as remarks, about_the_data(table.name):
+    with collected_warnings() as remarks, about_the_data(table.name, table.first_line):
         plan = plan_ranking(table.inputs(), goal.y, **arguments)
     found = {
         "file": table.name,
@@ -405,7 +406,7 @@ def work(
     """Rank the kernels; warnings are collected and told afterwards, each once."""
     from gramsmith.selection import rank_kernels
 
-    with collected_warnings() as caught, about_the_data(table.name):
+    with collected_warnings() as caught, about_the_data(table.name, table.first_line):
         ranking = rank_kernels(
             table.inputs(), goal.y, verbose=not quiet, resume=journal, **arguments
         )

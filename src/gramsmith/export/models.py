@@ -44,7 +44,6 @@ from gramsmith.selection.labels import LabelsClassifier
 from gramsmith.storage import NOTE
 from gramsmith.storage.container import replacing
 from gramsmith.tables import TableEncoder
-from gramsmith.tables.encoding import GAP
 
 LIMIT = 2**31 - 2**20  # of a message of protobuf
 
@@ -141,8 +140,7 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
 def _rows(graph: Graph, steps: list[Any], machine: Any) -> Tensor:
     """Return the rows that a machine sees, from the inputs of the graph."""
     first = steps[0] if steps else machine
-    _check_tables(steps)
-    if _has_texts(first):
+    if isinstance(first, TableEncoder) and not _takes_matrix(first):
         rows, steps = _encoded_table(graph, first), steps[1:]
     else:
         rows = graph.input("X", np.float64, ["n", _width(first)])
@@ -197,55 +195,28 @@ def _width(step: Any) -> int:
 # ---- tables ----------------------------------------------------------------------------------
 
 
-def _check_tables(steps: list[Any]) -> None:
-    for step in steps:
-        odd = step.beyond_formulas if isinstance(step, TableEncoder) else []
-        if odd:
-            raise NotExportable(
-                f"Expected a table of whole numbers and categories, got {', '.join(odd)}. Encode "
-                "the table with the first step of the pipeline, and export what follows."
-            )
-
-
-def _has_texts(step: Any) -> bool:
-    return isinstance(step, TableEncoder) and not step.numeric_.all()
-
-
 def _encoded_table(graph: Graph, encoder: TableEncoder) -> Tensor:
-    """Return the encoded columns of a table, one input each, in the order of fit."""
-    default = [f"x{j}" for j in range(len(encoder.numeric_))]
-    names = getattr(encoder, "column_names_", getattr(encoder, "feature_names_in_", default))
-    kinds = [np.float64 if number else np.object_ for number in encoder.numeric_]
-    given = [
-        graph.input(str(name), kind, ["n"]).call("Unsqueeze", np.array([1]))
-        for name, kind in zip(names, kinds, strict=True)
-    ]
-    numbers = [column for column, number in zip(given, encoder.numeric_, strict=True) if number]
-    texts = [column for column, number in zip(given, encoder.numeric_, strict=True) if not number]
-    parts = []
-    if numbers:
-        parts.append(_encoded_numbers(encoder, graph.call("Concat", *numbers, axis=1)))
-    stops = np.cumsum(encoder.category_counts_)
-    for column, stop, size in zip(texts, stops, encoder.category_counts_, strict=True):
-        known = encoder.category_names_[None, stop - size : stop]
-        known = np.where(known == GAP, "", known)  # an empty text is a missing one
-        parts.append(column.call("Equal", known).as_numbers())
-    return graph.call("Concat", *parts, axis=1)
+    """Return the encoded columns of a table, one input for each column that is used."""
+    names = encoder.column_names()
+
+    def value(j: int, kind: type) -> Tensor:
+        return graph.input(str(names[j]), kind, ["n"]).call("Unsqueeze", np.array([1]))
+
+    *others, texts = encoder.blocks_
+    if len(texts.columns_):
+        raise NotExportable(
+            f"Expected numbers, categories and dates, got the texts of column "
+            f"{str(names[texts.columns_[0]])!r}, for which ONNX has no operators. Encode the table "
+            "with the first step of the pipeline, and export what follows."
+        )
+    parts = [part for block in others for part in block.export(graph, value)]
+    return parts[0] if len(parts) == 1 else graph.call("Concat", *parts, axis=1)
 
 
-def _encoded_numbers(encoder: TableEncoder, X: Tensor) -> Tensor:
-    """Return standardised columns, and indicators of those that count as categories."""
-    counts = encoder.level_counts_
-    Z = (X - encoder.mean_) / encoder.scale_
-    if not counts.any():
-        return Z
-    parts = [Z.columns(np.flatnonzero(counts == 0))]
-    stops = np.cumsum(counts)
-    for j in np.flatnonzero(counts):
-        levels = encoder.level_values_[None, stops[j] - counts[j] : stops[j]]
-        nearest = abs(X.columns([j]) - levels).call("ArgMin", axis=1, keepdims=1)
-        parts.append(nearest.call("Equal", np.arange(counts[j])[None, :]).as_numbers())
-    return X.graph.call("Concat", *parts, axis=1)
+def _takes_matrix(encoder: TableEncoder) -> bool:
+    """Return whether all columns of a table are numbers that are used, so that it is a matrix."""
+    numbers = encoder.numbers_
+    return len(numbers.columns_) == encoder.n_features_in_ and not len(numbers.orders_)
 
 
 def _transformed(step: Any, X: Tensor) -> Tensor:
@@ -276,7 +247,7 @@ def _centred(step: KernelCenterer, X: Tensor) -> Tensor:
 
 
 TRANSFORMERS: dict[type, Callable[[Any, Tensor], Tensor]] = {
-    TableEncoder: _encoded_numbers,
+    TableEncoder: lambda step, X: step.numbers_.export_matrix(X),
     StandardScaler: _standardised,
     MinMaxScaler: _ranged,
     TransformLearner: lambda step, X: mapped(step.kernel_.map, X, _width(step)),

@@ -43,10 +43,9 @@ from gramsmith.selection.steps import Findings, count_copies
 from gramsmith.selection.task import Answers, Task
 from gramsmith.selection.ties import LEVEL, chance_of
 from gramsmith.selection.work import Work
-from gramsmith.tables.encoding import TableEncoder
-from gramsmith.tables.frames import Raw, frame_columns, missing_cells, raw_column
-from gramsmith.tables.roles import Column, as_numbers, as_words, copy_of_target
-from gramsmith.tables.words import dates_of
+from gramsmith.tables import Column, TableEncoder
+from gramsmith.tables.convert import Cells, frame_columns, missing_cells, plain, typed
+from gramsmith.tables.decide import copy_of_target
 from gramsmith.targets import Target, make_target
 
 Array = npt.NDArray[Any]
@@ -459,9 +458,7 @@ def column_names(candidate: Candidate, samples: Samples) -> tuple[list[str], Arr
         return None
     if not isinstance(encoder, TableEncoder):
         return None
-    given = getattr(encoder, "column_names_", getattr(encoder, "feature_names_in_", None))
-    names = [f"x{j}" for j in range(encoder.n_features_in_)] if given is None else list(given)
-    return [str(name) for name in names], encoder.sources()
+    return encoder.column_names(), encoder.sources()
 
 
 def relevance(
@@ -628,7 +625,7 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
         values = task.as_given(task.y).reshape(task.n, -1).T
         for name, y in zip(task.names or ("target",), values, strict=True):
             column = Column(name, "target", "number", 0, len(np.unique(y)), "")
-            targets.append(picture_of(column, Raw(y)))
+            targets.append(picture_of(column, Cells(y)))
     return Reading(
         rows=task.n,
         columns=pictures,
@@ -643,7 +640,7 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
     )
 
 
-def _raw_columns(samples: Samples, X: Any) -> Iterator[tuple[Column, Raw]]:
+def _raw_columns(samples: Samples, X: Any) -> Iterator[tuple[Column, Cells]]:
     """Yield what each column is, with its values; of many rows, some of them."""
     if X is None or samples.several or not samples.columns:
         return
@@ -655,11 +652,11 @@ def _raw_columns(samples: Samples, X: Any) -> Iterator[tuple[Column, Raw]]:
     for column, cells in list(zip(samples.columns, values, strict=False))[:PICTURES]:
         yield (
             column,
-            Raw(cells[::step]) if frame is None else raw_column(cells[::step], column.name),
+            Cells(cells[::step]) if frame is None else plain(cells[::step], column.name),
         )
 
 
-def picture_of(column: Column, raw: Raw) -> ColumnPicture:
+def picture_of(column: Column, raw: Cells) -> ColumnPicture:
     """Return a column with a small histogram: of numbers, dates and lengths; of categories, counts.
 
     Far outliers are counted in the outermost bins.
@@ -667,12 +664,12 @@ def picture_of(column: Column, raw: Raw) -> ColumnPicture:
     known = ColumnPicture(
         column.name, column.role, column.kind, column.missing, column.distinct, column.note
     )
-    values = raw.values
-    present = values[~missing_cells(values)]
+    present = raw.values[~missing_cells(raw.values)]
     if not len(present) or column.kind in ("id", "constant", "drop"):
         return known
     if column.kind in ("category", "ordered", "boolean"):
-        words, counts = np.unique([str(w) for w in as_words(present)], return_counts=True)
+        shown_as = typed(column.name, present, "category").astype(str)
+        words, counts = np.unique(shown_as, return_counts=True)
         order = np.argsort(-counts, kind="stable")[:BINS]
         return replace(known, counts=counts[order].tolist(), low=str(words[order[0]]))
     shown: Callable[[float], str]
@@ -680,11 +677,10 @@ def picture_of(column: Column, raw: Raw) -> ColumnPicture:
         numbers = np.array([len(str(word)) for word in present], dtype=float)
         shown = "{:.0f} letters".format
     elif column.kind == "date":
-        stamps = present if present.dtype.kind == "M" else dates_of(present, column.style or "iso")
-        numbers = stamps[~np.isnat(stamps)].astype("datetime64[s]").astype(np.int64).astype(float)
+        numbers = typed(column.name, present, "date", column.style)
         shown = _day
     else:
-        numbers = as_numbers(column.name, present, column.style, column.sentinel)
+        numbers = typed(column.name, present, "number", column.style, column.sentinel)
         shown = number
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import platform
 import shlex
+from collections import Counter
 from datetime import date
 from pathlib import PurePath
 from typing import Any
@@ -210,13 +211,15 @@ def _kernels(found: Findings) -> str:
 def _columns(model: Any) -> list[list[str]] | None:
     """Return names and roles of the columns that a model takes; None if they have no names."""
     encoder = getattr(model, "named_steps", {}).get("encode")
-    names = getattr(encoder, "column_names_", getattr(encoder, "feature_names_in_", None))
-    if encoder is None or names is None:
+    named = any(hasattr(encoder, name) for name in ("column_names_", "feature_names_in_"))
+    if encoder is None or not named:
         return None
-    sizes = iter(encoder.category_counts_)
-    kinds = encoder.kinds_.tolist()
-    roles = [f"{next(sizes)} categories" if kind == "category" else kind for kind in kinds]
-    return [[str(name), role] for name, role in zip(names, roles, strict=True)]
+    sizes: Counter[int] = Counter(encoder.sources().tolist())
+    roles = [
+        f"{sizes[j]} categories" if kind == "category" else kind
+        for j, kind in enumerate(encoder.kinds_.tolist())
+    ]
+    return [[str(name), role] for name, role in zip(encoder.column_names(), roles, strict=True)]
 
 
 def _at_the_end(found: Findings) -> str | None:

@@ -52,7 +52,7 @@ from gramsmith.selection.several import Labels, read_goal
 from gramsmith.selection.steps import Findings, may_average, run_steps
 from gramsmith.selection.task import Answers, Task
 from gramsmith.selection.work import Work, share_done
-from gramsmith.tables.roles import NO_COLUMNS, ColumnTable
+from gramsmith.tables.decide import NO_COLUMNS, ColumnTable
 
 Array = npt.NDArray[Any]
 

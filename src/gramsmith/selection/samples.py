@@ -21,9 +21,9 @@ from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
 from gramsmith.kernels.geometry import PairKernel
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.selection.candidates import Candidate, is_matrix
-from gramsmith.tables.encoding import TEXTS, TableEncoder, TakeColumn
-from gramsmith.tables.frames import raw_table
-from gramsmith.tables.roles import NO_COLUMNS, ColumnTable
+from gramsmith.tables import TableEncoder, TakeColumn, Texts
+from gramsmith.tables.convert import plain_table
+from gramsmith.tables.decide import NO_COLUMNS, ColumnTable
 
 Array = npt.NDArray[Any]
 
@@ -89,7 +89,7 @@ class Samples:
         matrices = {c.view for c in candidates if isinstance(c.kernel, Precomputed)}
         views = [take_rows(X, rows, square=v in matrices) for v, X in enumerate(self.views)]
         tables = [
-            [raw.at(rows) for raw in table]
+            [cells.at(rows) for cells in table]
             if isinstance(table, list)
             else None
             if table is None
@@ -234,13 +234,18 @@ def read_samples(
             encoder = _fitted(TableEncoder(roles=roles), told, seen, y if rows is None else y[rows])
             columns = encoder.columns_
             inputs = [column for column in columns if column.role == "input"]
-            if auto and len(inputs) == 1 and inputs[0].kind in TEXTS and not inputs[0].missing:
+            if (
+                auto
+                and len(inputs) == 1
+                and inputs[0].kind in Texts.kinds
+                and not inputs[0].missing
+            ):
                 # nothing but texts: these are the samples, and string kernels compare them
                 taken = TakeColumn(inputs[0].name).fit(seen)
                 found.append((taken.transform(view), taken, source, ""))
                 continue
             found.append((_encoded(encoder, view, rows), encoder, source, ""))
-            tables[source] = raw_table(view)
+            tables[source] = plain_table(view)
             if auto and not several and not sp.issparse(found[-1][0]):
                 found += [
                     (_encoded(coded, view, rows), coded, 0, word)
@@ -280,12 +285,11 @@ def _variants(
     """Yield other encodings of a table that are worth a view of their own."""
     coded = _fitted(TableEncoder(indicators=True, roles=roles), told, X)
     # where such columns are more than a few
-    if coded.level_counts_.any() and 3 * np.count_nonzero(coded.level_counts_) >= len(
-        coded.level_counts_
-    ):
+    leveled = len(coded.numbers_.level_slots_)
+    if leveled and 3 * leveled >= len(coded.numbers_.columns_):
         yield "categories", coded
     powered = _fitted(TableEncoder(power=True, roles=roles), told, X)
-    if (powered.powers_ != 1.0).any():
+    if powered.numbers_.unskews:
         yield "unskewed", powered
 
 

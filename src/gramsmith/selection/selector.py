@@ -21,7 +21,7 @@ from gramsmith.selection.labels import label_accuracy
 from gramsmith.selection.ranking import CONSTRAINTS, WORK_OPTIONS, rank
 from gramsmith.selection.samples import all_precomputed, is_table
 from gramsmith.selection.work import Work
-from gramsmith.tables.encoding import FRAME
+from gramsmith.tables.encoder import FRAME
 from gramsmith.targets import as_labels, check_weights
 
 Array = npt.NDArray[Any]

@@ -199,7 +199,13 @@ class Decoder:
             }
         for old in range(self._format, VERSION):
             upgrade = self._entry(state, where).upgrades.get(old)
-            state = state if upgrade is None else upgrade(state)
+            try:
+                state = state if upgrade is None else upgrade(state)
+            except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+                # a forged file need not hold what an upgrade looks for
+                raise ModelFormatError(
+                    f"{where}: {short(str(error))} The file is damaged."
+                ) from error
         return restored(self._entry(state, where), state["params"], state["fitted"], where)
 
     def _entry(self, state: State, where: str) -> Entry:

@@ -22,13 +22,17 @@ from gramsmith.tables.streams import (
 )
 
 
-def read_svmlight(path: Path, limits: Limits) -> tuple[Any, Array]:
-    """Return samples and labels of an svmlight file: dense if most entries are there, else CSR."""
+def read_svmlight(path: Path, limits: Limits, base: int | None = None) -> tuple[Any, Array, int]:
+    """Return samples, labels and the first index of an svmlight file, which is 0 or 1.
+
+    Samples are dense if most entries are there, else CSR. Without `base`, an index 0 anywhere says
+    that indices begin with it.
+    """
     from sklearn.datasets import load_svmlight_file
 
     try:
         with open_capped(path, limits) as stream:
-            X, y = load_svmlight_file(stream, dtype=np.float64)
+            X, y = load_svmlight_file(stream, dtype=np.float64, zero_based=True)
     except DataError:
         raise
     except Exception as error:  # scikit-learn's parser names no line, so we look ourselves
@@ -38,7 +42,15 @@ def read_svmlight(path: Path, limits: Limits) -> tuple[Any, Array]:
         ) from error
     if not len(y):
         raise DataError(f"{path.name}: expected rows such as '1 1:0.5 3:2', got none.")
-    limits.check_shape(X.shape[0], X.shape[1], path.name)
+    first = int(X.indices.min(initial=1))
+    base = min(first, 1) if base is None else base
+    if first < base:
+        raise DataError(
+            f"{path.name}: expected indices from {base} on as in training, got an index {first}."
+        )
+    X = sp.csr_array((X.data, X.indices - base, X.indptr), (X.shape[0], max(X.shape[1] - base, 1)))
+    limits.check_shape(1, X.shape[1], path.name)
+    limits.check_shape(X.shape[0], 1, path.name)
     bad = np.isinf(X.data)
     if bad.any():
         rows, columns = (coordinate[bad] for coordinate in X.tocoo().coords)
@@ -49,7 +61,7 @@ def read_svmlight(path: Path, limits: Limits) -> tuple[Any, Array]:
     y = _finite_labels(y, path.name)
     X.sum_duplicates()
     dense = X.shape[0] * X.shape[1] * 8 <= 3 * (X.data.nbytes + X.indices.nbytes)
-    return (X.toarray() if dense else sp.csr_array(X)), y
+    return (X.toarray() if dense else X), y, base
 
 
 def _explain(path: Path, limits: Limits) -> None:
@@ -131,27 +143,22 @@ def read_npy(path: Path, target: str | None, limits: Limits) -> tuple[Array, Arr
     except (ValueError, IndexError) as error:
         raise DataError(
             f"{path.name}: expected a column number below {X.shape[-1]} as the target of an npy "
-            "file, "
-            f"got {short(target)}. Or give the labels in a file of their own with --labels."
+            f"file, got {short(target)}.",
+            "Or give the labels in a file of their own.",
+            "npy target",
         ) from error
     return np.delete(X, column, axis=1), labels
 
 
 def parse_npy(data: bytes, where: str, limits: Limits) -> Array:
     """Return the array in npy bytes; its header is believed only as far as the bytes go."""
-    if len(data) > limits.bytes:
-        raise DataError(
-            f"{where}: expected at most {limits.bytes:,} bytes, got more. Raise --max-bytes if "
-            "this "
-            "is meant."
-        )
+    limits.check_bytes(len(data), where)
     stream = io.BytesIO(data)
     shape, dtype = _read_header(stream, where)
     if dtype.hasobject or dtype.kind not in "fiubUS":
         raise DataError(
             f"{where}: expected numbers or texts, got {dtype}. Objects would need pickle, which "
-            "can "
-            "run code: convert them first."
+            "can run code: convert them first."
         )
     body = data[stream.tell() :]
     count = 1
@@ -162,8 +169,9 @@ def parse_npy(data: bytes, where: str, limits: Limits) -> Array:
             f"{where}: expected {count * dtype.itemsize:,} bytes for shape {shape}, got "
             f"{len(body):,}."
         )
-    if not count:
+    if not count * dtype.itemsize:
         raise DataError(f"{where}: expected entries, got an empty array of shape {shape}.")
+    limits.check_shape(shape[0], 1, where)
     try:
         return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
     except Exception as error:  # NumPy's reader fails in many ways on forged headers
@@ -199,8 +207,7 @@ def check_samples(X: Array, where: str, limits: Limits) -> Array:
         row, column = bad[0]
         raise DataError(
             f"{where}, row {row + 1}, column {column + 1}: expected a finite number, got "
-            f"{X[row, column]} ({len(bad)} such in all). Correct these, or make them NaN and use "
-            "--missing."
+            f"{X[row, column]} ({len(bad)} such in all). Correct these, or make them NaN."
         )
     return X
 

@@ -50,9 +50,7 @@ class Block(BaseEstimator):
     kinds: ClassVar[tuple[str, ...]] = ()
     _stored: ClassVar[dict[str, str]] = {"columns_": "array m"}
 
-    def fit(
-        self, columns: Sequence[Column], cells: Sequence[Cells], like: Any = None
-    ) -> Block:
+    def fit(self, columns: Sequence[Column], cells: Sequence[Cells], like: Any = None) -> Block:
         """Find the block's own columns, and learn what they need.
 
         Parameters
@@ -161,7 +159,7 @@ class Numbers(Block):
             for i in self.order_slots_
         ]
         names = [c.name for c in columns]
-        n = len(cells[0].values) if cells else 0
+        n = len(cells[0].values) if cells else 1
         self._standardise(self._values(cells, names, n), names, like)
 
     def fit_matrix(self, X: Any, columns: Sequence[Column], like: Any = None) -> Numbers:
@@ -199,7 +197,8 @@ class Numbers(Block):
         self.gaps_, self.logs_ = np.zeros(m, dtype=bool), np.zeros(m, dtype=bool)
         self.powers_, self.unit_ = np.ones(m), np.ones(m)
         self.centre_, self.floor_, self.fill_ = np.zeros(m), np.zeros(m), np.zeros(m)
-        self.levels_, self.level_slots_ = [], np.empty(0, dtype=np.int64)
+        self.levels_: list[Array] = []
+        self.level_slots_ = np.empty(0, dtype=np.int64)
         if sp.issparse(X):
             # counts and shares are compared as they are: one factor for all columns, by which
             # the mean squared length is that of standardised columns
@@ -280,7 +279,7 @@ class Numbers(Block):
             self.powers_[j], self.centre_[j], self.unit_[j] = power, centre, unit
 
     def _unskewed(self, X: Array) -> Array:
-        if not self.logs_.any() and (self.powers_ == 1.0).all():
+        if not self.unskews:
             return X
         X = X.copy()
         for j in np.flatnonzero(self.logs_):
@@ -289,6 +288,11 @@ class Numbers(Block):
             z = (X[:, j] - self.centre_[j]) / self.unit_[j]
             X[:, j] = yeo_johnson(z, float(self.powers_[j]))
         return X
+
+    @property
+    def unskews(self) -> bool:
+        """Whether any column goes through a logarithm or a power."""
+        return bool(self.logs_.any() or (self.powers_ != 1.0).any())
 
     def encode(self, cells: Sequence[Cells], names: Sequence[Any]) -> Array:
         """Return standardised columns, indicators of few values, and those of gaps."""
@@ -308,7 +312,7 @@ class Numbers(Block):
             X = np.where(absent, self.fill_, X)
             for i in np.flatnonzero(absent.any(axis=0) & ~self.gaps_):
                 warnings.warn(
-                    f"Column {names[i]!r} has missing cells, which it had not in fit: they are "
+                    f"Column {names[int(i)]!r} has missing cells, which it had not in fit: they are "
                     "read as its median.",
                     UserWarning,
                     stacklevel=2,
@@ -362,7 +366,7 @@ class Numbers(Block):
             X = X.call("Equal", marks[None, :]).call("Where", np.float64(np.nan), X)
         absent = X.call("IsNaN")
         X = absent.call("Where", self.fill_[None, :], X)
-        if self.logs_.any() or (self.powers_ != 1.0).any():
+        if self.unskews:
             columns = graph.call_many("Split", m, X, axis=1, num_outputs=m) if m > 1 else [X]
             for j in np.flatnonzero(self.logs_):
                 columns[j] = columns[j].call("Max", np.float64(self.floor_[j])).log()
@@ -442,7 +446,8 @@ class Categories(Block):
         for j, known, gap in zip(self.columns_.tolist(), self.names_, self.gaps_, strict=True):
             out += [(j, f"{names[j]}={value}") for value in known]
             if gap:  # a category may have that name
-                out.append((j, f"{names[j]} missing" if "missing" in known else f"{names[j]}=missing"))
+                mark = " " if "missing" in known else "="
+                out.append((j, f"{names[j]}{mark}missing"))
         return out
 
     def export(self, graph: Any, value: Input) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramsmith.tables.convert import is_text, plain
-from gramsmith.tables.delimited import check_names
+from gramsmith.tables.delimited import check_drop, check_names
 from gramsmith.tables.streams import Array, DataError, Limits, open_file, short
 
 ROWS = 65_536  # of a batch: what is read before the bytes are counted again
@@ -23,8 +23,10 @@ NOISE = 2**40  # a length that no file means: these four bytes also occur by cha
 CELL = 32  # bytes of a cell in calamine's grid, which has one for every place up to the last cell
 SPARSE = 20  # places of that grid for every cell that is there, beyond a million
 REFERENCE = re.compile(rb"<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*[\"']\s*([A-Za-z]{0,4})(\d{0,9})")
-SHARED = re.compile(rb"<(?:\w+:)?c\b[^>]*?\bt\s*=\s*[\"']s[\"'][^>]*>.{0,200}?<(?:\w+:)?v[^>]*>(\d+)", re.S)
-STRING = re.compile(rb"<(?:\w+:)?si\b.*?</(?:\w+:)?si>", re.S)
+SHARED = re.compile(
+    rb"<(?:\w+:)?c\b[^>]*?\bt\s*=\s*[\"']s[\"'][^>]*>.{0,200}?<(?:\w+:)?v[^>]*>(\d+)", re.DOTALL
+)
+STRING = re.compile(rb"<(?:\w+:)?si\b.*?</(?:\w+:)?si>", re.DOTALL)
 
 
 def read_parquet(path: Path, limits: Limits, drop: Sequence[str] = ()) -> dict[str, Array]:
@@ -128,7 +130,8 @@ def _read_arrow(
         try:
             schema, found = batches(stream)
             names = check_names(list(schema.names), path.name)
-            wanted = [j for j, name in enumerate(names) if schema.names[j] not in drop]
+            check_drop(drop, names, path.name)
+            wanted = [j for j, name in enumerate(names) if name not in drop]
             limits.check_shape(0, len(names), path.name)
             for part in found:
                 # what a file says of lengths and places is believed by Arrow unless it is asked
@@ -201,8 +204,10 @@ def read_xlsx(
     limits.check_shape(len(rows) - 1, len(rows[0]), path.name)
     heads = [str(cell) for cell in rows[0]]
     columns = {}
-    for j, name in enumerate(check_names(heads, path.name)):
-        if heads[j].strip() not in drop and name not in drop:
+    named = check_names(heads, path.name)
+    check_drop(drop, named, path.name)
+    for j, name in enumerate(named):
+        if name not in drop:
             cells = np.empty(len(rows) - 1, dtype=object)
             cells[:] = [None if row[j] == "" else row[j] for row in rows[1:]]
             columns[name] = plain(cells, name).values

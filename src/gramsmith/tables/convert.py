@@ -167,8 +167,8 @@ def _arrow(column: Any, name: Any) -> Cells:
         whole = column.cast(pa.int64() if kind.bit_width == 64 else pa.int32())
         return Cells(np.asarray(whole.cast(pa.float64()).to_numpy()) / seconds)
     if pa.types.is_integer(kind) and len(column):
-        ends = pc.min_max(column)
-        if any(v is not None and abs(v) > EXACT for v in (ends["min"].as_py(), ends["max"].as_py())):
+        ends = pc.min_max(column).as_py().values()
+        if any(v is not None and abs(v) > EXACT for v in ends):
             return _arrow(column.cast(pa.string()), name)
     if pa.types.is_decimal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         floats = column.cast(pa.float64(), safe=False).to_numpy()
@@ -229,7 +229,11 @@ def _floats(column: Any) -> Array:
         if "int" in kind and any(v is not None and abs(v) > EXACT for v in found):
             return np.array([None if v is None else str(v) for v in found], dtype=object)
         return np.array([np.nan if v is None else float(v) for v in found], dtype=np.float64)
-    if values.dtype.kind in "iu" and len(values) and max(-int(values.min()), int(values.max())) > EXACT:
+    if (
+        values.dtype.kind in "iu"
+        and len(values)
+        and max(-int(values.min()), int(values.max())) > EXACT
+    ):
         return values.astype(str).astype(object)
     return np.asarray(values, dtype=np.float64)
 
@@ -249,7 +253,7 @@ def _objects(values: Array, name: Any = "") -> Array:
         return _flags(values)
     if all(issubclass(k, (int, float, np.number, np.bool_, Decimal)) for k in kinds):
         present = [None if _absent(v) else v for v in values]
-        if any(isinstance(v, (int, np.integer)) and abs(v) > EXACT for v in present):
+        if any(isinstance(v, (int, np.integer)) and abs(int(v)) > EXACT for v in present):
             return np.array([None if v is None else str(v) for v in present], dtype=object)
         try:
             return np.array([np.nan if v is None else float(v) for v in present], dtype=np.float64)
@@ -364,7 +368,8 @@ def _numbers(name: Any, values: Array, style: str) -> Array:
             row=lost,
         )
     _warn_of_words(name, words, lambda word: word in odd)
-    return mapped(words, {None: np.nan, **{w: np.nan if v is None else v for w, v in found.items()}})
+    known: dict[str | None, float] = {w: np.nan if v is None else v for w, v in found.items()}
+    return mapped(words, {None: np.nan, **known})
 
 
 def _seconds(name: Any, values: Array, style: str) -> Array:

@@ -22,6 +22,7 @@ from gramsmith.tables.words import (
     date_style,
     decimal_of,
     is_unknown,
+    numbers_of,
     reading_of,
     written,
 )
@@ -126,7 +127,7 @@ class TableFacts(NamedTuple):
     @classmethod
     def of(cls, columns: Mapping[Any, Cells]) -> TableFacts:
         """Return what the columns of a table say of each other."""
-        marks = set()
+        marks: set[str | None] = set()
         for cells in columns.values():
             values = cells.values
             if values.dtype == np.float64:
@@ -136,6 +137,9 @@ class TableFacts(NamedTuple):
                 marks.add(decimal_of(_some_words(values)))
         marks.discard(None)
         return cls(frozenset(map(str, columns)), marks.pop() if len(marks) == 1 else None)
+
+
+ALONE = TableFacts()
 
 
 def _some_words(values: Array) -> list[str]:
@@ -174,7 +178,7 @@ def nearest(name: str, names: Sequence[str]) -> str:
 def decide(
     name: Any,
     cells: Cells,
-    table: TableFacts = TableFacts(),
+    table: TableFacts = ALONE,
     role: str | None = None,
     max_categories: int = 100,
 ) -> Column:
@@ -223,14 +227,24 @@ def sentinel_of(present: Array, distinct: Array) -> tuple[float, int]:
 
 
 def _number(seen: Column, present: Array, distinct: Array) -> Column:
-    n = len(present)
-    whole = bool((distinct == np.round(distinct)).all())
-    if whole and len(distinct) == n >= ROWS_FOR_IDS and not seen.missing:
-        steady = present[0] in (0, 1) or present[0] >= 1000
-        row_numbers = steady and bool((np.diff(present) == 1).all())
-        if IDENTIFIER.search(seen.name) or (row_numbers and not TREND.search(seen.name)):
-            return replace(seen, role="left out", kind="id")
+    unique = len(distinct) == len(present) and not seen.missing
+    if unique and _is_identifier(seen.name, present):
+        return replace(seen, role="left out", kind="id")
     return _with_sentinel(seen, present, distinct)
+
+
+def _is_identifier(name: str, x: Array) -> bool:
+    """Return whether unique numbers are names of rows: whole, and called so or counted up."""
+    if len(x) < ROWS_FOR_IDS or not (x == np.round(x)).all():
+        return False
+    # counted from 0 or 1, or from where customers and orders begin
+    counted_up = (x[0] in (0, 1) or x[0] >= 1000) and bool((np.diff(x) == 1).all())
+    return bool(IDENTIFIER.search(name)) or (counted_up and not TREND.search(name))
+
+
+def _in_style(words: Array, style: Style) -> Array:
+    found = numbers_of(words, str(style))
+    return np.array([found[word] for word in words], dtype=np.float64)
 
 
 def _with_sentinel(seen: Column, present: Array, distinct: Array) -> Column:
@@ -313,7 +327,7 @@ def _written_numbers(
         plain = [word for word in reading.odd if not any(c.isdigit() for c in word)]
         pointed = sum(counts[w] for w in known if "." in w and PLAIN.fullmatch(w))
         most = 2 * odd < total and (plain or 2 * pointed > total - odd)
-        if names or not (slips or most) or total < 3:
+        if total < 3 or not (slips or (most and not names)):
             return None
         row, word = _first(values, reading.odd if slips or not plain else plain)
         raise DataError(
@@ -343,10 +357,10 @@ def _written_numbers(
             column=seen.name,
             row=row,
         )
-    note = _joined(seen.note, _style_note(reading.style, known))
-    return _spared(
-        replace(seen, kind="number", style=str(reading.style), note=note), counts, known
-    )
+    if len(known) == len(values) and _is_identifier(seen.name, _in_style(values, reading.style)):
+        return replace(seen, role="left out", kind="id")
+    note = _joined(seen.note, _style_note(reading.style))
+    return _spared(replace(seen, kind="number", style=str(reading.style), note=note), counts, known)
 
 
 def _unit(word: str) -> str:
@@ -387,7 +401,7 @@ def _written_dates(
     return _spared(replace(seen, kind="date", style=style), counts, known)
 
 
-def _style_note(style: Style, words: list[str]) -> str:
+def _style_note(style: Style) -> str:
     marks = {",": "commas", ".": "points", "'": "apostrophes", " ": "blanks"}
     said = [] if style.decimal == "." else ["decimal commas"]
     if style.thousands:

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from gramsmith.tables.convert import EXACT, Cells, canonical, parted_names, plain
-from gramsmith.tables.decide import ROW_NAMES, TableFacts
+from gramsmith.tables.decide import ROW_NAMES, TableFacts, nearest
 from gramsmith.tables.streams import Array, DataError, Limits, read_bytes, short, text_lines
-from gramsmith.tables.words import MISSING, UNKNOWN, Style
+from gramsmith.tables.words import CODE, MISSING, UNKNOWN, Style
 
 DELIMITERS = ",;\t|"
 SPELLINGS = sorted(
@@ -99,6 +99,7 @@ def read_delimited(
     lines = data.count(b"\n", begin) + (not data.endswith(b"\n"))
     quoted = b'"' in data
     limits.check_shape(0 if quoted else lines - 1, len(names), where)
+    check_drop(drop, names, where)
     wanted = [name for name in names if name not in drop]
     kept = [name for name in wanted if all_text or name in texts or name in literal]
 
@@ -156,8 +157,9 @@ def read_delimited(
     def cells(name: str) -> Array:
         column = table.column(name)
         if again is not None and name in doubtful:
-            words = _words(again.column(name), name in literal, writing)
-            if name not in padded or any(_padded(word) for word in set(words)):
+            words = _words(again.column(name), False, writing)
+            numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+            if not numeric or any(CODE.fullmatch(word) for word in set(words) - {None}):
                 return words
         if name in kept or not _is_fast(column.type):
             words = _words(column, name in literal, writing)
@@ -213,10 +215,6 @@ def _leading_zeros(data: bytes, delimiter: str) -> bool:
         if digit.any() and cells[part[zero[digit] - 1]].any():
             return True
     return False
-
-
-def _padded(word: str | None) -> bool:
-    return word is not None and len(word) > 2 and word[0] == "0" and word.isdigit()
 
 
 def _words(column: Any, literal: bool, writing: Writing) -> Array:
@@ -279,6 +277,15 @@ def check_names(cells: Sequence[str], where: str, line: int | None = None) -> li
                 "Is there a delimiter at the end of the lines?"
             )
     return parted_names(names)
+
+
+def check_drop(drop: Sequence[str], names: Sequence[str], where: str) -> None:
+    """Raise DataError for a column to leave out that there is not."""
+    for name in drop:
+        if name not in names:
+            raise DataError(
+                f"{where}: expected a column {short(name)}, got none. {nearest(name, names)}"
+            )
 
 
 def _is_number(name: str) -> bool:

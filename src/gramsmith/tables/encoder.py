@@ -30,11 +30,11 @@ from gramsmith.tables.streams import Array, DataError
 FRAME = "Pass a data frame, whose columns may be texts: pandas.DataFrame(X)."
 
 
-def _version_2(state: dict[str, Any]) -> dict[str, Any]:
+def _from_format_2(state: dict[str, Any]) -> dict[str, Any]:
     """Bring an encoder up to date that kept one array per property, for all columns together."""
     old, params = dict(state["fitted"]), state["params"]
     if not old:
-        return {**state, "version": 3}
+        return state
     kinds = np.asarray(old["kinds_"], dtype=str)
     styles = np.asarray(old["styles_"], dtype=str)
 
@@ -94,7 +94,7 @@ def _version_2(state: dict[str, Any]) -> dict[str, Any]:
     ]
     kept = {"n_features_in_", "feature_names_in_", "feature_names_out_", "column_names_"}
     fitted = {name: value for name, value in old.items() if name in kept}
-    return {**state, "version": 3, "fitted": {**fitted, "blocks_": blocks}}
+    return {**state, "fitted": {**fitted, "blocks_": blocks}}
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -160,7 +160,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "columns_": "dropped",
     }
     _stored_parameters: ClassVar[dict[str, str]] = {"roles": "none | dropped"}
-    _stored_upgrades: ClassVar[dict[int, Any]] = {2: _version_2}
+    _stored_upgrades: ClassVar[dict[int, Any]] = {2: _from_format_2}
 
     def __init__(
         self,

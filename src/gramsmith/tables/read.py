@@ -13,10 +13,12 @@ import numpy as np
 from gramsmith.arguments import counted
 from gramsmith.tables.arrays import read_npy, read_npz, read_svmlight
 from gramsmith.tables.columnar import read_feather, read_parquet, read_xlsx
+from gramsmith.tables.convert import canonical
+from gramsmith.tables.decide import nearest
 from gramsmith.tables.delimited import Writing, read_delimited
 from gramsmith.tables.fasta import read_fasta
-from gramsmith.tables.names import nearest
 from gramsmith.tables.streams import Array, DataError, Limits, as_file, short
+from gramsmith.tables.words import Style, is_unknown, reading_of
 
 FORMATS = {
     **{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"},
@@ -25,7 +27,7 @@ FORMATS = {
     **{".npz": "npz", ".npy": "npy"},
     **dict.fromkeys((".fasta", ".fa", ".faa", ".fna", ".ffn"), "fasta"),
 }
-COLUMNAR = {"parquet": read_parquet, "feather": read_feather, "xlsx": read_xlsx}
+COLUMNAR = {"parquet": read_parquet, "feather": read_feather}
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,10 @@ class Table:
         Whether the labels were declared to be categories, numbers included.
     note : str
         How the file was read, such as what parts its columns.
+    first_line : int, optional
+        The line of the first row, in a text table with one row per line.
+    base : int, optional
+        The first index of an svmlight file, 0 or 1.
     """
 
     name: str
@@ -64,6 +70,8 @@ class Table:
     identifiers: list[str] | None = None
     nominal: bool = False
     note: str = ""
+    first_line: int | None = None
+    base: int | None = None
 
     @property
     def n_rows(self) -> int:
@@ -92,7 +100,12 @@ class Table:
             return self.samples
         import pandas
 
-        return pandas.DataFrame(dict(self.columns))
+        # as they are: pandas would copy texts, of which many cells share one
+        columns = {
+            name: pandas.Series(column, dtype=column.dtype, copy=False)
+            for name, column in self.columns.items()
+        }
+        return pandas.DataFrame(columns, copy=False)
 
     def take(self, rows: Array) -> Table:
         """Return the table with some of its rows."""
@@ -114,9 +127,10 @@ def read_table(
     writing: Writing | None = None,
     drop: Sequence[str] = (),
     texts: Sequence[str] = (),
-    numbers: Sequence[str] = (),
     nominal: bool = False,
     strings: str | None = None,
+    sheet: str | None = None,
+    base: int | None = None,
     limits: Limits | None = None,
 ) -> Table:
     r"""Read samples and labels from a file.
@@ -137,15 +151,17 @@ def read_table(
     writing : Writing, optional
         How a csv or tsv file was written: delimiter, header, decimal mark, encoding.
     drop : sequence of str
-        Columns to leave out.
+        Columns to leave out: they are not looked at.
     texts : sequence of str
         Columns to keep as they are written though they hold numbers.
-    numbers : sequence of str
-        Columns of numbers: a word in one of them is read as missing, with a warning.
     nominal : bool
         Whether the target has classes only: words such as NA or none are classes too.
     strings : str, optional
         The one text column whose strings are the samples.
+    sheet : str, optional
+        The sheet of a workbook; default the first.
+    base : {0, 1}, optional
+        The first index of an svmlight file. Default: 0 if it occurs.
     limits : Limits, optional
         Caps on rows, columns and bytes.
 
@@ -171,50 +187,115 @@ def read_table(
     kind = format or ("csv" if str(path) == "-" else guess_format(Path(path)))
     if labels is not None and kind not in ("fasta", "npy"):
         raise DataError(
-            f"{path}: --labels goes with FASTA and npy files; in a {kind} file the labels are "
-            "part of the file. Name them with --target."
+            f"{path}: expected labels beside a FASTA or npy file, got a {kind} file, of which they "
+            "are a part.",
+            "Name them as the target.",
+            "labels",
         )
     with as_file(path, limits) as file:
-        return _read(
-            file, kind, target, labels, writing, drop, texts, numbers, nominal, strings, limits
+        try:
+            if kind in ("csv", "tsv", "xlsx", *COLUMNAR):
+                return _columns(
+                    file, kind, target, writing, drop, texts, nominal, strings, sheet, limits
+                )
+            if kind == "fasta":
+                return _fasta(file, labels, limits, nominal)
+            return _matrix(file, kind, target, labels, nominal, base, limits)
+        except MemoryError as error:
+            raise DataError(
+                f"{file.name}: expected a table that fits the memory, got a larger one. Read it on "
+                "a larger machine, or in parts."
+            ) from error
+
+
+def _columns(
+    path: Path,
+    kind: str,
+    target: str | None,
+    writing: Writing,
+    drop: Sequence[str],
+    texts: Sequence[str],
+    nominal: bool,
+    strings: str | None,
+    sheet: str | None,
+    limits: Limits,
+) -> Table:
+    """Return a table of named columns."""
+    note, first_line = "", None
+    if kind in COLUMNAR:
+        columns = COLUMNAR[kind](path, limits, drop)
+    elif kind == "xlsx":
+        columns, note = read_xlsx(path, limits, drop, sheet)
+    else:
+        if kind == "tsv" and writing.delimiter is None:
+            writing = replace(writing, delimiter="\t")
+        found = read_delimited(
+            path,
+            limits,
+            writing,
+            drop=drop,
+            texts=[*texts, *_listed(strings), *_listed(target)],
+            literal=_listed(target) if nominal else [],
         )
+        columns, first_line = found.columns, found.first_line
+        note = "" if found.delimiter == "," else f"columns parted by {found.delimiter!r}"
+    for name in [*_listed(target), *_listed(strings)]:
+        if name not in columns:
+            raise DataError(
+                f"{path.name}: expected a column {short(name)}, got none. "
+                f"{nearest(name, list(columns))}"
+            )
+        if f"{name} (2)" in columns:
+            raise DataError(
+                f"{path.name}: expected one column {short(name)}, got several.",
+                f"Rename them in the file, or drop all but one ({name} (2), ...).",
+                "twice",
+                name=name,
+            )
+    goal: dict[str, Any] = {"target": target, "nominal": nominal}
+    goal["labels"] = None
+    if target is not None:
+        said = Style(writing.decimal or ".", writing.thousands or "")
+        goal["labels"] = columns[target] if nominal else _labels(columns[target], said)
+    goal |= {"note": note, "first_line": first_line}
+    inputs = {name: c for name, c in columns.items() if name != target}
+    if not inputs:
+        raise DataError(
+            f"{path.name}: expected at least one input column, got none beside the target."
+        )
+    if strings is not None:
+        return Table(path.name, samples=inputs[strings].tolist(), strings=strings, **goal)
+    return Table(path.name, columns=inputs, **goal)
 
 
-def _read(
+def _labels(values: Array, said: Style) -> Array:
+    """Return labels, those among numbers that mean an unknown one as missing."""
+    if values.dtype != object:
+        return values
+    if said != Style():
+        values = canonical(values, said)
+    known = [w for w in dict.fromkeys(values) if isinstance(w, str) and not is_unknown(w)]
+    reading = reading_of(known)
+    if reading.style is None or reading.odd:
+        return values
+    return np.array([None if w is None or is_unknown(str(w)) else w for w in values], dtype=object)
+
+
+def _matrix(
     path: Path,
     kind: str,
     target: str | None,
     labels: str | Path | None,
-    writing: Writing,
-    drop: Sequence[str],
-    texts: Sequence[str],
-    numbers: Sequence[str],
     nominal: bool,
-    strings: str | None,
+    base: int | None,
     limits: Limits,
 ) -> Table:
-    written = [*texts, *_listed(strings), *_listed(target)]
-    if kind in COLUMNAR:
-        columns = COLUMNAR[kind](path, limits, [*texts, *_listed(strings)])
-        return _select(path.name, columns, target, drop, strings, nominal)
-    if kind in ("csv", "tsv"):
-        if kind == "tsv" and writing.delimiter is None:
-            writing = replace(writing, delimiter="\t")
-        literal = _listed(target) if nominal else []
-        columns, parted = read_delimited(
-            path, limits, writing, texts=written, numbers=numbers, literal=literal
-        )
-        if target in columns and not nominal:
-            columns[target] = writing.numbers(columns[target])
-        table = _select(path.name, columns, target, drop, strings, nominal)
-        return replace(table, note="" if parted == "," else f"columns parted by {parted!r}")
-    if kind == "fasta":
-        return _fasta(path, labels, limits, nominal)
+    """Return a table of samples without column names."""
     samples: Any
     found: Array | None
     named = target or "y"
     if kind == "svmlight":
-        samples, found = read_svmlight(path, limits)
+        samples, found, base = read_svmlight(path, limits, base)
     elif kind == "npz":
         samples, found = read_npz(path, named, limits)
     else:
@@ -227,7 +308,8 @@ def _read(
             f"{counted(samples.shape[0], 'row')} and {counted(len(found), 'label')}."
         )
     listed = samples.tolist() if samples.ndim == 1 else samples
-    return Table(path.name, samples=listed, labels=found, target=named, nominal=nominal)
+    goal: dict[str, Any] = {"labels": found, "target": named, "nominal": nominal}
+    return Table(path.name, samples=listed, base=base, **goal)
 
 
 def guess_format(path: Path) -> str:
@@ -238,37 +320,15 @@ def guess_format(path: Path) -> str:
     if not suffixes or suffixes[-1] not in FORMATS:
         raise DataError(
             f"Expected a file named like {', '.join(sorted(FORMATS))} (or with .gz or .zst), got "
-            f"{path.name!r}. Say what it is with --format."
+            f"{path.name!r}.",
+            "Say what format it has.",
+            "format",
         )
     return FORMATS[suffixes[-1]]
 
 
 def _listed(name: str | None) -> list[str]:
     return [] if name is None else [name]
-
-
-def _select(
-    where: str,
-    columns: dict[str, Array],
-    target: str | None,
-    drop: Sequence[str],
-    strings: str | None,
-    nominal: bool,
-) -> Table:
-    for name in [*_listed(target), *drop, *_listed(strings)]:
-        if name not in columns:
-            names = list(columns)
-            raise DataError(
-                f"{where}: expected a column {short(name)}, got none. {nearest(name, names)}"
-            )
-    goal: dict[str, Any] = {"target": target, "nominal": nominal}
-    goal["labels"] = None if target is None else columns[target]
-    inputs = {name: c for name, c in columns.items() if name != target and name not in drop}
-    if not inputs:
-        raise DataError(f"{where}: expected at least one input column, got none beside the target.")
-    if strings is not None:
-        return Table(where, samples=inputs[strings].tolist(), strings=strings, **goal)
-    return Table(where, columns=inputs, **goal)
 
 
 def _fasta(path: Path, labels: str | Path | None, limits: Limits, nominal: bool) -> Table:
@@ -303,9 +363,10 @@ def read_labels(
 ) -> tuple[list[str] | None, str, Array]:
     """Return identifiers (None if there are none), name and values of the labels in a csv file."""
     path = Path(path)
-    found, _ = read_delimited(path, limits, all_text=True)
+    found = read_delimited(path, limits, all_text=True).columns
     if nominal:
-        found, _ = read_delimited(path, limits, all_text=True, literal=list(found)[-1:])
+        literal = list(found)[-1:]
+        found = read_delimited(path, limits, all_text=True, literal=literal).columns
     columns = list(found.values())
     if len(columns) not in (1, 2):
         raise DataError(

@@ -58,8 +58,8 @@ class DataError(ValueError):
         place = ", ".join(places)
         shown = f"{place[:1].upper()}{place[1:]}: {message}" if place else message
         super().__init__(f"{shown} {advice}".strip())
-        self.message, self.code, self.column, self.row = message, code, column, row
-        self.facts = facts
+        self.message, self.advice, self.code = message, advice, code
+        self.column, self.row, self.facts = column, row, facts
 
 
 def short(value: Any) -> str:

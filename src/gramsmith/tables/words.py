@@ -118,10 +118,13 @@ def written(word: str) -> Written | None:
     signs = [s for s in (part["sign"], part["sign2"], part["minus"]) if s]
     units = [u for u in (part["before"], part["after"]) if u]
     core = part["core"].rstrip(BLANKS)
+    core += "," if (part["end"] or "").startswith(",") else ""  # 1.250,- has a decimal comma
     if opened != (part["close"] is not None) or opened + len(signs) > 1 or len(units) > 1:
         return None
     if not any(c.isdigit() for c in core):
         return None
+    if part["minus"] and core.endswith(","):  # 12,- is a price with a decimal comma
+        signs.remove(part["minus"])
     negative = opened or (signs and signs[0] != "+")
     unit = units[0].rstrip(".") if units else ""
     return Written(-1.0 if negative else 1.0, core, MAGNITUDE.get(part["size"], 1.0), unit)
@@ -250,8 +253,8 @@ _MONTHS = (
 )
 MONTHS = {name: i + 1 for i, names in enumerate(_MONTHS.split()) for name in names.split(",")}
 _TIME = (
-    r"(?:[ T,]+(?P<h>\d{1,2}):(?P<mi>\d{2})(?::(?P<s>\d{2})(?P<f>[.,]\d+)?)?\s*(?P<ap>[AaPp]\.?[Mm]\.?)?"
-    r"\s*(?P<zone>Z|UTC|[+-]\d{2}:?\d{2}|[+-]\d{2})?)?"
+    r"(?:[ T,]+(?P<h>\d{1,2}):(?P<mi>\d{2})(?::(?P<s>\d{2})(?P<f>[.,]\d+)?)?\s*"
+    r"(?P<ap>[AaPp]\.?[Mm]\.?)?\s*(?P<zone>Z|UTC|[+-]\d{2}:?\d{2}|[+-]\d{2})?)?"
 )
 DATES = tuple(
     re.compile(form + _TIME)
@@ -307,7 +310,7 @@ def dates_of(words: Iterable[str | None], style: str) -> dict[str | None, float]
 
 def _seconds(word: str, style: str) -> float:
     parsed = _date_parts(word)
-    if parsed is None or (parsed[0] == 0) != (style == "iso") and parsed[0] < 2:
+    if parsed is None or ((parsed[0] == 0) != (style == "iso") and parsed[0] < 2):
         return float("nan")
     kind, part = parsed
     a, b, c = part["a"], part.get("b"), part["c"]
