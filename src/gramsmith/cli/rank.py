@@ -219,9 +219,6 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
     from gramsmith.tables.read import guess_format
     from gramsmith.tables.streams import DataError, as_file, digest
     from gramsmith.tables.target import handle_gaps, read_targets
-    from gramsmith.tables.read import guess_format
-    from gramsmith.tables.streams import DataError, as_file, digest
-    from gramsmith.tables.target import handle_gaps, read_target, read_targets
 
     given = options["target"]
     first, *others = dict.fromkeys(given) if isinstance(given, tuple) else [given]

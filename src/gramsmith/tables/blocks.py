@@ -312,8 +312,8 @@ class Numbers(Block):
             X = np.where(absent, self.fill_, X)
             for i in np.flatnonzero(absent.any(axis=0) & ~self.gaps_):
                 warnings.warn(
-                    f"Column {names[int(i)]!r} has missing cells, which it had not in fit: they are "
-                    "read as its median.",
+                    f"Column {names[int(i)]!r} has missing cells, which it had not in fit: they "
+                    "are read as its median.",
                     UserWarning,
                     stacklevel=2,
                 )
