@@ -18,10 +18,10 @@ from distributed import Client, LocalCluster
 
 import gramsmith as gs
 from benchmarks.measuring import processor
-from gramsmith.gram.band import Forward
 from gramsmith.gram.dask import Dask, parcel_seconds
 from gramsmith.gram.engine import sum_up
 from gramsmith.gram.plan import LONGEST, MIB, PIECES, ROWS
+from gramsmith.gram.sweep import Forward
 from gramsmith.targets import make_target
 
 P = 20
@@ -90,7 +90,7 @@ def forward(X: np.ndarray, y: np.ndarray) -> Forward:
     """Return the sweep that is timed."""
     G = gs.Gram(gs.Gaussian(float(np.sqrt(P))), X)
     goal = make_target(y)
-    members = G._travelling(G._members)
+    members = G._travelling(G._members, G.plan())
     return Forward(members, G.plan(), G.dtype, goal.wV, goal.w, np.zeros(1))
 
 

@@ -19,10 +19,10 @@ from sklearn.base import clone
 import gramsmith as gs
 from gramsmith.gram import Gram, Serial, Threads, as_engine
 from gramsmith.gram import dask as module
-from gramsmith.gram.band import Forward
 from gramsmith.gram.dask import Dask, LostWorkers, connect
 from gramsmith.gram.parquet import ParquetRows
 from gramsmith.gram.plan import make_plan
+from gramsmith.gram.sweep import Forward
 from gramsmith.targets import make_target
 from tests.gram.test_engine import everything, samples
 
@@ -147,7 +147,7 @@ def task_of(kernel, n=600):
     """A sweep over a kernel that nobody has evaluated before."""
     X, y = samples(n, np.float64)
     G = Gram(gs.Gaussian(2.0), X)
-    members = tuple(replace(m, kernel=kernel) for m in G._travelling(G._members))
+    members = tuple(replace(m, kernel=kernel) for m in G._travelling(G._members, G.plan()))
     probe = make_target(y).wV
     return Forward(members, make_plan(n, np.float64), np.float64, probe, np.ones(n), np.zeros(1))
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import gramsmith as gs
 from gramsmith.gram import Engine, Gram, Serial, Threads, as_engine
-from gramsmith.gram.member import Unembedded
+from gramsmith.gram.embedded import Unembedded
 from gramsmith.gram.plan import make_plan
 from gramsmith.kernels import compilation
 from gramsmith.measures import get_measure

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info
 
 import gramsmith as gs
 from gramsmith.gram import Gram, as_views, plan, threads
-from gramsmith.gram.member import Unembedded, make_members
+from gramsmith.gram.embedded import Unembedded, embed_kernels
 from gramsmith.kernels.embedding import width
 from gramsmith.measures import MEASURES, get_measure
 from gramsmith.moments import Adjoint
@@ -67,7 +67,7 @@ def test_explicit_route_equals_tiles(X, monkeypatch):
     shifted = X + 5.0
     quick = Gram(kernels, shifted).moments(goal, fold=fold, cross=True)
     assert quick.h.any()
-    monkeypatch.setattr("gramsmith.gram.explicit.worthwhile", lambda *_: False)
+    monkeypatch.setattr("gramsmith.gram.features.worthwhile", lambda *_: False)
     slow = Gram(kernels, shifted).moments(goal, fold=fold, cross=True)
     assert not slow.h.any()
     for k in range(3):
@@ -442,13 +442,13 @@ def test_derivatives_of_a_mixture_against_differences(weighted, keep, rng):
 def test_tiles_are_kept_within_half_of_the_budget(rng):
     X = rng.normal(size=(1000, 2))
     goal = make_target(X[:, 0] > 0)
-    entries = Gram(gs.Matern(), X).plan().entries
+    entries = Gram(gs.Gaussian(), X).plan().entries
     for spare, there in ((0, True), (-2, False), (10**6, True)):
         memory = (2 * 8 * entries + spare) / plan.MIB
-        G = Gram(gs.Matern(), X, memory=memory, n_jobs=1)
+        G = Gram(gs.Gaussian(), X, memory=memory, n_jobs=1)
         G.moments(goal, keep=True)
         assert (G._kept is not None) == there
-        G = Gram(gs.Matern(), X, memory=memory, n_jobs=1)
+        G = Gram(gs.Gaussian(), X, memory=memory, n_jobs=1)
         G.moments(goal)
         assert G._kept is None
 
@@ -456,32 +456,23 @@ def test_tiles_are_kept_within_half_of_the_budget(rng):
 def test_tiles_of_several_kernels_are_kept_unless_they_are_multiplied(X):
     goal = make_target(np.arange(60) % 2)
     for cross in (False, True):
-        G = Gram([gs.Matern(), gs.Laplacian()], X)
+        G = Gram([gs.Gaussian(), gs.Laplacian()], X)
         G.moments(goal, cross=cross, keep=True)
         assert (G._kept is None) == cross
-    alone = Gram(gs.Matern(), X)
+    alone = Gram(gs.Gaussian(), X)
     alone.moments(goal, cross=True, keep=True)  # there is nothing to multiply
     assert alone._kept is not None
-
-
-def test_a_path_has_no_derivatives(X):
-    goal = make_target(np.arange(60) % 2)
-    G = Gram([gs.Laplacian(4.0), gs.Laplacian(2.0)], X)
-    moments = G.moments(goal, cross=False)
-    _, adjoint = get_measure("cka").value_and_adjoint(moments.of(0), goal)
-    with pytest.raises(ValueError, match="got a path of bandwidths"):
-        G.pullback(adjoint, goal, moments)
 
 
 def test_embeddings_past_their_share_are_made_when_needed(rng):
     X = rng.normal(size=(40, 3))
     views = as_views([gs.Gaussian(1.0), gs.Matern(2.0), gs.Laplacian(3.0, "l2")], X)
-    sizes = [m.n * width(m.E) * 8 for m in make_members(views, np.float64, 10**9)]
+    sizes = [m.n * width(m.E) * 8 for m in embed_kernels(views, np.float64, 10**9)]
     for fit in (1, 2, 3):
         budget = 4 * sum(sizes[:fit])
-        late = [isinstance(m.E, Unembedded) for m in make_members(views, np.float64, budget)]
+        late = [isinstance(m.E, Unembedded) for m in embed_kernels(views, np.float64, budget)]
         assert late == [k >= fit for k in range(3)]
-        late = [isinstance(m.E, Unembedded) for m in make_members(views, np.float64, budget - 1)]
+        late = [isinstance(m.E, Unembedded) for m in embed_kernels(views, np.float64, budget - 1)]
         assert late == [k >= fit - 1 for k in range(3)]
 
 

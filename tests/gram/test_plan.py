@@ -7,10 +7,10 @@ import pytest
 
 import gramsmith as gs
 from gramsmith.gram import Gram, Serial
-from gramsmith.gram.band import Backward, Forward, room_for
 from gramsmith.gram.engine import affordable
-from gramsmith.gram.explicit import side_by_side, worthwhile
+from gramsmith.gram.features import side_by_side, worthwhile
 from gramsmith.gram.plan import MIB, Block, Plan, budget_bytes, make_plan
+from gramsmith.gram.sweep import Backward, Forward, room_for
 from gramsmith.kernels.embedding import width
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
@@ -109,8 +109,7 @@ def test_memory_of_a_forward_sweep(dtype, rng):
     size = np.dtype(dtype).itemsize
     kernels = [gs.Gaussian(), gs.Matern()]
     task = forward(kernels, X, dtype)
-    others = max(kernel.working_tiles for kernel in kernels)
-    assert task.worker_bytes == (2 + others) * 300 * 300 * size
+    assert task.worker_bytes == (2 + 1) * 300 * 300 * size
     # of a band with one tile: sums by its rows and by its columns, two kernels, two classes
     assert {len(band) for band in task.plan.bands} == {1}
     assert task.band_bytes == 8 * 2 * 2 * (300 + 300)
@@ -136,16 +135,16 @@ def test_memory_of_a_backward_sweep(rng):
     part = moments.of(1)
     _, adjoint = get_measure("cka").value_and_adjoint(part, goal)
     task = Backward((G._members[1],), G.plan(), np.float64, adjoint, goal.wV, goal.w)
-    assert task.worker_bytes == (3 + 1) * 300 * 300 * 8
+    assert task.worker_bytes == 5 * 300 * 300 * 8  # tile, slope, its arguments, weights, both
     assert task.band_bytes == 8 * width(G._members[1].E) * (300 + 300)
     kept = Backward((G._members[1],), G.plan(), np.float64, adjoint, goal.wV, goal.w, kept={})
-    assert kept.worker_bytes == 3 * 300 * 300 * 8
+    assert kept.worker_bytes == 2 * 300 * 300 * 8
 
 
 def test_what_threads_share_cannot_be_changed(rng):
     task = forward([gs.Gaussian()], rng.normal(size=(20, 3)))
     sums = task.band(0)
-    for record in (task, task.side, task.plan, task.plan.blocks[0], task.plan.bands[0], sums):
+    for record in (task, task.samples, task.plan, task.plan.blocks[0], task.plan.bands[0], sums):
         for name in vars(record):
             with pytest.raises(FrozenInstanceError):
                 setattr(record, name, None)

@@ -1,9 +1,7 @@
-import threading
-
 import pytest
 
 from gramsmith.kernels import compilation
-from gramsmith.kernels.compilation import compiled_route, on_compiled_route, worthwhile
+from gramsmith.kernels.compilation import worthwhile
 
 
 def test_switches(monkeypatch):
@@ -27,21 +25,6 @@ def test_the_number_of_samples_decides(monkeypatch):
     assert not worthwhile(compilation.SAMPLES)
 
 
-def test_routes_are_nested_and_of_one_thread():
-    seen = []
-    with compiled_route(True):
-        other = threading.Thread(target=lambda: seen.append(on_compiled_route()))
-        other.start()
-        other.join()
-        with compiled_route(False):
-            seen.append(on_compiled_route())
-        seen.append(on_compiled_route())
-        with pytest.raises(ZeroDivisionError), compiled_route(False):
-            raise ZeroDivisionError
-        seen.append(on_compiled_route())
-    assert [*seen, on_compiled_route()] == [False, False, True, True, False]
-
-
 def nothing():
     """A loop that is never run."""
 
@@ -57,5 +40,7 @@ def test_loops_are_compiled_without_a_folder_to_keep_them_in(monkeypatch):
         return lambda loop: loop
 
     monkeypatch.setattr(numba, "njit", njit)
-    assert compilation._compiled.__wrapped__(nothing, frozenset(), frozenset()) is nothing
+    assert (
+        compilation._compiled.__wrapped__(nothing, frozenset(), frozenset(), True, None) is nothing
+    )
     assert seen == [True, False]

@@ -80,27 +80,3 @@ def test_a_map_before_a_function_cannot_be_learned(X):
     assert not (gs.RankOne(lambda X: X[:, 0]) @ LinearMap(np.eye(4))).learnable
     assert not ((gs.Gaussian() @ np.abs) @ LinearMap(np.eye(4))).learnable
     assert (gs.Gaussian() @ LinearMap(np.eye(4))).learnable
-
-
-@pytest.mark.parametrize(
-    ("kernel", "often"),
-    [
-        (gs.Gaussian(), 2),
-        (gs.Gaussian() + gs.Linear(), 2),
-        (gs.Linear(), 3),
-        (2.0 * gs.Linear(), 3),
-    ],
-    ids=str,
-)
-def test_samples_are_mapped_no_more_often_than_needed(kernel, often, rng):
-    """Once for the reference, once for the embedding, and once more where there are features."""
-    calls = []
-
-    def doubled(X):
-        calls.append(len(X))
-        return 2.0 * X
-
-    X = rng.normal(size=(40, 3))
-    G = gs.Gram(kernel @ gs.kernels.FunctionMap(doubled), X)
-    G.moments(make_target(X[:, 0] > 0))
-    assert calls == [40] * often

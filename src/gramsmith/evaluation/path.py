@@ -79,6 +79,6 @@ def median_distance(X: Any, size: int = 1000, random_state: Any = 0) -> float:
     part = X[rows]
     geometry = SquaredEuclidean(cusp=True)  # equal rows are at distance 0, not at rounding
     E = geometry.embed(part, geometry.reference(part), 1.0, float)
-    upper = np.sqrt(geometry.pair(E, E)[np.triu_indices(len(rows), 1)])
+    upper = np.sqrt(np.maximum(geometry.pair(E, E)[np.triu_indices(len(rows), 1)], 0.0))
     upper = upper[upper > 0]
     return float(np.median(upper)) if len(upper) else 1.0

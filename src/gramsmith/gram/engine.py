@@ -2,10 +2,10 @@
 
     task ──▶ engine.run(task) ──▶ task.band(0), task.band(1), ... ──▶ sum_up adds them in this order
 
-A task (`gramsmith.gram.band`) says what is summed. An engine places its bands on threads, processes
-or machines and hands the results back in order; it knows nothing else. Bands depend on the plan
-alone and results are added in the order of the plan, so that every engine with any number of
-workers gives the same bits on one kind of CPU, BLAS and Numba.
+A task (`gramsmith.gram.sweep`) says what is summed. An engine places its bands on threads,
+processes or machines and hands the results back in order; it knows nothing else. Bands depend on
+the plan alone and results are added in the order of the plan, so that every engine with any number
+of workers gives the same bits on one kind of CPU, BLAS and Numba.
 """
 
 from __future__ import annotations

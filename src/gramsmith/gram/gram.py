@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.arguments import abridged, as_numbers, check_function, counted
-from gramsmith.gram import explicit
-from gramsmith.gram.band import Backward, Forward, Kept, check_magnitude, compiles, pivots, room_for
+from gramsmith.gram import features
+from gramsmith.gram.embedded import EmbeddedKernel, embed_kernels
 from gramsmith.gram.engine import Engine, ProgressCallback, as_engine, check_budget, sum_up
-from gramsmith.gram.member import Member, make_members
 from gramsmith.gram.plan import Plan, make_plan
+from gramsmith.gram.sweep import Backward, Forward, Kept, check_magnitude, pivots, room_for
 from gramsmith.gram.threads import one_blas_thread, ordered_map
 from gramsmith.gram.views import Views, as_views
-from gramsmith.kernels.base import Kernel, NotDifferentiable, symmetrised
+from gramsmith.kernels.base import Kernel, NotDifferentiable, as_tile, symmetrised
 from gramsmith.kernels.embedding import add_named, rows
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
 from gramsmith.moments import Adjoint, Moments
@@ -96,12 +96,13 @@ class Gram:
         self.progress = progress
         with one_blas_thread():  # the threads of a larger product would spin on during the sweep
             room = 0 if self.engine.embeds_late else self.engine.budget
-            self._members = make_members(self.views, self.dtype, room)
+            self._members = embed_kernels(self.views, self.dtype, room)
         self.n = self._members[0].n
         if self.n < 1:
             raise ValueError("Expected at least one sample, got none. Pass X with rows.")
         self._kept: Kept | None = None
         self._features: Any = None
+        self._choices: dict[str, Any] = {}  # of the plan, where tests compare them
         # a tile and another working array; what a sweep needs beside them it says when it begins
         check_budget(2 * self.plan().largest * np.dtype(self.dtype).itemsize, self.engine.budget)
 
@@ -142,7 +143,7 @@ class Gram:
 
     def plan(self, fold: Array | None = None) -> Plan:
         """Return the tiles of a sweep."""
-        return make_plan(self.n, self.dtype, fold)
+        return make_plan(self.n, self.dtype, fold, **self._choices)
 
     # ---- as a matrix ------------------------------------------------------------------------
 
@@ -155,9 +156,12 @@ class Gram:
         """Return the kernel of chosen rows and columns (slices or integer arrays)."""
         self._need_single("block")
         member = self._members[0]
-        a = rows(member.E, _as_index(row_index, self.n))
-        b = a if row_index is column_index else rows(member.E, _as_index(column_index, self.n))
-        K = member.kernel.tile(a, b)
+        I, J = (_as_index(index, self.n) for index in (row_index, column_index))
+        K = as_tile(member.kernel.tile(rows(member.E, I), rows(member.E, J)))
+        if member.kernel.noisy:  # a sample with itself is more than two equal samples
+            numbers = np.arange(self.n)
+            i, j = np.nonzero(numbers[I][:, None] == numbers[J])
+            K[i, j] = member.kernel.diagonal(rows(member.E, numbers[I][i]))
         member.check(K)
         return K
 
@@ -191,22 +195,25 @@ class Gram:
         if v.ndim not in (1, 2) or len(v) != self.n:
             raise ValueError(f"Expected {counted(self.n, 'row')} to multiply, got shape {v.shape}.")
         V = v.reshape(self.n, -1)
+        plan = self.plan()
+        if self._features is None and not plan.features:
+            self._features = False
         if self._features is None:
             member = self._members[0]
             U = member.kernel.features(member.X, member.reference)
             # kept, since who multiplies once does so again; False says that tiles are less work
-            self._features = U if explicit.worthwhile(U, self.n, 1, self.engine.budget) else False
+            self._features = U if features.worthwhile(U, self.n, 1, self.engine.budget) else False
         if self._features is not False:
             return np.asarray(self._features @ (self._features.T @ V)).reshape(v.shape)
-        members, plan = self._travelling(self._members), self.plan()
+        members = self._travelling(self._members, plan)
         task = Forward(members, plan, self.dtype, V, np.ones(self.n), np.zeros(1))
-        moments: Moments = sum_up(self.engine, task, self.progress)
+        moments: Moments = self._sweep(task)
         return np.asarray(moments.PV[0].reshape(v.shape))
 
     def part(self, k: int) -> Gram:
         """Return the Gram of one of the kernels, by its number."""
         views = self.views.part(k)
-        return self._with(views, make_members(views, self.dtype, self.engine.budget))
+        return self._with(views, embed_kernels(views, self.dtype, self.engine.budget))
 
     def joined(self, other: Gram) -> Gram:
         """Return the Gram of the kernels of both, on the same samples."""
@@ -217,7 +224,7 @@ class Gram:
             )
         return self._with(self.views.joined(other.views), [*self._members, *other._members])
 
-    def _with(self, views: Views, members: list[Member]) -> Gram:
+    def _with(self, views: Views, members: list[EmbeddedKernel]) -> Gram:
         """Return a Gram of other kernels on the same samples, with the same options."""
         other = copy(self)
         other.views, other._members, other._kept, other._features = views, members, None, None
@@ -262,9 +269,9 @@ class Gram:
         folds = np.zeros(self.n, dtype=int) if fold is None else np.asarray(fold)
         cross = len(self.kernels) == 2 if cross is None else cross
         parts = []
-        for group, Us in explicit.find_routes(
+        for group, Us in features.find_routes(
             self._members,
-            self.n,
+            self.plan(),
             int(folds.max(initial=0)) + 1,
             self.engine.budget,
             cross and len(self.kernels) > 1,
@@ -272,11 +279,11 @@ class Gram:
             if Us is None:
                 part = self._streamed(group, probe, w, folds, cross, keep)
             else:
-                part = explicit.explicit_moments(Us, probe, w, folds, cross=cross)
+                part = features.explicit_moments(Us, probe, w, folds, cross=cross)
             kernels = [kernel for member in group for kernel in member.kernels]
             check_magnitude(kernels, part, w, self.dtype if Us is None else np.float64)
             parts.append(part)
-        return explicit.side_by_side(parts)
+        return features.side_by_side(parts)
 
     def pullback(
         self, adjoint: Adjoint, target: Target, moments: Moments, *, inputs: bool = True
@@ -305,32 +312,23 @@ class Gram:
                     f"{type(kernel).__name__}, which has none. Ask for its parameters alone, with "
                     "inputs=False."
                 )
-        if any(len(member.kernels) > 1 for member in self._members):
-            raise ValueError(
-                "Expected single kernels in a backward sweep, got a path of bandwidths. Build a "
-                "Gram for one of them."
-            )
-        mapped = None
-        if self.plan().compiled and not inputs:
-            mapped = tuple(
-                member.kernel.mapped_rows(member.X, member.reference, self.dtype)
-                for member in self._members
-            )
+        members, plan = self._members, self.plan()
+        if any(len(member.kernels) > 1 for member in members):  # each has slopes of its own
+            members = embed_kernels(self.views, self.dtype, self.engine.budget, paths=False)
         task = Backward(
-            self._travelling(self._members),
-            self.plan(),
+            self._travelling(members, plan),
+            plan,
             self.dtype,
             adjoint.unpivoted(moments, target),
             target.wV,
             target.w,
             inputs,
             self._kept,
-            mapped,
         )
         gradients = []
         with one_blas_thread():
-            found = sum_up(self.engine, task, self.progress)
-            for member, (parameters, dE) in zip(self._members, found, strict=True):
+            found = self._sweep(task)
+            for member, (parameters, dE) in zip(members, found, strict=True):
                 dX = None
                 if dE is not None:
                     dX, by_embedding = member.kernel.embed_vjp(
@@ -340,9 +338,14 @@ class Gram:
                 gradients.append(Gradient(parameters, dX if inputs else None))
         return gradients
 
+    def _sweep(self, task: Any) -> Any:
+        """Return what a task stands for, with BLAS limited once for all of its bands."""
+        with one_blas_thread():
+            return sum_up(self.engine, task, self.progress)
+
     def _streamed(
         self,
-        members: list[Member],
+        members: list[EmbeddedKernel],
         probe: Array,
         w: Array,
         fold: Array,
@@ -351,25 +354,28 @@ class Gram:
     ) -> Moments:
         plan = self.plan(fold)
         kept: Kept | None = None
-        # what is compiled is formed again as quickly as it is fetched from memory, and products
-        # between kernels are formed in strips, of which no tile is left
-        keep = keep and not all(compiles(member, plan, self.dtype) for member in members)
-        keep = keep and not (cross and len(self.kernels) > 1)
+        # What is compiled is formed again as quickly as it is fetched from memory. Products between
+        # kernels are formed in strips, of which no tile is left, and of some kernels a pullback
+        # needs more than the tile.
+        keep = keep and not plan.compiled and not (cross and len(self.kernels) > 1)
+        keep = keep and all(member.kernel.slopes_from_tile for member in members)
         if keep and self.engine.shares_memory and members is self._members and not fold.any():
             size = plan.entries * np.dtype(self.dtype).itemsize * len(self.kernels)
             if size <= self.engine.budget // 2 and len(members) == len(self.kernels):
                 kept = room_for(plan, len(members), self.dtype)
-        travelling = self._travelling(members)
+        travelling = self._travelling(members, plan)
         pivot = pivots(travelling, plan, self.dtype)
         task = Forward(travelling, plan, self.dtype, probe, w, pivot, cross, kept)
-        moments: Moments = sum_up(self.engine, task, self.progress)
+        moments: Moments = self._sweep(task)
         if kept is not None:
             self._kept = kept
         return moments
 
-    def _travelling(self, members: Sequence[Member]) -> tuple[Member, ...]:
-        """Return members without the samples, which no tile needs."""
-        return tuple(member.without_samples() for member in members)
+    def _travelling(
+        self, members: Sequence[EmbeddedKernel], plan: Plan
+    ) -> tuple[EmbeddedKernel, ...]:
+        """Return kernels as the tiles of a plan need them: without the samples, compiled or not."""
+        return tuple(member.for_sweep(plan.compiled) for member in members)
 
     # ---- checks -----------------------------------------------------------------------------
 

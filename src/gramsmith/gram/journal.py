@@ -30,14 +30,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, as_flag
-from gramsmith.gram.band import Derivatives, Sums
 from gramsmith.gram.host import differences, host
 from gramsmith.gram.plan import MIB, Band, Plan
+from gramsmith.gram.sweep import BandDerivatives, BandSums
 
 MAGIC = b"gramsmith-journal 1 "
 ROOM = 64 * MIB  # of bands, or four times their sum, from which they are replaced by their sum
 BAND = re.compile(rb"[0-9a-f]{0,16}|[0-9a-f]{16} \[?")  # how a file of bands begins, cut or not
-KNOWN = {cls.__name__: cls for cls in (Sums, Derivatives)}  # records that bands are made of
+KNOWN = {cls.__name__: cls for cls in (BandSums, BandDerivatives)}  # records that bands are made of
 
 _open: WeakValueDictionary[str, Journal] = WeakValueDictionary()
 
@@ -559,7 +559,9 @@ class Rest:
     def plan(self) -> Plan:
         """The bands that are left."""
         plan = self.task.plan
-        return _Part(plan.blocks, plan.compiled, tuple(plan.bands[i] for i in self.numbers))
+        return _Part(
+            plan.blocks, plan.compiled, plan.features, tuple(plan.bands[i] for i in self.numbers)
+        )
 
     @property
     def worker_bytes(self) -> int:

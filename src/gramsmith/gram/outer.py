@@ -78,13 +78,13 @@ def _of_block(
 ) -> Array:
     X, w = block
     e = kernel.embed(X, reference)
-    K = kernel.tile(e, E)  # once for all functions
+    _, slopes = kernel.tile_and_slopes(e, E, np.empty((len(X), len(coef))))  # once for all
     p = X.shape[1]
     G = np.zeros(p) if diagonal else np.zeros((p, p))
     for c in coef.T:
         # Σ_ij W_ij k(x_i, z_j) with W_ij = c_j has the gradient of f at x_i as its derivative
         W = np.repeat(c[None, :], len(X), axis=0)
-        de, _, _ = kernel.tile_vjp(e, E, W, K)
+        de, _, _ = kernel.tile_vjp(e, E, W, slopes)
         D = np.asarray(kernel.embed_vjp(X, reference, e, de)[0], dtype=np.float64)
         weighted = D * w[:, None]
         G += np.einsum("ij,ij->j", weighted, D) if diagonal else weighted.T @ D

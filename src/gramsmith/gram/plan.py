@@ -60,12 +60,14 @@ class Plan:
     """The blocks of n samples; tiles are the pairs of blocks on and above the diagonal.
 
     Blocks and bands depend on n, the folds and the data type only, never on memory or workers, so
-    that every machine adds the same numbers in the same order. So does whether the sums are those
-    of compiled loops, where these can be had.
+    that every machine adds the same numbers in the same order. So does whether formulas and sums
+    are `compiled`, where numba is there. `features` says whether kernels with few explicit features
+    may do without tiles. Results of either choice agree to rounding.
     """
 
     blocks: tuple[Block, ...]
     compiled: bool = False
+    features: bool = True
 
     @cached_property
     def bands(self) -> tuple[Band, ...]:
@@ -101,7 +103,14 @@ class Plan:
         return int(max((block.size for block in self.blocks), default=0) ** 2)
 
 
-def make_plan(n: int, dtype: Any, folds: Array | None = None) -> Plan:
+def make_plan(
+    n: int,
+    dtype: Any,
+    folds: Array | None = None,
+    *,
+    compiled: bool | None = None,
+    features: bool = True,
+) -> Plan:
     """Return the plan for n samples.
 
     Parameters
@@ -110,6 +119,8 @@ def make_plan(n: int, dtype: Any, folds: Array | None = None) -> Plan:
     dtype : data type of the tiles
     folds : array of shape (n,), optional
         The fold of every sample, in non-decreasing order; tiles do not straddle folds.
+    compiled, features : bool
+        Fields of the plan. Default: compiled where that is worthwhile.
     """
     step = ROWS[np.dtype(dtype)]
     edges = [0, n] if folds is None else [0, *(np.flatnonzero(np.diff(folds)) + 1).tolist(), n]
@@ -121,7 +132,7 @@ def make_plan(n: int, dtype: Any, folds: Array | None = None) -> Plan:
         cuts = [start + (stop - start) * i // parts for i in range(parts + 1)]
         fold = 0 if folds is None else int(folds[start])
         blocks += [Block(slice(a, b), fold) for a, b in pairwise(cuts)]
-    return Plan(tuple(blocks), worthwhile(n))
+    return Plan(tuple(blocks), worthwhile(n) if compiled is None else compiled, features)
 
 
 def budget_bytes(memory: float | None) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, as_numbers, is_whole
+from gramsmith.kernels import pointwise as formulas
 from gramsmith.kernels.base import (
     Array,
     Gradient,
@@ -18,14 +20,18 @@ from gramsmith.kernels.base import (
     bracketed,
     formed,
 )
-from gramsmith.kernels.embedding import (
-    Embedding,
-    add,
-    add_named,
-    borrowed,
-    overwritten,
-    prefixed,
-)
+from gramsmith.kernels.embedding import Embedding, add, add_named, lend, prefixed, scratch
+from gramsmith.kernels.pointwise import MOST, Formula, PointwiseKernel, Slopes
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The tiles of two kernels, and what their pullbacks can use of them."""
+
+    K1: Any = None
+    s1: Any = None
+    K2: Any = None
+    s2: Any = None
 
 
 class Pair(WritesTiles):
@@ -51,19 +57,46 @@ class Pair(WritesTiles):
         reference = reference or (None, None)
         return self.k1.embed(X, reference[0], dtype), self.k2.embed(X, reference[1], dtype)
 
-    @property
-    def working_tiles(self) -> int:
-        return max(self.k1.working_tiles, 1 + self.k2.working_tiles)
-
     def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         same = a is b
         K = formed(self.k1, a[0], a[0] if same else b[0], out)
         if out is None:
-            second = self.k2.tile(a[1], a[1] if same else b[1])
+            second = formed(self.k2, a[1], a[1] if same else b[1], None)
             return np.asarray(self.join(K, second, out=K))
-        with borrowed(out.shape, out.dtype) as room:
+        with scratch():
+            room = lend(out.shape, out.dtype)
             second = self.k2.tile_into(a[1], a[1] if same else b[1], room)
             return np.asarray(self.join(K, second, out=K))
+
+    def passed_on(self, W: Array, other: Any) -> Array:
+        """Return the derivative by the values of one part, W being that by the joined ones."""
+        raise self._no_derivative()
+
+    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
+        # the slopes may be the tiles of the parts, which stay as they are
+        K1, s1 = self.k1.tile_and_slopes(a[0], a[0] if a is b else b[0], lend(out.shape, out.dtype))
+        K2, s2 = self.k2.tile_and_slopes(a[1], a[1] if a is b else b[1], lend(out.shape, out.dtype))
+        return self.join(K1, K2, out=out), Parts(K1, s1, K2, s2)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        parts = K if isinstance(K, Parts) else self.tile_and_slopes(a, b, np.empty_like(W))[1]
+        with scratch():
+            W1 = self.passed_on(W, parts.K2)
+            da1, db1, grad1 = self.k1.tile_vjp(a[0], b[0], W1, parts.s1, wants=wants)
+        with scratch():
+            W2 = self.passed_on(W, parts.K1)
+            da2, db2, grad2 = self.k2.tile_vjp(a[1], b[1], W2, parts.s2, wants=wants)
+        return (da1, da2), (db1, db2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
+
+    def diagonal(self, a: Embedding) -> Array:
+        return np.asarray(self.join(self.k1.diagonal(a[0]), self.k2.diagonal(a[1])))
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+        d1, grad1 = self.k1.diagonal_vjp(a[0], self.passed_on(w, self.k2.diagonal(a[1])))
+        d2, grad2 = self.k2.diagonal_vjp(a[1], self.passed_on(w, self.k1.diagonal(a[0])))
+        return (d1, d2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
 
     def embed_vjp(
         self, X: Any, reference: Any, E: Embedding, dE: Embedding
@@ -97,20 +130,8 @@ class Sum(Pair):
     precedence: ClassVar[int] = 1
     join: ClassVar[np.ufunc] = np.add
 
-    def diagonal(self, a: Embedding) -> Array:
-        return self.k1.diagonal(a[0]) + self.k2.diagonal(a[1])
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        da1, db1, grad1 = self.k1.tile_vjp(a[0], b[0], W, wants=wants)
-        da2, db2, grad2 = self.k2.tile_vjp(a[1], b[1], W, wants=wants)
-        return (da1, da2), (db1, db2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
-
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        d1, grad1 = self.k1.diagonal_vjp(a[0], w)
-        d2, grad2 = self.k2.diagonal_vjp(a[1], w)
-        return (d1, d2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
+    def passed_on(self, W: Array, other: Any) -> Array:
+        return W
 
     def features(self, X: Any, reference: Any = None) -> Any:
         reference = reference or (None, None)
@@ -143,53 +164,21 @@ class Product(Pair):
     precedence: ClassVar[int] = 2
     join: ClassVar[np.ufunc] = np.multiply
 
-    def _factors(self, a: Embedding, b: Embedding) -> tuple[Array, Array]:
-        same = a is b
-        return (
-            self.k1.tile(a[0], a[0] if same else b[0]),
-            self.k2.tile(a[1], a[1] if same else b[1]),
-        )
-
-    def diagonal(self, a: Embedding) -> Array:
-        return self.k1.diagonal(a[0]) * self.k2.diagonal(a[1])
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        K1, K2 = self._factors(a, b)
-        da1, db1, grad1 = self.k1.tile_vjp(a[0], b[0], W * K2, K1, wants=wants)
-        da2, db2, grad2 = self.k2.tile_vjp(a[1], b[1], W * K1, K2, wants=wants)
-        return (da1, da2), (db1, db2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
-
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        d1, grad1 = self.k1.diagonal_vjp(a[0], w * self.k2.diagonal(a[1]))
-        d2, grad2 = self.k2.diagonal_vjp(a[1], w * self.k1.diagonal(a[0]))
-        return (d1, d2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
+    def passed_on(self, W: Array, other: Any) -> Array:
+        return np.asarray(np.multiply(W, other, out=lend(W.shape, W.dtype)))
 
     def formula(self) -> str:
         return f"{bracketed(self.k1, 2)} * {bracketed(self.k2, 2)}"
 
 
-class FunctionOf(WritesTiles):
-    """A scalar function of another kernel, entry by entry: `value`, `slope`, `partials`."""
+class FunctionOf(PointwiseKernel):
+    """A scalar function of another kernel's values, entry by entry."""
 
     parts: ClassVar[tuple[str, ...]] = ("kernel",)
 
     _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel"}
 
     kernel: Kernel
-
-    def value(self, t: Array) -> Array:
-        """Return the function of the inner kernel's values t."""
-        raise self._no_derivative()
-
-    def slope(self, t: Array) -> Array:
-        """Return its derivative."""
-        raise self._no_derivative()
-
-    def partials(self, t: Array) -> Gradient:
-        """Return its derivative by each parameter, of shape t.shape or (size, *t.shape)."""
-        return {}
 
     def check_input(self, X: Any) -> Any:
         return self.kernel.check_input(X)
@@ -201,26 +190,39 @@ class FunctionOf(WritesTiles):
         return self.kernel.embed(X, reference, dtype)
 
     def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        return overwritten(self.value, formed(self.kernel, a, b, out))
+        return self.written_over(formed(self.kernel, a, b, out))
+
+    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
+        t, inner = self.kernel.tile_and_slopes(a, b, lend(out.shape, out.dtype))
+        np.copyto(out, t)  # the inner slopes may be t, which stays as it is
+        return out, replace(self.written_with_slopes(out), inner=inner)
+
+    def _slopes(self, a: Embedding, b: Embedding, W: Array, K: Any) -> Slopes:
+        """Return the slopes that were handed in, or new ones."""
+        if isinstance(K, Slopes):
+            return K
+        found: Slopes = self.tile_and_slopes(a, b, np.empty(W.shape, W.dtype))[1]
+        return found
 
     def diagonal(self, a: Embedding) -> Array:
         return self.value(self.kernel.diagonal(a))
 
-    def _by_parameter(self, W: Array, t: Array) -> Gradient:
-        axes = tuple(range(-t.ndim, 0))
-        return {name: np.sum(W * part, axis=axes) for name, part in self.partials(t).items()}
-
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        t = self.kernel.tile(a, b)
-        da, db, inner = self.kernel.tile_vjp(a, b, W * self.slope(t), t, wants=wants)
-        return da, db, {**self._by_parameter(W, t), **prefixed("kernel", inner)}
+        slopes = self._slopes(a, b, W, K)
+        with scratch():
+            V = np.multiply(W, slopes.slope, out=lend(W.shape, W.dtype))
+            if slopes.factor != 1.0:
+                V *= slopes.factor
+            da, db, inner = self.kernel.tile_vjp(a, b, V, slopes.inner, wants=wants)
+        return da, db, {**self.by_parameter(slopes, W), **prefixed("kernel", inner)}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         t = self.kernel.diagonal(a)
         da, inner = self.kernel.diagonal_vjp(a, w * self.slope(t))
-        return da, {**self._by_parameter(w, t), **prefixed("kernel", inner)}
+        grad = {name: np.sum(w * part, axis=-1) for name, part in self.partials(t).items()}
+        return da, {**grad, **prefixed("kernel", inner)}
 
     def embed_vjp(
         self, X: Any, reference: Any, E: Embedding, dE: Embedding
@@ -229,7 +231,40 @@ class FunctionOf(WritesTiles):
         return dX, prefixed("kernel", inner)
 
 
-class Scaled(FunctionOf):
+class Multiple(FunctionOf):
+    """A kernel times a number, its `factor`."""
+
+    @property
+    def factor(self) -> float:
+        """The number."""
+        raise self._no_derivative()
+
+    def value(self, t: Array) -> Array:
+        return t * self.factor
+
+    def slope(self, t: Array) -> Array:
+        return np.full_like(t, self.factor)
+
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        K = formed(self.kernel, a, b, out)
+        return np.asarray(np.multiply(K, K.dtype.type(self.factor), out=K))
+
+    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
+        t, inner = self.kernel.tile_and_slopes(a, b, lend(out.shape, out.dtype))
+        return np.multiply(t, out.dtype.type(self.factor), out=out), Slopes(t, t, inner=inner)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        slopes = self._slopes(a, b, W, K)
+        grad = {name: float(np.vdot(W, slopes.slope)) for name in self.positive}
+        with scratch():
+            V = np.multiply(W, W.dtype.type(self.factor), out=lend(W.shape, W.dtype))
+            da, db, inner = self.kernel.tile_vjp(a, b, V, slopes.inner, wants=wants)
+        return da, db, {**grad, **prefixed("kernel", inner)}
+
+
+class Scaled(Multiple):
     """The multiple scale * k(x, z), written ``2.0 * k``.
 
     Parameters
@@ -255,11 +290,9 @@ class Scaled(FunctionOf):
         self.kernel = kernel
         self.scale = scale
 
-    def value(self, t: Array) -> Array:
-        return t * self.scale
-
-    def slope(self, t: Array) -> Array:
-        return np.full_like(t, self.scale)
+    @property
+    def factor(self) -> float:
+        return float(self.scale)
 
     def partials(self, t: Array) -> Gradient:
         return {"scale": t}
@@ -272,7 +305,7 @@ class Scaled(FunctionOf):
         return f"{self.scale:.4g} * {bracketed(self.kernel, 2)}"
 
 
-class Negated(FunctionOf):
+class Negated(Multiple):
     """The opposite -k(x, z), a part of weighted sums whose weights may be negative.
 
     Such a sum need not be positive definite; machines say so where that matters to them, and
@@ -298,11 +331,9 @@ class Negated(FunctionOf):
     def positive_definite(self) -> bool:
         return False
 
-    def value(self, t: Array) -> Array:
-        return -t
-
-    def slope(self, t: Array) -> Array:
-        return np.full_like(t, -1.0)
+    @property
+    def factor(self) -> float:
+        return -1.0
 
     def formula(self) -> str:
         return f"-{bracketed(self.kernel, 2)}"
@@ -326,6 +357,8 @@ class Power(FunctionOf):
 
     _stored_parameters: ClassVar[dict[str, str]] = {"exponent": "number"}
 
+    pointwise: ClassVar[Formula | None] = formulas.WHOLE_POWER
+
     def __init__(self, kernel: Kernel, exponent: Any = 2) -> None:
         self.kernel = kernel
         self.exponent = exponent
@@ -338,11 +371,12 @@ class Power(FunctionOf):
                 "a kernel need not be kernels. Use 2 or 3."
             )
 
-    def value(self, t: Array) -> Array:
-        return np.asarray(t ** int(self.exponent))
+    def with_compiled_formulas(self) -> Any:
+        known = self.exponent <= MOST
+        return super().with_compiled_formulas() if known else Kernel.with_compiled_formulas(self)
 
-    def slope(self, t: Array) -> Array:
-        return np.asarray(self.exponent * t ** (int(self.exponent) - 1))
+    def constants(self) -> tuple[float, ...]:
+        return float(self.exponent), self.exponent - 1.0
 
     def formula(self) -> str:
         return f"({self.kernel.formula()}) ** {self.exponent}"
@@ -408,13 +442,10 @@ class Exp(FunctionOf):
     array([[2.718282]])
     """
 
+    pointwise: ClassVar[Formula | None] = formulas.EXPONENTIAL
+
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-
-    def value(self, t: Array) -> Array:
-        return np.asarray(np.exp(t))
-
-    slope = value
 
 
 class Fixed(FunctionOf):
@@ -466,6 +497,13 @@ class Fixed(FunctionOf):
 
     def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return formed(self.kernel, a, b, out)
+
+    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
+        return self.kernel.tile_and_slopes(a, b, out)
+
+    @property
+    def slopes_from_tile(self) -> bool:
+        return self.kernel.slopes_from_tile
 
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"

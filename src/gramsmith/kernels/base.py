@@ -20,6 +20,7 @@ The same objects are scikit-learn kernels: `kernel(X, Y)`, `kernel.diag(X)`, `th
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -43,6 +44,19 @@ OPERATORS: dict[str, Callable[[Any, Any], Kernel]] = {}
 
 class NotDifferentiable(TypeError):
     """Raised when a kernel without a derivative is asked for one; the message names the kernel."""
+
+
+def as_tile(K: Any, dtype: Any = np.float64) -> Array:
+    """Return a tile as an array of float64 or float32; one of whole numbers takes `dtype`."""
+    K = np.asarray(K)
+    known = K.dtype in (np.float64, np.float32)
+    return np.asarray(K if known else K.astype(dtype))
+
+
+def defined_before(cls: type, names: tuple[str, ...], other: str) -> bool:
+    """Return whether a class, or one it derives from, defines a name nearer to it than `other`."""
+    place = {name: i for i, c in reversed(list(enumerate(cls.__mro__))) for name in vars(c)}
+    return any(place.get(name, len(cls.__mro__)) < place[other] for name in names)
 
 
 class OptionalHooks(Parametrised):
@@ -75,69 +89,39 @@ class OptionalHooks(Parametrised):
 
     # ---- faster ways -------------------------------------------------------------------------
 
-    def embeds_rows(self, E: Embedding, dtype: Any) -> bool:
-        """Return whether rows embedded by themselves are those of `E`, in `dtype`, bit by bit."""
-        return False
-
     def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
         """Return the tile, written into `out` where the kernel can do so without another array.
 
         The caller keeps `out` for the next tile. What is returned instead must be a new array: the
         caller may overwrite it. Kernels of gramsmith write there, see `WritesTiles`.
         """
-        return np.asarray(self.tile(a, b))
+        return as_tile(self.tile(a, b), out.dtype)
+
+    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
+        """Return the tile, as `tile_into`, and what `tile_vjp` may be given as K to save work.
+
+        By default that is the tile. Arrays of `embedding.lend` may be used for it.
+        """
+        K = self.tile_into(a, b, out)
+        return K, K
 
     @property
-    def working_tiles(self) -> int:
-        """How many arrays of the size of a tile `tile_into` takes beside `out`."""
-        return max((child.working_tiles for child in self.children().values()), default=1)
-
-    def curved(self, a: Embedding, b: Embedding) -> Any:
-        """Return tile(a, b) as a `compiled.Curved` matrix product where it is one, else None.
-
-        The compiled route then forms tiles and their sums in one go.
-        """
-        return None
-
-    def band_vjp(
-        self, a: Embedding, b: Embedding, pull: Any, wants: Wanted, Xa: Any = None, Xb: Any = None
-    ) -> tuple[Embedding, Embedding, Gradient] | None:
-        """Return what `tile_vjp` returns for all tiles of a band in one go, None where it cannot.
-
-        Parameters
-        ----------
-        a, b : embeddings
-        pull : kernels.compiled.Pull
-            The derivatives by the tiles.
-        wants : as for `tile_vjp`
-        Xa, Xb : optional
-            Rows of what `mapped_rows` returned.
-        """
-        return None
-
-    def mapped_rows(self, X: Any, reference: Any, dtype: Any) -> Any:
-        """Return rows that `band_vjp` wants beside the embedding where they save work, or None."""
-        return None
+    def slopes_from_tile(self) -> bool:
+        """Whether the tile is all that `tile_vjp` can use, so that it may be kept for it."""
+        return type(self).tile_and_slopes is OptionalHooks.tile_and_slopes
 
     def features(self, X: Any, reference: Any = None) -> Any:
         """Return U with kernel(X) = U U' where that is cheaper than tiles, else None."""
         return None
 
-    def is_square_of(self, other: Kernel) -> bool:
-        """Return whether this kernel is known to be `other` ** 2, pair by pair."""
+    def is_power_of(self, other: Kernel, squarings: int, E: Embedding) -> bool:
+        """Return whether tiles of `other`, squared so often, are tiles of this kernel, as exact.
+
+        E is how `other` embeds the samples.
+        """
         return False
 
-    def squarings(self, E: Embedding) -> int:
-        """Return how often tiles may be squared and be as exact as those of the narrower kernel."""
-        return 0
-
     # ---- facts -------------------------------------------------------------------------------
-
-    @property
-    def explicit(self) -> bool:
-        """Whether `features` may return some, so that it is worth preparing the samples for it."""
-        own = type(self).features is not OptionalHooks.features
-        return own and all(child.explicit for child in self.children().values())
 
     @property
     def positive_definite(self) -> bool:
@@ -236,10 +220,22 @@ class Kernel(OptionalHooks, SklearnKernel):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        # A class with a tile of its own has no use for what its ancestors write.
-        place = {name: i for i, c in reversed(list(enumerate(cls.__mro__))) for name in vars(c)}
-        if place["tile"] < place["tile_into"]:
+        # A class with a tile or a pullback of its own has no use for what its ancestors write.
+        if defined_before(cls, ("tile",), "tile_into"):
             cls.tile_into = OptionalHooks.tile_into  # type: ignore[method-assign]
+        if defined_before(cls, ("tile", "tile_into", "form", "tile_vjp"), "tile_and_slopes"):
+            cls.tile_and_slopes = OptionalHooks.tile_and_slopes  # type: ignore[method-assign]
+
+    def with_compiled_formulas(self) -> Any:
+        """Return the kernel with compiled formulas in it and in its parts: a copy, for a sweep."""
+        parts = {name: part.with_compiled_formulas() for name, part in self.children().items()}
+        changed = {name: part for name, part in parts.items() if part is not getattr(self, name)}
+        if not changed:
+            return self
+        other = copy(self)
+        for name, part in changed.items():
+            setattr(other, name, part)
+        return other
 
     # ---- what a kernel is: three methods and their pullbacks ---------------------------------
 
@@ -336,7 +332,7 @@ class Kernel(OptionalHooks, SklearnKernel):
         X = self.check_input(X)
         if alone:
             a = self.embed(X, self.reference(X))
-            K = symmetrised(self.tile(a, a))
+            K = symmetrised(as_tile(self.tile(a, a)))
             if eval_gradient:  # an optimiser goes back from an overflow by itself
                 return K, theta_gradient(self, X)
         else:
@@ -345,7 +341,7 @@ class Kernel(OptionalHooks, SklearnKernel):
             if sp.issparse(X) != sp.issparse(Y):
                 X, Y = (sp.csr_array(as_rows(part)) for part in (X, Y))
             reference = self.reference(X, Y)
-            K = self.tile(self.embed(X, reference), self.embed(Y, reference))
+            K = as_tile(self.tile(self.embed(X, reference), self.embed(Y, reference)))
         check_values(K, self)
         return K if K.dtype.kind == "f" else K.astype(np.float64)
 
@@ -382,7 +378,8 @@ class Kernel(OptionalHooks, SklearnKernel):
         return OPERATORS["+"](self, other)
 
     def __radd__(self, other: Any) -> Kernel:
-        return OPERATORS["+"](other, self)
+        # sum() begins with 0
+        return self if isinstance(other, int) and other == 0 else OPERATORS["+"](other, self)
 
     def __mul__(self, other: Any) -> Kernel:
         return OPERATORS["*"](self, other)
@@ -419,7 +416,7 @@ class WritesTiles(Kernel):
 
 def formed(kernel: Kernel, a: Embedding, b: Embedding, out: Array | None) -> Array:
     """Return the tile of a part of a kernel, in `out` where that is given."""
-    return kernel.tile(a, b) if out is None else kernel.tile_into(a, b, out)
+    return as_tile(kernel.tile(a, b)) if out is None else kernel.tile_into(a, b, out)
 
 
 def symmetrised(K: Array, block: int = 128) -> Array:

@@ -4,18 +4,18 @@ Loops are plain Python functions: `compile_loop` turns them into machine code on
 importing gramsmith does not import numba. Machine code is kept on disk, beside the source or in the
 user's cache folder, and loaded by later processes.
 
-Sweeps over many samples use compiled loops, those over few NumPy, which is there at once: importing
-numba takes longer than a sweep over few samples, and compiling (once) a second or two. Which route
-is taken depends on the number of samples alone (`worthwhile`), not on what happens to be compiled
-already, so that the same computation gives the same bits the first time and later.
+Sweeps over many samples use compiled formulas, those over few NumPy, which is there at once:
+importing numba takes longer than a sweep over few samples, and compiling (once) a second or two.
+Which it is depends on the number of samples alone (`worthwhile`), not on what happens to be
+compiled already, so that the same computation gives the same bits the first time and later. The
+plan of a sweep holds the decision (`gramsmith.gram.plan`).
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from types import FunctionType
@@ -24,7 +24,6 @@ from typing import Any
 SAMPLES = 4096  # from so many on a sweep is compiled
 
 _lock = threading.Lock()
-_route = threading.local()
 
 
 def available() -> bool:
@@ -53,43 +52,41 @@ def worthwhile(n: int) -> bool:
     return n >= SAMPLES and available()
 
 
-@contextmanager
-def compiled_route(on: bool) -> Iterator[None]:
-    """Let this thread use compiled loops for numbers, such as `compiled.exp`, or NumPy."""
-    before = on_compiled_route()
-    _route.on = on
-    try:
-        yield
-    finally:
-        _route.on = before
-
-
-def on_compiled_route() -> bool:
-    """Return what `compiled_route` says in this thread."""
-    return bool(getattr(_route, "on", False))
-
-
 @cache
 def _compiled(
-    loop: Callable[..., Any], liberties: frozenset[str], called: frozenset[tuple[str, Any]]
+    loop: Callable[..., Any],
+    liberties: frozenset[str],
+    called: frozenset[tuple[str, Any]],
+    kept: bool,
+    label: str | None,
 ) -> Any:
     import numba
 
     if called:
         loop = FunctionType(loop.__code__, {**loop.__globals__, **dict(called)}, loop.__name__)
+        loop.__qualname__ = label or loop.__name__
     options: dict[str, Any] = {
         "nogil": True,
         "error_model": "numpy",
         "fastmath": set(liberties) or False,
     }
-    try:
-        return numba.njit(cache=True, **options)(loop)
-    except RuntimeError:  # no folder to keep machine code in: compile once per process
-        return numba.njit(**options)(loop)
+    if kept:
+        try:
+            return numba.njit(cache=True, **options)(loop)
+        except RuntimeError:  # no folder to keep machine code in: compile once per process
+            return numba.njit(**options)(loop)
+    # what loops call: only what stands in the loop itself can be done for several numbers at once
+    return numba.njit(forceinline=True, **options)(loop)
 
 
-def compile_loop(loop: Callable[..., Any], *liberties: str, **called: Any) -> Any:
-    """Return the compiled form of a loop.
+def compile_loop(
+    loop: Callable[..., Any],
+    *liberties: str,
+    kept: bool = True,
+    label: str | None = None,
+    **called: Any,
+) -> Any:
+    """Return the compiled form of a loop, which runs without the interpreter lock.
 
     Parameters
     ----------
@@ -99,20 +96,16 @@ def compile_loop(loop: Callable[..., Any], *liberties: str, **called: Any) -> An
         What the compiler may do to floating-point numbers: use fused multiply-add; change the order
         of sums, which lets it add in vector registers. The order is fixed when the loop is
         compiled, for the instructions of the processor.
-    **called : compiled functions
+    kept : bool
+        Whether the machine code is kept on disk; else it becomes part of what calls it. numba finds
+        it by the file of the loop, when that was last changed, `label` and the types of the
+        arguments: so what a loop calls must stand in the same file, and a loop that is compiled
+        with different functions needs different labels.
+    label : str, optional
+    **called : compiled functions and constants
         What the loop calls by these names, each with liberties of its own.
-
-    Returns
-    -------
-    function
-        Runs without the interpreter lock.
-
-    Notes
-    -----
-    numba finds the code that it keeps by the file of the loop, when that was last changed, and the
-    types of the arguments. Hence what a loop calls stands in the same file, and its liberties are
-    always the same.
     """
     # Two threads that compile one function at once would do the work twice.
     with _lock:
-        return _compiled(loop, frozenset(liberties), frozenset(called.items()))
+        called_items = frozenset(called.items())
+        return _compiled(loop, frozenset(liberties), called_items, kept, label)

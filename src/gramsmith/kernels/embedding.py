@@ -113,33 +113,6 @@ def strips(K: npt.NDArray[Any]) -> Iterator[slice]:
         yield slice(start, min(start + step, len(K)))
 
 
-def overwritten(formula: Callable[[Any], Any], K: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return formula(K), which works entry by entry, written over K in strips.
-
-    A formula stays what it is in a book, and has no terms of the size of a tile.
-
-    Parameters
-    ----------
-    formula : callable
-    K : array of shape (n_a, n_b)
-
-    Returns
-    -------
-    array of shape (n_a, n_b)
-        K itself, unless that holds whole numbers.
-
-    Examples
-    --------
-    >>> overwritten(lambda s: 1.0 / (1.0 + s), np.array([[0.0, 3.0]]))
-    array([[1.  , 0.25]])
-    """
-    if K.dtype.kind != "f":
-        return np.asarray(formula(K))
-    for strip in strips(K):
-        K[strip] = formula(K[strip])
-    return K
-
-
 def fitting(out: npt.NDArray[Any] | None, dtype: Any) -> npt.NDArray[Any] | None:
     """Return the array where a tile is to be written, None if it has another type.
 
@@ -179,24 +152,39 @@ def in_strips(
 
 
 @contextmanager
-def borrowed(shape: tuple[int, ...], dtype: Any) -> Iterator[npt.NDArray[Any]]:
-    """Lend a working array of this thread; fresh pages for every tile would cost a sweep.
+def scratch() -> Iterator[None]:
+    """Let this thread have back, at the end, all that it is lent from here on.
 
-    What is given back is lent again, so that a thread holds as many arrays as are ever lent at
-    once. The array must not be used afterwards.
+    What is given back is lent again: fresh pages for every tile would cost a sweep. A thread holds
+    as many arrays as are ever lent at once. None of them may be used afterwards.
+    """
+    rooms = _rooms.__dict__
+    free, outer = rooms.setdefault("free", []), rooms.get("lent")
+    lent: list[npt.NDArray[Any]] = []
+    rooms["lent"] = lent
+    try:
+        yield
+    finally:
+        rooms["lent"] = outer
+        free.extend(lent)
+
+
+def lend(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
+    """Return a working array of this thread, within `scratch`; a new one elsewhere.
 
     Examples
     --------
-    >>> with borrowed((2, 3), np.float32) as room:
+    >>> with scratch():
+    ...     room = lend((2, 3), np.float32)
     ...     room.shape, room.dtype
     ((2, 3), dtype('float32'))
     """
-    free: list[npt.NDArray[Any]] = _rooms.__dict__.setdefault("free", [])
+    lent, free = _rooms.__dict__.get("lent"), _rooms.__dict__.get("free")
+    if lent is None:
+        return np.empty(shape, dtype)
     size = prod(shape) * np.dtype(dtype).itemsize
-    room = free.pop() if free else None
+    room: npt.NDArray[Any] | None = free.pop() if free else None
     if room is None or room.nbytes < size:
         room = np.empty(size, np.uint8)
-    try:
-        yield room[:size].view(dtype).reshape(shape)
-    finally:
-        free.append(room)
+    lent.append(room)
+    return np.asarray(room[:size].view(dtype).reshape(shape))

@@ -30,10 +30,6 @@ class ExplicitKernel(WritesTiles):
     def positive_definite(self) -> bool:
         return True
 
-    @property
-    def explicit(self) -> bool:
-        return True
-
     def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return np.matmul(a, b.T, out=fitting(out, a.dtype))
 

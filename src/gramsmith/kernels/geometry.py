@@ -8,28 +8,34 @@ formulas: `value` and `slope`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from gramsmith.kernels import compiled
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles
-from gramsmith.kernels.embedding import Embedding, fitting, in_strips, overwritten, strips
+from gramsmith.kernels.base import Array, Gradient, Wanted
+from gramsmith.kernels.embedding import Embedding, fitting, in_strips, lend
+from gramsmith.kernels.pointwise import PointwiseKernel, Slopes
 
 # The expansion |a|² + |b|² - 2a'b is wrong by about eps max|x|²; beyond this bound on the error of
 # s the tile is computed from differences instead.
 CANCELLATION = {np.dtype(np.float64): 1e-11, np.dtype(np.float32): 1e-4}
 
 ENTRIES = 1 << 22  # numbers held at once where differences are formed pair by pair
+# Share of the squared lengths of two rows below which their squared distance is computed from
+# differences where a kernel has a kink: expanded, it has lost four digits of sixteen.
+NEAR = 1e-4
 
 
 class Geometry(Protocol):
     """What a pairwise kernel asks of its geometry."""
 
-    sparse: bool
+    sparse: bool  # whether it takes CSR rows
+
+    @property
+    def least(self) -> float | None:
+        """What s is at least, but for rounding."""
 
     def reference(self, *Xs: Any) -> Any:
         """Return what all blocks of one computation share, such as the centre of the data."""
@@ -38,7 +44,7 @@ class Geometry(Protocol):
         """Return the embedding of the rows of X, divided by `scale`."""
 
     def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
-        """Return s for every pair of rows of two embeddings; in `out` if its type is that of s."""
+        """Return s for every pair of rows, up to rounding; in `out` if its type is that of s."""
 
     def diagonal(self, a: Any) -> Array:
         """Return s of every row with itself."""
@@ -58,9 +64,6 @@ class Geometry(Protocol):
 
     def degree(self) -> float:
         """Return the power with which s grows when the rows are multiplied by a number."""
-
-    def per_feature(self, a: Any, b: Any) -> Array:
-        """Return the contribution of each feature to s, shape (n_a, n_b, p)."""
 
 
 def column_centre(Xs: tuple[Any, ...]) -> Array:
@@ -82,13 +85,15 @@ def column_centre(Xs: tuple[Any, ...]) -> Array:
 class SquaredEuclidean:
     """s = |x - z|².
 
-    Dense rows are centred once and stored as L = [2x, -|x|², -1] and R = [x, 1, |x|²], so that one
-    matrix product gives -s. `cusp` says that the kernel on top has a kink at s = 0, so that small s
+    Dense rows are centred once and stored as L = [-2x, |x|², 1] and R = [x, 1, |x|²], so that one
+    matrix product gives s. `cusp` says that the kernel on top has a kink at s = 0, so that small s
     must be exact.
     """
 
     cusp: bool = False
+    reach: float = np.inf  # beyond it the kernel does not tell distances apart
     sparse = True
+    least = 0.0
 
     def reference(self, *Xs: Any) -> Any:
         return None if sp.issparse(Xs[0]) else column_centre(Xs)
@@ -110,76 +115,49 @@ class SquaredEuclidean:
         L = np.empty((n, p + 2), dtype)
         R = np.empty((n, p + 2), dtype)
         R[:, :p], R[:, p], R[:, p + 1] = Z, 1.0, sq
-        np.multiply(R[:, :p], 2.0, out=L[:, :p])
-        L[:, p], L[:, p + 1] = -sq, -1.0
+        np.multiply(R[:, :p], -2.0, out=L[:, :p])
+        L[:, p], L[:, p + 1] = sq, 1.0
         if np.finfo(dtype).eps * sq.max(initial=0.0) <= CANCELLATION[dtype]:
             return L, R, None
         # Some tile may need exact differences: of the rows before division, which rounds as well.
         return L, R, (moved, np.broadcast_to(1.0 / np.square(scale), moved.shape))
 
-    def negative_pair(
-        self, a: Any, b: Any, out: Array | None = None, reach: float = np.inf
-    ) -> Array:
-        """Return -s up to rounding, which may leave it a little above 0; in `out` if it fits.
-
-        Beyond `reach` the kernel does not tell distances apart, and they need not be exact.
-        """
+    def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
         if sp.issparse(a[0]):
-            return self._sparse_pair(a, b, out, reach)
-        L, R = a[0], b[1]
-        if not self._safe(a, b):
+            S, bound = self._sparse_pair(a, b, out)
+        elif self._safe(a, b):
+            S = np.matmul(a[0], b[1].T, out=fitting(out, a[0].dtype))
+            bound = NEAR * self._longest(a, b) if self.cusp else -np.inf
+        else:
             (Xa, weight), (Xb, _) = a[2], b[2]
             with np.errstate(over="ignore", invalid="ignore"):
                 return in_strips(
-                    lambda x, z: -cdist(x, z, "sqeuclidean", w=weight[0]), Xa, Xb, L.dtype, out
+                    lambda x, z: cdist(x, z, "sqeuclidean", w=weight[0]), Xa, Xb, a[0].dtype, out
                 )
-        S: Array = np.matmul(L, R.T, out=fitting(out, L.dtype))
+        if bound > -np.inf:
+            exact_below(bound, self.points(a), self.points(b), S, a is b)
         if a is b:
             np.fill_diagonal(S, 0.0)
-        if self.cusp and S.size:
-            return _exact_above(1e-4 * S.min(), self.points(a), self.points(b), S, a is b)
         return S
 
-    def product(self, a: Any, b: Any) -> tuple[Array, Array] | None:
-        """Return L and R with -s = L R' where that is as exact as `negative_pair`, else None.
+    def _longest(self, a: Any, b: Any) -> float:
+        """Return the largest sum of two squared lengths."""
+        lengths = (e[1] if sp.issparse(e[0]) else e[1][:, -1] for e in (a, b))
+        return float(sum(sq.max(initial=0.0) for sq in lengths))
 
-        Near pairs of a kernel with a cusp are left to `compiled.exact_near`.
-        """
-        return None if sp.issparse(a[0]) or not self._safe(a, b) else (a[0], b[1])
-
-    def band_vjp(self, curved: Any, a: Any, b: Any, pull: Any, *, scales: bool) -> Any:
-        """Return what `pair_vjp` returns for all tiles of a band, and `compiled.Products`."""
-        # d(-|x - z|²) = -2 (x - z)'(dx - dz)
-        ones = np.ascontiguousarray(a[1][:, :-1])  # [x, 1]: one product gives V'x and V'1
-        x, z = self.points(a), self.points(b)
-        found = compiled.band_products(
-            curved, pull, ones, None if scales else np.ascontiguousarray(z)
-        )
-        # Σ_i x_i (V z)_i = Σ_j z_j (V'x)_j: one of the two products does for both scales
-        db = (4.0 if scales else 2.0) * found.by_columns[:-1].T
-        db -= 2.0 * z * found.by_columns[-1][:, None]
-        da = -2.0 * x * found.sums[:, None]
-        if not scales:
-            da += 2.0 * found.by_rows
-        return da, db, found
-
-    def _sparse_pair(self, a: Any, b: Any, out: Array | None, reach: float) -> Array:
+    def _sparse_pair(self, a: Any, b: Any, out: Array | None) -> tuple[Array, float]:
+        """Return s, and what it must be above to be exact enough."""
         S = dense_product(a[0], b[0], out)
-        S *= 2.0
-        if not S.size:
-            return S
-        S -= a[1][:, None]
-        S -= b[1]
-        if a is b:
-            np.fill_diagonal(S, 0.0)
+        S *= -2.0
+        S += a[1][:, None]
+        S += b[1]
         # Sparse rows are not centred. An error in s matters as a share of s, so that only pairs
         # much nearer to each other than to zero need their differences.
-        error = np.finfo(S.dtype).eps * float(max(a[1].max(), b[1].max()))
+        longest = self._longest(a, b)
+        error = float(np.finfo(S.dtype).eps) * longest
         near = error / CANCELLATION[S.dtype]
-        bound = -min(near, reach + 2.0 * error) if near > 1.0 else np.inf
-        if self.cusp:
-            bound = min(bound, 1e-4 * S.min())
-        return _exact_above(bound, a[0], b[0], S, a is b) if bound < np.inf else S
+        bound = min(near, self.reach + 2.0 * error) if near > 1.0 else -np.inf
+        return S, max(bound, NEAR * longest) if self.cusp else bound
 
     def _safe(self, a: Any, b: Any) -> bool:
         if a[2] is None or b[2] is None or not len(a[1]) or not len(b[1]):
@@ -192,11 +170,6 @@ class SquaredEuclidean:
         sq = a[1] if sp.issparse(a[0]) else a[1][:, -1]
         error = float(np.finfo(sq.dtype).eps) * float(sq.max(initial=0.0))
         return _doublings(error, CANCELLATION[sq.dtype])
-
-    def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
-        S = self.negative_pair(a, b, out)
-        np.negative(S, out=S)
-        return np.maximum(S, 0.0, out=S)
 
     def diagonal(self, a: Any) -> Array:
         return np.zeros(a[0].shape[0])
@@ -230,12 +203,8 @@ class SquaredEuclidean:
     def diagonal_vjp(self, a: Any, v: Array) -> Array | None:
         return None
 
-    def degree(self) -> int:
+    def degree(self) -> float:
         return 2
-
-    def per_feature(self, a: Any, b: Any) -> Array:
-        d = self.points(a)[:, None, :] - self.points(b)[None, :, :]
-        return np.asarray(d * d)
 
 
 def _doublings(error: float, bound: float) -> int:
@@ -252,15 +221,15 @@ def _wide_enough(dtype: Any, sq: Array) -> np.dtype[Any]:
     return dtype if fits else np.dtype(np.float64)
 
 
-def _exact_above(bound: float, Za: Any, Zb: Any, S: Array, same: bool) -> Array:
-    """Replace the entries of S = -s above `bound` by those of the differences of the rows."""
-    found = [(strip.start, *np.nonzero(S[strip] > bound)) for strip in strips(S)]
-    i = np.concatenate([start + i for start, i, _ in found])
-    j = np.concatenate([j for _, _, j in found])
+def exact_below(bound: float, Za: Any, Zb: Any, S: Array, same: bool) -> None:
+    """Replace the entries of S below `bound` by those of the differences of the rows."""
     if same:
-        off = i != j
-        S[i[~off], i[~off]] = 0.0
-        i, j = i[off], j[off]
+        np.fill_diagonal(S, np.inf)  # which is known to be 0
+    near = np.flatnonzero(S.min(axis=1, initial=np.inf) < bound)
+    if not len(near):
+        return
+    i, j = np.nonzero(S[near] < bound)
+    i = near[i]
     sparse = sp.issparse(Za)
     width = (Za.nnz + Zb.nnz) // max(Za.shape[0] + Zb.shape[0], 1) if sparse else Za.shape[1]
     step = max(1, ENTRIES // (1 + 2 * width))
@@ -268,10 +237,9 @@ def _exact_above(bound: float, Za: Any, Zb: Any, S: Array, same: bool) -> Array:
         u, v = i[start : start + step], j[start : start + step]
         d = Za[u] - Zb[v]
         if sparse:
-            S[u, v] = -np.asarray(d.multiply(d).sum(axis=1)).ravel()
+            S[u, v] = np.asarray(d.multiply(d).sum(axis=1)).ravel()
         else:
-            S[u, v] = -np.einsum("ij,ij->i", d, d)
-    return S
+            S[u, v] = np.einsum("ij,ij->i", d, d)
 
 
 def dense_product(A: Any, B: Any, out: Array | None) -> Array:
@@ -287,6 +255,7 @@ class CityBlock:
     """s = Σ_k |x_k - z_k|."""
 
     sparse = False
+    least = None
     coarse = 1e-5  # error of s from which on float32 does not do
 
     def reference(self, *Xs: Any) -> Any:
@@ -325,11 +294,8 @@ class CityBlock:
     def diagonal_vjp(self, a: Any, v: Array) -> Array | None:
         return None
 
-    def degree(self) -> int:
+    def degree(self) -> float:
         return 1
-
-    def per_feature(self, a: Any, b: Any) -> Array:
-        return np.asarray(np.abs(a[:, None, :] - b[None, :, :]))
 
 
 @dataclass(frozen=True)
@@ -338,6 +304,7 @@ class Minkowski:
 
     norm: float
     sparse = False
+    least = None
 
     def reference(self, *Xs: Any) -> Any:
         return column_centre(Xs)
@@ -371,15 +338,13 @@ class Minkowski:
     def degree(self) -> float:
         return float(self.norm)
 
-    def per_feature(self, a: Any, b: Any) -> Array:
-        return np.asarray(np.abs(a[:, None, :] - b[None, :, :]) ** self.norm)
-
 
 @dataclass(frozen=True)
 class InnerProduct:
     """s = x'z."""
 
     sparse = True
+    least = None
 
     def reference(self, *Xs: Any) -> Any:
         return None
@@ -393,15 +358,6 @@ class InnerProduct:
         if sp.issparse(a):
             return dense_product(a, b, out)
         return np.matmul(a, b.T, out=fitting(out, a.dtype))
-
-    def product(self, a: Any, b: Any) -> tuple[Array, Array] | None:
-        """Return L and R with s = L R' where the rows are dense, else None."""
-        return None if sp.issparse(a) else (a, b)
-
-    def band_vjp(self, curved: Any, a: Any, b: Any, pull: Any, *, scales: bool) -> Any:
-        """Return what `pair_vjp` returns for all tiles of a band, and `compiled.Products`."""
-        found = compiled.band_products(curved, pull, a, b)
-        return found.by_rows, found.by_columns.T, found
 
     def diagonal(self, a: Any) -> Array:
         if sp.issparse(a):
@@ -421,11 +377,8 @@ class InnerProduct:
             return sp.csr_array(a.multiply((2.0 * v)[:, None]))  # as sparse as the rows
         return np.asarray(a * (2.0 * v)[:, None])
 
-    def degree(self) -> int:
+    def degree(self) -> float:
         return 2
-
-    def per_feature(self, a: Any, b: Any) -> Array:
-        return np.asarray(a[:, None, :] * b[None, :, :])
 
 
 @dataclass(frozen=True)
@@ -433,6 +386,7 @@ class ChiSquare:
     """s = Σ_k (x_k - z_k)² / (x_k + z_k) for non-negative rows, 0/0 being 0."""
 
     sparse = False
+    least = None
 
     def reference(self, *Xs: Any) -> Any:
         return None
@@ -470,12 +424,8 @@ class ChiSquare:
     def diagonal_vjp(self, a: Any, v: Array) -> Array | None:
         return None
 
-    def degree(self) -> int:
+    def degree(self) -> float:
         return 1
-
-    def per_feature(self, a: Any, b: Any) -> Array:
-        total = a[:, None, :] + b[None, :, :]
-        return np.asarray((a[:, None, :] - b[None, :, :]) ** 2 / np.where(total > 0, total, 1.0))
 
 
 PRODUCTS = 1 << 20  # of the dense products formed at once
@@ -532,57 +482,22 @@ def feature_distances(A: Any, B: Any, V: Array) -> Array:
     return np.asarray(left + right - 2.0 * feature_products(A, B, V), dtype=np.float64)
 
 
-@cache
-def _own_curve(kind: type[Kernel]) -> bool:
-    """Return whether the curve of a class is that of its values, not of a class it derives from."""
-
-    def origin(name: str) -> type:
-        return next(c for c in kind.__mro__ if name in vars(c))
-
-    return all(
-        issubclass(origin("curve"), origin(name))
-        for name in ("value", "slope", "geometry", "form", "tile")
-    )
-
-
-class PairKernel(WritesTiles):
+class PairKernel(PointwiseKernel):
     """k(x, z) = value(s(x, z)), where the geometry gives s.
 
-    A subclass gives `geometry`, `value(s)`, `slope(s)` (the derivative of value), and `partials(s)`
-    if it has parameters besides `length_scale`, which belongs to the geometry.
+    A subclass gives `geometry` and a formula: `value(s)`, `slope(s)` (the derivative of value), and
+    `partials(s)` if it has parameters besides `length_scale`, which belongs to the geometry; or
+    `pointwise`, which can be compiled.
     """
 
     geometry: ClassVar[Geometry]
     length_scale: Any
     scales_inputs: ClassVar[bool] = False  # whether `length_scale` divides the inputs
 
-    def value(self, s: Array) -> Array:
-        """Return the kernel as a function of s, entry by entry; may overwrite s."""
-        raise self._no_derivative()
-
-    def slope(self, s: Array) -> Array:
-        """Return the derivative of `value`."""
-        raise self._no_derivative()
-
-    def partials(self, s: Array) -> Gradient:
-        """Return the derivative of `value` by each parameter except `length_scale`."""
-        return {}
-
-    def curve(self) -> Any:
-        """Return `value` as a `compiled.Curve` of the matrix product of the geometry, or None."""
-        return None
-
-    def by_curve(self, partial: float, total: float) -> Gradient:
-        """Return the derivatives by the parameters of `value`, from the sums of a band.
-
-        Parameters
-        ----------
-        partial : float
-            `compiled.Products.partial`.
-        total : float
-            The sum of all V.
-        """
-        return {}
+    @property
+    def least(self) -> float | None:  # type: ignore[override]
+        """What s is at least."""
+        return self.geometry.least
 
     @property
     def scale(self) -> Any:
@@ -609,116 +524,41 @@ class PairKernel(WritesTiles):
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return self.geometry.embed(X, reference, self.scale, dtype)
 
-    def embeds_rows(self, E: Embedding, dtype: Any) -> bool:
-        if isinstance(self.geometry, InnerProduct):
-            return not sp.issparse(E)
-        if not isinstance(self.geometry, SquaredEuclidean) or sp.issparse(E[0]):
-            return False
-        # otherwise the longest of all rows has a say in how each is kept
-        return bool(E[2] is None and E[0].dtype == dtype)
-
     def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        if out is not None and compiled.suits(out):
-            curved = self.curved(a, b)
-            if curved is not None and curved.dtype == out.dtype:
-                return compiled.curved_tile(curved, a is b, out)
-        s = self.geometry.pair(a, b) if out is None else self.geometry.pair(a, b, out)
-        return overwritten(self.value, s)
+        return self.written_over(self.geometry.pair(a, b, out))
 
-    def curved(self, a: Embedding, b: Embedding) -> Any:
-        kind: Any = type(self)
-        curve = self.curve() if _own_curve(kind) else None
-        if curve is None:
-            return None
-        factors = self.geometry.product(a, b)  # type: ignore[attr-defined]
-        return None if factors is None else compiled.Curved(factors[0], factors[1], curve)
+    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array | None) -> tuple[Array, Any]:
+        s = self.geometry.pair(a, b, out)
+        return s, self.written_with_slopes(s)  # whose values stand in s by then
 
-    def band_vjp(
-        self, a: Embedding, b: Embedding, pull: Any, wants: Wanted, Xa: Any = None, Xb: Any = None
-    ) -> tuple[Embedding, Embedding, Gradient] | None:
-        curved = self.curved(a, b)
-        if curved is None:
-            return None
-        if wants == "parameters" and self.scales_inputs:
-            return None, None, self._by_length_of_band(a, b, pull)
-        if wants == "parameters":
-            found = compiled.band_products(curved, pull)
-            da = db = None
-        else:
-            geometry: Any = self.geometry
-            da, db, found = geometry.band_vjp(curved, a, b, pull, scales=wants == "scales")
-        return da, db, self.by_curve(found.partial, float(found.sums.sum()))
-
-    def _by_length_of_band(self, a: Embedding, b: Embedding, pull: Any) -> Gradient:
-        # (x_k - z_k)² is proportional to 1 / l_k²
-        ones = np.ascontiguousarray(a[1][:, :-1])
-        spread, named = self.scatter(a, b, pull, ones, b[1][:, :-1], diagonal=True)
-        by_length = 2.0 * spread / self.length_scale
-        several = np.ndim(self.length_scale)
-        return {**named, "length_scale": by_length if several else float(by_length.sum())}
-
-    def scatter(
-        self,
-        a: Embedding,
-        b: Embedding,
-        pull: Any,
-        Xa: Array,
-        Xb: Array,
-        diagonal: bool = False,
-    ) -> Any:
-        """Return Σ_ij V_ij (x_i - x_j)(x_i - x_j)', V = -slope * (derivatives by K), of a band.
-
-        Parameters
-        ----------
-        a, b : embeddings
-        pull : kernels.compiled.Pull
-        Xa, Xb : arrays of shape (n_a, p + 1) and (n_b, p + 1)
-            The rows x, and a column of ones.
-        diagonal : bool
-            Whether the diagonal is all that is wanted.
-
-        Returns
-        -------
-        scatter : array of shape (p, p) or (p,)
-        named : dict
-            `by_curve`. None instead of both where the tiles are no curve of a product.
-        """
-        curved = self.curved(a, b)
-        if curved is None:
-            return None
-        found = compiled.band_products(curved, pull, Xa)
-        named = self.by_curve(found.partial, float(found.sums.sum()))
-        by_columns, sums = found.by_columns, found.sums
-        x, z = Xa[:, :-1].astype(np.float64), Xb[:, :-1].astype(np.float64)
-        if diagonal:
-            own = sums @ np.square(x) + by_columns[-1] @ np.square(z)
-            return own - 2.0 * np.vecdot(by_columns[:-1], z.T), named
-        # what belongs to pairs, x'V z + z'V'x, is twice the symmetric part of z'(V'x)
-        part = (x * sums[:, None]).T @ x + z.T @ (z * by_columns[-1][:, None])
-        crossed = z.T @ by_columns[:-1].T
-        return part - crossed - crossed.T, named
+    @property
+    def slopes_from_tile(self) -> bool:
+        formula = self.formula_used
+        return formula is not None and formula.ratio is not None and not formula.partials
 
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(self.value(self.geometry.diagonal(a)), dtype=np.float64)
 
-    def chained(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None
-    ) -> tuple[Array, Gradient]:
-        """Return W * slope(s) and the derivatives by the parameters of `value`."""
-        s = self.geometry.pair(a, b)
-        by_parameter = {name: np.vdot(W, part) for name, part in self.partials(s).items()}
-        return W * self.slope(s), by_parameter
-
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        V, by_parameter = self.chained(a, b, W, K)
+        if isinstance(K, Slopes):
+            slopes = K
+        elif K is not None and self.slopes_from_tile:
+            slopes = Slopes(K, None, self._formula().ratio or 1.0)
+        else:
+            slopes = self.tile_and_slopes(a, b, None)[1]
+        by_parameter = self.by_parameter(slopes, W)
         if wants == "parameters" and not self.scales_inputs:
             return None, None, by_parameter
+        V = np.multiply(W, slopes.slope, out=lend(W.shape, np.result_type(W, slopes.slope)))
         if wants == "parameters" and sp.issparse(self.geometry.points(a)):
             # the derivative by sparse rows would be dense
-            return None, None, {**by_parameter, "length_scale": self._by_length(a, b, V)}
+            by_length = slopes.factor * self._by_length(a, b, V)
+            return None, None, {**by_parameter, "length_scale": by_length}
         da, db = self.geometry.pair_vjp(a, b, V, scales=wants != "samples")
+        if slopes.factor != 1.0:
+            da, db = slopes.factor * da, slopes.factor * db
         return da, db, by_parameter
 
     def _by_length(self, a: Embedding, b: Embedding, V: Array) -> Any:

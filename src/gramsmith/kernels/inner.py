@@ -9,11 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, as_numbers, counted, is_finite, is_positive, is_whole
-from gramsmith.kernels import compiled
+from gramsmith.kernels import pointwise as formulas
 from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding, fitting, strips
 from gramsmith.kernels.geometry import Geometry, InnerProduct, PairKernel
+from gramsmith.kernels.pointwise import MOST, Formula
 
 
 class InnerProductKernel(PairKernel):
@@ -32,19 +33,19 @@ class Linear(InnerProductKernel):
     array([[11.]])
     """
 
-    def curve(self) -> Any:
-        return compiled.Curve(compiled.POWER, (1.0, 0.0, 1.0), distance=False)
-
     def value(self, s: Array) -> Array:
         return s
 
     def slope(self, s: Array) -> Array:
         return np.ones_like(s)
 
-    def chained(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None
-    ) -> tuple[Array, Gradient]:
-        return W, {}
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return self.geometry.pair(a, b, out)
+
+    def tile_vjp(
+        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
+    ) -> tuple[Embedding, Embedding, Gradient]:
+        return (None, None, {}) if wants == "parameters" else (*self.geometry.pair_vjp(a, b, W), {})
 
     def features(self, X: Any, reference: Any = None) -> Any:
         return sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
@@ -73,6 +74,7 @@ class Polynomial(InnerProductKernel):
 
     positive: ClassVar[tuple[str, ...]] = ("gamma", "coef0")
     single: ClassVar[tuple[str, ...]] = ("gamma", "coef0")
+    pointwise: ClassVar[Formula | None] = formulas.POLYNOMIAL
 
     def __init__(self, degree: int = 2, gamma: float = 1.0, coef0: float = 1.0) -> None:
         self.degree = degree
@@ -95,26 +97,12 @@ class Polynomial(InnerProductKernel):
                 "is not a kernel. Use 0 or a positive number."
             )
 
-    def curve(self) -> Any:
-        numbers = float(self.gamma), float(self.coef0), float(self.degree)
-        return compiled.Curve(compiled.POWER, numbers, distance=False)
+    def with_compiled_formulas(self) -> Any:
+        return super().with_compiled_formulas() if self.degree <= MOST else self
 
-    def by_curve(self, partial: float, total: float) -> Gradient:
-        return {"gamma": partial, "coef0": total / self.gamma}
-
-    def value(self, s: Array) -> Array:
-        return np.asarray((self.gamma * s + self.coef0) ** int(self.degree))
-
-    def slope(self, s: Array) -> Array:
-        return np.asarray(self.gamma * self._outer(s))
-
-    def partials(self, s: Array) -> Gradient:
-        outer = self._outer(s)
-        return {"gamma": outer * s, "coef0": outer}
-
-    def _outer(self, s: Array) -> Array:
-        d = int(self.degree)
-        return np.asarray(d * (self.gamma * s + self.coef0) ** (d - 1))
+    def constants(self) -> tuple[float, ...]:
+        degree = float(self.degree)
+        return float(self.gamma), float(self.coef0), degree, degree - 1.0
 
 
 class Sigmoid(InnerProductKernel):
@@ -139,6 +127,7 @@ class Sigmoid(InnerProductKernel):
     positive: ClassVar[tuple[str, ...]] = ("gamma",)
     free: ClassVar[tuple[str, ...]] = ("coef0",)
     single: ClassVar[tuple[str, ...]] = ("gamma", "coef0")
+    pointwise: ClassVar[Formula | None] = formulas.SIGMOID
 
     def __init__(self, gamma: float = 1.0, coef0: float = 0.0) -> None:
         self.gamma = gamma
@@ -148,22 +137,8 @@ class Sigmoid(InnerProductKernel):
     def positive_definite(self) -> bool:
         return False
 
-    def curve(self) -> Any:
-        numbers = float(self.gamma), float(self.coef0)
-        return compiled.Curve(compiled.TANGENT, numbers, distance=False)
-
-    def by_curve(self, partial: float, total: float) -> Gradient:
-        return {"gamma": partial, "coef0": total / self.gamma}
-
-    def value(self, s: Array) -> Array:
-        return np.asarray(np.tanh(self.gamma * s + self.coef0))
-
-    def slope(self, s: Array) -> Array:
-        return np.asarray(self.gamma * (1.0 - self.value(s) ** 2))
-
-    def partials(self, s: Array) -> Gradient:
-        outer = 1.0 - self.value(s) ** 2
-        return {"gamma": outer * s, "coef0": outer}
+    def constants(self) -> tuple[float, ...]:
+        return float(self.gamma), float(self.coef0), 1.0
 
 
 class Tanimoto(WritesTiles):

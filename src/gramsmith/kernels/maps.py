@@ -22,7 +22,6 @@ from gramsmith.kernels.base import (
 )
 from gramsmith.kernels.embedding import Embedding, prefixed
 from gramsmith.kernels.geometry import column_centre
-from gramsmith.kernels.radial import Radial
 
 
 class SampleMap(BaseEstimator):
@@ -230,13 +229,20 @@ class Composed(WritesTiles):
         # Centring before a linear map keeps the digits that the map of far-away data would lose.
         dense = self.is_stationary() and not sp.issparse(Xs[0])
         centre = column_centre(Xs) if dense else None
-        return centre, self.kernel.reference(*(self._phi(X, centre) for X in Xs))
+        mapped = tuple((X, self._checked(X, centre)) for X in Xs)
+        return centre, self.kernel.reference(*(phi for _, phi in mapped)), mapped
 
     def fixed_to(self, X: Any) -> Any:
         inner = self.kernel.fixed_to(self.map(X))
         return self if inner is self.kernel else Composed(inner, self.map)
 
-    def _phi(self, X: Any, centre: Array | None) -> Any:
+    def _phi(self, X: Any, reference: Any) -> Any:
+        """Return the mapped samples: those of `reference`, as maps may be costly, or new ones."""
+        centre, _, mapped = reference or (None, None, ())
+        known = [phi for samples, phi in mapped if samples is X]
+        return known[0] if known else self._checked(X, centre)
+
+    def _checked(self, X: Any, centre: Array | None) -> Any:
         phi = self.map(X if centre is None else X - centre)
         try:
             self._check_rows(phi, X)
@@ -256,14 +262,18 @@ class Composed(WritesTiles):
             )
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
-        centre, inner = reference or (None, None)
-        return self.kernel.embed(self._phi(X, centre), inner, dtype)
+        inner = reference[1] if reference else None
+        return self.kernel.embed(self._phi(X, reference), inner, dtype)
 
     def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return formed(self.kernel, a, b, out)
 
-    def curved(self, a: Embedding, b: Embedding) -> Any:
-        return self.kernel.curved(a, b)
+    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
+        return self.kernel.tile_and_slopes(a, b, out)
+
+    @property
+    def slopes_from_tile(self) -> bool:
+        return self.kernel.slopes_from_tile
 
     def diagonal(self, a: Embedding) -> Array:
         return self.kernel.diagonal(a)
@@ -273,47 +283,6 @@ class Composed(WritesTiles):
     ) -> tuple[Embedding, Embedding, Gradient]:
         da, db, grad = self.kernel.tile_vjp(a, b, W, K, wants=self._wanted_before_map(wants))
         return da, db, prefixed("kernel", grad)
-
-    def band_vjp(
-        self, a: Embedding, b: Embedding, pull: Any, wants: Wanted, Xa: Any = None, Xb: Any = None
-    ) -> tuple[Embedding, Embedding, Gradient] | None:
-        if wants != "samples" and Xa is not None:
-            kernel: Any = self.kernel
-            linear: Any = self.map  # `mapped_rows` returns some for no other
-            found = kernel.scatter(a, b, pull, Xa, Xb, np.ndim(linear.S) == 1)
-            if found is None:
-                return None
-            C, named = found
-            return None, None, {**self._by_scatter(C), **prefixed("kernel", named)}
-        found = self.kernel.band_vjp(a, b, pull, self._wanted_before_map(wants))
-        return None if found is None else (*found[:2], prefixed("kernel", found[2]))
-
-    def mapped_rows(self, X: Any, reference: Any, dtype: Any) -> Any:
-        S: Any = getattr(self.map, "S", None)
-        scaled = isinstance(self.kernel, Radial) and self.kernel.curve() is not None
-        if not scaled or S is None or sp.issparse(X):
-            return None
-        p = len(S)
-        if np.ndim(S) == 2 and p > 2 * np.shape(S)[1]:
-            return None  # two products with q columns are less work than one with p
-        rows = np.ones((len(X), p + 1), dtype)
-        rows[:, :p] = X - reference[0]
-        return rows
-
-    def _by_scatter(self, C: Array) -> Gradient:
-        """Return the derivatives of -tr(T'C T), T = S / scale, by S and by the length scales.
-
-        C is the scatter matrix, or its diagonal for a diagonal T.
-        """
-        kernel: Any = self.kernel
-        T = np.asarray(self.map.S, dtype=np.float64) / kernel.scale
-        dT = -2.0 * (C * T if C.ndim == 1 else C @ T)
-        by_length = -np.atleast_2d(T * dT).sum(axis=0) / kernel.length_scale
-        several = np.ndim(kernel.length_scale)
-        return {
-            "kernel__length_scale": by_length if several else float(by_length.sum()),
-            "map__S": dT / kernel.scale,
-        }
 
     def _wanted_before_map(self, wants: Wanted) -> Wanted:
         if wants == "parameters" and not self.map.free:
@@ -331,19 +300,17 @@ class Composed(WritesTiles):
     def embed_vjp(
         self, X: Any, reference: Any, E: Embedding, dE: Embedding
     ) -> tuple[Any, Gradient]:
-        centre, inner = reference
+        centre, inner, _ = reference
         moved = X if centre is None else X - centre
-        dphi, grad = self.kernel.embed_vjp(self._phi(X, centre), inner, E, dE)
+        dphi, grad = self.kernel.embed_vjp(self._phi(X, reference), inner, E, dE)
         if dphi is None or not self._map_differentiable:
             return None, prefixed("kernel", grad)
         dX, outer = self.map.vjp(moved, dphi)
         return dX, {**prefixed("kernel", grad), **prefixed("map", outer)}
 
     def features(self, X: Any, reference: Any = None) -> Any:
-        if not self.kernel.explicit:
-            return None
-        centre, inner = reference or (None, None)
-        return self.kernel.features(self._phi(X, centre), inner)
+        inner = reference[1] if reference else None
+        return self.kernel.features(self._phi(X, reference), inner)
 
     def formula(self) -> str:
         inner = bracketed(self.kernel, 3)

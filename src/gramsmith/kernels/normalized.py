@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles, formed
-from gramsmith.kernels.embedding import Embedding, add, add_named, prefixed
+from gramsmith.kernels.embedding import Embedding, add, add_named, lend, prefixed, scratch
 from gramsmith.kernels.geometry import CANCELLATION
+from gramsmith.kernels.pointwise import Slopes
 from gramsmith.kernels.radial import REACH
 
 LOST = 1e-4  # error of an exponent beyond which its Gaussian is not worth having
@@ -92,17 +93,27 @@ class Normalized(DiagonalKernel):
         K *= b[1]
         return K
 
+    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
+        room = lend(out.shape, out.dtype)
+        t, inner = self.kernel.tile_and_slopes(a[0], a[0] if a is b else b[0], room)
+        K = np.multiply(t, a[1][:, None], out=out)
+        K *= b[1]
+        return K, Slopes(t, inner=inner)
+
     def diagonal(self, a: Embedding) -> Array:
         return (np.asarray(a[1]) > 0).astype(np.float64)
 
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        inner = self._inner(a, b)
-        WK = W * inner
-        V = W * a[1][:, None] * b[1]
-        da, db, grad = self.kernel.tile_vjp(a[0], b[0], V, inner, wants=wants)
-        return (da, WK @ b[1]), (db, WK.T @ a[1]), prefixed("kernel", grad)
+        found = K if isinstance(K, Slopes) else self.tile_and_slopes(a, b, np.empty_like(W))[1]
+        with scratch():
+            V = np.multiply(W, found.slope, out=lend(W.shape, W.dtype))
+            ca, cb = V @ b[1], V.T @ a[1]
+            np.multiply(W, a[1][:, None], out=V)
+            V *= b[1]
+            da, db, grad = self.kernel.tile_vjp(a[0], b[0], V, found.inner, wants=wants)
+        return (da, ca), (db, cb), prefixed("kernel", grad)
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
         return (None, None), {}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, is_number, is_one_of, is_positive
-from gramsmith.kernels import compiled
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
-from gramsmith.kernels.embedding import Embedding, borrowed
+from gramsmith.kernels import pointwise as formulas
+from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import (
     ChiSquare,
     CityBlock,
@@ -19,13 +18,22 @@ from gramsmith.kernels.geometry import (
     PairKernel,
     SquaredEuclidean,
 )
+from gramsmith.kernels.pointwise import Formula
+
+# formula and constants by smoothness
+MATERN: dict[float, tuple[Formula, tuple[float, ...]]] = {
+    0.5: (formulas.ROOT, formulas.ROOT_CONSTANTS),
+    1.5: (formulas.MATERN_3, formulas.MATERN_3_CONSTANTS),
+    2.5: (formulas.MATERN_5, formulas.MATERN_5_CONSTANTS),
+}
 
 REACH = 40.0  # exp(-s) of a larger s is below the rounding of 1
 
 
-def _is_half(small: Any, large: Any) -> bool:
+def _is_share(small: Any, large: Any, parts: float) -> bool:
+    """Return whether `small` is `large` / `parts`, but for rounding."""
     a, b = np.asarray(small, dtype=float), np.asarray(large, dtype=float)
-    return a.shape == b.shape and bool(np.all(np.abs(2.0 * a - b) <= 1e-14 * b))
+    return a.shape == b.shape and bool(np.all(np.abs(parts * a - b) <= 1e-14 * b))
 
 
 class Radial(PairKernel):
@@ -59,6 +67,11 @@ class Gaussian(Radial):
     Gaussian(length_scale=2.0)
     """
 
+    geometry: ClassVar[Geometry] = SquaredEuclidean(reach=REACH)
+    pointwise: ClassVar[Formula | None] = formulas.GAUSSIAN
+    # Rounding of small distances to both sides evens out in sums; cut off at 0 it would not.
+    least: ClassVar[float | None] = None
+
     def __init__(self, length_scale: Any = 1.0) -> None:
         self.length_scale = length_scale
 
@@ -76,43 +89,12 @@ class Gaussian(Radial):
         # With this scale s = |x - z|² / 2l², and the kernel is exp(-s) without another pass.
         return np.sqrt(2.0) * np.asarray(self.length_scale)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        S = self.geometry.negative_pair(a, b, out, REACH)  # type: ignore[attr-defined]
-        return compiled.exp(S)
-
-    def curve(self) -> Any:
-        return compiled.Curve(compiled.EXPONENTIAL)
-
-    def is_square_of(self, other: Kernel) -> bool:
-        return type(other) is type(self) and _is_half(np.square(self.scale), np.square(other.scale))
-
-    def squarings(self, E: Embedding) -> int:
-        return int(self.geometry.doublings(E))  # type: ignore[attr-defined]
-
-    def value(self, s: Array) -> Array:
-        return np.asarray(np.exp(-s))
-
-    def slope(self, s: Array) -> Array:
-        return np.asarray(-np.exp(-s))
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        if wants == "parameters" and sp.issparse(self.geometry.points(a)):
-            return super().tile_vjp(a, b, W, K, wants)
-        # The tile that the caller holds saves the exponential.
-        K = self.tile(a, b) if K is None else K
-        with borrowed(W.shape, np.result_type(W, K)) as V:
-            np.multiply(W, K, out=V)
-            # The slope is -K; its sign is changed in the rows, which are smaller than the tile.
-            da, db = self.geometry.pair_vjp(a, b, V, scales=wants != "samples")
-        return np.negative(da, out=da), np.negative(db, out=db), {}
-
-    def chained(
-        self, a: Embedding, b: Embedding, W: Array, K: Array | None
-    ) -> tuple[Array, Gradient]:
-        V = W * (self.tile(a, b) if K is None else K)
-        return np.negative(V, out=V), {}
+    def is_power_of(self, other: Kernel, squarings: int, E: Embedding) -> bool:
+        if type(other) is not type(self):
+            return False
+        exact = self.geometry.doublings(E) >= squarings  # type: ignore[attr-defined]
+        scales = np.square(self.scale), np.square(other.scale)
+        return bool(exact) and _is_share(*scales, 2.0**squarings)
 
 
 class Laplacian(Radial):
@@ -151,30 +133,19 @@ class Laplacian(Radial):
                 f'Expected norm "l1" or "l2", got {abridged(self.norm)}. Choose one of them.'
             )
 
-    def is_square_of(self, other: Kernel) -> bool:
-        return (
-            type(other) is type(self)
-            and other.norm == self.norm
-            and _is_half(self.scale, other.scale)
-        )
+    def is_power_of(self, other: Kernel, squarings: int, E: Embedding) -> bool:
+        if type(other) is not type(self) or other.norm != self.norm:
+            return False
+        doublings = squarings if self.norm == "l1" else 2 * squarings  # |x - z|² grows by 4
+        exact = self.geometry.doublings(E) >= doublings  # type: ignore[attr-defined]
+        return bool(exact) and _is_share(self.scale, other.scale, 2.0**squarings)
 
-    def squarings(self, E: Embedding) -> int:
-        often = int(self.geometry.doublings(E))  # type: ignore[attr-defined]
-        return often if self.norm == "l1" else often // 2  # |x - z|² grows by 4
+    @property
+    def pointwise(self) -> Formula | None:  # type: ignore[override]
+        return formulas.GAUSSIAN if self.norm == "l1" else formulas.ROOT
 
-    def curve(self) -> Any:
-        if self.norm == "l1":
-            return None
-        return compiled.Curve(compiled.ROOT, (1.0, 0.0, 0.0, 0.5, 0.0, 0.0), cusp=True)
-
-    def value(self, s: Array) -> Array:
-        return np.asarray(np.exp(-s if self.norm == "l1" else -np.sqrt(s)))
-
-    def slope(self, s: Array) -> Array:
-        if self.norm == "l1":
-            return np.asarray(-np.exp(-s))
-        r = np.sqrt(s)
-        return np.where(r > 0, -np.exp(-r) / np.where(r > 0, 2.0 * r, 1.0), 0.0)
+    def constants(self) -> tuple[float, ...]:
+        return formulas.ROOT_CONSTANTS
 
 
 class Matern(Radial):
@@ -213,28 +184,12 @@ class Matern(Radial):
                 "or Gaussian for the limit of large nu."
             )
 
-    def curve(self) -> Any:
-        numbers = {
-            0.5: (1.0, 0.0, 0.0, 0.5, 0.0, 0.0),
-            1.5: (3.0, 1.0, 0.0, 0.0, 1.5, 0.0),
-            2.5: (5.0, 1.0, 1.0 / 3.0, 0.0, 5.0 / 6.0, 5.0 / 6.0),
-        }[self.nu]
-        return compiled.Curve(compiled.ROOT, numbers, cusp=self.nu == 0.5)
+    @property
+    def pointwise(self) -> Formula | None:  # type: ignore[override]
+        return MATERN[self.nu][0]
 
-    def value(self, s: Array) -> Array:
-        r = np.sqrt(2.0 * self.nu * s)
-        e = np.exp(-r)
-        if self.nu == 0.5:
-            return np.asarray(e)
-        return np.asarray((1.0 + r) * e if self.nu == 1.5 else (1.0 + r + r * r / 3.0) * e)
-
-    def slope(self, s: Array) -> Array:
-        # t = 2 nu s: d/dt e^-r = -e^-r/2r, (1+r)e^-r -> -e^-r/2, (1+r+r²/3)e^-r -> -(1+r)e^-r/6
-        r = np.sqrt(2.0 * self.nu * s)
-        e = np.exp(-r)
-        if self.nu == 0.5:
-            return np.where(r > 0, -e / np.where(r > 0, 2.0 * r, 1.0), 0.0)
-        return np.asarray(-1.5 * e if self.nu == 1.5 else (-5.0 / 6.0) * (1.0 + r) * e)
+    def constants(self) -> tuple[float, ...]:
+        return MATERN[self.nu][1]
 
 
 class PowerExponential(Radial):
@@ -315,26 +270,15 @@ class RationalQuadratic(Radial):
 
     positive: ClassVar[tuple[str, ...]] = ("length_scale", "alpha")
     single: ClassVar[tuple[str, ...]] = ("alpha",)
+    pointwise: ClassVar[Formula | None] = formulas.RATIONAL
 
     def __init__(self, length_scale: Any = 1.0, alpha: float = 1.0) -> None:
         self.length_scale = length_scale
         self.alpha = alpha
 
-    def curve(self) -> Any:
-        return compiled.Curve(compiled.RATIONAL, (float(self.alpha),))
-
-    def by_curve(self, partial: float, total: float) -> Gradient:
-        return {"alpha": partial}
-
-    def value(self, s: Array) -> Array:
-        return np.asarray((1.0 + s / (2.0 * self.alpha)) ** -self.alpha)
-
-    def slope(self, s: Array) -> Array:
-        return np.asarray(-0.5 * (1.0 + s / (2.0 * self.alpha)) ** (-self.alpha - 1.0))
-
-    def partials(self, s: Array) -> Gradient:
-        base = 1.0 + s / (2.0 * self.alpha)
-        return {"alpha": base**-self.alpha * (s / (2.0 * self.alpha * base) - np.log(base))}
+    def constants(self) -> tuple[float, ...]:
+        alpha = float(self.alpha)
+        return 1.0, 0.5 / alpha, alpha, 0.5
 
 
 class Periodic(Radial):
@@ -410,6 +354,7 @@ class Chi2(PairKernel):
     positive: ClassVar[tuple[str, ...]] = ("gamma",)
     single: ClassVar[tuple[str, ...]] = ("gamma",)
     geometry: ClassVar[Geometry] = ChiSquare()
+    pointwise: ClassVar[Formula | None] = formulas.CHI2
 
     def __init__(self, gamma: float = 1.0) -> None:
         self.gamma = gamma
@@ -418,14 +363,8 @@ class Chi2(PairKernel):
     def requires_nonnegative_input(self) -> bool:
         return True
 
-    def value(self, s: Array) -> Array:
-        return np.asarray(np.exp(-self.gamma * s))
-
-    def slope(self, s: Array) -> Array:
-        return np.asarray(-self.gamma * np.exp(-self.gamma * s))
-
-    def partials(self, s: Array) -> Gradient:
-        return {"gamma": -s * np.exp(-self.gamma * s)}
+    def constants(self) -> tuple[float, ...]:
+        return (float(self.gamma),)
 
 
 class AdditiveChi2(PairKernel):

@@ -9,20 +9,23 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramsmith.gram.member import Member
+from gramsmith.gram.embedded import EmbeddedKernel
+from gramsmith.gram.plan import Plan
 from gramsmith.moments import Moments
 
 Array = npt.NDArray[Any]
 
 
 def find_routes(
-    members: list[Member], n: int, folds: int, budget: int, cross: bool
-) -> list[tuple[list[Member], Any]]:
+    members: list[EmbeddedKernel], plan: Plan, folds: int, budget: int, cross: bool
+) -> list[tuple[list[EmbeddedKernel], Any]]:
     """Return runs of members with the features of each, or with None where they go by tiles.
 
     Inner products between kernels (`cross`) need all of them on one route.
     """
-    features = []
+    if not plan.features:
+        return [(members, None)]
+    n, features = members[0].n, []
     for member in members:
         U = member.kernel.features(member.X, member.reference)
         features.append(U if worthwhile(U, n, folds, budget) else None)
@@ -31,7 +34,7 @@ def find_routes(
         return [(members, None)]
     if not any(tiled):
         return [(members, features)]
-    groups: list[tuple[list[Member], Any]] = []
+    groups: list[tuple[list[EmbeddedKernel], Any]] = []
     for member, U in zip(members, features, strict=True):
         if groups and (groups[-1][1] is None) == (U is None):
             groups[-1][0].append(member)

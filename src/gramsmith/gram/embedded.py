@@ -1,19 +1,21 @@
-"""Member: a kernel with its embedded samples, from which a sweep takes tiles."""
+"""Kernels with their embedded samples, from which a sweep takes tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from gramsmith.gram.views import Views
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.embedding import Embedding, count, rows, width
 from gramsmith.kernels.finite import check_values
+from gramsmith.kernels.geometry import InnerProduct, SquaredEuclidean
 
 Array = npt.NDArray[Any]
 
@@ -46,7 +48,7 @@ class Unembedded:
 
 
 @dataclass(frozen=True)
-class Member:
+class EmbeddedKernel:
     """One kernel with its embedded samples."""
 
     kernel: Kernel
@@ -55,7 +57,7 @@ class Member:
     E: Embedding
 
     @classmethod
-    def make(cls, kernel: Kernel, X: Any, dtype: Any) -> Member:
+    def make(cls, kernel: Kernel, X: Any, dtype: Any) -> EmbeddedKernel:
         """Check the kernel and its input, and embed the samples."""
         kernel.check_parameters()
         X = kernel.check_input(X)
@@ -72,30 +74,32 @@ class Member:
         """The embedding of all samples."""
         return rows(self.E, slice(None))
 
-    def on_demand(self, dtype: Any) -> Member:
-        """Return the member with rows embedded when they are needed, where that may be done."""
-        if not self.kernel.embeds_rows(self.E, dtype):
-            return self
-        E = Unembedded(self.kernel, self.X, self.reference, dtype, width(self.E))
-        return replace(self, E=E)
-
     @property
     def kernels(self) -> list[Kernel]:
         """The kernels in the order of `tiles`."""
         return [self.kernel]
 
-    def without_samples(self) -> Member:
-        """Return the member as tiles need it, which travels to other processes."""
-        return replace(self, X=None, reference=None)
+    def on_demand(self, dtype: Any) -> EmbeddedKernel:
+        """Return the same with rows embedded when they are needed, where that gives their bits."""
+        if not _embeds_rows(self.kernel, self.E, dtype):
+            return self
+        E = Unembedded(self.kernel, self.X, self.reference, dtype, width(self.E))
+        return replace(self, E=E)
+
+    def for_sweep(self, compiled: bool) -> EmbeddedKernel:
+        """Return what tiles need, which travels to other processes; formulas compiled or not."""
+        kernel = self.kernel.with_compiled_formulas() if compiled else self.kernel
+        return replace(self, kernel=kernel, X=None, reference=None)
+
+    def pair(self, I: slice, J: slice) -> tuple[Embedding, Embedding]:
+        """Return the embeddings of two runs of samples, one object twice for the same run."""
+        a = rows(self.E, I)
+        return a, a if I == J else rows(self.E, J)
 
     def tiles(self, a: Embedding, b: Embedding, out: Array) -> Iterator[Array]:
         """Yield the tile of each of `kernels`, the next one perhaps in the same array.
 
-        Parameters
-        ----------
-        a, b : rows of the embedding
-        out : array of shape (n_a, n_b)
-            Where the tiles are written if the kernel can write there.
+        They are written into `out`, of shape (n_a, n_b), if the kernel can write there.
         """
         yield self.kernel.tile_into(a, b, out)
 
@@ -105,13 +109,28 @@ class Member:
         if K is not outs[0]:
             np.copyto(outs[0], K, casting="same_kind")
 
+    def diagonals(self) -> Array:
+        """Return the diagonal of each of `kernels`, shape (kernels, n)."""
+        return np.tile(self.kernel.diagonal(self.whole), (len(self.kernels), 1))
+
     def check(self, K: Array) -> None:
         """Raise a ValueError if the tile is not finite."""
         check_values(K, self.kernel)
 
 
+def _embeds_rows(kernel: Kernel, E: Embedding, dtype: Any) -> bool:
+    """Return whether rows embedded by themselves are those of `E`, in `dtype`, bit by bit."""
+    geometry = getattr(kernel, "geometry", None)
+    if isinstance(geometry, InnerProduct):
+        return not sp.issparse(E)
+    if not isinstance(geometry, SquaredEuclidean) or sp.issparse(E[0]):
+        return False
+    # otherwise the longest of all rows has a say in how each is kept
+    return bool(E[2] is None and E[0].dtype == dtype)
+
+
 @dataclass(frozen=True)
-class SquaringPath(Member):
+class SquaringPath(EmbeddedKernel):
     """Kernels each of which is the square of the one before: one exponential per pair for all.
 
     exp(-2g D) = exp(-g D)², so every further bandwidth costs one multiplication. A squaring doubles
@@ -140,21 +159,20 @@ class SquaringPath(Member):
             np.multiply(before, before, out=out)
 
 
-def make_members(views: Views, dtype: Any, budget: int) -> list[Member]:
+def embed_kernels(
+    views: Views, dtype: Any, budget: int, *, paths: bool = True
+) -> list[EmbeddedKernel]:
     """Return the kernels with their embedded samples.
 
-    Neighbours on the same view that are squares of each other form paths. Once embeddings take
+    Neighbours on the same view that are squares of each other form `paths`. Once embeddings take
     their `SHARE` of the budget in bytes, further ones are made when they are needed.
     """
     kernels = views.kernels
-    members: list[Member] = []
+    members: list[EmbeddedKernel] = []
     i = size = 0
     while i < len(kernels):
-        member = Member.make(kernels[i], views.samples[i], dtype)
-        often = SQUARINGS[np.dtype(dtype)]
-        stop = _path_end(
-            kernels, views.samples, i, 1 + min(often, member.kernel.squarings(member.E))
-        )
+        member = EmbeddedKernel.make(kernels[i], views.samples[i], dtype)
+        stop = _path_end(views, i, member.E, SQUARINGS[np.dtype(dtype)]) if paths else i + 1
         if stop > i + 1:
             path = tuple(kernels[i:stop])
             member = SquaringPath(member.kernel, member.X, member.reference, member.E, path)
@@ -170,13 +188,14 @@ def make_members(views: Views, dtype: Any, budget: int) -> list[Member]:
     return members
 
 
-def _path_end(kernels: Sequence[Kernel], samples: Sequence[Any], start: int, longest: int) -> int:
+def _path_end(views: Views, start: int, E: Embedding, most: int) -> int:
     """Return where the run of kernels ends, each the square of the one before, from `start` on."""
+    kernels, samples = views.kernels, views.samples
     stop = start + 1
     while (
-        stop < min(len(kernels), start + longest)
+        stop < min(len(kernels), start + 1 + most)
         and samples[stop] is samples[start]
-        and kernels[stop].is_square_of(kernels[stop - 1])
+        and kernels[stop].is_power_of(kernels[start], stop - start, E)
     ):
         stop += 1
     return stop

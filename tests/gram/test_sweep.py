@@ -1,6 +1,5 @@
-"""The compiled and the NumPy route of a sweep: the same numbers, and each always the same bits."""
+"""Compiled formulas and NumPy's: the same numbers, and each always the same bits."""
 
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 
@@ -9,10 +8,9 @@ import pytest
 
 import gramsmith as gs
 from gramsmith.gram import plan
-from gramsmith.gram.band import compiles
 from gramsmith.gram.engine import Threads
 from gramsmith.gram.plan import make_plan
-from gramsmith.kernels import compilation, compiled
+from gramsmith.kernels import compilation, pointwise
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
 
@@ -119,16 +117,6 @@ def test_bands_of_several_tiles(rng, on_route, monkeypatch, dtype):
         agree(on_route("compiled", work), on_route("numpy", work), 10.0 * TYPES[dtype])
 
 
-def test_a_band_is_compiled_in_the_type_of_its_embedding(rng):
-    X = samples(rng)
-    compiled_plan = replace(make_plan(N, np.float64), compiled=True)
-    for dtype, other in ((np.float64, np.float32), (np.float32, np.float64)):
-        (member,) = gs.Gram(gs.Gaussian(2.0), X, dtype=dtype)._members
-        assert compiles(member, compiled_plan, dtype)
-        assert not compiles(member, compiled_plan, other)
-        assert not compiles(member, replace(compiled_plan, compiled=False), dtype)
-
-
 @pytest.mark.parametrize("dtype", TYPES)
 def test_sums_of_a_path_and_of_several_kernels(rng, on_route, dtype):
     X = samples(rng)
@@ -198,7 +186,8 @@ def test_small_sweeps_load_no_compiler(rng, monkeypatch):
     def fail(*arguments, **options):
         raise AssertionError
 
-    monkeypatch.setattr(compiled, "_calling", fail)  # what all compiled bands go through
+    monkeypatch.setattr(pointwise, "compile_loop", fail)  # what all compiled tiles go through
+    pointwise._compiled.cache_clear()
     X = samples(rng)
     assert 0.0 < gs.cka(gs.Gram(gs.Gaussian(), X), X[:, 0] > 0) < 1.0
     monkeypatch.setattr(compilation, "SAMPLES", 0)
