@@ -40,7 +40,7 @@ TASKS = (
         "theory/kernels",
         (
             "Gaussian Laplacian Matern PowerExponential RationalQuadratic Periodic",
-            "Linear Polynomial Sigmoid Bilinear Constant RankOne",
+            "Linear Polynomial Sigmoid Bilinear Constant White RankOne",
             "Chi2 Tanimoto",
             "Mixed",
         ),
@@ -56,7 +56,7 @@ TASKS = (
         "Sums, products and powers are written ``k1 + k2``, ``k1 * k2`` and ``k ** 3``, a map of"
         " the inputs ``k @ LinearMap(S)``. These are the others.",
         "theory/kernels",
-        ("Exp PolynomialOf GaussianOf Normalized Negated", "LinearMap FunctionMap as_kernel"),
+        ("Exp PolynomialOf GaussianOf Normalized Negated Bounded", "LinearMap FunctionMap as_kernel"),
     ),
     Task(
         "Matrices from elsewhere",

@@ -21,7 +21,7 @@ found, seconds = [], []
 sizes = [6_000, 20_000, 60_000, 200_000]
 for n in sizes:
     start = time.perf_counter()
-    table = gs.estimate(kernel, X[:n], y[:n], "cka", rows=512, tolerance=0.01)
+    table = gs.estimate(kernel, X[:n], y[:n], "cka", rows=512, pairs=5e7, tolerance=0.01)
     seconds.append(time.perf_counter() - start)
     low, high = table["rbf", "cka"].interval()
     found.append((low, table["rbf", "cka"].value, high))

@@ -62,7 +62,7 @@ def test_many_rows_are_estimated(command, tmp_path, monkeypatch):
     path.write_text("\n".join(["a,b,y", *lines]))
     done = command("evaluate", path, "-t", "y", "--measures", "cka")
     assert done.status == 0, done.err
-    assert "random draws of 128 of 1,200 samples" in " ".join((done.out + done.err).split())
+    assert "random draws of 64 of 1,200 samples" in " ".join((done.out + done.err).split())
 
 
 @pytest.mark.parametrize("more", [(), ("--sample", 40)])

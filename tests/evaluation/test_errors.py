@@ -202,7 +202,7 @@ def test_p_value_of_every_orientation():
 
 def test_values_are_those_of_the_shuffled_targets_however_they_are_cut(monkeypatch, rng):
     X = rng.normal(size=(30, 2))
-    goal = make_target(X[:, 0] + 1.0, sample_weight=np.arange(30) % 3)
+    goal = make_target(X[:, 0] + 1.0, sample_weight=np.arange(30) % 2)
     measures = [MEASURES["cka"], MEASURES["kta"]]
     kernels, swept = [gs.Gaussian(), gs.Linear()], []
     forward = gs.Gram.moments
@@ -218,9 +218,44 @@ def test_values_are_those_of_the_shuffled_targets_however_they_are_cut(monkeypat
     assert swept[0] == 7
     assert max(swept[1:]) < 7
     assert cut == pytest.approx(whole)
-    first = next(errors._shuffled(goal, 1, np.random.RandomState(0)))
-    expected = tb.weighted_measure("kta", gs.Gaussian()(X), first.V[:, 1], "values", goal.w)
-    assert whole[0, 0, 1] == pytest.approx(expected)
+    for w in (None, np.arange(30) % 3):
+        goal = make_target(X[:, 0] + 1.0, sample_weight=w)
+        values = shuffled_values(gs.Gram(kernels, X), goal, measures, 1, np.random.RandomState(0))
+        first = next(errors._shuffled(goal, 1, np.random.RandomState(0)))
+        expected = tb.weighted_measure("kta", gs.Gaussian()(X), first.V[:, 1], "values", first.w)
+        assert values[0, 0, 1] == pytest.approx(expected)
+
+
+WEIGHTS = {
+    "balanced": lambda y, rng: np.where(y, 0.5 / y.mean(), 0.5 / (1 - y.mean())),
+    "five for one": lambda y, rng: np.where(y, 5.0, 1.0),
+    "and noise": lambda y, rng: np.where(y, 5.0, 1.0) * np.exp(rng.normal(size=len(y))),
+}
+
+
+@pytest.mark.parametrize(
+    ("runs", "n", "count"), [(40, 30, 19), pytest.param(500, 100, 59, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_p_values_of_noise_are_as_small_as_they_say(weights, share, runs, n, count):
+    rng, names = np.random.default_rng(1), ["hsic", "mmd", "kta", "cka", "fsm_loo"]
+    small = np.zeros(len(names))
+    for _ in range(runs):
+        X, y = rng.normal(size=(n, 2)), rng.permutation(np.arange(n) < share * n)
+        table = gs.evaluate(
+            {"k": gs.Gaussian()},
+            *(X, y),
+            measures=names,
+            folds=0,
+            permutations=count,
+            sample_weight=WEIGHTS[weights](y, rng),
+            random_state=int(rng.integers(2**31)),
+            n_jobs=1,
+        )
+        small += [table["k", name].p_value <= 0.05 for name in names]
+    # 3.5 Monte Carlo errors of a share of 5 %
+    assert np.abs(small / runs - 0.05).max() <= 3.5 * np.sqrt(0.05 * 0.95 / runs) + 0.5 / runs
 
 
 def test_memory_stays_within_the_budget(rng):

@@ -63,7 +63,7 @@ def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> 
             "random_state": options["seed"],
         }
         if table.n_rows > MOST_ROWS:
-            settings |= {"rows": DRAWN_ROWS, "max_draws": 64, "tolerance": 0.01}
+            settings |= {"rows": DRAWN_ROWS, "pairs": 32.0 * DRAWN_ROWS**2, "tolerance": 0.01}
             found = estimate(kernels, X, y, wanted, **settings)
         else:
             found = measure(kernels, X, y, measures=wanted, **settings)

@@ -180,12 +180,13 @@ def shuffled_values(
     """Return the measures of all kernels with shuffled targets, shape (count, m, measures).
 
     The probes of many targets stand side by side, as many per sweep as the memory budget allows;
-    nan where a measure is undefined.
+    with weights every target has a sweep of its own, since |K|² is another. nan where a measure is
+    undefined.
     """
     m, width = len(G.kernels), goal.V.shape[1]
     # of every target: P and its parts in flight for every kernel, the probe and its copies
     size = 8 * G.n * width * (3 * m + 5)
-    chunk = max(1, G.engine.budget // 2 // size)
+    chunk = 1 if goal.weighted else max(1, G.engine.budget // 2 // size)
     values = np.empty((count, m, len(measures)))
     for start in range(0, count, chunk):
         targets = list(_shuffled(goal, min(chunk, count - start), rng, groups))
@@ -197,20 +198,28 @@ def shuffled_values(
 
 
 def _shuffled(goal: Target, count: int, rng: Any, groups: Array | None = None) -> Iterator[Target]:
+    """Yield targets whose labels or values are shuffled, each together with its weight.
+
+    Weights that follow from the labels, such as balanced ones, would else stay with other labels,
+    and the given target would not be one among equals.
+    """
     there = np.flatnonzero(goal.w > 0)  # samples of weight 0 have no part in the task
     first, codes = np.arange(len(there)), np.arange(len(there))
     if groups is not None:
         _, first, codes = np.unique(groups[there], return_index=True, return_inverse=True)
-        if not (goal.V[there] == goal.V[there[first[codes]]]).all():
+        pairs = np.column_stack([goal.V, goal.w])[there]
+        if not (pairs == pairs[first[codes]]).all():
             raise ValueError(
-                "Expected one target per group to shuffle whole groups, got groups within which it "
-                "differs. Use permutations=0, or measure each group for itself."
+                "Expected one target per group, and one weight, to shuffle whole groups, got "
+                "groups within which they differ. Use permutations=0, or measure each group for "
+                "itself."
             )
     for _ in range(count):
         order = np.arange(len(goal.w))
         order[there] = there[first[rng.permutation(len(first))][codes]]
-        # with weights, the centre of values and the sizes of classes are not what they were
-        yield replace(goal, V=goal.V[order]).take(np.arange(len(order)))
+        shuffled = replace(goal, V=goal.V[order], w=goal.w[order])
+        # groups of several sizes change the centre of values and the sizes of classes
+        yield shuffled if groups is None else shuffled.take(np.arange(len(order)))
 
 
 def p_value(measure: Measure, value: float, shuffled: Array) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
@@ -31,6 +32,7 @@ from gramsmith.evaluation.errors import (
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
 from gramsmith.gram import Engine, Gram, Views, as_engine, as_views
 from gramsmith.gram.threads import dense_work
+from gramsmith.kernels.base import Kernel
 from gramsmith.measures import Measure, get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.targets import ConstantTarget, Target, check_groups, make_target
@@ -81,7 +83,9 @@ def evaluate(
     folds : int
         Number of folds of the jackknife that gives the errors, see `Cell.interval`; 0 for none.
     permutations : int
-        Number of shuffled targets for p-values; 0 for none.
+        Number of shuffled targets for p-values; 0 for none. Every label is shuffled together with
+        its weight: what is tested is whether both are independent of the samples, so that weights
+        which depend on the samples count as a relation.
     target, task, sample_weight
         See `gramsmith.targets.make_target`. `target` is T in every measure that has one, as in
         `kta`, `cka` and `hsic`; FSM, CSM and MMD have none.
@@ -159,10 +163,17 @@ def evaluate(
                 held_out=None if seen is None else seen[k][j],
                 p_value=p_value(measure, value, shuffled[:, k, j]) if count else None,
                 folds=known,
+                least=least_value(measure, views.kernels[k], value),
             )
     table = Evaluation(named, {m.name: m for m in chosen}, cells, (), G.n)
     leading = "cka" if "cka" in table.measures else chosen[0].name
     return replace(table, advice=(*advice, *about_ties(table, leading)))
+
+
+def least_value(measure: Measure, kernel: Kernel, value: float) -> float:
+    """Return 0 where a measure of a kernel cannot be negative, else minus infinity."""
+    can_be = value < 0 or not (measure.nonnegative and kernel.positive_definite)
+    return -np.inf if can_be else 0.0
 
 
 def choose_measures(measures: Any, goal: Target) -> list[Measure]:

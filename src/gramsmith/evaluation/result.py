@@ -34,6 +34,8 @@ class Cell:
         Share of shuffled targets that do as well.
     folds : array of shape (F,)
         The measure without each fold.
+    least : float
+        0 where the measure cannot be negative: no interval goes below.
     """
 
     value: float | None
@@ -41,6 +43,7 @@ class Cell:
     held_out: float | None = None
     p_value: float | None = None
     folds: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    least: float = field(default=-np.inf, repr=False)
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
         """Return limits between which the measure of other samples like these is on average.
@@ -63,7 +66,8 @@ class Cell:
         >>> round(low, 2), round(high, 2)
         (0.14, 0.22)
         """
-        return None if self.value is None else interval(self.value, self.folds, confidence)
+        limits = None if self.value is None else interval(self.value, self.folds, confidence)
+        return None if limits is None else (max(limits[0], self.least), limits[1])
 
 
 @dataclass(frozen=True)

@@ -216,6 +216,6 @@ def target_norm(target: Target, projection: str = "plain") -> float:
     return target.norm(target.M if projection == "plain" else target.M_centred)
 
 
-KTA = Measure("kta", kta, translation_invariant=False, bounded=True)
-CKA = Measure("cka", cka, bounded=True)
+KTA = Measure("kta", kta, translation_invariant=False, bounded=True, nonnegative=True)
+CKA = Measure("cka", cka, bounded=True, nonnegative=True)
 CKA_DEBIASED = Measure("cka_debiased", cka_debiased, minimum=4, bounded=True, sees_diagonal=False)

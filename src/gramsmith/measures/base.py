@@ -171,6 +171,8 @@ class Measure:
         Whether the identity matrix, a kernel that tells nothing, has the best value there is.
     sees_diagonal : bool
         Whether a multiple of the identity, added to the kernel, changes the value.
+    nonnegative : bool
+        Whether it is never negative for a positive semidefinite kernel.
 
     Examples
     --------
@@ -202,6 +204,7 @@ class Measure:
     bounded: bool = False
     favours_identity: bool = False
     sees_diagonal: bool = True
+    nonnegative: bool = False
 
     @property
     def sign(self) -> float:

@@ -50,12 +50,14 @@ def mmd_unbiased(sums: Sums) -> Scalar:
     return sums.functional(contrast, delta=-(t.wV @ (within * (squares / t.m))))
 
 
-POLARITY = Measure("polarity", polarity, scale_invariant=False, translation_invariant=False)
-HSIC = Measure("hsic", hsic, scale_invariant=False)
+POLARITY = Measure(
+    "polarity", polarity, scale_invariant=False, translation_invariant=False, nonnegative=True
+)
+HSIC = Measure("hsic", hsic, scale_invariant=False, nonnegative=True)
 HSIC_UNBIASED = Measure(
     "hsic_unbiased", hsic_unbiased, scale_invariant=False, minimum=4, sees_diagonal=False
 )
-MMD = Measure("mmd", mmd, kinds=("classes",), scale_invariant=False)
+MMD = Measure("mmd", mmd, kinds=("classes",), scale_invariant=False, nonnegative=True)
 MMD_UNBIASED = Measure(
     "mmd_unbiased", mmd_unbiased, kinds=("classes",), scale_invariant=False, sees_diagonal=False
 )

@@ -251,9 +251,14 @@ def csm_scatter(sums: Sums) -> Scalar:
     return whole / between - 1.0
 
 
-FSM = Measure("fsm", fsm, False, ("classes", "values"), favours_identity=True)
+FSM = Measure("fsm", fsm, False, ("classes", "values"), favours_identity=True, nonnegative=True)
 FSM_LOO = Measure(
-    "fsm_loo", partial(fsm, leave_one_out=True), False, ("classes",), sees_diagonal=False
+    "fsm_loo",
+    partial(fsm, leave_one_out=True),
+    False,
+    ("classes",),
+    sees_diagonal=False,
+    nonnegative=True,
 )
-CSM = Measure("csm", csm, False, ("classes", "values"))
-CSM_SCATTER = Measure("csm_scatter", csm_scatter, False)
+CSM = Measure("csm", csm, False, ("classes", "values"), nonnegative=True)
+CSM_SCATTER = Measure("csm_scatter", csm_scatter, False, nonnegative=True)

@@ -491,7 +491,7 @@ def estimate_measures(
         y,
         measures,
         rows=size,
-        grow=False,  # nothing is decided by the last digit
+        pairs=8.0 * size**2,  # 16 draws: nothing is decided by the last digit
         task=task.measured_as,
         sample_weight=w,
         engine=work.sweeps,
