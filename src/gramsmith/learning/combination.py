@@ -117,20 +117,12 @@ class KernelCombination(Learner):
         of a ridge regression where there are classes, and by its squared error elsewhere.
         method="uniform" learns nothing and keeps its weights.
     cv : int, splitter or iterable, optional
-        The folds of keep="cross_fit"; default four, in which classes have their share and
-        groups stay together.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
-        What similarity should look like, see `gramsmith.targets.make_target`.
-    task : {"auto", "classification", "regression"}, default="auto"
-        Whole numbers are classes unless this says otherwise.
-    memory : float, optional
-        Budget in MiB for tiles, see `Gram`.
-    n_jobs : int, optional
-        Threads, see `Gram`.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
-    dtype : {"float64", "float32"}, optional
-        Type of the tiles, see `Gram`.
+        The folds; default four, in which classes have their share and groups stay together.
+    target, task : str, default="auto"
+        What similarity should look like; whole numbers are classes unless `task` says otherwise.
+        See `gramsmith.targets.make_target`.
+    memory, n_jobs, engine, dtype : optional
+        Budget in MiB, threads or engine, and type of the tiles, see `Gram`.
     random_state : int, RandomState or None, default=None
         Seeds the folds.
     callback : callable, optional
@@ -261,18 +253,7 @@ class KernelCombination(Learner):
     # ---- the search ---------------------------------------------------------------------------
 
     def search(self, X: Any, target: Target, rng: Any) -> WeightsPath:
-        """Return the path from the best member to the best weights.
-
-        Parameters
-        ----------
-        X : Views
-        target : Target
-        rng : RandomState
-
-        Returns
-        -------
-        WeightsPath
-        """
+        """Return the path from the best member to the best weights."""
         progress = sweep_progress("KernelCombination", self.callback, self.verbose)
         gram = Gram(X, engine=self._engine(), dtype=self.dtype, progress=progress)
         moments, projection = gram.moments(target, cross=True), get_projection(self.measure)

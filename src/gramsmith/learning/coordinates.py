@@ -28,33 +28,19 @@ FLOOR = 1e-5  # what a kernel sees of a weight of zero, in units: there the deri
 class Coordinates:
     """Some parameters of a kernel as one vector.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Nested parameter names.
-    shapes : tuple of tuple of int
-    logs : tuple of bool
-        Which parameters are read on the log scale.
-    limits : array of shape (size, 2)
-        Bounds of the vector.
-    units : array of shape (size,) or float
-        What the parameters that are not on the log scale are divided by.
-    power : {1, 2}
-        Of the parameters that are not on the log scale. A squared Euclidean distance is linear in
-        the squares of the weights: their derivative at 0 says whether a weight should return,
-        whereas that by the weight itself is 0.
-    weights : bool
-        Whether parameters are weights, not negative, of which none may be lost at 0: there the
-        kernel sees a very small weight in its place.
+    A squared Euclidean distance is linear in the squares of the weights (`power` 2): their
+    derivative at 0 says whether a weight should return, whereas that by the weight itself is 0.
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # nested parameter names
     shapes: tuple[tuple[int, ...], ...]
-    logs: tuple[bool, ...]
-    limits: Array
-    units: Any = 1.0
-    power: int = 1
-    weights: bool = False
+    logs: tuple[bool, ...]  # which parameters are read on the log scale
+    limits: Array  # of the vector, shape (size, 2)
+    units: Any = 1.0  # what the parameters that are not on the log scale are divided by
+    power: int = 1  # of these
+    weights: bool = (
+        False  # not negative; a kernel sees a very small one for 0, so that none is lost
+    )
 
     @property
     def size(self) -> int:

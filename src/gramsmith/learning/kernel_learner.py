@@ -77,18 +77,16 @@ class KernelLearner(Learner):
         smallest amount within one standard error of the best. It learns from at most 1000 rows
         where the objective needs a solve.
     cv : int, splitter or iterable, optional
-        The folds of keep="cross_fit"; default four, in which classes have their share and
-        groups stay together.
+        The folds; default four, in which classes have their share and groups stay together.
     n_starts : int, default=1
         Number of starts; the second and later ones are random around the first.
     parameters : list of str, optional
         Nested names of the parameters to learn; default all.
     bounds : dict, optional
         (low, high) by nested name, in the units of the parameter.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
-        What similarity should look like, see `gramsmith.targets.make_target`.
-    task : {"auto", "classification", "regression"}, default="auto"
-        Whole numbers are classes unless this says otherwise.
+    target, task : str, default="auto"
+        What similarity should look like; whole numbers are classes unless `task` says otherwise.
+        See `gramsmith.targets.make_target`.
     C : float, default=100.0
         Penalty of the squared slacks for "radius_margin".
     max_iter : int, optional
@@ -96,14 +94,8 @@ class KernelLearner(Learner):
         stopping soon is part of the rule, and 200 otherwise.
     tol : float, default=1e-6
         Stop when a step improves the measure by less than this.
-    memory : float, optional
-        Budget in MiB for tiles, see `Gram`.
-    n_jobs : int, optional
-        Threads, see `Gram`.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
-    dtype : {"float64", "float32"}, optional
-        Type of the tiles, see `Gram`.
+    memory, n_jobs, engine, dtype : optional
+        Budget in MiB, threads or engine, and type of the tiles, see `Gram`.
     random_state : int, RandomState or None, default=None
         Seeds the random starts and the folds.
     callback : callable, optional
@@ -204,18 +196,7 @@ class KernelLearner(Learner):
         self.verbose = verbose
 
     def search(self, X: Any, target: Target, rng: Any) -> ParameterPath:
-        """Return the path from the first start to the best parameters of all starts.
-
-        Parameters
-        ----------
-        X : samples
-        target : Target
-        rng : RandomState
-
-        Returns
-        -------
-        ParameterPath
-        """
+        """Return the path from the first start to the best parameters of all starts."""
         kernel = clone(default_kernel(self.kernel, X, target.w))
         if not kernel.learnable:
             raise kernel._no_derivative()

@@ -239,14 +239,9 @@ class RadiusMargin:
     up one against the rest. The logarithm gives the same order and the same optimum; its steps do
     not depend on the size of the bound. It is the rival of Fortuna & Capson in Table 3 of
     Pothin & Richard.
-
-    Parameters
-    ----------
-    C : float
-        Penalty of the squared slacks.
     """
 
-    C: float = 100.0
+    C: float = 100.0  # penalty of the squared slacks
     ball: BallSolution | None = field(default=None, init=False, repr=False)
     margins: list[MarginSolution] = field(default_factory=list, init=False, repr=False)
     warned: bool = field(default=False, init=False, repr=False)

@@ -24,22 +24,13 @@ class Penalty:
     neither wider nor narrower. For a diagonal map kept non-negative |a_k| is linear, so that exact
     zeros are reached at the bound; for a matrix it is the group lasso over features, rounded off
     within `width`.
-
-    Parameters
-    ----------
-    l1, l2, spreading : float
-        Prices.
-    deviations : array of shape (p,) or float
-        Standard deviations of the features.
-    width : float
-        Where the group norm is smooth.
     """
 
     l1: float = 0.0
     l2: float = 0.0
     spreading: float = 0.0
-    deviations: Any = 1.0
-    width: float = 1e-6
+    deviations: Any = 1.0  # standard deviations of the features
+    width: float = 1e-6  # where the group norm is smooth
 
     def __call__(self, S: Array) -> tuple[float, Array]:
         """Return the penalty of S, shape (p,) or (p, q), and its derivative by S."""

@@ -143,12 +143,13 @@ def penalty_path(
 
 def _check(penalties: Any) -> Array:
     numbers = as_numbers(penalties)
-    found = np.empty(0) if numbers is None else np.sort(np.atleast_1d(numbers), axis=-1)
-    if found.ndim != 1 or not len(found) or not (np.isfinite(found).all() and found[0] >= 0):
+    ascending = np.empty(0) if numbers is None else np.sort(np.atleast_1d(numbers), axis=-1)
+    fine = ascending.ndim == 1 and len(ascending) and np.isfinite(ascending).all()
+    if not fine or ascending[0] < 0:
         raise ValueError(
             f"Expected penalties >= 0, got {abridged(penalties)}. Use, for example, [0.01]."
         )
-    return found
+    return ascending
 
 
 def _diagonal(learner: TransformLearner) -> Array:

@@ -194,8 +194,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         1/2, 3/4 and 1 over four folds, learning from the other rows, and takes the smallest amount
         within one standard error of the best.
     cv : int, splitter or iterable, optional
-        The folds of keep="cross_fit"; default four, in which classes have their share and
-        groups stay together.
+        The folds; default four, in which classes have their share and groups stay together.
     target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
         What similarity should look like, see `gramsmith.targets.make_target`. Values are centred by
         the training mean.
@@ -203,12 +202,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         Whole numbers are classes unless this says otherwise.
     validation_fraction : float, default=0.25
         Share of the samples held out for threshold="auto".
-    memory : float, optional
-        Budget in MiB for tiles, see `Gram`.
-    n_jobs : int, optional
-        Threads, see `Gram`.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
+    memory, n_jobs, engine : optional
+        Budget in MiB and threads, or engine, of the tiles, see `Gram`.
     random_state : int, RandomState or None, default=None
         Seeds the held-out split and the folds.
     callback : callable, optional
@@ -347,18 +342,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     # ---- the search ---------------------------------------------------------------------------
 
     def search(self, X: Any, target: Target, rng: Any) -> DirectionsPath:
-        """Return the path from the kernel to the best weights of its directions.
-
-        Parameters
-        ----------
-        X : samples, or kernel matrix
-        target : Target
-        rng : RandomState
-
-        Returns
-        -------
-        DirectionsPath
-        """
+        """Return the path from the kernel to the best weights of its directions."""
         kernel = clone(default_kernel(self.kernel, X, target.w)).fixed_to(X)
         threshold, held_out = self._choose_threshold(kernel, X, target, rng)
         seed = int(rng.randint(2**31 - 1)) if self._crossing else 0
@@ -439,12 +423,10 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
 
         factor = pivoted_cholesky(
             column,
-            gram.diagonal() * (target.w > 0),  # what counts for nothing is no pivot
+            gram.diagonal(),
             rank,
             # Where all columns are allowed the directions are to be those of "eigen".
-            tol=FULL
-            if self.max_rank >= np.count_nonzero(target.w)
-            else min(threshold, 1e-3) * 1e-4,
+            tol=FULL if self.max_rank >= gram.n else min(threshold, 1e-3) * 1e-4,
             weights=target.w,
         )
         interrupted = factor.status == "interrupted"
@@ -466,7 +448,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         kept = (values > max(threshold, ROUNDING) * values[0]) & (np.arange(len(values)) < count)
         values, U = values[kept], U[:, kept]
         V = factor.L @ (U / np.sqrt(values))
-        sign = signs(V * (target.w > 0)[:, None])
+        sign = signs(V)
         U, V = U * sign, V * sign
         # L = K(:, pivots) T with T = L_pp^-T, so v(x) = k(x, pivots) T u / sqrt(lambda)
         T = solve_triangular(factor.L[factor.pivots], U, trans="T", lower=True)
@@ -492,7 +474,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             return closed, _spectral_alignment(closed, target), CLOSED
         objective = get_objective(self.measure)
         # A diagonal map under the inner product of the directions as features: k = Σ s_n² v_n v_n'
-        rows, features, few = np.flatnonzero(target.w), V[:, kept], False
+        rows, features, few = np.arange(len(V)), V[:, kept], False
         if not isinstance(objective, Measure):
             few = self._crossing
             rows = subsample(target, rows, ROWS if few else len(rows), seed)
@@ -600,7 +582,7 @@ def _eigenvectors(gram: Gram, count: int | None, w: Array) -> tuple[Array, Array
         values, V = np.linalg.eigh(root[:, None] * gram.toarray() * root)
         values, V = (values, V) if count is None else (values[-int(count) :], V[:, -int(count) :])
     values = values[::-1]
-    V = V[:, ::-1] / np.where(root > 0, root, 1.0)[:, None]
+    V = V[:, ::-1] / root[:, None]
     if values[0] <= 0:
         raise ValueError(
             f"Expected a kernel matrix with a positive eigenvalue, got {values[0]:.3g} at most. "
@@ -631,8 +613,5 @@ def feature_alignment(U: Array, target: Target) -> float:
     """Return the alignment of UU' with the target."""
     size = float(np.linalg.norm((target.w[:, None] * U).T @ U))
     B = U.T @ target.wV
-    return (
-        float(np.einsum("ni,ij,nj->", B, target.M, B) / (size * target.norm(target.M)))
-        if size
-        else 0.0
-    )
+    inner = float(np.einsum("ni,ij,nj->", B, target.M, B))
+    return inner / (size * target.norm(target.M)) if size else 0.0

@@ -183,20 +183,18 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         How much of what was learned is kept: 0 is the start, 1 the plain climb, to whose end the
         width belongs as well. In between, the weights relative to the start are raised to this
         power (a full map likewise in its eigenvalues, a low-rank one on the line between both).
-        "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other rows, and
-        takes the smallest amount within one standard error of the best. It learns from at most
-        1000 rows where the objective needs a solve.
+        "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over folds, learning from the other rows, and takes
+        the smallest amount within one standard error of the best. It learns from at most 1000 rows
+        where the objective needs a solve.
     cv : int, splitter or iterable, optional
-        The folds of keep="cross_fit"; default four, in which classes have their share and
-        groups stay together.
+        The folds; default four, in which classes have their share and groups stay together.
     validation_fraction : float, default=0.2
         Share of the samples that is held out.
     patience : int, default=10
         Iterations without a better held-out value after which to stop.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
-        What similarity should look like, see `gramsmith.targets.make_target`.
-    task : {"auto", "classification", "regression"}, default="auto"
-        Whole numbers are classes unless this says otherwise.
+    target, task : str, default="auto"
+        What similarity should look like; whole numbers are classes unless `task` says otherwise.
+        See `gramsmith.targets.make_target`.
     init : array of shape (p,) or (p, q), optional
         The first S, not all zero. Default: a multiple of the identity.
     l1 : float or "auto", default="auto"
@@ -218,12 +216,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         is part of the rule, and 200 otherwise.
     tol : float, default=1e-6
         Stop when a step improves the measure by less than this.
-    memory : float, optional
-        Budget in MiB for tiles, see `Gram`.
-    n_jobs : int, optional
-        Threads, see `Gram`.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
+    memory, n_jobs, engine : optional
+        Budget in MiB and threads, or engine, of the tiles, see `Gram`.
     dtype : {"float64", "float32"}, optional
         Type of the tiles, see `Gram`. Default: float32 from 2000 samples on, where its rounding
         averages out and an iteration takes half the time.
@@ -404,20 +398,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     # ---- the search ---------------------------------------------------------------------------
 
     def search(self, X: Any, target: Target, rng: Any, rank: int | None = None) -> MapPath:
-        """Return the path from the start to the map that rows teach.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n, p)
-        target : Target
-        rng : RandomState
-        rank : int, optional
-            Columns of a low-rank map, where the folds have chosen.
-
-        Returns
-        -------
-        MapPath
-        """
+        """Return the path from the start to the map that rows teach."""
         base, w, q = self._base(X), target.w, self.rank if rank is None else rank
         q = check_rank(self.structure, q, X.shape[1])
         start = S = make_start(X, self.structure, q, self.init, kernel_scale(base), rng, w)

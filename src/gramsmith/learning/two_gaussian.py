@@ -182,24 +182,18 @@ class TwoGaussianLearner(Learner):
         learning from the other rows, and takes the smallest amount within one standard error of the
         best.
     cv : int, splitter or iterable, optional
-        The folds of keep="cross_fit"; default four, in which classes have their share and
-        groups stay together.
+        The folds; default four, in which classes have their share and groups stay together.
     n_grid : int, default=64
         Bandwidths on which maxima are bracketed.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
-        What similarity should look like, see `gramsmith.targets.make_target`.
-    task : {"auto", "classification", "regression"}, default="auto"
-        Whole numbers are classes unless this says otherwise.
+    target, task : str, default="auto"
+        What similarity should look like; whole numbers are classes unless `task` says otherwise.
+        See `gramsmith.targets.make_target`.
     tol : float, default=1e-14
         Stop refining a maximum when a step improves it by less than this.
     max_iter : int, default=100
         Most steps to refine a maximum.
-    memory : float, optional
-        Budget in MiB for tiles, see `Gram`.
-    n_jobs : int, optional
-        Threads, see `Gram`.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
+    memory, n_jobs, engine : optional
+        Budget in MiB and threads, or engine, of the tiles, see `Gram`.
     random_state : int, RandomState or None, default=None
         Seeds the folds.
     callback : callable, optional
@@ -309,18 +303,7 @@ class TwoGaussianLearner(Learner):
         self.verbose = verbose
 
     def search(self, X: Any, target: Target, rng: Any) -> MixturePath:
-        """Return the path from one Gaussian to the best mixture.
-
-        Parameters
-        ----------
-        X : array of shape (n, p)
-        target : Target
-        rng : RandomState
-
-        Returns
-        -------
-        MixturePath
-        """
+        """Return the path from one Gaussian to the best mixture."""
         low, high = bandwidth_range(X)
         visits = Visits(sign_of(get_objective(self.measure)), self._tell)
         outcome = Outcome(status="converged")
