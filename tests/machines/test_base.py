@@ -581,7 +581,6 @@ INDEFINITE = (
     gs.KernelLossClassifier,
     gs.KernelFisherDiscriminant,
     gs.L2SVC,
-    gs.ImportVectorClassifier,
 )
 
 

@@ -186,7 +186,7 @@ def test_all_samples_as_landmarks_are_the_exact_machine(rng, classes, loss):
 def test_many_samples_go_by_landmarks(rng, monkeypatch):
     X = rng.normal(size=(400, 3))
     y = X[:, 0] * X[:, 1] > 0
-    monkeypatch.setattr("gramsmith.machines.loss.NEWTON_LIMIT", 200)
+    monkeypatch.setattr("gramsmith.machines.landmarks.HELD_ROWS", 200)
     machine = gs.KernelLogisticRegression(gs.Gaussian(), n_landmarks=60, random_state=0).fit(X, y)
     assert (machine.solver_, machine.n_landmarks_, len(machine.support_)) == ("nystroem", 60, 60)
     assert machine.score(X, y) > 0.93
@@ -224,17 +224,17 @@ def test_products_find_the_machine_on_all_samples(rng, loss, classes):
 
 
 def test_auto_takes_products_where_few_will_do(rng, monkeypatch, capsys):
-    from gramsmith.machines import loss as module
+    from gramsmith.machines import landmarks as module
 
-    monkeypatch.setattr(module, "NEWTON_LIMIT", 100)
+    monkeypatch.setattr(module, "HELD_ROWS", 100)
     X = rng.normal(size=(200, 2))
     y = X[:, 0] * X[:, 1] > 0
     easy = gs.KernelLogisticRegression(gs.Gaussian(2.0), alpha=1.0, n_landmarks=60, verbose=True)
     assert easy.fit(X, y).solver_ == "cg"
-    assert "products per step expected of 'cg'" in capsys.readouterr().out
+    assert "products expected of 'cg'" in capsys.readouterr().out
     hard = gs.KernelLogisticRegression(gs.Gaussian(0.1), alpha=1e-4, n_landmarks=5)
     assert hard.fit(X, y).solver_ == "nystroem"
-    monkeypatch.setattr(module, "CG_LIMIT", 150)
+    monkeypatch.setattr(module, "CG_ROWS", 150)
     assert easy.set_params(verbose=False).fit(X, y).solver_ == "nystroem"
     chosen = gs.KernelLogisticRegression(gs.Gaussian(2.0), solver="cg", n_landmarks=60).fit(X, y)
     assert chosen.alpha_ in chosen.alphas_

@@ -10,7 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 import gramsmith as gs
 import textbook_learning as textbook
-from gramsmith.machines import base, ridge
+from gramsmith.machines import landmarks, ridge
 from machine_zoo import points, strings
 from papers import tan
 
@@ -222,8 +222,8 @@ def test_landmarks_are_met_in_blocks(rng, monkeypatch, criterion):
     options = {"solver": "nystroem", "n_landmarks": 20, "random_state": 0, "criterion": criterion}
     machine = gs.KernelRidgeClassifier(gs.Gaussian(1.5), **options)
     once = clone(machine).fit(X, y, sample_weight=w)
-    monkeypatch.setattr(base, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(base, "HELD", 0.0)
+    monkeypatch.setattr(landmarks, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(landmarks, "KEPT", 0.0)
     blocks = clone(machine).fit(X, y, sample_weight=w)
     assert blocks.alpha_ == pytest.approx(once.alpha_)
     np.testing.assert_allclose(blocks.loo_errors_, once.loo_errors_, rtol=1e-8)
@@ -245,14 +245,14 @@ def test_auto_says_which_solver_it_takes(rng, monkeypatch, capsys):
         gs.Gaussian(1.0), alpha=0.1, n_landmarks=20, random_state=0, verbose=True
     )
     assert machine.fit(X, y).solver_ == "eigen"
-    monkeypatch.setattr(ridge, "EIGEN_LIMIT", 40)
+    monkeypatch.setattr(landmarks, "HELD_ROWS", 40)
     assert machine.fit(X, y).solver_ == "cg"
     assert "solver 'cg'" in capsys.readouterr().out
     # many products: a regulariser far below what the landmarks leave
     hard = clone(machine).set_params(alpha=1e-9, n_landmarks=2)
     assert hard.fit(X, y).solver_ == "nystroem"
     assert "solver 'nystroem'" in capsys.readouterr().out
-    monkeypatch.setattr(ridge, "CG_LIMIT", 45)
+    monkeypatch.setattr(landmarks, "CG_ROWS", 45)
     assert machine.fit(X, y).solver_ == "nystroem"
 
 
@@ -366,3 +366,18 @@ def test_the_trace_that_probes_know_mends_estimates_of_few_landmarks(rng):
     options = {"alpha": 0.02, "solver": "cg", "n_landmarks": 60, "random_state": 0}
     found = gs.KernelRidgeRegressor(gs.Gaussian(1.0), **options).fit(X, y)
     assert 0.6 < found.estimated_loo_error_ / exact.loo_errors_[0] < 1.1  # 0.4 by landmarks alone
+
+
+def test_no_regulariser_above_zero_is_refused_by_conjugate_gradients(rng):
+    X, y = surface(rng, n=50)
+    for options in ({"alphas": [0.0, 0.0]}, {"alpha": 0.0}):
+        with pytest.raises(ValueError, match="expected alpha > 0 with solver='cg'"):
+            gs.KernelRidgeRegressor(solver="cg", **options).fit(X, y)
+
+
+@pytest.mark.parametrize("size", [5, 20, 37])
+def test_there_are_as_many_landmarks_as_were_asked_for(rng, size):
+    X, y = rng.normal(size=(400, 3)), np.arange(400) % 20
+    machine = gs.KernelRidgeClassifier(solver="nystroem", n_landmarks=size).fit(X, y)
+    assert machine.n_landmarks_ == len(machine.support_) == size
+    assert len(np.unique(y[machine.support_])) >= min(size, 20)

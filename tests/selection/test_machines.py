@@ -276,7 +276,7 @@ def test_the_fit_on_landmarks_tells_how_far_it_is(monkeypatch):
     y = X[:, 0] * X[:, 1] > 0
     for name, value in (("EXACT_ROWS", 300), ("LANDMARKS", 40), ("LANDMARK_ROWS", 300)):
         monkeypatch.setattr(f"gramsmith.selection.sizes.{name}", value)
-    monkeypatch.setattr("gramsmith.machines.base.BLOCK_ROWS", 100)
+    monkeypatch.setattr("gramsmith.machines.landmarks.BLOCK_ROWS", 100)
     news = []
     found = gs.rank_kernels(X, y, ["rbf", "linear"], progress=lambda *what: news.append(what))
     fit = [(done, total) for stage, done, total, _ in news if stage == "fit"]

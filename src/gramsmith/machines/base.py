@@ -15,7 +15,7 @@ sample_weight)`` and ends with ``self._keep(train, coefficients, intercept)``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -27,7 +27,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -46,6 +46,7 @@ from gramsmith.kernels import (
 )
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.precomputed import rests_on_matrix
+from gramsmith.machines.docstrings import complete_docstring
 from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.targets import as_labels, check_weights, finite_values, normalised_weights
 
@@ -56,8 +57,6 @@ NOT_NEGATIVE: Any = Interval(Real, 0, None, closed="left")
 AT_LEAST_ONE: Any = Interval(Integral, 1, None, closed="left")
 
 AT_ONCE = 1 << 21  # kernel values that a thread forms at once in predictions
-BLOCK_ROWS = 8192  # most rows in work at once when there are landmarks
-HELD = 0.25  # share of scikit-learn's working memory that the kernel of all rows may take
 
 
 @dataclass(frozen=True)
@@ -106,12 +105,35 @@ class Training:
 class KernelMachine(SharesEngine, BaseEstimator):
     """Base class of all machines.
 
-    Subclasses take `kernel` as their first parameter and give `solve`, or override `fit`.
+    Subclasses take `kernel` as their first parameter and give `solve`, or override `fit`. What they
+    do not say of the following in their own docstrings is added to them.
 
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
         Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
+    class_weight : dict, "balanced" or None
+        Factors on the weights of the samples by class; "balanced" gives all classes the same
+        total.
+    fit_intercept : bool, default=True
+        Whether to add an intercept, which is not penalised.
+    n_jobs : int, optional
+        Threads for kernel evaluations; default all cores.
+    engine : Engine, optional
+        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel in use.
+    support_ : int array of shape (n_support,)
+        Training samples in the expansion.
+    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
+        These samples.
+    coefficients_ : array of shape (n_support, n_outputs)
+        Their coefficients; of two classes there is one output.
+    intercept_ : array of shape (n_outputs,)
+        Intercepts.
     """
 
     # What these parameters may be in any machine that has them; subclasses add theirs.
@@ -152,6 +174,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        complete_docstring(cls)
         if "fit" in vars(cls):
             setattr(cls, "fit", _on_few_threads(vars(cls)["fit"]))  # noqa: B010
 
@@ -528,7 +551,13 @@ class WeightedScore:
 
 
 class KernelClassifier(WeightedScore, ClassifierMixin, KernelMachine):
-    """Base class of the classifiers: decision values, and the class of the largest."""
+    """Base class of the classifiers: decision values, and the class of the largest.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    """
 
     _stored: ClassVar[dict[str, str]] = {"classes_": "labels c"}
 
@@ -665,6 +694,17 @@ def check_alphas(machine: Any, low: str) -> None:
         )
 
 
+def candidate_alphas(machine: Any, scale: float, usual: Callable[[], Array]) -> Array:
+    """Return the regularisers to compare, for weights of mean one.
+
+    `alpha` alone if it is a number, in the unit of the weights as given, whose mean is `scale`;
+    else `alphas`, and if there are none the usual ones.
+    """
+    if not isinstance(machine.alpha, str):
+        return np.array([float(machine.alpha) / scale])
+    return usual() if machine.alphas is None else np.array(machine.alphas, dtype=np.float64)
+
+
 def is_function(kernel: Any) -> bool:
     """Return whether a kernel was given as a plain function, or as a wrapper of one."""
     return callable(kernel) and not hasattr(kernel, "requires_vector_input")
@@ -725,46 +765,3 @@ def _physical_memory() -> float:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
         return float("inf")
-
-
-def landmark_generator(random_state: Any) -> Any:
-    """Return the generator by which landmarks are drawn."""
-    seed = random_state
-    if not isinstance(seed, int | np.integer):
-        seed = check_random_state(seed).randint(2**31)
-    return np.random.default_rng([seed, 7])
-
-
-def row_blocks(
-    G: Gram, columns: Array, told: Callable[[int], None] | None = None
-) -> Callable[[], Iterable[tuple[slice, Array]]]:
-    """Return a function that yields the rows of some columns of K, block by block.
-
-    They are held if there is memory for it, and computed again in every pass if not.
-
-    Parameters
-    ----------
-    G : Gram
-    columns : int array
-    told : callable, optional
-        Called after every block with its number of rows.
-    """
-    n, budget = G.shape[0], float(get_config()["working_memory"]) * 2**20
-    # a block, its features and the weighted ones stand side by side
-    step = int(max(1, min(n, BLOCK_ROWS, budget // (256 * len(columns)))))
-
-    def computed() -> Iterator[tuple[slice, Array]]:
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
-            yield rows, G.block(np.arange(rows.start, rows.stop), columns)
-
-    def followed(blocks: Iterable[tuple[slice, Array]]) -> Iterator[tuple[slice, Array]]:
-        for rows, K in blocks:
-            yield rows, K
-            if told is not None:
-                told(rows.stop - rows.start)
-
-    if 8 * n * len(columns) > HELD * budget:
-        return lambda: followed(computed())
-    held = list(computed())
-    return lambda: followed(held)

@@ -29,32 +29,18 @@ class CentroidClassifier(KernelClassifier):
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     ddof : {0, 1}, default=0
         0 divides variances by n, which gives the tight bound; 1 by n - 1, as in the paper. With
         weights n is still the number of rows.
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     fsm_ : array of shape (n_classes, n_classes)
         The measure of every pair of classes; infinite where their means coincide.
     class_error_bounds_ : array of shape (n_classes,)
         Guaranteed bounds on the share of wrong training samples of each class.
     error_bound_ : float
         Guaranteed bound on the share of wrong training samples.
-    kernel_ : Kernel
-        The kernel in use.
-    support_ : int array of shape (n_support,)
-        Training samples in the expansion.
-    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
-        These samples.
     coefficients_ : array of shape (n_support, n_pairs)
         Their weights in each pair of classes.
     intercept_ : array of shape (n_pairs,)

@@ -81,15 +81,9 @@ class KernelFisherDiscriminant(
         eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     alpha : float, default=1e-3
         Regulariser, in units of the total variance in feature space.
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     criterion_ : float
         The trace criterion attained, the sum of `criteria_`.
     criteria_ : array of shape (n_axes,)
@@ -100,12 +94,6 @@ class KernelFisherDiscriminant(
         Shares of the classes.
     jitter_ : float
         What was added to a diagonal that was singular to working precision; 0 if nothing.
-    kernel_ : Kernel
-        The kernel in use.
-    support_ : int array of shape (n_support,)
-        Training samples in the expansion.
-    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
-        These samples.
     coefficients_ : array of shape (n_support, n_axes)
         The axes.
     intercept_ : array of shape (n_axes,)

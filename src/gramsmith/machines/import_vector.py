@@ -2,94 +2,109 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dger
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from gramsmith.machines.base import AT_LEAST_ONE, POSITIVE, Training, check_alphas
+from gramsmith.machines.base import (
+    AT_LEAST_ONE,
+    POSITIVE,
+    Training,
+    candidate_alphas,
+    check_alphas,
+)
 from gramsmith.machines.loss import LossProbabilities
-from gramsmith.solvers import Expansion, fit_subset, warn_unless_converged
-from gramsmith.solvers.definite import Definite, clip_negative
-from gramsmith.solvers.left_out import usual_alphas
+from gramsmith.solvers import fit_features, warn_unless_converged
+from gramsmith.solvers.definite import Definite
+from gramsmith.solvers.left_out import left_out_loss, usual_alphas
 from gramsmith.solvers.losses import Loss, code_targets
-from gramsmith.solvers.newton import subset_hessian
 
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
-class _Problem:
-    """Kernel columns of the candidates, targets and weights."""
+class _Growth:
+    """The machine of one regulariser, import point after import point.
 
-    K: Array  # (n, candidates)
-    square: Array  # K * K
-    pool: Array  # the candidates among the samples
-    Y: Array
-    w: Array
-    loss: Loss
+    With L the Cholesky factor of the kernel of the import points, their features are Φ = K_:S L'^-1
+    and a'K_SS a = |θ|² for θ = L'a. A new point adds a column to Φ and changes no other.
+    """
 
-    def centres(self, chosen: list[int]) -> Array:
-        """Return the kernel of the import points, without the negative part it should not have."""
-        return clip_negative(self.between(chosen), quiet=True)[0]
+    def __init__(
+        self, K: Array, pool: Array, y: Array, loss: Loss, alpha: float, w: Array, max_iter: int
+    ) -> None:
+        self.pool, self.y, self.loss, self.alpha, self.w = pool, y, loss, alpha, w
+        self.max_iter = max_iter
+        self.rest = np.array(K, order="F")  # of the candidates' columns, what Φ does not explain
+        self.own = K[pool, np.arange(len(pool))]
+        self.Phi = np.empty((len(K), 0))
+        self.chosen: list[int] = []
+        self.status = "max_points"
+        self._fit(np.zeros((1, *y.shape[1:])))
+        self.history = [self.found.objective]
 
-    def between(self, chosen: list[int]) -> Array:
-        return np.asarray(self.K[self.pool[chosen][:, None], chosen])
-
-    def fit(self, chosen: list[int], alpha: float, start: Array | None, max_iter: int) -> Expansion:
-        return fit_subset(
-            self.K[:, chosen],
-            self.centres(chosen),
-            self.Y,
-            self.loss,
-            alpha,
+    def _fit(self, start: Array) -> None:
+        self.found = fit_features(
+            *(self.Phi, self.y, self.loss, self.alpha),
             sample_weight=self.w,
             start=start,
-            max_iter=max_iter,
+            max_iter=self.max_iter,
         )
 
-    def gains(self, chosen: list[int], found: Expansion, alpha: float) -> Array:
+    def add(self, j: int) -> None:
+        """Bring candidate j in, and fit again."""
+        column = self.rest[:, j] / np.sqrt(self.rest[self.pool[j], j])
+        self.Phi = np.column_stack([self.Phi, column])
+        self.chosen.append(j)
+        self.rest = dger(-1.0, column, column[self.pool], a=self.rest, overwrite_a=1)
+        new = np.zeros((1, *self.y.shape[1:]))
+        self._fit(np.concatenate([self.found.a, new, [self.found.b]]))
+        self.history.append(self.found.objective)
+
+    def gains(self) -> Array:
         """Return for each candidate by how much one Newton step with it lowers the objective.
 
         The step is along the new coefficient with all others following: the gradient squared over
         twice the Schur complement of the Hessian. Classes are treated one by one.
         """
-        C = 1 if self.Y.ndim == 1 else self.Y.shape[1]
-        slope = self.loss.slope(self.Y, found.f).reshape(-1, C)
-        curvature = self.loss.curvature(self.Y, found.f).reshape(-1, C)
-        if self.Y.ndim == 2:
+        n, f = len(self.Phi), self.found.f
+        slope = self.loss.slope(self.y, f).reshape(n, -1)
+        curvature = self.loss.curvature(self.y, f).reshape(n, -1)
+        if self.y.ndim == 2:
             curvature = curvature * (1.0 - curvature)
-        B = np.column_stack([np.ones(len(self.K)), self.K[:, chosen]])
-        penalty = np.zeros((B.shape[1], B.shape[1]))
-        penalty[1:, 1:] = alpha * self.centres(chosen)
-        diagonal = self.K[self.pool, np.arange(len(self.pool))]
-        cross = alpha * self.K[self.pool[:, None], chosen]
+        left = self.rest[self.pool, np.arange(len(self.pool))]
+        # A candidate in the span of those chosen has nothing to offer but rounding.
+        fresh = left > 1e-9 * np.abs(self.own)
+        fresh[self.chosen] = False
+        B = np.column_stack([self.Phi, np.ones(n)])
+        penalty = np.append(np.full(len(self.chosen), self.alpha), 0.0)
         total = np.zeros(len(self.pool))
-        for c in range(C):
-            W = self.w * curvature[:, c]
-            a = found.a if C == 1 else found.a[:, c]
-            gradient = (self.w * slope[:, c]) @ self.K + cross @ a
-            plain = W @ self.square + alpha * diagonal
-            R = (B * W[:, None]).T @ self.K
-            R[1:] += cross.T
-            H = subset_hessian(B, penalty, curvature[:, c], self.w)
+        for g, W in zip((self.w[:, None] * slope).T, (self.w[:, None] * curvature).T, strict=True):
+            WB = B * W[:, None]
+            H = WB.T @ B
+            H[np.diag_indices_from(H)] += penalty
+            R = WB.T @ self.rest
+            plain = np.einsum("i,ij,ij->j", W, self.rest, self.rest) + self.alpha * left
             schur = plain - np.einsum("ij,ij->j", R, Definite(H).solve(R))
-            # A candidate in the span of those chosen has nothing to offer but rounding.
-            fresh = schur > 1e-9 * plain
-            total += np.where(fresh, 0.5 * gradient**2 / np.where(fresh, schur, 1.0), 0.0)
-        total[chosen] = 0.0
+            usable = fresh & (schur > 1e-9 * plain)
+            total[usable] += 0.5 * (g @ self.rest)[usable] ** 2 / schur[usable]
         return total
 
+    @property
+    def coefficients(self) -> Array:
+        """The coefficients of the import points, shape (m,) or (m, C)."""
+        L = self.Phi[self.pool[self.chosen]]
+        return np.asarray(solve_triangular(L.T, self.found.a, check_finite=False))
 
-@dataclass(frozen=True)
-class _Stage:
-    chosen: list[int]
-    found: Expansion
-    history: list[float]
-    status: str
+    @property
+    def deviance(self) -> float:
+        """The mean loss of samples under the machine without them, to first order."""
+        return left_out_loss(self.Phi, self.y, self.loss, self.alpha, self.found.f, self.w)
 
 
 class ImportVectorClassifier(LossProbabilities):
@@ -107,7 +122,7 @@ class ImportVectorClassifier(LossProbabilities):
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
         Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. If it is not
-        positive definite, the penalty a'K_SS a leaves its negative eigenvalues out, with a warning.
+        positive definite, points are taken only while the kernel of those taken is.
     alpha : float or "loo", default="loo"
         Regulariser; one over C of an SVM. "loo" takes the candidate with the smallest approximate
         leave-one-out deviance.
@@ -116,9 +131,6 @@ class ImportVectorClassifier(LossProbabilities):
         half a decade apart, from large to small until the deviance has risen three times.
     tol : float, default=1e-3
         Stop when a further point lowers the objective by less than this share.
-    class_weight : dict, "balanced" or None
-        Factors on the weights of the samples by class; "balanced" gives all classes the same
-        total.
     max_points : int, optional
         Most import points; default all.
     max_candidates : int, optional
@@ -130,15 +142,9 @@ class ImportVectorClassifier(LossProbabilities):
         For the choice of candidates.
     verbose : bool, default=False
         Whether to print a line per import point.
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     import_indices_ : int array of shape (n_import,)
         The import points among the training samples, in the order of their choice.
     alpha_ : float
@@ -157,16 +163,8 @@ class ImportVectorClassifier(LossProbabilities):
         Import points tried.
     jitter_ : float
         What was added to a diagonal that was singular to working precision; 0 if nothing.
-    kernel_ : Kernel
-        The kernel in use.
     support_ : int array of shape (n_import,)
         The same as `import_indices_`.
-    support_samples_ : array of shape (n_import, p) or sequence; None for precomputed kernels
-        These samples.
-    coefficients_ : array of shape (n_import, 1) or (n_import, n_classes)
-        Their coefficients.
-    intercept_ : array of shape (1,) or (n_classes,)
-        Intercepts.
 
     References
     ----------
@@ -239,33 +237,30 @@ class ImportVectorClassifier(LossProbabilities):
         scale, train = train.scale, train.of_mean_one()
         C = len(self.classes_)
         K, pool = self._candidates(train)
+
+        def usual() -> Array:
+            return usual_alphas(train.n, float(K[pool, np.arange(len(pool))].mean() - K.mean()))
+
         # Weights and regulariser times a number change nothing: from here they have mean one.
-        problem = _Problem(
-            K, K * K, pool, code_targets(train.y, C), train.weight, self._loss(C > 2)
-        )
+        grid = np.sort(candidate_alphas(self, scale, usual))[::-1]
         free = isinstance(self.alpha, str) and self.alphas is None
-        if free:
-            grid = usual_alphas(train.n, float(K[pool, np.arange(len(pool))].mean() - K.mean()))
-        elif self.alphas is not None:
-            grid = np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
-        else:
-            grid = np.array([float(self.alpha) / scale])
-        stages: list[_Stage] = []
+        y, loss = code_targets(train.y, C), self._loss(C > 2)
         deviances: list[float] = []
+        sizes: list[int] = []
         for alpha in grid:
-            stage = self._grow(problem, float(alpha))
-            stages.append(stage)
-            deviances.append(leave_one_out_deviance(problem, stage.chosen, stage.found, alpha))
-            if free and len(deviances) - 1 - int(np.argmin(deviances)) >= 3:
+            growth = self._grow(
+                _Growth(K, pool, y, loss, float(alpha), train.weight, int(self.max_iter))
+            )
+            sizes.append(len(growth.chosen))
+            deviances.append(growth.deviance)
+            if int(np.argmin(deviances)) == len(deviances) - 1:
+                best = growth
+            elif free and len(deviances) - 1 - int(np.argmin(deviances)) >= 3:
                 break
-        best = int(np.argmin(deviances))
-        self.alphas_ = grid[: len(stages)] * scale
+        self.alphas_, self.path_sizes_ = grid[: len(sizes)] * scale, np.array(sizes)
         self.path_deviances_ = np.array(deviances)
-        self.path_sizes_ = np.array([len(stage.chosen) for stage in stages])
-        # says so if it was not positive definite
-        clip_negative(problem.between(stages[best].chosen))
-        self._finish(train, pool, stages[best], scale)
-        self.alpha_ = float(self.alphas_[best])
+        self.alpha_ = best.alpha * scale
+        self._finish(train, best, scale)
         return self
 
     def _candidates(self, train: Training) -> tuple[Array, Array]:
@@ -277,73 +272,40 @@ class ImportVectorClassifier(LossProbabilities):
         pool = np.sort(rng.choice(train.n, size=int(self.max_candidates), replace=False))
         return self._gram(train.X).block(np.arange(train.n), pool), pool
 
-    def _grow(self, problem: _Problem, alpha: float) -> _Stage:
+    def _grow(self, growth: _Growth) -> _Growth:
         """Add import points until a further one gains too little."""
-        chosen: list[int] = []
-        found = problem.fit(chosen, alpha, None, int(self.max_iter))
-        history, status = [found.objective], "max_points"
-        limit = len(problem.pool) if self.max_points is None else int(self.max_points)
-        while len(chosen) < min(limit, len(problem.pool)):
-            gains = problem.gains(chosen, found, alpha)
+        limit = len(growth.pool) if self.max_points is None else int(self.max_points)
+        while len(growth.chosen) < min(limit, len(growth.pool)):
+            gains = growth.gains()
             best = int(np.argmax(gains))
-            if gains[best] <= 0.1 * self.tol * found.objective:
-                status = "converged"
+            # A tenth: one Newton step may promise less than the point will gain.
+            if gains[best] <= 0.1 * self.tol * growth.found.objective:
+                growth.status = "converged"
                 break
-            start = np.concatenate([[found.b], found.a, np.zeros((1, *problem.Y.shape[1:]))])
-            chosen.append(best)
-            found = problem.fit(chosen, alpha, start, int(self.max_iter))
-            history.append(found.objective)
+            growth.add(best)
+            value = growth.history[-1]
             if self.verbose:
                 print(
-                    f"[ImportVectorClassifier] alpha {alpha:.3g}: {len(chosen)} import points, "
-                    f"objective {found.objective:.6g}"
+                    f"[ImportVectorClassifier] alpha {growth.alpha:.3g}: {len(growth.chosen)} "
+                    f"import points, objective {value:.6g}"
                 )
-            if history[-2] - history[-1] < self.tol * abs(history[-1]):
-                status = "converged"
+            if growth.history[-2] - value < self.tol * abs(value):
+                growth.status = "converged"
                 break
-        return _Stage(chosen, found, history, status)
+        growth.rest = np.empty((0, 0))  # as large as the kernel matrix, and of no more use
+        return growth
 
-    def _finish(self, train: Training, pool: Array, stage: _Stage, scale: float) -> None:
-        found = stage.found
-        if found.converged and stage.status != "converged" and self.max_points is not None:
+    def _finish(self, train: Training, growth: _Growth, scale: float) -> None:
+        found = growth.found
+        if found.converged and growth.status != "converged" and self.max_points is not None:
             advice = f"Raise max_points above {self.max_points}, or tol."
-            found = replace(found, status="max_points", advice=advice, n_iter=len(stage.chosen))
+            found = replace(found, status="max_points", advice=advice, n_iter=len(growth.chosen))
         warn_unless_converged(found, "ImportVectorClassifier")
-        self.objective_, self.history_ = (
-            scale * found.objective,
-            [scale * value for value in stage.history],
-        )
-        self.n_iter_, self.jitter_ = max(len(stage.history), 1), scale * found.jitter
-        index = pool[stage.chosen]
-        q = 1 if found.a.ndim == 1 else found.a.shape[1]
-        self._keep(train, found.a.reshape(len(index), q), found.b, index)
+        self.history_ = [scale * value for value in growth.history]
+        self.objective_ = self.history_[-1]
+        self.n_iter_, self.jitter_ = len(growth.history), 0.0
+        index = growth.pool[growth.chosen]
+        outputs = 1 if growth.y.ndim == 1 else growth.y.shape[1]
+        a = growth.coefficients if len(index) else np.empty(0)
+        self._keep(train, a.reshape(len(index), outputs), found.b, index)
         self.import_indices_ = self.support_
-
-
-def leave_one_out_deviance(
-    problem: _Problem, chosen: list[int], found: Expansion, alpha: float
-) -> float:
-    """Return the mean loss of each sample under the model without its row, to first order.
-
-    f_{-i} = f_i + h_i (I - Λ_i h_i)^-1 g_i, with slope g_i and curvature Λ_i of the sample and
-    h_i = B_i H^-1 B_i'. Exact for the squared loss.
-    """
-    Y, f, w = problem.Y, found.f, problem.w
-    n, C = len(Y), 1 if Y.ndim == 1 else Y.shape[1]
-    B = np.column_stack([np.ones(n), problem.K[:, chosen]])
-    m = B.shape[1]
-    penalty = np.zeros((m, m))
-    penalty[1:, 1:] = alpha * problem.centres(chosen)
-    curvature = problem.loss.curvature(Y, f)
-    inverse = Definite(subset_hessian(B, penalty, curvature, w)).solve(np.eye(m * C))
-    h = np.einsum("ij,cjdk,ik->icd", B, inverse.reshape(C, m, C, m), B, optimize=True)
-    one = w[:, None]
-    g = one * problem.loss.slope(Y, f).reshape(n, C)
-    if Y.ndim == 2:
-        L = curvature[:, :, None] * (np.eye(C) - curvature[:, None, :])
-    else:
-        L = curvature.reshape(n, 1, 1)
-    system = np.eye(C) - (one[:, :, None] * L) @ h
-    step = np.linalg.solve(system, g[:, :, None])
-    left = f + (h @ step)[:, :, 0].reshape(f.shape)
-    return float(np.average(problem.loss.value(Y, left), weights=w))

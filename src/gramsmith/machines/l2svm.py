@@ -44,15 +44,9 @@ class L2SVC(KernelClassifier):
         Most Newton steps of each solver.
     verbose : bool, default=False
         Whether to print a line per pair of classes.
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     squared_norms_ : array of shape (n_pairs,)
         |w|² of every pair of classes.
     margins_ : array of shape (n_pairs,)
@@ -67,12 +61,8 @@ class L2SVC(KernelClassifier):
         Newton steps of the longest run.
     jitter_ : float
         What was added to a diagonal that was singular to working precision; 0 if nothing.
-    kernel_ : Kernel
-        The kernel in use.
     support_ : int array of shape (n_support,)
         Support vectors: training samples with a > 1e-8 max a in some pair.
-    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
-        These samples.
     coefficients_ : array of shape (n_support, n_pairs)
         a times the signs of the classes, if the kernel is positive definite.
     intercept_ : array of shape (n_pairs,)

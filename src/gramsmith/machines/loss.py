@@ -10,33 +10,21 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from gramsmith.gram import Gram
-from gramsmith.kernels.landmarks import choose_landmarks, inverse_root
 from gramsmith.machines.base import (
-    AT_LEAST_ONE,
-    BLOCK_ROWS,
     POSITIVE,
     KernelClassifier,
     Training,
+    candidate_alphas,
     check_alphas,
-    landmark_generator,
-    row_blocks,
 )
-from gramsmith.solvers import fit_expansion, warn_unless_converged
-from gramsmith.solvers.definite import clip_negative, warn_negative
-from gramsmith.solvers.landmarks import expected_products
+from gramsmith.machines.landmarks import BLOCK_ROWS, LandmarkMachine
+from gramsmith.solvers import fit_expansion, fit_features, warn_unless_converged
+from gramsmith.solvers.definite import clip_negative
 from gramsmith.solvers.left_out import features_of, left_out_losses, usual_alphas
 from gramsmith.solvers.losses import LOSSES, Multinomial, code_targets
-from gramsmith.solvers.newton import fit_features
 from gramsmith.solvers.newton_cg import FORCING, fit_products
 
 Array = npt.NDArray[Any]
-
-# Past this many samples a Newton step on all of them takes minutes: "auto" then goes on by
-# conjugate gradients, if few products will do for a step, and past the next many by landmarks.
-NEWTON_LIMIT = 12_000
-CG_LIMIT = 30_000
-CG_PRODUCTS = 10
 
 
 def _has_probabilities(machine: Any) -> bool:
@@ -100,7 +88,7 @@ class LossProbabilities(KernelClassifier):
             return np.asarray(np.log(loss.probability(f)))
 
 
-class KernelLossClassifier(LossProbabilities):
+class KernelLossClassifier(LossProbabilities, LandmarkMachine):
     r"""The kernel expansion that minimises any convex loss.
 
     .. math:: \min_{a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'Ka, \qquad f = Ka + b
@@ -125,11 +113,6 @@ class KernelLossClassifier(LossProbabilities):
     alphas : array of shape (m,), optional
         Candidates for "loo", for weights of mean one. Default: half a decade apart, from one under
         which nothing but the intercept is left until three were worse than the best.
-    class_weight : dict, "balanced" or None
-        Factors on the weights of the samples by class; "balanced" gives all classes the same
-        total.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
     solver : {"auto", "newton", "cg", "nystroem"}, default="auto"
         "newton" holds the kernel matrix; "nystroem" fits functions of `n_landmarks` samples, time
         and memory in proportion to n; "cg" goes on from there to the minimum over all samples, by
@@ -147,15 +130,9 @@ class KernelLossClassifier(LossProbabilities):
     verbose : bool, default=False
         Whether to print the objective after every Newton step, what "auto" takes past 12 000
         samples, and a line per product of "cg".
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     alpha_ : float
         The regulariser in use.
     alphas_ : array of shape (m,)
@@ -177,16 +154,6 @@ class KernelLossClassifier(LossProbabilities):
         Products with the kernel matrix. With "cg" only.
     residual_ : float
         |g + αa| / |g| at the end, g the slopes of the loss: zero at the minimum. With "cg" only.
-    kernel_ : Kernel
-        The kernel in use.
-    support_ : int array of shape (n_support,)
-        Training samples in the expansion.
-    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
-        These samples.
-    coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
-        Their coefficients.
-    intercept_ : array of shape (1,) or (n_classes,)
-        Intercepts.
 
     Examples
     --------
@@ -210,12 +177,11 @@ class KernelLossClassifier(LossProbabilities):
         "residual_": "number?",
     }
     _stored_parameters: ClassVar[dict[str, str]] = {"loss": f"choice {' '.join(LOSSES)}"}
+    _held, _cg_products = "newton", 10  # of every Newton step
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelClassifier._parameter_constraints,
+        **LandmarkMachine._parameter_constraints,
         "alpha": [POSITIVE, StrOptions({"loo"})],
-        "alphas": ["array-like", None],
         "solver": [StrOptions({"auto", "newton", "cg", "nystroem"})],
-        "n_landmarks": [AT_LEAST_ONE],
         "loss": [StrOptions(set(LOSSES)), HasMethods(["value", "slope", "curvature"])],
     }
 
@@ -255,14 +221,13 @@ class KernelLossClassifier(LossProbabilities):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         check_alphas(self, "> 0")
         train = self._begin(X, y, sample_weight)
-        scale, train = train.scale, train.of_mean_one()
-        self.solver_ = self.solver
-        if self.solver == "auto":
-            self.solver_ = "newton" if train.n <= NEWTON_LIMIT else "nystroem"
-        for name in ("n_landmarks_", "n_products_", "residual_"):
-            self.__dict__.pop(name, None)
-        loss = self._loss(len(self.classes_) > 2)
         # Weights and regulariser times a number change nothing: from here they have mean one.
+        scale, train = train.scale, train.of_mean_one()
+        for name, kind in KernelLossClassifier._stored.items():  # of an earlier fit
+            if kind.endswith("?"):
+                self.__dict__.pop(name, None)
+        self._first_solver(train)
+        loss = self._loss(len(self.classes_) > 2)
         (self._fit_dense if self.solver_ == "newton" else self._fit_landmarks)(train, loss, scale)
         return self
 
@@ -280,7 +245,7 @@ class KernelLossClassifier(LossProbabilities):
         together = max(1 if target.ndim == 1 else target.shape[1] for target in targets)
         K, kept = clip_negative(self._dense(train, remedy, copies=max(4, together + 3)))
 
-        def spread() -> float:
+        def spread(_: Array) -> float:
             share = train.weight / train.n
             return float(share @ K.diagonal() - share @ K @ share)
 
@@ -295,28 +260,19 @@ class KernelLossClassifier(LossProbabilities):
     def _fit_landmarks(self, train: Training, loss: Any, scale: float) -> None:
         size = min(int(self.n_landmarks), train.n)
         self._check_memory(train.n, "Lower n_landmarks, or use a sample of the rows.", 4, size)
-        G = self._gram(train.X)
-        rng = landmark_generator(self.random_state)
-        landmarks = choose_landmarks(G.block, G.diagonal(), size, "pivoted", rng)
-        self.n_landmarks_ = len(landmarks)
-        K = G.block(landmarks, landmarks)
-        warn_negative(np.linalg.eigvalsh(K))
-        root = inverse_root(0.5 * (K + K.T))
-        Phi = np.empty((train.n, root.shape[1]))
-        for rows, block in row_blocks(G, landmarks)():
-            np.matmul(block, root, out=Phi[rows])
+        landmarks = self._landmarks(train, pivoted=True)
+        Phi = np.empty((train.n, landmarks.root.shape[1]))
+        for rows, block in landmarks.blocks():
+            np.matmul(block, landmarks.root, out=Phi[rows])
         # orthogonal columns: Newton's steps are then few
-        turn = np.linalg.eigh(Phi.T @ Phi)[1]
+        lengths, turn = np.linalg.eigh(Phi.T @ Phi)
         for start in range(0, train.n, BLOCK_ROWS):
             Phi[start : start + BLOCK_ROWS] = Phi[start : start + BLOCK_ROWS] @ turn
+        lengths = np.maximum(lengths, np.finfo(float).tiny)
 
-        def spread() -> float:
+        def spread(Phi: Array) -> float:
             share = train.weight / train.n
             return float(share @ np.einsum("ij,ij->i", Phi, Phi) - np.sum((share @ Phi) ** 2))
-
-        targets = self._targets(train, loss)
-        alpha, starts = self._choose(lambda: Phi, spread, targets, loss, train, scale)
-        lengths = np.maximum(np.einsum("ij,ij->j", Phi, Phi), np.finfo(float).tiny)
 
         def coefficients(start: Any) -> Array | None:
             if start is None:
@@ -324,63 +280,34 @@ class KernelLossClassifier(LossProbabilities):
             theta = ((start[0] - start[1]).T @ Phi / lengths).T  # the columns are orthogonal
             return np.concatenate([theta, [start[1]]])
 
+        targets = self._targets(train, loss)
+        alpha, starts = self._choose(lambda: Phi, spread, targets, loss, train, scale)
+        options = self._options(train)
         found = [
-            fit_features(
-                Phi, target, loss, alpha, start=coefficients(start), **self._options(train)
-            )
+            fit_features(Phi, target, loss, alpha, start=coefficients(start), **options)
             for target, start in zip(targets, starts, strict=True)
         ]
-        if self.solver == "auto" and train.n <= CG_LIMIT and self._definite:
-            # the curvature of the usual losses is one at most
-            products = expected_products(G.block, landmarks, root, train.n, alpha, FORCING)
-            self.solver_ = "cg" if products <= CG_PRODUCTS else "nystroem"
-            if self.verbose:
-                who = f"[{type(self).__name__}]"
-                print(f"{who} {products} products per step expected of 'cg': {self.solver_!r}")
+        if self._undecided(train):
+            self._decide(
+                landmarks, alpha, FORCING
+            )  # curvatures of the usual losses are one at most
         if self.solver_ == "nystroem":
             a, b = self._take_down(found, scale)
-            self._keep(train, root @ (turn @ a), b, landmarks)
+            self._keep(train, landmarks.root @ (turn @ a), b, landmarks.index)
             return
-        starts = [one.f for one in found]
-        found = self._fit_products(train, G, Phi, targets, loss, alpha, starts)
-        self._keep(train, *self._take_down(found, scale))
-
-    @property
-    def _definite(self) -> bool:
-        return not self._is_pairwise() and bool(self.kernel_.positive_definite)
-
-    def _fit_products(
-        self,
-        train: Training,
-        G: Gram,
-        Phi: Array,
-        targets: list[Array],
-        loss: Any,
-        alpha: float,
-        starts: list[Array],
-    ) -> list[Any]:
-        """Return the machines on all samples, by products with their kernel matrix."""
-
-        def report(n: int, residual: float) -> None:
-            if self.verbose:
-                print(f"[{type(self).__name__}] product {n}: residual {residual:.3g}")
-
         solved = [
             fit_products(
-                G.__matmul__,
-                Phi,
-                target,
-                loss,
-                alpha,
-                start=start,
-                report=report,
-                **self._options(train),
+                landmarks.G.__matmul__,
+                *(Phi, target, loss, alpha),
+                start=rough.f,
+                report=self._report,
+                **options,
             )
-            for target, start in zip(targets, starts, strict=True)
+            for target, rough in zip(targets, found, strict=True)
         ]
         self.n_products_ = sum(products for _, products in solved)
-        self.residual_ = max(one.residual for one, _ in solved)
-        return [one for one, _ in solved]
+        self.residual_ = max(solution.residual for solution, _ in solved)
+        self._keep(train, *self._take_down([solution for solution, _ in solved], scale))
 
     def _options(self, train: Training) -> dict[str, Any]:
         return {
@@ -394,21 +321,20 @@ class KernelLossClassifier(LossProbabilities):
         """Set what the solvers say of themselves; return all coefficients and intercepts."""
         who = type(self).__name__
         self.objective_, self.n_iter_, self.jitter_ = 0.0, 0, 0.0
-        for one in found:
-            if self.verbose:
-                for k, value in enumerate(one.history):
-                    print(f"[{who}] step {k}: objective {scale * value:.8g}")
-            warn_unless_converged(one, who)
-            self.objective_ += scale * one.objective
-            self.n_iter_ = max(self.n_iter_, one.n_iter)
-            self.jitter_ = max(self.jitter_, scale * one.jitter)
-        coefficients = np.hstack([one.a.reshape(len(one.a), -1) for one in found])
-        return coefficients, np.concatenate([np.atleast_1d(one.b) for one in found])
+        for solution in found:
+            for k, value in enumerate(solution.history):
+                self._say(f"step {k}: objective {scale * value:.8g}")
+            warn_unless_converged(solution, who)
+            self.objective_ += scale * solution.objective
+            self.n_iter_ = max(self.n_iter_, solution.n_iter)
+            self.jitter_ = max(self.jitter_, scale * solution.jitter)
+        coefficients = np.hstack([solution.a.reshape(len(solution.a), -1) for solution in found])
+        return coefficients, np.concatenate([np.atleast_1d(solution.b) for solution in found])
 
     def _choose(
         self,
         features: Callable[[], Array],
-        spread: Callable[[], float],
+        spread: Callable[[Array], float],
         targets: list[Array],
         loss: Any,
         train: Training,
@@ -418,15 +344,14 @@ class KernelLossClassifier(LossProbabilities):
 
         Return the regulariser for weights of mean one, and where to start for every target.
         """
-        self.__dict__.pop("loo_losses_", None)
-        if not isinstance(self.alpha, str):
+        fixed = not isinstance(self.alpha, str)
+        Phi = np.empty((0, 0)) if fixed else features()
+        alphas = candidate_alphas(self, scale, lambda: usual_alphas(train.n, spread(Phi)))
+        alphas = np.sort(alphas)[::-1]
+        if fixed:
             self.alpha_, self.alphas_ = float(self.alpha), np.array([float(self.alpha)])
-            return self.alpha_ / scale, [None] * len(targets)
-        if self.alphas is None:
-            alphas = usual_alphas(train.n, spread())
-        else:
-            alphas = np.sort(np.asarray(self.alphas, dtype=float))[::-1]
-        Phi, few = features(), 3 if self.alphas is None and len(targets) == 1 else None
+            return float(alphas[0]), [None] * len(targets)
+        few = 3 if self.alphas is None and len(targets) == 1 else None
         found = [
             left_out_losses(
                 Phi,
@@ -454,80 +379,6 @@ class KernelLogisticRegression(KernelLossClassifier):
     with the logistic loss, multinomial for several classes, by Newton's method. The regulariser
     decides how well its probabilities are calibrated, and is chosen by what samples left out would
     lose. Other losses are those of `KernelLossClassifier`.
-
-    Parameters
-    ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
-        eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
-    alpha : float or "loo", default="loo"
-        Regulariser; one over C of an SVM. "loo" takes the candidate with the smallest approximate
-        leave-one-out loss.
-    alphas : array of shape (m,), optional
-        Candidates for "loo", for weights of mean one. Default: half a decade apart, from one under
-        which nothing but the intercept is left until three were worse than the best.
-    class_weight : dict, "balanced" or None
-        Factors on the weights of the samples by class; "balanced" gives all classes the same
-        total.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
-    solver : {"auto", "newton", "cg", "nystroem"}, default="auto"
-        "newton" holds the kernel matrix; "nystroem" fits functions of `n_landmarks` samples, time
-        and memory in proportion to n; "cg" goes on from there to the minimum over all samples, by
-        products with a matrix that is not held. "auto" is "newton" up to 12 000 samples, "cg" up to
-        30 000 if at most 10 products are expected of a step, else "nystroem"; `solver_` says which.
-    n_landmarks : int, default=500
-        Landmarks of "nystroem" and of the preconditioner of "cg", drawn by what those before them
-        leave unexplained.
-    random_state : int, RandomState or None
-        For the choice of the landmarks.
-    tol : float, default=1e-8
-        Stop when a Newton step promises to lower the objective by less than this share.
-    max_iter : int, default=100
-        Most Newton steps.
-    verbose : bool, default=False
-        Whether to print the objective after every Newton step, what "auto" takes past 12 000
-        samples, and a line per product of "cg".
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
-
-    Attributes
-    ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
-    alpha_ : float
-        The regulariser in use.
-    alphas_ : array of shape (m,)
-        The candidates, descending.
-    loo_losses_ : array of shape (m,)
-        Their mean losses of samples left out, to first order; past 300 samples on as many features.
-        With "loo" only.
-    objective_ : float
-        The minimum.
-    n_iter_ : int
-        Newton steps.
-    jitter_ : float
-        What was added to a diagonal that was singular to working precision; 0 if nothing.
-    solver_ : str
-        The solver in use.
-    n_landmarks_ : int
-        Landmarks in use. Not with "newton".
-    n_products_ : int
-        Products with the kernel matrix. With "cg" only.
-    residual_ : float
-        |g + αa| / |g| at the end, g the slopes of the loss: zero at the minimum. With "cg" only.
-    kernel_ : Kernel
-        The kernel in use.
-    support_ : int array of shape (n_support,)
-        Training samples in the expansion.
-    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
-        These samples.
-    coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
-        Their coefficients.
-    intercept_ : array of shape (1,) or (n_classes,)
-        Intercepts.
 
     Examples
     --------

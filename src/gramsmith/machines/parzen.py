@@ -29,8 +29,6 @@ class ParzenClassifier(KernelClassifier):
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     weights : {"uneven", "even"}, default="uneven"
         Whether classes or samples count alike.
     threshold : {"loo", "prior"} or float, default="loo"
@@ -38,25 +36,13 @@ class ParzenClassifier(KernelClassifier):
         it occurs; a number is taken as it is (two classes only, or 0).
     criterion : {"error", "balanced_error", "f1"}, default="error"
         What "loo" optimises: the share of errors, its mean over classes, or the mean F1 of classes.
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     thresholds_ : array of shape (n_classes,)
         What is subtracted from the value of each class; of two classes only the second has one.
     loo_score_ : float
         The criterion on the leave-one-out values at these thresholds (an error, or F1).
-    kernel_ : Kernel
-        The kernel in use.
-    support_ : int array of shape (n_support,)
-        Training samples in the expansion.
-    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
-        These samples.
     coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
         v_i y_i of the formula, or one column of v_i per class.
     intercept_ : array of shape (1,) or (n_classes,)

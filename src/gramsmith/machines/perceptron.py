@@ -41,8 +41,6 @@ class KernelPerceptron(KernelClassifier):
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     max_iter : int, default=100
         Most passes over the samples in `fit`.
     average : bool, default=False
@@ -53,25 +51,15 @@ class KernelPerceptron(KernelClassifier):
         For the order.
     verbose : bool, default=False
         Whether to print a line per pass.
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     n_iter_ : int
         Passes made.
     mistakes_ : int
         Mistakes in the last pass.
-    kernel_ : Kernel
-        The kernel in use.
     support_ : int array of shape (n_support,)
         Training samples on which a mistake was made, numbered over all calls of `partial_fit`.
-    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
-        These samples.
     coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
         Their coefficients, averaged if asked for.
     last_coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)

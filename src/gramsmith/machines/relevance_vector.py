@@ -117,8 +117,6 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     fit_intercept : bool, default=True
         Whether a constant is among the basis functions.
     tol : float, default=1e-3
@@ -127,10 +125,6 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         Most actions (additions, re-estimations, deletions).
     verbose : bool, default=False
         Whether to print a line when done.
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
@@ -148,12 +142,8 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         The logarithm of the evidence after every action; it never falls.
     n_iter_ : int
         Actions taken.
-    kernel_ : Kernel
-        The kernel in use.
     support_ : int array of shape (n_relevance,)
         The same as `relevance_indices_`.
-    support_samples_ : array of shape (n_relevance, p) or sequence; None for precomputed kernels
-        These samples.
     coefficients_ : array of shape (n_relevance, 1)
         Mean weights.
     intercept_ : array of shape (1,)
@@ -172,7 +162,7 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
     >>> y = np.sinc(x / np.pi).ravel() + 0.1 * np.random.default_rng(0).normal(size=100)
     >>> machine = gs.RelevanceVectorRegressor(gs.Gaussian(2.5)).fit(x, y)
     >>> len(machine.relevance_indices_), round(machine.noise_variance_**0.5, 2)
-    (5, 0.09)
+    (9, 0.09)
     """
 
     _stored: ClassVar[dict[str, str]] = {"noise_variance_": "number"}
@@ -247,8 +237,6 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     fit_intercept : bool, default=True
         Whether a constant is among the basis functions.
     tol : float, default=1e-3
@@ -257,15 +245,9 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
         Most Laplace approximations.
     verbose : bool, default=False
         Whether to print a line per machine when done.
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     relevance_indices_ : int array of shape (n_relevance,)
         The relevance vectors of all machines among the training samples.
     precisions_ : array of shape (n_relevance, n_machines)
@@ -276,12 +258,8 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
         The logarithm of the evidence attained, summed over machines.
     n_iter_ : int
         Laplace approximations of the longest run.
-    kernel_ : Kernel
-        The kernel in use.
     support_ : int array of shape (n_relevance,)
         The same as `relevance_indices_`.
-    support_samples_ : array of shape (n_relevance, p) or sequence; None for precomputed kernels
-        These samples.
     coefficients_ : array of shape (n_relevance, n_machines)
         Most probable weights; one machine for two classes, else one per class.
     intercept_ : array of shape (n_machines,)

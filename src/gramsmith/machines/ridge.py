@@ -7,50 +7,101 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
-from gramsmith.gram import Gram
-from gramsmith.kernels.landmarks import choose_landmarks
 from gramsmith.machines.base import (
-    AT_LEAST_ONE,
     NOT_NEGATIVE,
     KernelClassifier,
-    KernelMachine,
     Training,
     WeightedScore,
+    candidate_alphas,
     check_alphas,
-    landmark_generator,
-    row_blocks,
 )
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.intervals import PredictionIntervals
+from gramsmith.machines.landmarks import LandmarkMachine, Landmarks
 from gramsmith.solvers import RidgePath, conjugate_gradients, warn_unless_converged
-from gramsmith.solvers.definite import warn_negative
-from gramsmith.solvers.landmarks import (
-    Blocks,
-    LandmarkPreconditioner,
-    expected_products,
-    landmark_path,
-)
+from gramsmith.solvers.landmarks import LandmarkPreconditioner, landmark_path
 from gramsmith.solvers.ridge import centred, ridge_at
 
 Array = npt.NDArray[Any]
 Residuals = Callable[[Array], Iterable[tuple[slice, Array]]]
 
-# Past this many samples one eigendecomposition takes minutes: "auto" then goes on by conjugate
-# gradients, if few products will do, and past the next many by landmarks.
-EIGEN_LIMIT = 12_000
-CG_LIMIT = 30_000
-CG_PRODUCTS = 40
 PROBES = 4  # random vectors that tell the trace of an inverse
 ROUGH_ROWS = 8_000  # samples from which float32 products serve for corrections
 # Regularisers per sample on landmarks, in units of the variance of the features.
 LANDMARK_ALPHAS = 10.0 ** np.arange(-9.0, 2.5, 0.5)
 
 
-class KernelRidge(KernelMachine):
-    """What the two machines share: the choice of the regulariser, three ways to coefficients."""
+class KernelRidge(LandmarkMachine):
+    """What the two machines share: the choice of the regulariser, three ways to coefficients.
+
+    Parameters
+    ----------
+    kernel : Kernel, name, scikit-learn kernel, callable or None
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
+        eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
+    alpha : float or "loo", default="loo"
+        The regulariser; 0 interpolates. "loo" minimises the leave-one-out error.
+    alphas : array of shape (m,), optional
+        Candidates for "loo", for weights of mean one: they are multiplied by the mean weight, so
+        that the choice does not depend on the unit of the weights. Default: a continuous minimum,
+        starting from 30 candidates; on landmarks the best of 23 candidates half a decade apart.
+    solver : {"auto", "eigen", "nystroem", "cg"}, default="auto"
+        "eigen" holds K; "nystroem" restricts the solution to landmarks, which takes passes
+        over blocks of rows and never holds more than one; "cg" solves the full system
+        without holding K: of the candidates for `alpha` the one that landmarks prefer and its
+        neighbours, all by the same products. "auto" is "eigen" up to 12 000 samples, "cg" up to
+        30 000 if at most 40 products are expected, else "nystroem"; `solver_` says which.
+    n_landmarks : int, default=500
+        Landmarks of "nystroem", uniform ones of every class in proportion; and of the
+        preconditioner of "cg", drawn by pivots of a Cholesky factor.
+    tol : float, default=1e-6
+        Relative residual at which "cg" stops.
+    max_iter : int, default=1000
+        Most products with K in "cg".
+    random_state : int, RandomState or None
+        For the choice of the landmarks.
+    verbose : bool, default=False
+        Whether to print which solver "auto" takes, and a line per product of "cg".
+
+    Attributes
+    ----------
+    alpha_ : float
+        The regulariser in use.
+    alphas_ : array of shape (m,)
+        The candidates.
+    loo_errors_ : array of shape (m,)
+        Their mean squared leave-one-out residuals, a row left out as a whole whatever its weight;
+        not with "cg".
+    loo_residuals_ : array of shape (n,) or (n, n_outputs)
+        y_i minus the prediction of the machine without sample i, at `alpha_`; samples of weight
+        zero are not there. Not with "cg".
+    landmark_loo_errors_ : array of shape (m,)
+        What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses the
+        candidates it solves for. With "cg" only.
+    cg_alphas_ : array of shape (k,)
+        These candidates, at most three. With "cg" only.
+    estimated_loo_errors_ : array of shape (k,)
+        What `loo_errors_` would be for them, estimated: see `estimated_loo_residuals_`. The
+        smallest decides. With "cg" only.
+    estimated_loo_residuals_ : array of the shape of `loo_residuals_`
+        With "cg" only: an estimate of them, exact coefficients over leverages that the landmarks
+        give, times a number so that their sum is right. Too small where landmarks are few.
+    estimated_loo_error_ : float
+        Their mean square. With "cg" only.
+    residual_ : float
+        The largest relative residual of the solved systems. With "cg" only.
+    n_iter_ : int
+        Products with K in "cg", else 1.
+    n_landmarks_ : int
+        Landmarks in use. Not with "eigen".
+    jitter_ : float
+        What was added to `alpha_` because K was singular to working precision; 0 if nothing.
+    solver_ : str
+        The solver in use.
+    """
 
     _stored: ClassVar[dict[str, str]] = {
         "solver_": "text",
@@ -70,131 +121,98 @@ class KernelRidge(KernelMachine):
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelMachine._parameter_constraints,
+        **LandmarkMachine._parameter_constraints,
         "alpha": [NOT_NEGATIVE, StrOptions({"loo"})],
-        "alphas": ["array-like", None],
         "criterion": [StrOptions({"squared", "error"})],
-        "n_landmarks": [AT_LEAST_ONE],
         "solver": [StrOptions({"auto", "eigen", "nystroem", "cg"})],
     }
 
-    alpha: Any
-    alphas: Any
+    _held, _cg_products = "eigen", 40
+
     fit_intercept: bool
-    solver: str
-    n_landmarks: int
     tol: float
     max_iter: int
-    random_state: Any
-    verbose: bool
-    n_jobs: Any
     alpha_: float
     alphas_: Array
     loo_errors_: Array
     loo_residuals_: Array
     cg_alphas_: Array
     jitter_: float
-    # who is told how many rows have been met, over all passes; no parameter, and not kept
-    _told: Callable[[int], None] | None = None
 
     def _solve(self, train: Training, Y: Array) -> None:
         """Choose the regulariser and set the coefficients; Y has shape (n, q)."""
-        self.solver_ = self.solver
-        if self.solver == "auto":
-            self.solver_ = "eigen" if train.n <= EIGEN_LIMIT else "nystroem"
+        for name, kind in KernelRidge._stored.items():  # of an earlier fit by another solver
+            if kind.endswith("?"):
+                self.__dict__.pop(name, None)
+        self._first_solver(train)
         self.jitter_, self.n_iter_ = 0.0, 1
-        for name in (
-            *("loo_errors_", "loo_residuals_", "landmark_loo_errors_", "residual_"),
-            *("n_landmarks_", "estimated_loo_residuals_", "estimated_loo_error_"),
-            *("cg_alphas_", "estimated_loo_errors_"),
-        ):
-            self.__dict__.pop(name, None)
         # Weights and regulariser times a number change nothing: all is done with weights of mean
         # one, so that neither the choice nor a threshold depends on their unit.
-        fixed = None if isinstance(self.alpha, str) else float(self.alpha) / train.scale
-        (self._solve_dense if self.solver_ == "eigen" else self._solve_blocks)(
-            train.of_mean_one(), Y, fixed
-        )
-        self.alphas_ = self.alphas_ * train.scale
-        self.alpha_ = self.alpha_ * train.scale if fixed is None else float(self.alpha)
-        self.jitter_ *= train.scale
+        scale = train.scale
+        solve = self._solve_dense if self.solver_ == "eigen" else self._solve_blocks
+        solve(train.of_mean_one(), Y, scale)
+        self.alphas_, self.jitter_ = self.alphas_ * scale, self.jitter_ * scale
+        self.alpha_ = self.alpha_ * scale if isinstance(self.alpha, str) else float(self.alpha)
         if self.solver_ == "cg":
-            self.cg_alphas_ = self.cg_alphas_ * train.scale
+            self.cg_alphas_ = self.cg_alphas_ * scale
 
-    def _solve_blocks(self, train: Training, Y: Array, fixed: float | None) -> None:
-        G = self._gram(train.X)
-        definite = not self._is_pairwise() and self.kernel_.positive_definite
-        undecided = self.solver == "auto" and train.n <= CG_LIMIT and definite
-        landmarks = self._landmarks(train, G, pivoted=self.solver_ == "cg" or undecided)
-        self.n_landmarks_ = len(landmarks)
-        K_mm = G.block(landmarks, landmarks)
-        warn_negative(np.linalg.eigvalsh(K_mm))
-        blocks = row_blocks(G, landmarks, self._told)
-        path = landmark_path(0.5 * (K_mm + K_mm.T), blocks, Y, train.w, self.fit_intercept)
+    def _solve_blocks(self, train: Training, Y: Array, scale: float) -> None:
+        undecided = self._undecided(train)
+        landmarks = self._landmarks(train, pivoted=self.solver_ == "cg" or undecided)
+        path = landmark_path(landmarks.K, landmarks.blocks, Y, train.w, self.fit_intercept)
+        self.alphas_ = candidate_alphas(
+            self, scale, lambda: LANDMARK_ALPHAS * path.spread * path.total
+        )
+        if self.solver_ == "cg" and not self.alphas_.any():
+            raise ValueError(
+                f"{type(self).__name__}: expected alpha > 0 with solver='cg', got 0.0. "
+                "Use solver='eigen' to interpolate."
+            )
 
         def residuals(alphas: Array) -> Iterator[tuple[slice, Array]]:
-            for rows, K in blocks():
+            for rows, K in landmarks.blocks():
                 w = None if train.w is None else train.w[rows]
                 yield rows, path.loo_residuals(K, Y[rows], alphas, w)
 
-        self._choose(train, Y, fixed, residuals, LANDMARK_ALPHAS * path.spread * path.total)
-        if undecided:
-            smallest = self.alpha_ if fixed is not None else self._near(self.alpha_).min()
-            products = expected_products(G.block, landmarks, path.root, train.n, smallest, self.tol)
-            self.solver_ = "cg" if products <= CG_PRODUCTS else "nystroem"
-            self._say(f"{products} products expected of 'cg': solver {self.solver_!r}")
+        self._choose(train, Y, residuals)
+        order = np.unique(self.alphas_)
+        place = int(np.searchsorted(order, self.alpha_))
+        near = order[max(place - 1, 0) : place + 2]  # what landmarks prefer, and its neighbours
+        near = near[near > 0]
+        if undecided and len(near):
+            self._decide(landmarks, float(near.min()), self.tol)
         if self.solver_ == "nystroem":
             self.jitter_ = float(path.jitter(self.alpha_))
-            self._keep(train, *path.solve(self.alpha_), landmarks)
+            self._keep(train, *path.solve(self.alpha_), landmarks.index)
         else:
             # The residuals are those of the landmarks, not of the machine.
             self.landmark_loo_errors_ = self.loo_errors_
             del self.loo_errors_, self.loo_residuals_
-            near = np.array([self.alpha_]) if fixed is not None else self._near(self.alpha_)
-            self._solve_cg(train, Y, G, blocks, path.root, near)
+            self._solve_cg(train, Y, landmarks, near)
 
-    def _near(self, alpha: float) -> Array:
-        """Return the candidate that landmarks prefer and its neighbours, ascending."""
-        order = np.sort(self.alphas_)
-        place = int(np.searchsorted(order, alpha))
-        return order[max(place - 1, 0) : place + 2]
-
-    def _solve_dense(self, train: Training, Y: Array, fixed: float | None) -> None:
+    def _solve_dense(self, train: Training, Y: Array, scale: float) -> None:
         K = self._dense(train, "Use solver='nystroem' or solver='cg'.", copies=4)
         options: dict[str, Any] = {"fit_intercept": self.fit_intercept, "sample_weight": train.w}
-        known = None
-        if fixed is not None:
+        if not isinstance(self.alpha, str):
             sure = not self._is_pairwise() and self.kernel_.positive_definite
-            known = ridge_at(K, Y, fixed, definite=sure, **options)
-        if known is not None:
-            found, left_out = known
-            self._choose(train, Y, fixed, lambda _: [(slice(None), left_out[None])], np.empty(0))
-        else:
-            path = RidgePath(K, Y, **options)
-            # In units of the mean eigenvalue: from interpolation to a constant.
-            grid = (float(path.eigenvalues.mean()) or 1.0) * np.logspace(-9, 4, 30)
-            self._choose(
-                train,
-                Y,
-                fixed,
-                lambda a: [(slice(None), path.loo_residuals(a))],
-                grid,
-                path.minimise,
-            )
-            found = path.solve(self.alpha_)
-        self.jitter_ = found.jitter
-        self._keep(train, found.coef, found.intercept)
+            self.alphas_ = candidate_alphas(self, scale, lambda: np.empty(0))
+            known = ridge_at(K, Y, float(self.alphas_[0]), definite=sure, **options)
+            if known is not None:
+                solution, left_out = known
+                self._choose(train, Y, lambda _: [(slice(None), left_out[None])])
+                self._keep(train, solution.coef, solution.intercept)
+                return
+        path = RidgePath(K, Y, **options)
+        # In units of the mean eigenvalue: from interpolation to a constant.
+        unit = float(path.eigenvalues.mean()) or 1.0
+        self.alphas_ = candidate_alphas(self, scale, lambda: unit * np.logspace(-9, 4, 30))
+        self._choose(train, Y, lambda a: [(slice(None), path.loo_residuals(a))], path.minimise)
+        solution = path.solve(self.alpha_)
+        self.jitter_ = solution.jitter
+        self._keep(train, solution.coef, solution.intercept)
 
-    def _solve_cg(
-        self, train: Training, Y: Array, G: Gram, blocks: Blocks, root: Array, near: Array
-    ) -> None:
+    def _solve_cg(self, train: Training, Y: Array, landmarks: Landmarks, near: Array) -> None:
         """Solve for some regularisers side by side, and take the best of them."""
-        near = near[near > 0] if len(near) > 1 else near
-        if not near.min(initial=np.inf) > 0 or not len(near):
-            raise ValueError(
-                f"{type(self).__name__}: expected alpha > 0 with solver='cg', got {near.min()!r}. "
-                "Use solver='eigen' to interpolate."
-            )
         offset, Z = centred(Y, train.weight, self.fit_intercept)
         q, a = Y.shape[1], len(near)
         # the same in every fit: what a journal has kept is then found again
@@ -203,12 +221,12 @@ class KernelRidge(KernelMachine):
         R = np.column_stack([Z, *one, probes])
         alphas, r = np.repeat(near, R.shape[1]), 1.0 / train.weight
         R = np.tile(R, (1, a))
-        inverse = LandmarkPreconditioner(root, blocks, r, alphas)
+        inverse = LandmarkPreconditioner(landmarks.root, landmarks.blocks, r, alphas)
         rough = None
         if train.n >= ROUGH_ROWS and not self._is_pairwise():
             rough = self._gram(train.X, np.float32).__matmul__
         found = conjugate_gradients(
-            G.__matmul__,
+            landmarks.G.__matmul__,
             r,
             R,
             alphas=alphas,
@@ -224,7 +242,8 @@ class KernelRidge(KernelMachine):
         diagonals = inverse.diagonal().reshape(train.n, a, -1).transpose(1, 0, 2)[:, :, :1]
         # The diagonal of the inverse is about that of the preconditioner, but for its sum, which
         # random probes know well: it would be too large, and residuals too small.
-        apart = columns[:, :, -PROBES:] - self._probed(inverse, R, a)
+        known = inverse(R).reshape(train.n, a, -1).transpose(1, 0, 2)
+        apart = (columns - known)[:, :, -PROBES:]
         more = np.sum(probes * apart, axis=(1, 2)) / PROBES
         sums = diagonals.sum(axis=(1, 2))
         diagonals = diagonals * np.clip(1.0 + more / sums, 0.01, 1.0)[:, None, None]
@@ -246,65 +265,12 @@ class KernelRidge(KernelMachine):
         self.estimated_loo_error_ = float(squared[best])
         self._keep(train, np.ascontiguousarray(C[best]), b[best] + offset)
 
-    @staticmethod
-    def _probed(inverse: LandmarkPreconditioner, R: Array, a: int) -> Array:
-        """Return the preconditioner times the probes, for each of a regularisers."""
-        parts = inverse(R).reshape(len(R), a, -1)[:, :, -PROBES:]
-        return np.asarray(parts.transpose(1, 0, 2))
+    def _choose(self, train: Training, Y: Array, residuals: Residuals, refine: Any = None) -> None:
+        """Set `alpha_`, `loo_errors_` and `loo_residuals_` by the candidates `alphas_`.
 
-    def _report(self, n_iter: int, residual: float) -> None:
-        self._say(f"product {n_iter}: residual {residual:.3g}")
-
-    def _say(self, what: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {what}")
-
-    def _landmarks(self, train: Training, G: Gram, *, pivoted: bool) -> Array:
-        """Draw landmarks in the order of the rows: what the kernel is made of, or the classes.
-
-        Uniform ones are of every class in proportion, and none is lost.
+        ``residuals(alphas)`` yields rows and their leave-one-out residuals, (a, rows, q);
+        ``refine`` returns the minimum of the squared error between the candidates.
         """
-        size = min(int(self.n_landmarks), train.n)
-        rng = landmark_generator(self.random_state)
-        if pivoted:
-            return choose_landmarks(G.block, G.diagonal(), size, "pivoted", rng)
-        order = rng.permutation(train.n)
-        if size == train.n or not isinstance(self, ClassifierMixin):
-            return np.sort(order[:size])
-        counts = np.bincount(train.y)
-        wanted = np.maximum(2, np.round(size * counts / train.n)).astype(int)
-        wanted[counts.argmax()] -= max(0, int(wanted.sum()) - size)
-        chosen = [order[train.y[order] == c][:m] for c, m in enumerate(np.maximum(wanted, 1))]
-        return np.sort(np.concatenate(chosen))
-
-    def _choose(
-        self,
-        train: Training,
-        Y: Array,
-        fixed: float | None,
-        residuals: Residuals,
-        grid: Array,
-        refine: Any = None,
-    ) -> None:
-        """Set `alpha_`, `alphas_`, `loo_errors_` and `loo_residuals_`.
-
-        Parameters
-        ----------
-        train : Training
-            With weights of mean one.
-        fixed : float or None
-            The regulariser, if it is not to be chosen.
-        residuals : callable
-            ``residuals(alphas)`` yields rows and their leave-one-out residuals, (a, rows, q).
-        grid : array of shape (a,)
-            Candidates, if the user named none.
-        refine : callable, optional
-            Returns the minimum of the squared error between the candidates, and its value.
-        """
-        if fixed is not None:
-            self.alphas_ = np.array([fixed])
-        else:
-            self.alphas_ = np.array(grid if self.alphas is None else self.alphas, dtype=float)
         criterion = self._criterion
         squared, wrong = np.zeros(len(self.alphas_)), np.zeros(len(self.alphas_))
         only: list[Array] = []  # of a single candidate, so that no second pass is needed
@@ -318,7 +284,7 @@ class KernelRidge(KernelMachine):
         self.loo_errors_ = wrong if criterion == "error" else squared
         rounding = self._rounding(train, Y)
         self.alpha_ = _best(self.alphas_, self.loo_errors_, squared, rounding)
-        free = fixed is None and self.alphas is None and criterion == "squared"
+        free = isinstance(self.alpha, str) and self.alphas is None and criterion == "squared"
         if refine is not None and free and squared.min() > rounding:
             self.alpha_ = refine(self.alphas_)[0]
         if not only or self.alpha_ != self.alphas_[0]:
@@ -371,87 +337,6 @@ class KernelRidgeRegressor(
 
     One eigendecomposition of K gives the leave-one-out residuals of every regulariser, so nothing
     is ever refitted.
-
-    Parameters
-    ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
-        eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
-    alpha : float or "loo", default="loo"
-        The regulariser; 0 interpolates. "loo" minimises the leave-one-out error.
-    alphas : array of shape (m,), optional
-        Candidates for "loo", for weights of mean one: they are multiplied by the mean weight, so
-        that the choice does not depend on the unit of the weights. Default: a continuous minimum,
-        starting from 30 candidates; on landmarks the best of 23 candidates half a decade apart.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
-    solver : {"auto", "eigen", "nystroem", "cg"}, default="auto"
-        "eigen" holds K; "nystroem" restricts the solution to landmarks, which takes passes
-        over blocks of rows and never holds more than one; "cg" solves the full system
-        without holding K: of the candidates for `alpha` the one that landmarks prefer and its
-        neighbours, all by the same products. "auto" is "eigen" up to 12 000 samples, "cg" up to
-        30 000 if at most 40 products are expected, else "nystroem"; `solver_` says which.
-    n_landmarks : int, default=500
-        Landmarks of "nystroem", uniform ones of every class in proportion; and of the
-        preconditioner of "cg", drawn by pivots of a Cholesky factor.
-    tol : float, default=1e-6
-        Relative residual at which "cg" stops.
-    max_iter : int, default=1000
-        Most products with K in "cg".
-    random_state : int, RandomState or None
-        For the choice of the landmarks.
-    verbose : bool, default=False
-        Whether to print which solver "auto" takes, and a line per product of "cg".
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
-
-    Attributes
-    ----------
-    alpha_ : float
-        The regulariser in use.
-    alphas_ : array of shape (m,)
-        The candidates.
-    loo_errors_ : array of shape (m,)
-        Their mean squared leave-one-out residuals, a row left out as a whole whatever its weight;
-        not with "cg".
-    loo_residuals_ : array of shape (n,) or (n, n_outputs)
-        y_i minus the prediction of the machine without sample i, at `alpha_`; samples of weight
-        zero are not there. Not with "cg".
-    landmark_loo_errors_ : array of shape (m,)
-        What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses the
-        candidates it solves for. With "cg" only.
-    cg_alphas_ : array of shape (k,)
-        These candidates, at most three. With "cg" only.
-    estimated_loo_errors_ : array of shape (k,)
-        What `loo_errors_` would be for them, estimated: see `estimated_loo_residuals_`. The
-        smallest decides. With "cg" only.
-    estimated_loo_residuals_ : array of the shape of `loo_residuals_`
-        With "cg" only: an estimate of them, exact coefficients over leverages that the landmarks
-        give, times a number so that their sum is right. Too small where landmarks are few.
-    estimated_loo_error_ : float
-        Their mean square. With "cg" only.
-    residual_ : float
-        The largest relative residual of the solved systems. With "cg" only.
-    n_iter_ : int
-        Products with K in "cg", else 1.
-    n_landmarks_ : int
-        Landmarks in use. Not with "eigen".
-    jitter_ : float
-        What was added to `alpha_` because K was singular to working precision; 0 if nothing.
-    solver_ : str
-        The solver in use.
-    kernel_ : Kernel
-        The kernel in use.
-    support_ : int array of shape (n_support,)
-        Training samples in the expansion.
-    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
-        These samples.
-    coefficients_ : array of shape (n_support, n_outputs)
-        Their coefficients.
-    intercept_ : array of shape (n_outputs,)
-        Intercepts.
 
     Examples
     --------
@@ -543,87 +428,20 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
-        eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     alpha : float or "loo", default="loo"
         The regulariser; 0 interpolates. "loo" minimises the leave-one-out `criterion`.
-    alphas : array of shape (m,), optional
-        Candidates for "loo", for weights of mean one: they are multiplied by the mean weight, so
-        that the choice does not depend on the unit of the weights. Default: a continuous minimum,
-        starting from 30 candidates; on landmarks the best of 23 candidates half a decade apart.
     criterion : {"squared", "error"}, default="squared"
         What leave-one-out measures: mean squared residual, or share of wrong classes (with equal
         shares decided by the residuals).
-    class_weight : dict, "balanced" or None
-        Factors on the weights of the samples by class; "balanced" gives all classes the same
-        total.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
-    solver : {"auto", "eigen", "nystroem", "cg"}, default="auto"
-        See `KernelRidgeRegressor`.
-    n_landmarks : int, default=500
-        See `KernelRidgeRegressor`.
-    tol : float, default=1e-6
-        Relative residual at which "cg" stops.
-    max_iter : int, default=1000
-        Most products with K in "cg".
-    random_state : int, RandomState or None
-        For the choice of the landmarks.
-    verbose : bool, default=False
-        Whether to print which solver "auto" takes, and a line per product of "cg".
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
-    alpha_ : float
-        The regulariser in use.
-    alphas_ : array of shape (m,)
-        The candidates.
     loo_errors_ : array of shape (m,)
-        Their leave-one-out `criterion`, a row left out as a whole whatever its weight; not with
-        "cg".
+        Leave-one-out `criterion` of the candidates, a row left out as a whole whatever its weight;
+        not with "cg".
     loo_residuals_ : array of shape (n, 1) or (n, n_classes)
         Class codes minus the decision values of the machine without the sample, at `alpha_`;
         samples of weight zero are not there. Not with "cg".
-    landmark_loo_errors_ : array of shape (m,)
-        What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses the
-        candidates it solves for. With "cg" only.
-    cg_alphas_ : array of shape (k,)
-        These candidates, at most three. With "cg" only.
-    estimated_loo_errors_ : array of shape (k,)
-        What `loo_errors_` would be for them, estimated: see `estimated_loo_residuals_`. The
-        smallest decides. With "cg" only.
-    estimated_loo_residuals_ : array of the shape of `loo_residuals_`
-        With "cg" only: an estimate of them, exact coefficients over leverages that the landmarks
-        give, times a number so that their sum is right. Too small where landmarks are few.
-    estimated_loo_error_ : float
-        Their mean square. With "cg" only.
-    residual_ : float
-        The largest relative residual of the solved systems. With "cg" only.
-    n_iter_ : int
-        Products with K in "cg", else 1.
-    n_landmarks_ : int
-        Landmarks in use. Not with "eigen".
-    jitter_ : float
-        What was added to `alpha_` because K was singular to working precision; 0 if nothing.
-    solver_ : str
-        The solver in use.
-    kernel_ : Kernel
-        The kernel in use.
-    support_ : int array of shape (n_support,)
-        Training samples in the expansion.
-    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
-        These samples.
-    coefficients_ : array of shape (n_support, 1) or (n_support, n_classes)
-        Their coefficients.
-    intercept_ : array of shape (1,) or (n_classes,)
-        Intercepts.
     calibration_slope_, calibration_offsets_ : float, array of shape (n_classes,)
         Of the probabilities; after `calibrate`.
 

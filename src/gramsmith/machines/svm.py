@@ -81,8 +81,6 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     C : float, default=1.0
         Price of a training error.
     class_weight : dict, "balanced" or None
@@ -93,21 +91,9 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
         Accuracy of the solver.
     max_iter : int, default=-1
         Most iterations of the solver; -1 for no limit.
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
-    kernel_ : Kernel
-        The kernel in use.
-    support_ : int array of shape (n_support,)
-        Rows of the training data that carry the machine.
-    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
-        These rows.
     coefficients_ : array of shape (n_support, n_pairs)
         Dual coefficients per pair of classes.
     intercept_ : array of shape (n_pairs,)
@@ -186,8 +172,6 @@ class KernelSVR(KernelRegressor, SupportVectorMachine):
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
     C : float, default=1.0
         Price of an error beyond epsilon.
     epsilon : float, default=0.1
@@ -197,19 +181,9 @@ class KernelSVR(KernelRegressor, SupportVectorMachine):
         above 1e3.
     max_iter : int, default=-1
         Most iterations of the solver; -1 for no limit.
-    n_jobs : int, optional
-        Threads for kernel evaluations; default all cores.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel in use.
-    support_ : int array of shape (n_support,)
-        Rows of the training data that carry the machine.
-    support_samples_ : array of shape (n_support, p) or sequence; None for precomputed kernels
-        These rows.
     coefficients_ : array of shape (n_support, 1)
         Dual coefficients.
     intercept_ : array of shape (1,)

@@ -1,6 +1,6 @@
 """Solvers: what measures cannot get from sums alone, on dense blocks and matrix products."""
 
-from gramsmith.solvers.conjugate import CgSolution, conjugate_gradients
+from gramsmith.solvers.cg import CgSolution, conjugate_gradients
 from gramsmith.solvers.definite import CholeskyFactor, pivoted_cholesky
 from gramsmith.solvers.evidence import (
     EvidenceSolution,
@@ -14,7 +14,7 @@ from gramsmith.solvers.margin import (
     solve_ball,
     solve_l2svm,
 )
-from gramsmith.solvers.newton import Expansion, fit_expansion, fit_subset
+from gramsmith.solvers.newton import Expansion, fit_expansion, fit_features
 from gramsmith.solvers.nonnegative import NonnegativeSolution, solve_nonnegative
 from gramsmith.solvers.outcome import Outcome, warn_unless_converged
 from gramsmith.solvers.ridge import RidgePath, RidgeSolution
@@ -34,8 +34,8 @@ __all__ = [
     "conjugate_gradients",
     "fit_bernoulli_evidence",
     "fit_expansion",
+    "fit_features",
     "fit_gaussian_evidence",
-    "fit_subset",
     "pivoted_cholesky",
     "solve_ball",
     "solve_fisher",

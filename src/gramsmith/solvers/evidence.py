@@ -330,10 +330,10 @@ def fit_gaussian_evidence(
         climbs.append(
             _climb(_from_all(GaussianModel(basis, t), min(100, max_iter)), tol, max_iter, refresh)
         )
-    # Equal optima differ by the tolerance; the first is then as good as any.
+    # Optima that differ by a hundred tolerances are as good; the first ones are sparser.
     best = climbs[0]
     for other in climbs[1:]:
-        best = other if other.value > best.value + 10.0 * tol else best
+        best = other if other.value > best.value + 100.0 * tol else best
     best = _exchange(best, tol, max_iter, refresh)
     found = pack(
         best.post,

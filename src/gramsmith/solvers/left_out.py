@@ -133,21 +133,36 @@ def left_out_losses(
         )
         path = [*path[-1:], np.concatenate([found.a, [found.b]])]
         functions.append((found.f, np.asarray(found.b)))
-        g, p = loss.slope(y, found.f), loss.curvature(y, found.f)
-        if y.ndim == 2:
-            move = _move_of_classes(Phi, p, w, w[:, None] * g, float(alpha), fit_intercept)
-        else:
-            h = _leverages(Phi, w * p, float(alpha), fit_intercept)
-            move = h * w * g / np.maximum(1.0 - w * p * h, 1e-10)
-        out.append(float(np.average(loss.value(y, found.f + move), weights=w)))
+        out.append(left_out_loss(Phi, y, loss, float(alpha), found.f, w, fit_intercept))
         if stop is not None and len(out) - 1 - int(np.argmin(out)) >= stop:
             break
     return np.array(out), functions
 
 
+def left_out_loss(
+    Phi: Array,
+    y: Array,
+    loss: Loss,
+    alpha: float,
+    f: Array,
+    w: Array,
+    fit_intercept: bool = True,
+) -> float:
+    """Return the mean loss of samples under the model without them, f being that of all."""
+    g, p = loss.slope(y, f), loss.curvature(y, f)
+    if y.ndim == 2:
+        move = _move_of_classes(Phi, p, w, w[:, None] * g, alpha, fit_intercept)
+    else:
+        h = _leverages(Phi, w * p, alpha, fit_intercept)
+        move = h * w * g / np.maximum(1.0 - w * p * h, 1e-10)
+    return float(np.average(loss.value(y, f + move), weights=w))
+
+
 def _leverages(Phi: Array, W: Array, alpha: float, fit_intercept: bool) -> Array:
     """Return the diagonal of B (B'WB + α(0, I))^-1 B'."""
     mean, own = _centre(Phi, W, fit_intercept)
+    if not Phi.shape[1]:
+        return np.full(len(Phi), own)
     B = Phi - mean
     H = (B * W[:, None]).T @ B
     H[np.diag_indices_from(H)] += alpha

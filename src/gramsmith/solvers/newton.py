@@ -2,9 +2,10 @@
 
     minimise  Σ_i w_i L(y_i, f_i) + α/2 Σ_c a_c'K a_c        f = K a + b      (b is not penalised)
 
-`fit_expansion` takes all samples as centres and works with K alone; `fit_subset` takes a few and
-works with the n x m block of their columns; `fit_features` has f = Φθ + b with K = ΦΦ', and serves
-many classes. All are `damped_newton`, which accepts a step only if the objective falls.
+Two fronts: all samples are centres, where K is held (`fit_expansion`) or known by products alone
+(`newton_cg.fit_products`); or f = Φθ + b with few features Φ (`fit_features`), which serves
+landmarks, import points and many classes. Both are `damped_newton`, which accepts a step only if
+the objective falls.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.solvers.cg import newton_step
 from gramsmith.solvers.definite import Definite
 from gramsmith.solvers.losses import Loss, Multinomial
 from gramsmith.solvers.outcome import Outcome
@@ -26,15 +28,7 @@ State = tuple[Array, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Descent(Outcome):
-    """Where Newton's method ended.
-
-    Parameters
-    ----------
-    state : tuple of arrays
-        What is minimised over, and what is linear in it.
-    history : list of float
-        The objective at the start and after every step.
-    """
+    """Where Newton's method ended, and the objective at the start and after every step."""
 
     state: State
     history: list[float]
@@ -54,7 +48,7 @@ def damped_newton(
     Parameters
     ----------
     state : tuple of arrays
-        Where to start.
+        Where to start: what is minimised over, and what is linear in it.
     value : callable
         ``value(*state)`` is the objective.
     step : callable
@@ -88,6 +82,9 @@ def damped_newton(
     for n_iter in range(1, max_iter + 1):  # noqa: B007
         move, promise = step(*state)
         unit = max(abs(history[-1]), float(np.finfo(float).tiny))
+        if not promise >= -2.0 * tol * unit:  # uphill by more than rounding, or not a number
+            status = "stalled"
+            break
         done = promise <= 2.0 * tol * unit
         for t in 0.5 ** np.arange((1 if polish else 0) if done else 40):
             ahead = tuple(x + t * dx for x, dx in zip(state, move, strict=True))
@@ -114,21 +111,11 @@ def damped_newton(
 
 @dataclass(frozen=True, kw_only=True)
 class Expansion(Outcome):
-    """The coefficients of a fitted kernel expansion.
+    """The coefficients of a fitted kernel expansion (of features: θ).
 
-    Parameters
-    ----------
-    a : array of shape (m,) or (m, C)
-        Coefficients of the centres.
-    b : float or array of shape (C,)
-        Intercept.
-    f : array of shape (n,) or (n, C)
-        Decision values of the training samples.
-    objective : float
-    history : list of float
-        The objective after every step.
-    jitter : float
-        What was added to a diagonal that was singular to working precision.
+    `a` has shape (m,) or (m, C), `b` is a number or has shape (C,), `f` are the decision values of
+    the training samples, `jitter` is what was added to a diagonal that was singular to working
+    precision.
     """
 
     a: Array
@@ -333,13 +320,13 @@ def fit_features(
         last = 2.0 * tol * abs(objective(theta, f))
         if y.ndim == 2 and each.max() <= 4.0 * each.mean():
             diagonal = column + np.mean(each) * square[:, None]
-            v, promise = solve_newton(times, descent, lambda v: v / diagonal, rough, fine, last)
+            v, promise = newton_step(times, descent, lambda v: v / diagonal, rough, fine, last)
         else:
             if solve is None or np.abs(each - near).sum() > 0.3 * near.sum():
                 H = (B * each[:, None]).T @ B
                 H[np.diag_indices_from(H)] += penalty
                 near, solve = each, Definite(H).solve
-            v, promise = solve_newton(times, descent, solve, rough, fine, last)
+            v, promise = newton_step(times, descent, solve, rough, fine, last)
         return (v, B @ v), promise
 
     theta = np.zeros((r + 1, *y.shape[1:])) if start is None else start
@@ -349,40 +336,6 @@ def fit_features(
     theta, f = found.state
     shift = theta[-1].mean() if y.ndim == 2 else 0.0  # common to all classes, it changes nothing
     return _expansion(found, theta[:-1], theta[-1] - shift, f - shift, 0.0)
-
-
-def solve_newton(
-    times: Callable[[Array], Array],
-    descent: Array,
-    precondition: Callable[[Array], Array],
-    rough: float,
-    fine: float,
-    last: float,
-) -> tuple[Array, float]:
-    """Return the Newton step by conjugate gradients, and its product with the descent.
-
-    The relative residual is `rough`, or `fine` where the product, which is what the step promises,
-    is so small that it is the last.
-    """
-    x, residual = np.zeros_like(descent), descent
-    z = precondition(residual)
-    d, rho = z, float(np.sum(residual * z))
-    enough, finest = rough**2 * rho, fine**2 * rho
-    for _ in range(500):
-        if rho <= enough and np.sum(descent * x) <= last:
-            enough = finest
-        if rho <= enough:
-            break
-        Ad = times(d)
-        curvature = float(np.sum(d * Ad))
-        if curvature <= 0.0:
-            break
-        x = x + rho / curvature * d
-        residual = residual - rho / curvature * Ad
-        z = precondition(residual)
-        rho, before = float(np.sum(residual * z)), rho
-        d = z + rho / before * d
-    return x, float(np.sum(descent * x))
 
 
 def _expansion(found: Descent, a: Array, b: Array, f: Array, jitter: float) -> Expansion:
@@ -429,95 +382,3 @@ class _Resolvent:
 
     def __call__(self, z: Array) -> Array:
         return np.asarray(self.root * self.factor.solve(self.root * z))
-
-
-def fit_subset(
-    A: Array,
-    R: Array,
-    y: Array,
-    loss: Loss,
-    alpha: float,
-    *,
-    sample_weight: Array | None = None,
-    start: Array | None = None,
-    max_iter: int = 100,
-    tol: float = 1e-8,
-) -> Expansion:
-    """Minimise the regularised loss over an intercept and the coefficients of a few centres.
-
-    Parameters
-    ----------
-    A : array of shape (n, m)
-        The columns of the Gram matrix that belong to the centres.
-    R : array of shape (m, m)
-        Their rows of A: the Gram matrix of the centres.
-    y : array of shape (n,) or (n, C)
-        Targets, as `code_targets` gives them.
-    loss : Loss
-    alpha : float
-        Regulariser, positive.
-    sample_weight : array of shape (n,), optional
-        Positive weights; weight 2 is the same as repeating a row.
-    start : array of shape (m + 1,) or (m + 1, C), optional
-        Intercept and coefficients to start from.
-    max_iter : int, default=100
-        Limit of Newton steps.
-    tol : float, default=1e-8
-        Stop when a step promises to lower the objective by less than this share of it.
-
-    Returns
-    -------
-    Expansion
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers import fit_subset
-    >>> from gramsmith.solvers.losses import Logistic
-    >>> x, y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.0, -1.0, 1.0, 1.0])
-    >>> K = np.outer(x, x)
-    >>> fit_subset(K[:, [3]], K[np.ix_([3], [3])], y, Logistic(), alpha=1.0).f.round(3)
-    array([-2.013, -1.007,  1.007,  2.013])
-    """
-    n, m = A.shape
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    B = np.column_stack([np.ones(n), A])
-    theta = np.zeros((m + 1, *y.shape[1:])) if start is None else np.array(start, dtype=float)
-    penalty = np.zeros((m + 1, m + 1))
-    penalty[1:, 1:] = alpha * R
-    w = weight[:, None] if y.ndim == 2 else weight
-    jitter = 0.0
-
-    def objective(theta: Array, f: Array) -> float:
-        return float(weight @ loss.value(y, f) + 0.5 * np.sum(theta * (penalty @ theta)))
-
-    def step(theta: Array, f: Array) -> tuple[State, float]:
-        nonlocal jitter
-        gradient = B.T @ (w * loss.slope(y, f)) + penalty @ theta
-        factor = Definite(subset_hessian(B, penalty, loss.curvature(y, f), weight))
-        jitter = max(jitter, factor.jitter)
-        delta = factor.solve(-gradient.T.ravel()).reshape(gradient.T.shape).T
-        return (delta, B @ delta), -float(np.sum(gradient * delta))
-
-    found = damped_newton((theta, B @ theta), objective, step, max_iter=max_iter, tol=tol)
-    theta, f = found.state
-    return _expansion(found, theta[1:], theta[0], f, jitter)
-
-
-def subset_hessian(B: Array, penalty: Array, curvature: Array, weight: Array) -> Array:
-    """Return B'WB + penalty; for several classes the blocks B'w(diag p - pp')B, class by class."""
-    if curvature.ndim == 1:
-        H = (B * (weight * curvature)[:, None]).T @ B + penalty
-        if H[0, 0] <= 1e-9 * weight.sum():
-            H[0, 0] = weight.sum()  # a hinge that is straight everywhere: move by the slope
-        return np.asarray(H)
-    m, C = B.shape[1], curvature.shape[1]
-    H = np.empty((C, m, C, m))
-    for c in range(C):
-        for d in range(c + 1):
-            w = weight * curvature[:, c] * ((c == d) - curvature[:, d])
-            H[c, :, d, :] = (B * w[:, None]).T @ B + (penalty if c == d else 0.0)
-            H[d, :, c, :] = H[c, :, d, :].T
-        # A shift common to all classes changes nothing: (Σ_c b_c)² pins it without moving the rest.
-    H[:, 0, :, 0] += float(weight.sum()) / C
-    return H.reshape(C * m, C * m)

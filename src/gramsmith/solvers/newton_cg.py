@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.solvers.cg import Product, conjugate_steps, newton_step
 from gramsmith.solvers.definite import Definite
 from gramsmith.solvers.losses import Loss
-from gramsmith.solvers.newton import Expansion, State, damped_newton, solve_newton
+from gramsmith.solvers.newton import Expansion, State, damped_newton
 
 Array = npt.NDArray[Any]
-Product = Callable[[Array], Array]
 
 FORCING = 0.03  # relative residual of a step: Newton's convergence is kept, few products are lost
 FINEST = 1e-10  # of a step that is not downhill before: rounding is next
@@ -140,31 +140,32 @@ def fit_products(
                 return np.zeros(residual.shape[1])
             return border.solve(np.stack([np.sum(B * residual) for B in border.columns]))
 
-        residual = H.divided(-gradient)
-        da, dKa = np.zeros_like(a), np.zeros_like(a)
-        z = search(residual)
-        d, rho = z, float(np.sum(residual * z))
         first, enough = float(np.linalg.norm(gradient)), FORCING
         db, promise = np.zeros(a.shape[1]), 0.0
         spent = products >= max_products
-        while rho > 0.0 and products < max_products:
-            Kd = times(d)
-            Ad = H.on_range(Kd) + alpha * H.divided(d)
-            curvature = float(np.sum(d * Ad))
-            if curvature <= 0.0:
-                break
-            length = rho / curvature
-            da, dKa, residual = da + length * d, dKa + length * Kd, residual - length * Ad
+        target, dKa = H.divided(-gradient), np.zeros_like(a)
+        if spent or not first:
+            return (np.zeros_like(a), db, dKa), promise
+
+        last = dKa
+
+        def system(V: Array) -> Array:
+            nonlocal last
+            last = times(V)
+            return np.asarray(H.on_range(last) + alpha * H.divided(V))
+
+        before = products
+        for da, residual, _, length in conjugate_steps(system, target, search):  # noqa: B007
+            if products == before:
+                continue
+            dKa = dKa + length * last
             db = intercept(residual)
             left = float(np.linalg.norm(H.times(residual - db))) / first
             promise = -float(np.sum(g * (dKa + db)) + alpha * np.sum(a * dKa))
             if report is not None:
                 report(products, left)
-            if (left <= enough and promise > 0.0) or left <= FINEST:
+            if (left <= enough and promise > 0.0) or left <= FINEST or products >= max_products:
                 break
-            z = search(residual)
-            rho, before = float(np.sum(residual * z)), rho
-            d = z + rho / before * d
         return (da, db, dKa), promise
 
     C = y.shape[1] if several else 1
@@ -272,7 +273,7 @@ class _Classes(_Curvature):
         def times(x: Array) -> Array:
             return np.asarray(self.Phi.T @ self.times(self.Phi @ x) + self.alpha * x)
 
-        return solve_newton(times, T, self.solve, FINEST, FINEST, 0.0)[0]
+        return newton_step(times, T, self.solve, FINEST, FINEST)[0]
 
 
 class _Border:

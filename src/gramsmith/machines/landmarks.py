@@ -1,0 +1,142 @@
+"""Machines of many rows: by landmarks, by products with a matrix that is not held, or held.
+
+"auto" holds the matrix up to `HELD_ROWS` samples. Past that landmarks are drawn; they choose the
+regulariser, and where conjugate gradients that they precondition will do with few products, up to
+`CG_ROWS` samples, the full system is solved from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import get_config
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+
+from gramsmith.gram import Gram
+from gramsmith.kernels.landmarks import choose_landmarks, inverse_root
+from gramsmith.machines.base import AT_LEAST_ONE, KernelMachine, Training
+from gramsmith.solvers.definite import warn_negative
+from gramsmith.solvers.landmarks import Blocks, expected_products
+
+Array = npt.NDArray[Any]
+
+HELD_ROWS = 12_000  # past them one decomposition of the matrix takes minutes
+CG_ROWS = 30_000  # past them one product with the matrix takes longer than all work on landmarks
+BLOCK_ROWS = 8192  # most rows in work at once
+KEPT = 0.25  # share of scikit-learn's working memory that the columns of the landmarks may take
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """Some samples, in the order of the rows, and their kernel with themselves and with all."""
+
+    index: Array
+    G: Gram
+    K: Array
+    blocks: Blocks
+
+    @cached_property
+    def root(self) -> Array:
+        """R with R R' = K^-1, so that the features of samples are k(x, landmarks) R."""
+        return inverse_root(self.K)
+
+    def expected_products(self, alpha: float, tol: float) -> int:
+        """Return about how many products conjugate gradients would take at a regulariser."""
+        n = self.G.shape[0]
+        return expected_products(self.G.block, self.index, self.root, n, alpha, tol)
+
+
+class LandmarkMachine(KernelMachine):
+    """A machine with the parameters `solver`, `n_landmarks`, `random_state` and `verbose`."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelMachine._parameter_constraints,
+        "alphas": ["array-like", None],
+        "n_landmarks": [AT_LEAST_ONE],
+    }
+    _held: ClassVar[str]  # the name of the solver that holds the matrix
+    _cg_products: ClassVar[int]  # products of a system up to which "auto" prefers "cg"
+
+    alpha: Any
+    alphas: Any
+    solver: str
+    n_landmarks: int
+    random_state: Any
+    verbose: bool
+    # who is told how many rows have been met, over all passes; no parameter, and not kept
+    _told: Callable[[int], None] | None = None
+
+    def _first_solver(self, train: Training) -> None:
+        self.solver_ = self.solver
+        if self.solver == "auto":
+            self.solver_ = self._held if train.n <= HELD_ROWS else "nystroem"
+
+    def _undecided(self, train: Training) -> bool:
+        """Return whether "auto" may still go on from landmarks by products."""
+        definite = not self._is_pairwise() and bool(self.kernel_.positive_definite)
+        return self.solver == "auto" and train.n <= CG_ROWS and definite
+
+    def _decide(self, landmarks: Landmarks, alpha: float, tol: float) -> None:
+        products = landmarks.expected_products(alpha, tol)
+        self.solver_ = "cg" if products <= self._cg_products else "nystroem"
+        self._say(f"{products} products expected of 'cg': solver {self.solver_!r}")
+
+    def _landmarks(self, train: Training, *, pivoted: bool) -> Landmarks:
+        """Draw landmarks: what the kernel is made of, or at random with one of every class."""
+        G, size = self._gram(train.X), min(int(self.n_landmarks), train.n)
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(2**31)
+        rng = np.random.default_rng([seed, 7])  # 7: apart from others who use the seed as it is
+        if pivoted:
+            index = choose_landmarks(G.block, G.diagonal(), size, "pivoted", rng)
+        else:
+            index = rng.permutation(train.n)
+            if isinstance(self, ClassifierMixin):
+                first = np.sort(np.unique(train.y[index], return_index=True)[1])
+                index = np.concatenate([index[first], np.delete(index, first)])
+            index = np.sort(index[:size])
+        K = G.block(index, index)
+        warn_negative(np.linalg.eigvalsh(K))
+        self.n_landmarks_ = len(index)
+        return Landmarks(index, G, 0.5 * (K + K.T), row_blocks(G, index, self._told))
+
+    def _say(self, what: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {what}")
+
+    def _report(self, products: int, residual: float) -> None:
+        self._say(f"product {products}: residual {residual:.3g}")
+
+
+def row_blocks(G: Gram, columns: Array, told: Callable[[int], None] | None = None) -> Blocks:
+    """Return a function that yields the rows of some columns of K, block by block.
+
+    They are held if there is memory for it, and computed again in every pass if not; `told` is
+    called after every block with its number of rows.
+    """
+    n, budget = G.shape[0], float(get_config()["working_memory"]) * 2**20
+    # a block, its features and the weighted ones stand side by side
+    step = int(max(1, min(n, BLOCK_ROWS, budget // (256 * len(columns)))))
+
+    def computed() -> Iterator[tuple[slice, Array]]:
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            yield rows, G.block(np.arange(rows.start, rows.stop), columns)
+
+    def followed(blocks: Iterable[tuple[slice, Array]]) -> Iterator[tuple[slice, Array]]:
+        for rows, K in blocks:
+            yield rows, K
+            if told is not None:
+                told(rows.stop - rows.start)
+
+    if 8 * n * len(columns) > KEPT * budget:
+        return lambda: followed(computed())
+    held = list(computed())
+    return lambda: followed(held)
