@@ -11,7 +11,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_circles
 from sklearn.decomposition import KernelPCA
-from sklearn.gaussian_process import GaussianProcessClassifier, kernels
+from sklearn.gaussian_process import (
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    kernels,
+)
 from sklearn.svm import SVC, OneClassSVM
 
 import gramsmith as gs
@@ -41,3 +45,10 @@ plt.show()
 # Names and kernels of scikit-learn, and any function of two vectors, become gramsmith kernels:
 print(gs.as_kernel("rbf", gamma=0.5))
 print(gs.as_kernel(kernels.Matern(2.0, nu=1.5)))
+
+# %%
+# The noise of a Gaussian process is a kernel too, and its optimiser keeps parameters within bounds:
+x = np.linspace(0.0, 6.0, 60)[:, None]
+noisy = np.sin(2.0 * x[:, 0]) + 0.3 * np.random.default_rng(0).normal(size=60)
+smooth = gs.Bounded(gs.Gaussian(1.0), {"length_scale": (0.1, 5.0)})
+print(GaussianProcessRegressor(smooth + gs.White(1.0)).fit(x, noisy).kernel_)
