@@ -51,4 +51,4 @@ print(gs.as_kernel(kernels.Matern(2.0, nu=1.5)))
 x = np.linspace(0.0, 6.0, 60)[:, None]
 noisy = np.sin(2.0 * x[:, 0]) + 0.3 * np.random.default_rng(0).normal(size=60)
 smooth = gs.Bounded(gs.Gaussian(1.0), {"length_scale": (0.1, 5.0)})
-print(GaussianProcessRegressor(smooth + gs.White(1.0)).fit(x, noisy).kernel_)
+print(GaussianProcessRegressor(smooth + gs.White(0.1)).fit(x, noisy).kernel_)
