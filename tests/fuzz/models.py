@@ -58,9 +58,15 @@ def _bytes(data, rng):
 
 
 def _length(data, rng):
-    """Cut off, extended, or with a piece repeated or missing in the middle."""
+    """Cut off, extended, a piece repeated or missing, another length of the header, or noise."""
     a, b = sorted(rng.integers(0, len(data), size=2))
-    return [data[:a], data + data[a:b], data[:a] + data[b:], data[:b] + data[a:]][rng.integers(4)]
+    length = int.from_bytes(data[:8], "little") ^ (1 << int(rng.integers(64)))
+    noise = rng.bytes(int(rng.integers(400)))
+    return [
+        *(data[:a], data + data[a:b], data[:a] + data[b:], data[:b] + data[a:]),
+        length.to_bytes(8, "little") + data[8:],
+        len(noise).to_bytes(8, "little") + noise,
+    ][rng.integers(6)]
 
 
 def _entries(data, rng):

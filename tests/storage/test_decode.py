@@ -1,15 +1,11 @@
-"""The loader against damage and forgery: ModelFormatError and nothing else."""
+"""The loader against forgery, case by case; damage of every kind is in test_mutations.py."""
 
 import json
-import struct
-import warnings
 from functools import cache
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import DotProduct, Exponentiation, PairwiseKernel
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -20,29 +16,8 @@ from gramsmith.kernels.adapt import FromSklearn
 from gramsmith.kernels.strings.spectrum import Spectrum
 from gramsmith.machines.svm import KernelSVC
 from gramsmith.selection import TakeView
-from gramsmith.storage import NotStorable, encode, inspect_model
+from gramsmith.storage import NotStorable, encode
 from gramsmith.storage.container import VERSION
-
-VALUES = [
-    None,
-    True,
-    -1,
-    0,
-    7,
-    2**62,
-    2**70,
-    0.5,
-    1e308,
-    "",
-    "x",
-    "Gaussian",
-    "sklearn.Sum",
-    [],
-    {},
-]
-VALUES += [[1], [[]], {"$": "object"}, {"$": "float", "value": "nan"}, {"$": "list", "items": [1]}]
-VALUES += [{"$": "array", "tensor": "0", "dtype": "float64", "shape": [1], "order": "C"}]
-VALUES += ["__import__('os').system('false')", "os.system", {"$": "object", "class": "os.system"}]
 
 
 @cache
@@ -65,117 +40,9 @@ def samples():
     return [(folder / str(i)).read_bytes() for i in range(len(models))]
 
 
-def outcome(data, path):
-    """Load bytes: the model, or None after the one exception that may leave the loader."""
-    path.write_bytes(data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            inspect_model(path)
-        except gs.ModelFormatError:
-            pass
-        try:
-            return gs.load_model(path)
-        except gs.ModelFormatError as error:
-            message = str(error)
-    assert len(message) < 2000
-    return None
-
-
 @pytest.fixture
 def target(tmp_path):
     return tmp_path / "model.safetensors"
-
-
-def test_the_samples_load(target):
-    assert [type(outcome(data, target)).__name__ for data in samples()] == [
-        "Pipeline",
-        "KernelSVC",
-        "KernelSVC",
-    ]
-
-
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_every_truncation_is_refused(which, target):
-    data = samples()[which]
-    for length in [*range(0, len(data), 61), len(data) - 1]:
-        assert outcome(data[:length], target) is None
-    assert outcome(data + b"\0", target) is None
-
-
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_mutated_bytes(which, target):
-    data = samples()[which]
-    rng = np.random.default_rng(which)
-    length = 8 + struct.unpack("<Q", data[:8])[0]
-    for trial in range(700):
-        mutated = bytearray(data)
-        end = length if trial % 3 else len(data)  # most damage goes where structure is
-        for position in rng.integers(0, end, size=rng.integers(1, 4)):
-            mutated[position] = rng.integers(0, 256)
-        outcome(bytes(mutated), target)
-
-
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_flipped_bits_of_the_length(which, target):
-    data = samples()[which]
-    for bit in range(64):
-        length = struct.unpack("<Q", data[:8])[0] ^ (1 << bit)
-        assert outcome(struct.pack("<Q", length) + data[8:], target) is None
-
-
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_every_value_of_the_manifest_forged(which, target):
-    header, manifest, body = forgery.parts(samples()[which])
-    for i, path in enumerate(forgery.places(manifest)):
-        for value in VALUES[i % 4 :: 4]:  # every fourth value, another quarter at each place
-            forged = forgery.changed(manifest, path, value)
-            outcome(forgery.assemble(header, forged, body), target)
-
-
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_every_entry_of_the_manifest_removed(which, target):
-    header, manifest, body = forgery.parts(samples()[which])
-    for path in list(forgery.places(manifest))[1:]:
-        forged = forgery.without(manifest, path)
-        outcome(forgery.assemble(header, forged, body), target)
-
-
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_every_value_of_the_header_forged(which, target):
-    header, manifest, body = forgery.parts(samples()[which])
-    for path in forgery.places(header):
-        if path and path[0] == "__metadata__":
-            continue
-        for value in VALUES[::2]:
-            if path or isinstance(value, dict):
-                forged = forgery.changed(header, path, value)
-                outcome(forgery.assemble(forged, manifest, body), target)
-
-
-@given(st.binary(max_size=400))
-@settings(max_examples=300)
-def test_arbitrary_bytes(tmp_path_factory, data):
-    path = tmp_path_factory.getbasetemp() / "bytes"
-    assert outcome(data, path) is None
-    assert outcome(struct.pack("<Q", len(data)) + data, path) is None
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
-    ),
-)
-
-
-@given(json_values)
-@settings(max_examples=100)
-def test_arbitrary_models(tmp_path_factory, value):
-    header, manifest, body = forgery.parts(samples()[0])
-    path = tmp_path_factory.getbasetemp() / "model"
-    assert outcome(forgery.assemble(header, {**manifest, "model": value}, body), path) is None
-    outcome(forgery.assemble(header, {**manifest, "about": value}, body), path)
 
 
 def test_a_newer_format_says_upgrade(target):

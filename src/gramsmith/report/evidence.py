@@ -13,78 +13,39 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve of one class against all others, and the point on it that is in use.
-
-    Parameters
-    ----------
-    name : str
-        The class.
-    x, y : arrays of shape (m,)
-        ROC: shares of false and of true alarms. Precision and recall: recall and precision.
-    area : float
-        Area under the ROC curve, or the average precision.
-    used : (float, float)
-        Where the threshold in use stands.
-    share : float
-        Share of the class, which is the precision of guessing.
-    """
+    """A curve of one class against all others, and the point on it that is in use."""
 
     name: str
-    x: Array
-    y: Array
-    area: float
-    used: tuple[float, float]
-    share: float
+    x: Array  # share of false alarms, or recall
+    y: Array  # share of true alarms, or precision
+    area: float  # under the ROC curve, or the average precision
+    used: tuple[float, float]  # where the threshold in use stands
+    share: float  # of the class, which is the precision of guessing
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Probabilities that were said of held-out rows, and what came true.
+    """Probabilities that were said of held-out rows in tenths, and what came true."""
 
-    Parameters
-    ----------
-    of : str
-        The class the probabilities are of; empty: of the answer that was given.
-    said, true : arrays of shape (b,)
-        Mean probability and share that came true, in tenths; those of few rows are joined.
-    low, high : arrays of shape (b,)
-        Interval of 95 % of the share.
-    gap : float
-        Mean distance of both, weighted by rows.
-    """
-
-    of: str
-    said: Array
-    true: Array
-    low: Array
+    of: str  # class the probabilities are of; empty: of the answer that was given
+    said: Array  # mean probability; tenths of few rows are joined
+    true: Array  # share that came true
+    low: Array  # ends of an interval of 95 % of the share
     high: Array
-    gap: float
+    gap: float  # mean distance of said and true, weighted by rows
 
 
 @dataclass(frozen=True)
 class TargetOutcome:
-    """What was said of one of several outputs or labels on held-out rows.
-
-    Parameters
-    ----------
-    name : str
-    score, error : float
-        R² of an output, or the accuracy of a label, and its standard error.
-    baseline : float
-        The score of the mean, or of the majority.
-    errors : dict of name -> float
-        For outputs, in their own unit: "half" and "nine of ten" of the absolute errors are below
-        this, "mean".
-    found, there, said : float
-        For labels: rows that have the label and were said to, that have it, that were said to; or
-        sums of their weights.
-    """
+    """What was said of one of several outputs or labels on held-out rows."""
 
     name: str
-    score: float
-    error: float
-    baseline: float
+    score: float  # R² of an output, or the accuracy of a label
+    error: float  # of the score
+    baseline: float  # the score of the mean, or of the majority
+    # of outputs, in their own unit: "half" and "nine of ten" of the absolute errors, and "mean"
     errors: dict[str, float] = field(default_factory=dict)
+    # of labels: rows, or sums of their weights, that have it and were said to, have it, were said
     found: float = 0.0
     there: float = 0.0
     said: float = 0.0
@@ -155,34 +116,16 @@ def _shares(part: Array, whole: Array) -> Array:
 
 @dataclass(frozen=True)
 class Rival:
-    """A simpler way to answer, tested on the same rows.
-
-    Parameters
-    ----------
-    name : str
-    score : float
-    judgement : str
-        Whether it is clearly worse than the winner, by a paired test; empty if not tested.
-    """
+    """A simpler way to answer, tested on the same rows."""
 
     name: str
     score: float
-    judgement: str = ""
+    judgement: str = ""  # whether it is clearly worse, by a paired test; empty if not tested
 
 
 @dataclass(frozen=True)
 class ColumnPicture:
-    """A column as it was read.
-
-    Parameters
-    ----------
-    name, role, kind, note : str
-    missing, distinct : int
-    counts : list of int
-        A small histogram; of categories, the commonest.
-    low, high : str
-        What stands at its ends; of categories, the commonest and nothing.
-    """
+    """A column as it was read, with a small histogram."""
 
     name: str
     role: str
@@ -190,45 +133,23 @@ class ColumnPicture:
     missing: int
     distinct: int
     note: str = ""
-    counts: list[int] = field(default_factory=list)
-    low: str = ""
+    counts: list[int] = field(default_factory=list)  # of categories, the commonest
+    low: str = ""  # what stands at the ends of the histogram
     high: str = ""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read.
-
-    Parameters
-    ----------
-    rows : int
-    columns : list of ColumnPicture
-        Empty for strings and matrices.
-    n_columns : int
-        How many there are, shown or not.
-    targets : list of ColumnPicture
-        The values, one for each output; empty for classes.
-    classes : list of (str, int)
-        Classes, or labels, and their rows.
-    copies : int or None
-        Rows that repeat another, target included; None if nobody can tell.
-    looked_at : int
-        Rows among which copies were counted.
-    groups : (int, int) or None
-        Number of groups, and rows of the largest.
-    weighted : bool
-        Whether rows have weights.
-    alarms : list of str
-    """
+    """What was read."""
 
     rows: int
-    columns: list[ColumnPicture] = field(default_factory=list)
-    n_columns: int = 0
-    targets: list[ColumnPicture] = field(default_factory=list)
-    classes: list[tuple[str, int]] = field(default_factory=list)
-    copies: int | None = None
-    looked_at: int = 0
-    groups: tuple[int, int] | None = None
+    columns: list[ColumnPicture] = field(default_factory=list)  # none of strings and matrices
+    n_columns: int = 0  # how many there are, shown or not
+    targets: list[ColumnPicture] = field(default_factory=list)  # values, one for each output
+    classes: list[tuple[str, int]] = field(default_factory=list)  # or labels, and their rows
+    copies: int | None = None  # rows that repeat another, target included; None if not known
+    looked_at: int = 0  # rows among which copies were counted
+    groups: tuple[int, int] | None = None  # number of groups, and rows of the largest
     weighted: bool = False
     alarms: list[str] = field(default_factory=list)
 
