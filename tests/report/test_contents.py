@@ -1,16 +1,8 @@
-"""Contents: plain values with empty defaults of their own, and numbers as text."""
+"""Numbers as text."""
 
 import pytest
 
-from gramsmith.report.contents import Contents, number, records_frame, with_error
-
-
-def test_defaults_are_empty_and_not_shared():
-    one, two = (Contents("t", "v", [], "accuracy") for _ in range(2))
-    assert one.warnings == []
-    assert one.warnings is not two.warnings
-    assert one.evidence.gram.size == 0
-    assert one.evidence is not two.evidence
+from gramsmith.report.contents import number, records_frame, with_error
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import golden
 import gramsmith as gs
 from gramsmith.measures import MEASURES, Measure
-from gramsmith.report.contents import BandwidthPath, Contents
+from gramsmith.report.contents import BandwidthPath
 from gramsmith.report.displays import (
     PICTURES,
     BandwidthDisplay,
@@ -18,7 +18,6 @@ from gramsmith.report.displays import (
     from_worst_to_best,
     plot_surface,
 )
-from gramsmith.report.evidence import Evidence, Reading
 
 HOSTILE = r"$\frac{a}{b}$ <b>"
 
@@ -124,13 +123,6 @@ def test_feature_display_of_an_estimator():
     assert FeatureWeightsDisplay.from_estimator(Fitted()).weights[0] == ("x1", 0.9)
 
 
-def test_displays_of_contents():
-    evidence = Evidence(Reading(2), gram=np.eye(2), weights=[("a", 1.0)])
-    contents = Contents("t", "v", [], "accuracy", evidence)
-    assert GramDisplay.from_contents(contents).K.shape == (2, 2)
-    assert FeatureWeightsDisplay.from_contents(contents).weights == [("a", 1.0)]
-
-
 def test_displays_of_a_ranking_and_of_its_selector(rng):
     X = rng.normal(size=(60, 2))
     selector = gs.KernelSelector(random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
@@ -139,7 +131,7 @@ def test_displays_of_a_ranking_and_of_its_selector(rng):
     assert KernelRankingDisplay.from_ranking(ranking, limit=3).names == names
     assert KernelRankingDisplay.from_estimator(selector, limit=3).names == names
     path = BandwidthDisplay.from_ranking(ranking)
-    assert path.path.family == ranking.contents().paths[0].family
+    assert path.path.family == ranking.paths[0].family
     with pytest.raises(ValueError, match="Expected a family below"):
         BandwidthDisplay.from_ranking(ranking, family=99)
     assert len(FeatureWeightsDisplay.from_ranking(ranking).weights) == 2

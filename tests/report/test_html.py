@@ -3,13 +3,14 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import gramsmith as gs
-from gramsmith.report.contents import BandwidthPath, Contents
+from gramsmith.report.contents import Answer, BandwidthPath
 from gramsmith.report.evidence import ColumnPicture, Curve, Evidence, Outcome, Reading
 from gramsmith.report.html import draw, render, visible
 
@@ -56,14 +57,27 @@ def test_under_a_megabyte(page):
     assert (page / "one.html").stat().st_size < 1_000_000
 
 
+KERNEL = {"rank": 1, "tied": False, "score": 0.912345, "score_error": 0.01, "kernel": "rbf"}
+KERNEL |= {"first_check": 0.912345, "first_check_error": 0.01, "verified": "cross-validation"}
+
+
+def ranking_of(**parts):
+    """Return what the page needs of a ranking."""
+    estimate = SimpleNamespace(value=0.9, low=0.8, high=0.95)
+    usual = {"evidence": Evidence(Reading(0)), "measures": {}, "paths": [], "facts": []}
+    usual |= {"answer": Answer("good", "It works."), "verdict": "rbf wins.", "best_score": 1.0}
+    usual |= {"estimate": estimate, "warnings": [], "task": "regression", "scoring": "r2"}
+    usual |= {"summary": {"versions": {"gramsmith": "0"}, "date": "2026-01-02"}}
+    return SimpleNamespace(**{**usual, **parts})
+
+
 def test_under_a_megabyte_with_many_columns_and_kernels():
     rng = np.random.default_rng(0)
     columns = [
         ColumnPicture(f"a column with a name {k}", "input", "number", 3, 900, "", counts, "-3", "3")
         for k, counts in enumerate(rng.integers(0, 99, (1000, 12)).tolist())
     ]
-    kernel = {"rank": 2, "tied": False, "score": 0.912345, "score_error": 0.01}
-    kernel |= {"first_check": 0.912345, "first_check_error": 0.01, "verified": "cross-validation"}
+    kernel = {**KERNEL, "rank": 2}
     measures = ("cka", "cka_debiased", "kta", "fsm_loo", "csm", "fsm")
     for name in measures:
         kernel |= {name: 0.123456, f"{name}_error": 0.0123}
@@ -85,12 +99,9 @@ def test_under_a_megabyte_with_many_columns_and_kernels():
     steps = np.arange(12.0)
     path = BandwidthPath("gaussian", steps, {name: rng.random(12) for name in measures}, steps)
     page = render(
-        Contents(
-            "t",
-            "v",
-            records,
-            "accuracy",
-            evidence,
+        ranking_of(
+            records=records,
+            evidence=evidence,
             measures=dict.fromkeys(measures, True),
             paths=[path] * 6,
         )
@@ -161,8 +172,10 @@ def test_the_users_style_does_not_matter():
             assert draw(display.plot) == expected
 
 
-def test_empty_contents_make_a_page():
-    assert "<h1>t</h1>" in render(Contents("t", "nothing to see", [], "accuracy"))
+def test_titles_are_escaped():
+    page = render(ranking_of(records=[KERNEL]), "<b>")
+    assert "<h1>&lt;b&gt;</h1>" in page
+    assert "How well can “y” be predicted?" in render(ranking_of(records=[KERNEL]), target="y")
 
 
 def test_steering_characters_are_spelled_out():

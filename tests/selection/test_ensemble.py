@@ -297,7 +297,7 @@ def test_kernels_that_are_indefinite_are_ranked(rng, task):
 
 def test_the_page_names_what_is_averaged():
     ranking = gs.rank_kernels(X, VALUES, KERNELS)
-    facts = dict(ranking.contents().facts)
+    facts = dict(ranking.facts)
     assert ranking.average
     assert "kernel" not in facts
     for name in ranking.average:

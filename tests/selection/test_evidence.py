@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
 import gramsmith as gs
+from gramsmith.report.contents import provenance
 from gramsmith.report.evidence import Outcome
 from gramsmith.selection.evidence import binned, histogram, picture_of, thinned, wilson
 from gramsmith.tables.convert import Cells
@@ -268,7 +269,7 @@ def test_times_and_provenance(ranking):
         ranking.evidence.seconds
     )
     assert all(value >= 0 for value in ranking.evidence.seconds.values())
-    named = dict(ranking.contents().provenance)
+    named = dict(provenance(ranking, None, None))
     assert named["seed"] == "0"
     assert "scipy" in named["versions"]
     assert len(ranking.evidence.data) == 32

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
+from gramsmith.report.contents import next_steps
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.evidence import feature_weights
 from gramsmith.selection.explanation import listed, verdict
@@ -49,14 +50,11 @@ def test_listed():
 
 
 def test_contents_of_a_classification(ranking):
-    contents = ranking.contents(title="T", source="S")
-    assert (contents.title, contents.source) == ("T", "S")
-    assert contents.verdict == ranking.verdict
-    assert contents.evidence.gram.shape == (150, 150)
-    assert [name for name, _ in contents.evidence.blocks] == ["in", "out"]
-    assert contents.evidence.map.shape == (150, 2)
-    assert {path.family for path in contents.paths} == {"gaussian", "laplacian", "matern"}
-    for path in contents.paths:
+    assert ranking.evidence.gram.shape == (150, 150)
+    assert [name for name, _ in ranking.evidence.blocks] == ["in", "out"]
+    assert ranking.evidence.map.shape == (150, 2)
+    assert {path.family for path in ranking.paths} == {"gaussian", "laplacian", "matern"}
+    for path in ranking.paths:
         assert (np.diff(path.steps) > 0).all()
         assert np.isfinite(path.scores).all()
 
@@ -68,17 +66,16 @@ def test_useful_features_weigh_more(ranking):
 
 
 def test_next_steps_are_code(ranking):
-    steps = ranking.contents().next_steps
+    steps = next_steps(ranking, None, None)
     assert any("KernelSelector" in code for _, code in steps)
     for _, code in steps:
         compile(code, "next step", "exec")
 
 
 def test_contents_of_a_regression(regression):
-    contents = regression.contents()
-    assert contents.evidence.blocks == []
-    assert contents.classes == []
-    assert len(contents.evidence.map_colours) == 120
+    assert regression.evidence.blocks == []
+    assert regression.classes is None
+    assert len(regression.evidence.map_colours) == 120
 
 
 def test_learned_weights_are_shares(rng):

@@ -129,7 +129,7 @@ def test_everyone_says_that_it_is_partial(data, tmp_path):
     assert "The ranking is partial" in ranking.summary["verdict"]
     assert ranking.answer.level != "good"
     assert words in repr(ranking)
-    assert words in render(ranking.contents()).replace("&#39;", "'")
+    assert words in render(ranking).replace("&#39;", "'")
     path = tmp_path / "model.safetensors"
     gs.save_model(ranking.best_estimator, path, about={"summary": ranking.summary})
     assert "The ranking is partial: it was interrupted during the cross-validation." in model_card(

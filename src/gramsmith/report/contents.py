@@ -1,129 +1,52 @@
-"""Contents of a report: plain values, from which table, pictures and page are made; and as text."""
+"""Words and numbers of a report: the answer, what to do next, how it came about."""
 
 from __future__ import annotations
 
 import math
+import platform
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 import numpy.typing as npt
 
 from gramsmith.report.axes import needs_extra
-from gramsmith.report.evidence import Evidence, Reading
 
 Array = npt.NDArray[Any]
+
+MEANING = {
+    "cka": "alignment with the labels, both centred",
+    "cka_debiased": "the same without the bias of the diagonal",
+    "kta": "alignment with the labels",
+    "fsm": "spread of the classes over the distance of their means",
+    "fsm_loo": "spread over distance of the classes, with every sample left out of its own mean",
+    "csm": "scatter within over scatter between the classes",
+}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to whoever asks: is it good, and can I use it.
+    """The answer to whoever asks: is it good, and can I use it."""
 
-    Parameters
-    ----------
-    level : {"good", "care", "poor"}
-    text : str
-        The answer in one sentence.
-    details : list of str
-        What stands behind it, a sentence each.
-    interval : str
-        The interval of 95 % of the score.
-    """
-
-    level: str
-    text: str
-    details: list[str] = field(default_factory=list)
-    interval: str = ""
+    level: str  # "good", "care" or "poor"
+    text: str  # in one sentence
+    details: list[str] = field(default_factory=list)  # what stands behind it, a sentence each
+    interval: str = ""  # of 95 % of the score
 
 
 @dataclass(frozen=True)
 class BandwidthPath:
-    """A family of kernels along its parameter.
-
-    Parameters
-    ----------
-    family : str
-    steps : array of shape (m,)
-        Places on the axis, ascending: from wide to narrow, or from short to long.
-    measures : dict of name -> array of shape (m,)
-        Oriented so that higher is better; NaN where undefined.
-    scores : array of shape (m,)
-        Score of every kernel in the first check, higher is better; NaN where unknown.
-    axis : str
-        What the parameter is.
-    labels : list of str
-        Its values.
-    chosen : float or None
-        The step of the winner, if it is of this family.
-    """
+    """A family of kernels along its parameter: from wide to narrow, or from short to long."""
 
     family: str
-    steps: Array
-    measures: dict[str, Array]
-    scores: Array
+    steps: Array  # places on the axis, ascending
+    measures: dict[str, Array]  # oriented so that higher is better; NaN where undefined
+    scores: Array  # of every kernel in the first check, higher is better; NaN where unknown
     axis: str = "width of the kernel"
-    labels: list[str] = field(default_factory=list)
-    chosen: float | None = None
-
-
-@dataclass(frozen=True)
-class Contents:
-    """Everything a report shows.
-
-    Parameters
-    ----------
-    title : str
-        Headline.
-    verdict : str
-        Which kernel, in one sentence.
-    records : list of dict
-        One row per kernel, from best to worst.
-    score : str
-        Name of the score.
-    evidence : Evidence
-        What was read, held-out answers, importance of columns, pictures.
-    source : str
-        Where the data came from; may be empty.
-    answer : Answer or None
-        Whether the model is good enough.
-    estimate : (float, float, float) or None
-        The score to expect on new data, with its interval.
-    best_score : float or None
-        The best score there can be, if that is known.
-    facts : list of (str, str)
-        What was done, label and value.
-    measures : dict of name -> bool
-        Measures in the table, and whether higher is better.
-    meanings : dict of name -> str
-        What measures mean, in one line.
-    paths : list of BandwidthPath
-        That of the winner first.
-    classes : list of str
-        Empty for values.
-    warnings : list of str
-    next_steps : list of (str, str)
-        What to do next, and the code.
-    provenance : list of (str, str)
-        How the page came about.
-    """
-
-    title: str
-    verdict: str
-    records: list[dict[str, Any]]
-    score: str
-    evidence: Evidence = field(default_factory=lambda: Evidence(Reading(0)))
-    source: str = ""
-    answer: Answer | None = None
-    estimate: tuple[float, float, float] | None = None
-    best_score: float | None = None
-    facts: list[tuple[str, str]] = field(default_factory=list)
-    measures: dict[str, bool] = field(default_factory=dict)
-    meanings: dict[str, str] = field(default_factory=dict)
-    paths: list[BandwidthPath] = field(default_factory=list)
-    classes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    next_steps: list[tuple[str, str]] = field(default_factory=list)
-    provenance: list[tuple[str, str]] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)  # values of the parameter
+    chosen: float | None = None  # the step of the winner, if it is of this family
 
 
 def records_frame(records: Sequence[dict[str, Any]]) -> Any:
@@ -165,3 +88,83 @@ def with_error(value: Any, error: Any) -> str:
         return f"{value:.3f}" if abs(value) < 100 else f"{value:.4g}"
     places = min(6, max(0, 1 - math.floor(math.log10(error))))
     return f"{value:.{places}f} ± {error:.{places}f}"
+
+
+READERS = {
+    ".csv": 'pandas.read_csv("{}")',
+    ".tsv": 'pandas.read_csv("{}", sep="\\t")',
+    ".parquet": 'pandas.read_parquet("{}")',
+    ".feather": 'pandas.read_feather("{}")',
+    ".xlsx": 'pandas.read_excel("{}")',
+    ".npy": 'numpy.load("{}")',
+}
+SEQUENCES = (".fasta", ".fa", ".fna", ".faa")
+
+
+def next_steps(ranking: Any, source: str | None, model: str | None) -> list[tuple[str, str]]:
+    """Return what to do next, and the code."""
+    steps = []
+    if ranking.records[0]["tied"]:
+        second = next(r["kernel"] for r in ranking.records[1:] if r["tied"])
+        steps.append(
+            (
+                "The first places are tied: by these data neither is clearly worse. The order is "
+                "that of the score; read what else is known of the others.",
+                f"print(ranking.explain({second!r}))",
+            )
+        )
+    if model is None:
+        return [
+            (
+                "Predict new rows with the fitted winner.",
+                "model = ranking.best_estimator\nmodel.predict(X_new)",
+            ),
+            (
+                "Keep it in a file that runs no code when it is loaded, and load it again.",
+                'gs.save_model(model, "model.safetensors")\n'
+                'model = gs.load_model("model.safetensors")',
+            ),
+            *steps,
+            (
+                "Estimate what to expect on new data in another way: the choice of the kernel is "
+                "made anew in every fold.",
+                "from sklearn.model_selection import cross_val_score\n"
+                "cross_val_score(gs.KernelSelector(), X, y, cv=5)",
+            ),
+        ]
+    suffixes = PurePath(source or "new.csv").suffixes
+    kind = next((s for s in reversed(suffixes) if s in READERS or s in SEQUENCES), "")
+    new = f"new{kind or '.csv'}"
+    lines = ["import gramsmith as gs", f"model = gs.load_model({str(model)!r})"]
+    if kind in SEQUENCES:
+        lines.append(f'new = [record.sequence for record in gs.read_fasta("{new}")]')
+    elif kind in READERS:
+        reader = READERS[kind].format(new)
+        lines = [f"import {reader.partition('.')[0]}", *lines, f"new = {reader}"]
+    return [
+        (
+            "Predict new rows on the command line: a table like the one that was read, in the "
+            "same format.",
+            f"gramsmith predict {shlex.quote(str(model))} {new} -o predictions.csv",
+        ),
+        ("Or in Python.", "\n".join([*lines, "model.predict(new)"])),
+        (
+            "See what the file holds: columns, kernel, the score to expect, limits.",
+            f"gramsmith inspect {shlex.quote(str(model))}",
+        ),
+    ]
+
+
+def provenance(ranking: Any, command: str | None, data: str | None) -> list[tuple[str, str]]:
+    """Return how the page came about, label and value."""
+    evidence = ranking.evidence
+    summary = ranking.summary
+    versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
+    return [
+        *([("command", command)] if command else []),
+        ("date", summary["date"]),
+        ("versions", versions),
+        ("machine", f"{platform.system()} {platform.machine()}"),
+        ("seed", str(evidence.seed)),
+        ("data, SHA-256", data or f"{evidence.data} (of the encoded table and the target)"),
+    ]

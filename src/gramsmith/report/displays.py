@@ -23,7 +23,7 @@ from gramsmith.report.axes import (
     shorten,
     strip_frame,
 )
-from gramsmith.report.contents import BandwidthPath, Contents
+from gramsmith.report.contents import BandwidthPath
 from gramsmith.report.outcome_displays import (
     PREDICTIONS,
     FoldScoresDisplay,
@@ -185,11 +185,6 @@ class BandwidthDisplay:
     score: str = "score"
 
     @classmethod
-    def from_contents(cls, contents: Contents, family: int = 0) -> BandwidthDisplay:
-        """Return the display of one family of a report."""
-        return cls(contents.paths[family], contents.score)
-
-    @classmethod
     def from_ranking(cls, ranking: Any, *, family: int = 0) -> BandwidthDisplay:
         """Return the display of a `KernelRanking` that tried paths of bandwidths.
 
@@ -203,13 +198,13 @@ class BandwidthDisplay:
         -------
         BandwidthDisplay
         """
-        contents = ranking.contents()
-        if not -len(contents.paths) <= family < len(contents.paths):
+        paths = ranking.paths
+        if not -len(paths) <= family < len(paths):
             raise ValueError(
-                f"Expected a family below {len(contents.paths)}, the number of paths of bandwidths "
+                f"Expected a family below {len(paths)}, the number of paths of bandwidths "
                 f'in this ranking, got {family}. Rank with kernels="auto" for more paths.'
             )
-        return cls.from_contents(contents, family)
+        return cls(paths[family], ranking.scoring)
 
     @classmethod
     def from_evaluation(cls, evaluation: Any, scores: Any = None) -> BandwidthDisplay:
@@ -295,11 +290,6 @@ class FeatureWeightsDisplay:
     meaning: str = "relevance"
 
     @classmethod
-    def from_contents(cls, contents: Contents) -> FeatureWeightsDisplay:
-        """Return the display of a report."""
-        return cls(contents.evidence.weights, contents.evidence.weights_meaning)
-
-    @classmethod
     def from_ranking(cls, ranking: Any) -> FeatureWeightsDisplay:
         """Return the display of a `KernelRanking`: what the features are to the winner.
 
@@ -312,7 +302,7 @@ class FeatureWeightsDisplay:
         -------
         FeatureWeightsDisplay
         """
-        return cls.from_contents(ranking.contents())
+        return cls(ranking.evidence.weights, ranking.evidence.weights_meaning)
 
     @classmethod
     def from_estimator(cls, estimator: Any, names: Any = None) -> FeatureWeightsDisplay:

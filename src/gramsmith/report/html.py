@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.resources import files
 from io import StringIO
@@ -12,8 +12,8 @@ from typing import Any
 
 from gramsmith.report import displays
 from gramsmith.report.axes import COLOURS, GREY, needs_extra, settled_style, shorten
-from gramsmith.report.contents import Contents, number, with_error
-from gramsmith.report.evidence import ColumnPicture
+from gramsmith.report.contents import MEANING, next_steps, number, provenance, with_error
+from gramsmith.report.evidence import ColumnPicture, Outcome
 from gramsmith.report.outcome_displays import (
     PREDICTIONS,
     FoldScoresDisplay,
@@ -119,25 +119,17 @@ CELLS = 10  # classes up to which the confusion matrix is a table
 CLASSES = 12  # classes up to which all are listed at once
 
 
-def render(contents: Contents) -> str:
-    """Return the report as the text of an HTML page.
-
-    Parameters
-    ----------
-    contents : Contents
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from gramsmith.report.contents import Contents
-    >>> from gramsmith.report.html import render
-    >>> page = render(Contents("<b>", "It wins.", [], "accuracy"))
-    >>> "<h1>&lt;b&gt;</h1>" in page, "<script" in page
-    (True, False)
-    """
+def render(
+    ranking: Any,
+    title: str | None = None,
+    source: str | None = None,
+    *,
+    target: str | None = None,
+    model: str | None = None,
+    command: str | None = None,
+    data: str | None = None,
+) -> str:
+    """Return the report of a `KernelRanking` as the text of an HTML page, see `write_html`."""
     with needs_extra():
         from jinja2 import Environment
 
@@ -145,23 +137,28 @@ def render(contents: Contents) -> str:
     folder = files("gramsmith.report").joinpath("templates")
     template = environment.from_string(folder.joinpath("report.html.j2").read_text("utf-8"))
     style = folder.joinpath("report.css").read_text("utf-8")
-    evidence = contents.evidence
-    rows = [_row(record, contents) for record in contents.records]
+    evidence, measures = ranking.evidence, ranking.measures
     return template.render(
-        contents=contents,
+        ranking=ranking,
+        title=title or f"How well can {f'“{target}”' if target else 'it'} be predicted?",
+        source=source or "",
+        paths=ranking.paths,
+        next_steps=next_steps(ranking, source, model),
+        provenance=provenance(ranking, command, data),
+        meanings=MEANING,
         reading=evidence.reading,
         outcome=evidence.outcome,
-        rivals=rivals_of(contents),
-        classes=classes_of(contents),
-        targets=targets_of(contents),
-        confusion=_confusion(contents),
-        rows=rows,
-        measures=[(name, "↑" if up else "↓") for name, up in contents.measures.items()],
+        rivals=rivals_of(ranking),
+        classes=classes_of(evidence.outcome),
+        targets=targets_of(evidence.outcome),
+        confusion=_confusion(evidence.outcome),
+        rows=[_row(record, measures) for record in ranking.records],
+        measures=[(name, "↑" if up else "↓") for name, up in measures.items()],
         columns=[_column(column) for column in evidence.reading.columns],
         outputs=[_column(column) for column in evidence.reading.targets],
-        tabs=_tabs(contents),
+        tabs=_tabs(ranking),
         seconds=[(name, f"{value:.2g} s") for name, value in evidence.seconds.items()],
-        figure=_Figures(contents),
+        figure=_Figures(ranking),
         style=_markup(style),
         visible=visible,
         number=number,
@@ -182,14 +179,14 @@ def _markup(text: str) -> Any:
     return Markup(text)  # noqa: S704
 
 
-def _row(record: dict[str, Any], contents: Contents) -> dict[str, Any]:
+def _row(record: dict[str, Any], measures: Iterable[str]) -> dict[str, Any]:
     return {
         "rank": record["rank"],
         "tied": record["tied"],
         "kernel": record["kernel"],
         "score": with_error(record["score"], record["score_error"]),
         "first_check": number(record["first_check"]),
-        "measures": [_cell(record, name) for name in contents.measures],
+        "measures": [_cell(record, name) for name in measures],
     }
 
 
@@ -198,13 +195,11 @@ def _cell(record: dict[str, Any], name: str) -> tuple[str, str]:
     return number(record[name]), "" if error is None else f"± {error:.1g}"
 
 
-def rivals_of(contents: Contents) -> list[dict[str, Any]]:
+def rivals_of(ranking: Any) -> list[dict[str, Any]]:
     """Return simpler answers and the model on one scale: shares of the way from end to end."""
-    if contents.estimate is None:
-        return []
-    value, low, high = contents.estimate
-    known = [r.score for r in contents.evidence.rivals]
-    top = max([high, *known]) if contents.best_score is None else contents.best_score
+    value, low, high = (getattr(ranking.estimate, name) for name in ("value", "low", "high"))
+    known = [r.score for r in ranking.evidence.rivals]
+    top = max([high, *known]) if ranking.best_score is None else ranking.best_score
     bottom = min([low, *known])
     bottom = 0.0 if bottom >= 0 and top == 1 else max(bottom, top - 3.0 * (top - value))
     span = (top - bottom) or 1.0
@@ -219,16 +214,15 @@ def rivals_of(contents: Contents) -> list[dict[str, Any]]:
             "value": number(r.score),
             "at": place(r.score),
         }
-        for r in contents.evidence.rivals
+        for r in ranking.evidence.rivals
     ]
     own = {"name": "This model, on new data", "value": number(value), "at": place(value)}
     limits = f"{number(low)} to {number(high)}"
     return [*rows, {**own, "note": limits, "low": place(low), "high": place(high)}]
 
 
-def classes_of(contents: Contents) -> list[dict[str, Any]]:
+def classes_of(outcome: Outcome | None) -> list[dict[str, Any]]:
     """Return what was found of each class; of many classes those that are found least first."""
-    outcome = contents.evidence.outcome
     if outcome is None or not outcome.classes:
         return []
     total, right = outcome.confusion.sum(axis=1), outcome.confusion.diagonal()
@@ -248,9 +242,8 @@ def classes_of(contents: Contents) -> list[dict[str, Any]]:
     return found
 
 
-def targets_of(contents: Contents) -> tuple[list[str], list[list[str]]]:
+def targets_of(outcome: Outcome | None) -> tuple[list[str], list[list[str]]]:
     """Return heads and rows of a table of several outputs or labels; of many the worst first."""
-    outcome = contents.evidence.outcome
     if outcome is None or not outcome.targets:
         return [], []
     ordered = outcome.targets
@@ -281,9 +274,8 @@ def _amount(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
-def _confusion(contents: Contents) -> list[tuple[str, list[tuple[str, int]]]]:
+def _confusion(outcome: Outcome | None) -> list[tuple[str, list[tuple[str, int]]]]:
     """Return the confusion matrix as rows of (text, percent of the row), if it is small."""
-    outcome = contents.evidence.outcome
     if outcome is None or not 2 <= len(outcome.classes) <= CELLS:
         return []
     total = outcome.confusion.sum(axis=1, keepdims=True)
@@ -313,14 +305,14 @@ def _column(column: ColumnPicture) -> dict[str, Any]:
     }
 
 
-def _tabs(contents: Contents) -> list[dict[str, Any]]:
+def _tabs(ranking: Any) -> list[dict[str, Any]]:
     """Return the families of kernels along their parameter, one tab each."""
     return [
         {
             "name": _titled(path.family),
-            "svg": draw(displays.BandwidthDisplay.from_contents(contents, k).plot),
+            "svg": draw(displays.BandwidthDisplay(path, ranking.scoring).plot),
         }
-        for k, path in enumerate(contents.paths[:FAMILIES])
+        for path in ranking.paths[:FAMILIES]
     ]
 
 
@@ -332,8 +324,8 @@ def _titled(family: str) -> str:
 class _Figures:
     """The pictures of a page by name; what there is nothing to draw of is None."""
 
-    def __init__(self, contents: Contents) -> None:
-        self.contents = contents
+    def __init__(self, ranking: Any) -> None:
+        self.ranking = ranking
         self.makers = self._makers()
 
     def __contains__(self, name: str) -> bool:
@@ -344,34 +336,34 @@ class _Figures:
         if make is None:
             return None
         title, caption = CAPTIONS.get(name, ("", ""))
-        outcome = self.contents.evidence.outcome
+        outcome = self.ranking.evidence.outcome
         if outcome is not None and outcome.targets and name == "predictions":
             caption += " All outputs together, each less its mean and in units of its deviation."
         if name == "weights":
-            meaning = self.contents.evidence.weights_meaning
+            meaning = self.ranking.evidence.weights_meaning
             caption = caption.format(f"{meaning[:1].upper()}{meaning[1:]}")
         return {"title": title, "caption": caption, "svg": draw(make)}
 
     def _makers(self) -> dict[str, Callable[..., Any]]:
-        contents, evidence = self.contents, self.contents.evidence
+        ranking, evidence = self.ranking, self.ranking.evidence
         outcome = evidence.outcome
         found: dict[str, Callable[..., Any]] = {}
-        if contents.records:
+        if ranking.records:
             found["ranking"] = displays.KernelRankingDisplay.from_records(
-                contents.records, score=contents.score
+                ranking.records, score=ranking.scoring
             ).plot
         if evidence.gram.size:
-            found["gram"] = displays.GramDisplay.from_contents(contents).plot
+            found["gram"] = displays.GramDisplay.from_ranking(ranking).plot
         if evidence.map.size:
-            found["map"] = displays.KernelMapDisplay.from_contents(contents).plot
+            found["map"] = displays.KernelMapDisplay.from_ranking(ranking).plot
         if evidence.weights:
-            found["weights"] = displays.FeatureWeightsDisplay.from_contents(contents).plot
+            found["weights"] = displays.FeatureWeightsDisplay.from_ranking(ranking).plot
         if evidence.importance:
-            found["importance"] = ImportanceDisplay(evidence.importance, contents.score).plot
+            found["importance"] = ImportanceDisplay(evidence.importance, ranking.scoring).plot
         if outcome is None:
             return found
         if outcome.folds:
-            found["folds"] = FoldScoresDisplay(outcome.folds, contents.score).plot
+            found["folds"] = FoldScoresDisplay(outcome.folds, ranking.scoring).plot
         if len(outcome.classes) > CELLS:
             found["confusion"] = partial(plot_confusion, outcome)
         for kind, curves in (("roc", outcome.roc), ("precision_recall", outcome.precision_recall)):

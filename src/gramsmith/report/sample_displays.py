@@ -23,7 +23,6 @@ from gramsmith.report.axes import (
     spread_out,
     strip_frame,
 )
-from gramsmith.report.contents import Contents
 
 Array = npt.NDArray[Any]
 
@@ -56,11 +55,6 @@ class GramDisplay:
 
     K: Array
     blocks: list[tuple[str, int]] = field(default_factory=list)
-
-    @classmethod
-    def from_contents(cls, contents: Contents) -> GramDisplay:
-        """Return the display of a report."""
-        return cls(contents.evidence.gram, contents.evidence.blocks)
 
     @classmethod
     def from_estimator(
@@ -106,7 +100,7 @@ class GramDisplay:
         -------
         GramDisplay
         """
-        return cls.from_contents(ranking.contents())
+        return cls(ranking.evidence.gram, ranking.evidence.blocks)
 
     @classmethod
     def from_matrix(cls, K: Any, y: Any = None) -> GramDisplay:
@@ -194,12 +188,6 @@ class KernelMapDisplay:
     classes: list[str] = field(default_factory=list)
 
     @classmethod
-    def from_contents(cls, contents: Contents) -> KernelMapDisplay:
-        """Return the display of a report."""
-        evidence = contents.evidence
-        return cls(evidence.map, evidence.map_colours, contents.classes)
-
-    @classmethod
     def from_estimator(
         cls,
         estimator: Any,
@@ -245,7 +233,10 @@ class KernelMapDisplay:
         -------
         KernelMapDisplay
         """
-        return cls.from_contents(ranking.contents())
+        evidence, classes = ranking.evidence, []
+        if ranking.task == "classification":
+            classes = [str(label) for label in ranking.classes]
+        return cls(evidence.map, evidence.map_colours, classes)
 
     def plot(self, ax: Any = None) -> KernelMapDisplay:
         """Draw; `ax` is where."""

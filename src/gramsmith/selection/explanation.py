@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import difflib
 import platform
-import shlex
 from collections import Counter
 from datetime import date
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from gramsmith import __version__
 from gramsmith.arguments import abridged, is_one_of
-from gramsmith.report.contents import Answer, BandwidthPath, Contents, number, with_error
+from gramsmith.report.contents import MEANING, Answer, BandwidthPath, number, with_error
 from gramsmith.report.evidence import Evidence, Outcome
 from gramsmith.selection import sizes
 from gramsmith.selection.ensemble import first_machine
@@ -45,15 +43,6 @@ STAGES = {  # in which Ctrl-C leaves a partial ranking
 UNEVEN = 0.8  # of an equal share: a class with less is called rare
 MISSED = 1 / 3  # share of a class that may be missed before it is a reason for care
 CARRIED = 0.8  # of what was gained over the baseline: a column that loses that much carries all
-
-MEANING = {
-    "cka": "alignment with the labels, both centred",
-    "cka_debiased": "the same without the bias of the diagonal",
-    "kta": "alignment with the labels",
-    "fsm": "spread of the classes over the distance of their means",
-    "fsm_loo": "spread over distance of the classes, with every sample left out of its own mean",
-    "csm": "scatter within over scatter between the classes",
-}
 
 # ---- sentences ----------------------------------------------------------------------------------
 
@@ -417,43 +406,8 @@ def alarms(found: Findings, estimate: Estimate, evidence: Evidence) -> list[str]
 # ---- the report ---------------------------------------------------------------------------------
 
 
-def make_contents(
-    ranking: Any,
-    found: Findings,
-    title: str | None,
-    source: str | None,
-    target: str | None = None,
-    model: str | None = None,
-    command: str | None = None,
-    data: str | None = None,
-) -> Contents:
-    """Return everything the report of a ranking shows."""
-    task, evidence, estimate = found.task, ranking.evidence, ranking.estimate
-    wanted = f"“{target}”" if target else "it"
-    return Contents(
-        title=title or f"How well can {wanted} be predicted?",
-        source=source or "",
-        answer=ranking.answer,
-        verdict=ranking.verdict,
-        estimate=(estimate.value, estimate.low, estimate.high),
-        facts=_facts(found),
-        records=ranking.records,
-        measures={m.name: m.higher_is_better for m in found.measures.measures.values()},
-        meanings=MEANING,
-        score=task.score_name,
-        best_score=task.best_score,
-        paths=_paths(found),
-        evidence=evidence,
-        classes=[str(c) for c in task.classes]  # type: ignore[union-attr]
-        if task.kind == "classification"
-        else [],
-        warnings=ranking.warnings,
-        next_steps=_next_steps(ranking, source, model),
-        provenance=_provenance(ranking, evidence, command, data),
-    )
-
-
-def _facts(found: Findings) -> list[tuple[str, str]]:
+def facts(found: Findings) -> list[tuple[str, str]]:
+    """Return what was done, label and value."""
     counts = [
         ("kernels tried", str(len(found.candidates))),
         ("tested on held-out rows", str(len(found.results))),
@@ -468,9 +422,9 @@ def _facts(found: Findings) -> list[tuple[str, str]]:
 LENGTHS = ("spectrum", "mismatch", "weighted degree")  # families of substrings of some length
 
 
-def _paths(found: Findings) -> list[BandwidthPath]:
+def paths(found: Findings) -> list[BandwidthPath]:
     """Return the families along their parameter, that of the winner first."""
-    paths = []
+    known = []
     families = dict.fromkeys(
         [found.best.family, *(c.family for c in found.candidates if c.step is not None)]
     )
@@ -485,7 +439,7 @@ def _paths(found: Findings) -> list[BandwidthPath]:
         kernels = [found.candidates[i].kernel for i in members]
         steps = [float(found.candidates[i].step or 0.0) for i in members]
         widths = steps if lengths else [getattr(k, "length_scale", None) for k in kernels]
-        paths.append(
+        known.append(
             BandwidthPath(
                 family,
                 np.array(steps),
@@ -499,83 +453,4 @@ def _paths(found: Findings) -> list[BandwidthPath]:
                 chosen=steps[members.index(found.order[0])] if found.order[0] in members else None,
             )
         )
-    return paths
-
-
-READERS = {
-    ".csv": 'pandas.read_csv("{}")',
-    ".tsv": 'pandas.read_csv("{}", sep="\\t")',
-    ".parquet": 'pandas.read_parquet("{}")',
-    ".feather": 'pandas.read_feather("{}")',
-    ".xlsx": 'pandas.read_excel("{}")',
-    ".npy": 'numpy.load("{}")',
-}
-SEQUENCES = (".fasta", ".fa", ".fna", ".faa")
-
-
-def _next_steps(ranking: Any, source: str | None, model: str | None) -> list[tuple[str, str]]:
-    steps = []
-    if ranking.records[0]["tied"]:
-        second = next(r["kernel"] for r in ranking.records[1:] if r["tied"])
-        steps.append(
-            (
-                "The first places are tied: by these data neither is clearly worse. The order is "
-                "that of the score; read what else is known of the others.",
-                f"print(ranking.explain({second!r}))",
-            )
-        )
-    if model is None:
-        return [
-            (
-                "Predict new rows with the fitted winner.",
-                "model = ranking.best_estimator\nmodel.predict(X_new)",
-            ),
-            (
-                "Keep it in a file that runs no code when it is loaded, and load it again.",
-                'gs.save_model(model, "model.safetensors")\n'
-                'model = gs.load_model("model.safetensors")',
-            ),
-            *steps,
-            (
-                "Estimate what to expect on new data in another way: the choice of the kernel is "
-                "made anew in every fold.",
-                "from sklearn.model_selection import cross_val_score\n"
-                "cross_val_score(gs.KernelSelector(), X, y, cv=5)",
-            ),
-        ]
-    suffixes = PurePath(source or "new.csv").suffixes
-    kind = next((s for s in reversed(suffixes) if s in READERS or s in SEQUENCES), "")
-    new = f"new{kind or '.csv'}"
-    lines = ["import gramsmith as gs", f"model = gs.load_model({str(model)!r})"]
-    if kind in SEQUENCES:
-        lines.append(f'new = [record.sequence for record in gs.read_fasta("{new}")]')
-    elif kind in READERS:
-        reader = READERS[kind].format(new)
-        lines = [f"import {reader.partition('.')[0]}", *lines, f"new = {reader}"]
-    return [
-        (
-            "Predict new rows on the command line: a table like the one that was read, in the "
-            "same format.",
-            f"gramsmith predict {shlex.quote(str(model))} {new} -o predictions.csv",
-        ),
-        ("Or in Python.", "\n".join([*lines, "model.predict(new)"])),
-        (
-            "See what the file holds: columns, kernel, the score to expect, limits.",
-            f"gramsmith inspect {shlex.quote(str(model))}",
-        ),
-    ]
-
-
-def _provenance(
-    ranking: Any, evidence: Evidence, command: str | None, data: str | None
-) -> list[tuple[str, str]]:
-    summary = ranking.summary
-    versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
-    return [
-        *([("command", command)] if command else []),
-        ("date", summary["date"]),
-        ("versions", versions),
-        ("machine", f"{platform.system()} {platform.machine()}"),
-        ("seed", str(evidence.seed)),
-        ("data, SHA-256", data or f"{evidence.data} (of the encoded table and the target)"),
-    ]
+    return known

@@ -851,9 +851,9 @@ class KernelRanking:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        answer, contents = self.answer, self.contents()
+        answer, outcome = self.answer, self.evidence.outcome
         details = "".join(f"<li>{html.escape(text)}</li>" for text in answer.details)
-        others = [["", r["name"], r["value"], r["note"]] for r in rivals_of(contents)[:-1]]
+        others = [["", r["name"], r["value"], r["note"]] for r in rivals_of(self)[:-1]]
         _, body = self._table(FEW)
         kernels = [[row[0], row[1], row[2], ""] for row in body]
         parts = [
@@ -861,9 +861,9 @@ class KernelRanking:
             f"<p>{html.escape(self.verdict)}</p>",
             html_table(["rank", "kernel", self.scoring, ""], [*kernels, *others]),
         ]
-        head, lines = targets_of(contents)
+        head, lines = targets_of(outcome)
         parts += [html_table(head, lines[:SHOWN])] if lines else []
-        found = classes_of(contents)[:SHOWN]
+        found = classes_of(outcome)[:SHOWN]
         rows = [[c["name"], c["counts"], c["recall"][1], c["precision"][1]] for c in found]
         parts += [html_table(["class", "found", "recall", "precision"], rows)] if rows else []
         notes = "".join(f"<li>{html.escape(w)}</li>" for w in self.warnings)
@@ -873,25 +873,26 @@ class KernelRanking:
 
     # ---- as pictures and a page -------------------------------------------------------------
 
-    def contents(
-        self, title: str | None = None, source: str | None = None, **about: str | None
-    ) -> Any:
-        """Return everything the report shows, as plain values.
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What was done, label and value."""
+        return explanation.facts(self._findings)
 
-        Parameters
-        ----------
-        title : str, optional
-            Headline of the page.
-        source : str, optional
-            Where the data came from, such as a file name.
-        **about : str
-            See `write_html`.
+    @property
+    def paths(self) -> list[Any]:
+        """Families of kernels along their parameter, that of the winner first."""
+        return explanation.paths(self._findings)
 
-        Returns
-        -------
-        gramsmith.report.contents.Contents
-        """
-        return explanation.make_contents(self, self._findings, title, source, **about)
+    @property
+    def measures(self) -> dict[str, bool]:
+        """The measures of the table, and whether higher is better."""
+        known = self._findings.measures.measures.values()
+        return {measure.name: measure.higher_is_better for measure in known}
+
+    @property
+    def best_score(self) -> float | None:
+        """The best score there can be, if that is known."""
+        return self._findings.task.best_score
 
     def plot(self, kind: str = "scores", ax: Any = None) -> Any:
         """Draw one of the pictures of the report.
@@ -948,7 +949,7 @@ class KernelRanking:
         """
         about = {"target": target, "command": command, "data": data}
         about["model"] = None if model is None else str(model)
-        page = render(self.contents(title, source, **about))
+        page = render(self, title, source, **about)
         file = Path(path)
         file.write_bytes(page.encode("utf-8"))
         return file
