@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 
 import gramsmith as gs
 from benchmarks.measuring import processor
-from gramsmith.gram.dask import Dask, parcel_seconds
+from gramsmith.gram.dask import PARCEL_BYTES, PARCELS, Dask
 from gramsmith.gram.engine import sum_up
 from gramsmith.gram.plan import LONGEST, MIB, PIECES, ROWS
 from gramsmith.gram.sweep import Forward
@@ -63,9 +63,8 @@ def predict(n: int, cores: int, cluster: Cluster, columns: int = 2) -> dict[str,
     count, rows = bands(n)
     pairs = n * n / 2
     work = pairs / (cores * cluster.rate)
-    each = pairs / cluster.rate / count
-    parcels = count / max(1.0, parcel_seconds(cores) / each)
     received = 8.0 * columns * rows
+    parcels = max(min(count, PARCELS * cores), received / PARCEL_BYTES)
     seconds = max(work, parcels / cluster.scheduler, received / cluster.network) + cluster.start
     return {
         "seconds": seconds,

@@ -24,8 +24,8 @@ class Counting(gs.Engine):
 
     bands = 0
 
-    def run(self, task):
-        for number in range(len(task.plan.bands)):
+    def run(self, task, numbers):
+        for number in numbers:
             self.bands += 1
             yield task.band(number)
 

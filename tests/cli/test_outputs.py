@@ -28,7 +28,7 @@ def test_earlier_results_are_safe(tmp_path):
     with pytest.raises(Refused, match=r"report.html.*--force"):
         prepare_folder(tmp_path, force=False, resume=False)
     prepare_folder(tmp_path, force=True, resume=False)
-    (tmp_path / "progress.jsonl").write_text("")
+    (tmp_path / "progress.journal").write_text("")
     with pytest.raises(Refused, match="--resume"):
         prepare_folder(tmp_path, force=False, resume=False)
     assert (tmp_path / "report.html").read_text() == "precious"
@@ -42,7 +42,7 @@ def test_only_an_interrupted_run_is_resumed(tmp_path):
     (tmp_path / "model.safetensors").write_text("precious")
     with pytest.raises(Refused, match=r"holds a finished run \(model.safetensors\)"):
         prepare_folder(tmp_path, force=False, resume=True)
-    (tmp_path / "progress.jsonl").write_text("")
+    (tmp_path / "progress.journal").write_text("")
     prepare_folder(tmp_path, force=False, resume=True)
 
 
@@ -133,7 +133,7 @@ def test_the_journal_of_a_run(tmp_path):
         (tmp_path / name).touch()  # of a killed run
     first = begin_journal(tmp_path, HEADER, resume=False, force=False)
     first["check"] = {"values": [1.5, float("inf")]}
-    assert [path.name for path in tmp_path.iterdir()] == ["progress.jsonl"]
+    assert {path.name.removesuffix("-wal") for path in tmp_path.iterdir()} == {"progress.journal"}
     for how in ({"resume": True, "force": False}, {"resume": False, "force": True}):
         with pytest.raises(Refused, match="another run is at work with"):
             begin_journal(tmp_path, HEADER, **how)
@@ -149,13 +149,13 @@ def test_the_journal_of_a_run(tmp_path):
 
 
 def test_a_foreign_file_is_not_touched_unasked(tmp_path):
-    path = tmp_path / "progress.jsonl"
+    path = tmp_path / "progress.journal"
     path.write_text("my notes")
     with pytest.raises(Refused, match="another kind of file and stays as it is"):
         begin_journal(tmp_path, HEADER, resume=True, force=False)
     assert path.read_text() == "my notes"
     begin_journal(tmp_path, HEADER, resume=False, force=True).close()
-    assert path.read_text() != "my notes"
+    assert path.read_bytes() != b"my notes"
 
 
 def test_a_run_that_has_ended_meanwhile_is_not_replaced(tmp_path):

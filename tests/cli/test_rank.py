@@ -252,7 +252,7 @@ def test_interrupted_and_resumed(command, table, tmp_path, monkeypatch):
     done = command("rank", table, "-t", "y", "-o", folder)
     assert done.status == 130
     assert "--resume" in done.err
-    assert (folder / "progress.jsonl").exists()
+    assert (folder / "progress.journal").exists()
     assert not (folder / "model.safetensors").exists()
     monkeypatch.setattr(selection, "rank_kernels", original)
     assert command("rank", table, "-t", "y", "-o", folder).status == 2
@@ -325,7 +325,7 @@ def test_a_page_that_fails_leaves_no_other_file(command, table, tmp_path, monkey
     folder = tmp_path / "run"
     monkeypatch.setattr(selection.KernelRanking, "write_html", fail)
     assert command("rank", table, "-t", "y", "-o", folder).status == 1
-    assert [path.name for path in folder.iterdir()] == ["progress.jsonl"]
+    assert [path.name for path in folder.iterdir()] == ["progress.journal"]
 
 
 def test_unknown_scores_offer_the_nearest(command, table):
@@ -399,7 +399,7 @@ def test_ctrl_c_in_a_real_process(tmp_path):
         # a shell may have the processes in its background ignore it
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    while not (folder / "progress.jsonl").exists() and process.poll() is None:
+    while not (folder / "progress.journal").exists() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)

@@ -11,6 +11,7 @@ import warnings
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from sklearn.base import clone
 import gramsmith as gs
 from gramsmith.gram import Gram, Serial, Threads, as_engine
 from gramsmith.gram import dask as module
-from gramsmith.gram.dask import Dask, LostWorkers, connect
+from gramsmith.gram.dask import Dask, LostWorkers, connect, pack, unpack
 from gramsmith.gram.parquet import ParquetRows
 from gramsmith.gram.plan import make_plan
 from gramsmith.gram.sweep import Forward
@@ -152,16 +153,20 @@ def task_of(kernel, n=600):
     return Forward(members, make_plan(n, np.float64), np.float64, probe, np.ones(n), np.zeros(1))
 
 
+def run(engine, task):
+    return list(engine.run(task, range(len(task.plan.bands))))
+
+
 def test_a_band_that_always_fails_is_named(client, tmp_path):
     with pytest.raises(ValueError, match=r"Bands? \d+.*rows 0 to .* of .*Failing.* no luck"):
-        list(Dask(client).run(task_of(failing(ValueError, tmp_path / "a"))))
+        run(Dask(client), task_of(failing(ValueError, tmp_path / "a")))
     with pytest.raises(RuntimeError, match=r"of .*Failing.* failed 2 times: OSError: no luck"):
-        list(Dask(client, retries=1).run(task_of(failing(OSError, tmp_path / "b"))))
+        run(Dask(client, retries=1), task_of(failing(OSError, tmp_path / "b")))
 
 
 def test_a_band_that_fails_at_first_is_tried_again(client, tmp_path):
-    calm = list(Serial().run(task_of(gs.Gaussian(2.0))))
-    parts = list(Dask(client).run(task_of(failing(OSError, tmp_path / "count", times=3))))
+    calm = run(Serial(), task_of(gs.Gaussian(2.0)))
+    parts = run(Dask(client), task_of(failing(OSError, tmp_path / "count", times=3)))
     assert (tmp_path / "count").stat().st_size > 3
     for one, two in zip(calm, parts, strict=True):
         assert (one.right == two.right).all()
@@ -184,7 +189,7 @@ def test_a_band_that_ends_workers_is_named():
     ):
         client.wait_for_workers(2, timeout=60)
         with pytest.raises(RuntimeError, match=r"rows \d+ to .* ended every worker that tried it"):
-            list(Dask(client).run(task_of(Deadly(2.0))))
+            run(Dask(client), task_of(Deadly(2.0)))
 
 
 def test_other_hosts_are_refused_by_name(client, monkeypatch):
@@ -201,10 +206,10 @@ def test_other_hosts_are_refused_by_name(client, monkeypatch):
 def test_a_late_joiner_of_no_use_is_passed_over(when, monkeypatch):
     def claim_another_host():
         odd = {**import_module("gramsmith.gram.host").host(), "numpy": "1.0"}
-        for place in ("gramsmith.gram.host", "gramsmith.gram.dask"):
-            import_module(place).host = lambda: odd
+        import_module("gramsmith.gram.host").host = lambda: odd
 
-    expected = kta(Serial())
+    monkeypatch.setattr(module, "POLL", 0.01)
+    expected, joined = kta(Serial()), []
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, processes=True, **QUIET
@@ -213,28 +218,24 @@ def test_a_late_joiner_of_no_use_is_passed_over(when, monkeypatch):
     ):
         assert kta(client) == expected
         [first] = client.nthreads()
-        cluster.scale(2)
-        client.wait_for_workers(2, timeout=60)
-        [late] = set(client.nthreads()) - {first}
-        client.run(claim_another_host, workers=[late])
-        if when == "in the middle":
-            # it is not seen before work is given to it
-            admit, calls = module._Session.admit, []
 
-            def unaware(self, engine):
-                calls.append(1)
-                return self.facts if len(calls) == 1 else admit(self, engine)
+        def join(*_):
+            if not joined:
+                cluster.scale(2)
+                client.wait_for_workers(2, timeout=60)
+                joined.extend(set(client.nthreads()) - {first})
+                client.run(claim_another_host, workers=joined)
+            time.sleep(0.03)
 
-            monkeypatch.setattr(module._Session, "admit", unaware)
-        with pytest.warns(UserWarning, match=rf"The worker {late} joined meanwhile and is passed"):
-            assert kta(client) == expected
+        if when == "between sweeps":
+            join()
+        with pytest.warns(UserWarning, match=r"The worker tcp.* joined meanwhile and is passed"):
+            assert kta(client, progress=join) == expected
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # which is said once
-            assert kta(client) == expected
-        client.run(lambda: import_module("gramsmith.gram.dask")._unpacked.clear(), workers=[late])
-        assert kta(client, 1400) == kta(Serial(), 1400)
+            assert kta(client, 1400) == kta(Serial(), 1400)
         done = client.run(lambda: len(import_module("gramsmith.gram.dask")._unpacked))
-        assert done[late] == 0 < done[first]
+        assert done[joined[0]] == 0 < done[first]
 
 
 def test_workers_without_gramsmith_are_named(client):
@@ -275,7 +276,7 @@ def test_an_interrupt_takes_back_what_is_out(client, cluster):
     with pytest.raises(KeyboardInterrupt):
         kta(client, 3000, progress=progress)
     deadline = time.monotonic() + 10
-    while any("parcel" in str(key) for key in cluster.scheduler.tasks):
+    while any("_work" in str(key) for key in cluster.scheduler.tasks):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert kta(client) == kta(Serial())
@@ -287,7 +288,7 @@ def test_a_client_closed_in_the_middle(cluster):
     def progress(done, total):
         client.close()
 
-    with pytest.raises(LostWorkers, match=r"client was closed after \d+ of \d+ bands.*resume="):
+    with pytest.raises(LostWorkers, match=r"client was closed after \d+ pieces.*resume="):
         kta(client, 3000, progress=progress)
     with pytest.raises(LostWorkers, match="The Dask client was closed"):
         kta(client)
@@ -398,8 +399,99 @@ def test_other_work_goes_out_too(client):
     items = ((i, A) for i in range(7))
     found = Dask(client).map(lambda item: item[0] * item[1].sum(), items)
     assert list(found) == [i * A.sum() for i in range(7)]
-    with pytest.raises(ValueError, match=r"Fit [345] failed: ValueError: invalid literal"):
+    with pytest.raises(ValueError, match=r"A fit failed: ValueError: invalid literal"):
         list(Dask(client).map(lambda i: int("012xyz"[i]), range(6)))
+
+
+def test_arrays_from_some_size_on_travel_by_themselves():
+    for size, aside in [(4095, 0), (4096, 1), (5000, 1)]:
+        A = np.arange(float(size))
+        packed = pack([A])
+        assert len(packed.arrays) == aside
+        assert (unpack(packed)[0] == A).all()
+    assert not pack(np.array(["a"] * 5000, dtype=object)).arrays
+
+
+def test_large_arrays_are_laid_aside_once():
+    X = np.asfortranarray(np.random.default_rng(0).normal(size=(5000, 3)))
+    packed = pack({"a": X, "b": X, "c": X.copy(order="F"), "d": X[::2], "e": np.arange(3)})
+    assert len(packed.arrays) == 2
+    assert len(packed.skeleton) < 2000
+    assert packed.nbytes < 2 * X.nbytes
+    value = unpack(packed)
+    assert value["a"] is value["b"]
+    assert value["a"].flags.f_contiguous
+    assert (value["d"] == X[::2]).all()
+    assert (value["e"] == np.arange(3)).all()
+
+
+def test_plain_connections_to_others_are_warned_of():
+    def session(address):
+        return module._Session(SimpleNamespace(scheduler=SimpleNamespace(address=address)))
+
+    far = session("tcp://192.0.2.7:8786")
+    with pytest.warns(UserWarning, match=r"tcp://192.0.2.7:8786 is on another machine.*tls://"):
+        far.warn_if_open_to_others()
+    far.warn_if_open_to_others()  # once
+    for address in ("tls://192.0.2.7:8786", "tcp://127.0.0.1:1", "tcp://[::1]:1", "inproc://a/1"):
+        session(address).warn_if_open_to_others()
+
+
+def test_arrays_of_messages_lie_as_those_of_this_process():
+    room = np.zeros(8 * 20 + 32, np.uint8)
+    start = -room.ctypes.data % 16
+    for offset, kept in [(0, True), (16, True), (8, False), (1, False)]:
+        array = room[start + offset :][: 8 * 16].view(np.float64).reshape(4, 4)
+        for given in (array, array.T):
+            found = module._aligned(given)
+            assert (found is given) == kept
+            assert found.ctypes.data % 16 == 0
+            assert found.flags.f_contiguous == given.flags.f_contiguous
+    array = np.zeros(100)
+    array.flags.writeable = False
+    assert module._aligned(array).flags.writeable
+
+
+def test_rows_of_bands_are_named():
+    kernels = [gs.Gaussian(2.0), gs.Linear(), gs.Gaussian(3.0)]
+
+    def name(numbers, kernels):
+        plan = make_plan(1200, np.float64)
+        task = SimpleNamespace(plan=plan, members=[SimpleNamespace(kernels=kernels)])
+        return plan, module._name_of(task, numbers)
+
+    plan, found = name(range(1), kernels)
+    first = plan.bands[0]
+    right = plan.columns(first).stop
+    rows = plan.blocks[0].rows
+    names = "Gaussian(length_scale=2), Linear(), Gaussian(length_scale=3)"
+    assert found == f"Band 0 (rows 0 to {rows.stop - 1} by 0 to {right - 1} of {names})"
+    last = len(plan.bands) - 1
+    _, found = name(range(last + 1), [*kernels, gs.Linear()])
+    assert found == f"Bands 0 to {last} (rows 0 to 1199 by 0 to 1199 of {names}, ...)"
+
+
+def test_one_name_of_a_scheduler(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"file of a running scheduler, got .*none.json"):
+        connect(scheduler_file=tmp_path / "none.json")
+    with pytest.raises(ValueError, match="got neither"):
+        connect()
+    with pytest.raises(ValueError, match="got both"):
+        connect("tcp://a", scheduler_file="b")
+
+
+def test_rows_of_a_file_in_the_type_that_is_asked_for(tmp_path):
+    X = np.arange(12.0).reshape(4, 3)
+    np.save(tmp_path / "x.npy", X)
+    source = module.as_source(tmp_path / "x.npy")
+    for dtype, order in [(None, "C"), (np.float64, "C"), (np.float32, "C"), (np.float64, "F")]:
+        found = source.read(dtype, order)
+        assert found.dtype == (dtype or np.float64)
+        assert found.flags[f"{order}_CONTIGUOUS"]
+        assert (found == X).all()
+        assert source.holds(found)
+    assert not source.holds(X + 1.0)
+    assert not source.holds(X[:3])
 
 
 WHOLE = """
@@ -409,11 +501,11 @@ WHOLE = """
 
     engine = gs.Dask({address!r}, resume={path!r})
     tests = runpy.run_path({tests!r})
-    keep = engine.journal.keep_band
-    def counted(key, value):
-        keep(key, value)
+    keep = engine.journal.keep_part
+    def keep_and_tell(key, value, **options):
         print("band", flush=True)
-    engine.journal.keep_band = counted
+        return keep(key, value, **options)
+    engine.journal.keep_part = keep_and_tell
     print(" ".join(tests["everything"](engine, {n}, np.float32)))
     print(engine.journal.found, engine.journal.bands_found, flush=True)
 """

@@ -400,7 +400,7 @@ def test_the_command_line_writes_its_files_and_goes_on(tmp_path):
     assert rank(path, fresh).returncode == 0
     names = ("ranking.csv", "ranking.json", "model.safetensors")
     assert all((folder / name).read_bytes() == (fresh / name).read_bytes() for name in names)
-    assert not (folder / "progress.jsonl").exists()
+    assert not (folder / "progress.journal").exists()
     assert not json.loads((folder / "ranking.json").read_text())["partial"]
 
 
@@ -410,4 +410,4 @@ def test_the_command_line_before_anything_is_verified(tmp_path):
     done = rank(path, folder, stage="learn", at=2)
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
-    assert [file.name for file in folder.iterdir()] == ["progress.jsonl"]
+    assert [file.name for file in folder.iterdir()] == ["progress.journal"]

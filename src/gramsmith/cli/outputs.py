@@ -13,7 +13,7 @@ from typing import Any
 from gramsmith.cli.console import Refused, plain
 
 FILES = ("report.html", "ranking.csv", "ranking.json", "model.safetensors", "run.json")
-PROGRESS = "progress.jsonl"
+PROGRESS = "progress.journal"
 
 
 @contextmanager

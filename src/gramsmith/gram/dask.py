@@ -1,31 +1,31 @@
 """The Dask engine: bands of a sweep, and other pieces of work, on the workers of a cluster.
 
     task ──▶ skeleton + large arrays ──▶ each once to every worker, or into a shared folder
-    bands ──▶ parcels of half a second ──▶ two per thread on their way ──▶ yielded in plan order
+    bands ──▶ parcels ──▶ two per thread on their way ──▶ yielded in plan order
 
-Whoever asks for a band gets the same bits, so that a parcel may be sent again whenever a worker is
-lost. What adds up the results (`gramsmith.gram.engine.sum_up`) stays with the caller.
+Whoever asks for a band gets the same bits. Lost workers and failed bands are Dask's business
+(``submit(retries=)``); rows that were lost with all workers are sent again once. What adds up the
+results, and the journal, stay with the caller (`gramsmith.gram.engine.sum_up`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import ipaddress
-import itertools
 import os
 import pickle
 import queue
 import time
 import warnings
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
+import joblib
 import numpy as np
 import numpy.typing as npt
 
@@ -37,11 +37,10 @@ from gramsmith.gram.plan import MIB
 Array = npt.NDArray[Any]
 
 LARGE = 32 * 1024  # bytes from which an array travels by itself, once
-PARCEL_SECONDS = 0.5  # of work in one message: the scheduler takes about a millisecond for each
-LONGEST_PARCEL = 2.0  # where there are many threads, so that it is not asked too often
-BUSY = 200  # parcels per second that are no trouble for it
+PARCELS = 32  # of a thread in a sweep: the last ones end together, few enough for the scheduler
 PARCEL_BYTES = 32 * MIB  # of results in one message
-POLL = 0.5  # seconds after which the client is looked at when no result comes
+AHEAD = 4  # times as many parcels as are out may wait for their turn
+POLL = 0.5  # seconds after which workers are looked at when no result comes
 USABLE = 0.8  # of a worker's memory: Dask lets it rest beyond
 
 
@@ -71,7 +70,7 @@ class Dask(Engine):
     in_flight : int, default=2
         Parcels of bands per thread of a worker that are out at any time.
     retries : int, default=3
-        How often a band is sent again that failed for want of memory, files or a connection.
+        How often a band is tried again that failed for want of memory, files or a connection.
     patience : float, default=30
         Seconds to wait for the scheduler, and for a worker when there is none.
     resume : path or Journal, optional
@@ -144,36 +143,19 @@ class Dask(Engine):
         """Whether rows are embedded by workers, which read them from a file of the user's."""
         return self.source is not None
 
-    def run(self, task: Task) -> Iterator[Any]:
-        """Yield the results of all bands in order."""
-        session = _session(self.client)
-        facts = session.admit(self)
-        bands = task.plan.bands
-        largest = max(1, task.band_bytes)
-        packed = pack(task)
+    def run(self, task: Task, numbers: Sequence[int]) -> Iterator[Any]:
+        """Yield the results of bands in order."""
+        facts = _session(self.client).admit(self)
         self._check_source(task)
-        self._check_memory(task, packed, facts)
-        most = max(1, PARCEL_BYTES // largest)
-        arrived = getattr(task, "arrived", None)
-
-        def describe(numbers: range) -> str:
-            return _name_of(task, numbers)
-
-        call = _Call(self, packed, _bands, len(bands), most, describe)
-        for number, part in call.results():
-            if arrived is not None:
-                arrived(number, part)
-            call.keep(number, part)
-            yield from call.in_order()
+        self._check_memory(task, pack(task), facts)
+        threads = sum(fact["threads"] for fact in facts.values())
+        parcels = cut(numbers, threads, PARCEL_BYTES // max(1, task.band_bytes))
+        for parts in _Call(self, Bands(task), parcels, lambda part: _name_of(task, part)).results():
+            yield from parts
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Yield function(item) in the order of items; both are pickled."""
-        _session(self.client).admit(self)
-        call = _Call(self, pack(function), _items, None, 1, lambda numbers: f"Fit {numbers[0]}")
-        call.items = iter(items)
-        for number, part in call.results():
-            call.keep(number, part)
-            yield from call.in_order()
+        yield from _Call(self, function, items, lambda item: "A fit").results()
 
     def memory_bound(self, task: Task, threads: int = 1) -> int:
         """Return the bytes that a worker with so many threads needs, beside what it had before."""
@@ -216,12 +198,11 @@ def connect(
     address: str | None = None,
     *,
     scheduler_file: str | os.PathLike[str] | None = None,
-    tls_ca: str | None = None,
-    tls_cert: str | None = None,
-    tls_key: str | None = None,
     timeout: float = 30.0,
 ) -> Any:
     """Return a client of the scheduler at an address, or say why there is none.
+
+    Certificates for ``tls://`` are those of Dask's configuration.
 
     Parameters
     ----------
@@ -229,8 +210,6 @@ def connect(
         For example ``tcp://10.0.0.1:8786`` or ``tls://10.0.0.1:8786``.
     scheduler_file : path, optional
         What ``dask scheduler --scheduler-file`` has written, instead of an address.
-    tls_ca, tls_cert, tls_key : path, optional
-        Files in PEM format, for ``tls://``.
     timeout : float
         Seconds.
 
@@ -248,32 +227,17 @@ def connect(
             f"Expected the file of a running scheduler, got {scheduler_file}, which does not "
             "exist. Start `dask scheduler --scheduler-file FILE` on a file system that both see."
         )
-    keys = (tls_ca, tls_cert, tls_key)
-    missing = [str(path) for path in keys if path is not None and not Path(path).is_file()]
-    if missing:
-        raise FileNotFoundError(
-            f"Expected the files of the TLS options, got {missing[0]}, which does not exist."
-        )
-    security = None
-    if any(keys):
-        security = _distributed().Security(
-            tls_ca_file=tls_ca, tls_client_cert=tls_cert, tls_client_key=tls_key,
-            require_encryption=True,
-        )  # fmt: skip
+    file = None if scheduler_file is None else str(scheduler_file)
     try:
         return _distributed().Client(
-            address,
-            scheduler_file=None if scheduler_file is None else str(scheduler_file),
-            security=security,
-            timeout=timeout,
-            set_as_default=False,
+            address, scheduler_file=file, timeout=timeout, set_as_default=False
         )
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         where = address if address is not None else f"the address in {scheduler_file}"
         raise ConnectionError(
             f"Expected a Dask scheduler at {where}, got no answer within {timeout:g} seconds "
             f"({type(error).__name__}: {error}). Start it with `dask scheduler`, and see that "
-            "host, port and protocol (tcp, tls) are right."
+            "host, port, protocol (tcp, tls) and certificates (Dask's configuration) are right."
         ) from error
 
 
@@ -323,7 +287,7 @@ def _pickler() -> Any:
             if key is None:
                 ordered = value.flags.c_contiguous or value.flags.f_contiguous
                 array = value if ordered else np.ascontiguousarray(value)
-                key = self.seen[id(value)] = hash_array(array)
+                key = self.seen[id(value)] = str(joblib.hash(array))
                 self.arrays.setdefault(key, array)
             return key
 
@@ -352,27 +316,12 @@ def unpack(packed: Packed) -> Any:
     return _Unpickler(packed.skeleton, packed.arrays).load()
 
 
-def hash_array(array: Array) -> str:
-    """Return a hash of the values, the type and the order in memory of an array."""
-    order = "C" if array.flags.c_contiguous else "F"
-    found = hashlib.sha256(f"{array.dtype.str} {array.shape} {order}".encode())
-    found.update((array if order == "C" else array.T).data.cast("B") if array.size else b"")
-    return found.hexdigest()
-
-
 # ---- the user's own file -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file of the user's that rows are read from.
-
-    Parameters
-    ----------
-    path : str
-    columns : tuple of str or None
-        Of a Parquet file.
-    """
+    """A file of the user's that rows are read from, with the columns of a Parquet file."""
 
     path: str
     columns: tuple[str, ...] | None = None
@@ -395,21 +344,16 @@ class Source:
         stat = os.stat(self.path)
         order = "C" if array.flags.c_contiguous else "F"
         found = _hash_of_file(self, stat.st_mtime_ns, stat.st_size, array.dtype.str, order)
-        return found == hash_array(array)
+        return found == str(joblib.hash(array))
 
 
 @lru_cache(8)
 def _hash_of_file(source: Source, changed: int, size: int, dtype: str, order: str) -> str:
-    return hash_array(source.read(dtype, order))
+    return str(joblib.hash(source.read(dtype, order)))
 
 
 def as_source(given: Any) -> Source | None:
-    """Return the file of a path or of rows that are read from one, or raise if it is no such file.
-
-    Parameters
-    ----------
-    given : path, ParquetRows, Source or None
-    """
+    """Return the file of a path or of rows that are read from one, or raise if there is none."""
     if given is None or isinstance(given, Source):
         return given
     if isinstance(given, ParquetRows):
@@ -427,40 +371,43 @@ def as_source(given: Any) -> Source | None:
 
 # ---- on a worker -------------------------------------------------------------------------------
 
-_unpacked: OrderedDict[str, Any] = OrderedDict()  # the last few objects, by their keys
-REMEMBERED = 2
+_unpacked: dict[str, Any] = {}  # the function of the sweep in work, by the hash of its skeleton
 
 
-def _work(
-    key: str,
-    run: Callable[[Any, Any], list[Any]],
-    numbers: Any,
-    expected: dict[str, str] | None,
-    places: dict[str, Any],
-    contents: list[Any],
-    more: list[Any],
-) -> tuple[list[Any], float]:
-    """Do a parcel of work: what a task of the scheduler is."""
-    if expected is not None:
-        odd = differences(expected, host())
-        if odd:
-            raise _OtherHost(f"{_distributed().get_worker().address} has {', '.join(odd)}")
-    skeleton, *arrays = contents
+@dataclass(frozen=True)
+class Bands:
+    """Bands of a task: what a parcel of a sweep is."""
+
+    task: Any
+
+    def __call__(self, numbers: Sequence[int]) -> list[Any]:
+        return [self.task.band(number) for number in numbers]
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """An error that would come again, wherever and whenever it is tried."""
+
+    error: Exception
+
+
+def _work(contents: list[Any], places: dict[str, Any], item: bytes, lent: list[Any]) -> Any:
+    """Return function(item): what a task of the scheduler is."""
     try:
-        value = _unpacked[key]
-    except KeyError:
-        found = {name: _aligned(array) for name, array in arrays}
-        for name, path in places.items():
-            found[name] = _read(path, name)
-        value = unpack(Packed(skeleton, found))
-        _unpacked[key] = value
-        while len(_unpacked) > REMEMBERED:
-            _unpacked.popitem(last=False)
-    start = time.perf_counter()
-    if more:
-        numbers = Packed(more[0], {name: _aligned(array) for name, array in more[1:]})
-    parts = run(value, numbers)
-    return parts, time.perf_counter() - start
+        skeleton, *arrays = contents
+        key = str(joblib.hash(skeleton))
+        function = _unpacked.get(key)
+        if function is None:
+            found = {name: _aligned(array) for name, array in arrays}
+            found |= {name: _read(place, name) for name, place in places.items()}
+            function = unpack(Packed(skeleton, found))
+            _unpacked.clear()
+            _unpacked[key] = function
+        return function(unpack(Packed(item, {name: _aligned(array) for name, array in lent})))
+    except (OSError, MemoryError):
+        raise  # which Dask tries again
+    except Exception as error:
+        return _Failure(error)
 
 
 def _aligned(array: Array) -> Array:
@@ -472,14 +419,6 @@ def _aligned(array: Array) -> Array:
     if array.ctypes.data % 16 == 0 and array.flags.writeable:
         return array
     return array.copy(order="K")
-
-
-def _bands(task: Any, numbers: range) -> list[Any]:
-    return [task.band(number) for number in numbers]
-
-
-def _items(function: Any, packed: Packed) -> list[Any]:
-    return [function(item) for item in unpack(packed)]
 
 
 def _read(place: tuple[Source, str, str], name: str) -> Array:
@@ -494,16 +433,12 @@ def _read(place: tuple[Source, str, str], name: str) -> Array:
             f"it ({error}). Give a folder that is shared with all of them, or leave shared= and "
             "source= out."
         ) from error
-    if hash_array(array) != name:
+    if joblib.hash(array) != name:
         raise _BadFile(
             f"Expected the rows with hash {name[:12]} in {source.path}, got others on {here}: the "
             "file is not the one that was written or read here. Give each run a folder of its own."
         )
     return array
-
-
-class _OtherHost(RuntimeError):
-    """A worker that would give other bits."""
 
 
 class _BadFile(RuntimeError):
@@ -518,8 +453,8 @@ class _Session:
     """What is known of the workers of a client, and what the last sweep left there."""
 
     client: Any
-    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
-    passed_over: dict[str, str] = field(default_factory=dict)  # workers of no use, and why
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # of all workers that are there
+    late: dict[str, bool] = field(default_factory=dict)  # those that came later: warned of or not
     held: dict[str, Any] = field(default_factory=dict)  # key -> future of the content
     warned: bool = False
 
@@ -536,125 +471,68 @@ class _Session:
             stacklevel=5,
         )
 
-    def check_open(self, done: str = "") -> None:
-        """Raise an error if the client is closed."""
-        if self.client.status not in ("running", "connecting", "newly-created"):
-            raise LostWorkers(
-                f"The Dask client was closed{done}. Make another Client; with resume= finished "
-                "bands are not computed again."
-            )
-
     def admit(self, engine: Dask) -> dict[str, dict[str, Any]]:
-        """Return what the workers have, or raise an error that names those of no use."""
-        self.check_open()
+        """Return the workers that give the right bits; the first ones that do not raise an error.
+
+        Those that join later and do not are left out, with a warning.
+        """
+        _check_open(self.client)
         try:
             self.client.wait_for_workers(1, timeout=engine.patience)
         except TimeoutError as error:
             raise LostWorkers(
                 f"Expected workers at {self.client.scheduler.address}, got none within "
-                f"{engine.patience:g} seconds. Start some, for example with `dask worker ADDRESS`."
+                f"{engine.patience:g} seconds. Start some, for example with `dask worker ADDRESS`; "
+                "with resume= finished bands are not computed again."
             ) from error
         present = self.client.nthreads()
-        known = [a for a in self.facts if a in present]
-        new = [a for a in present if a not in self.facts and a not in self.passed_over]
-        facts = {address: self.facts[address] for address in known}
+        new = [address for address in present if address not in self.facts]
         if new:
-            try:
-                facts |= self.client.run(_facts(), workers=new)
-            except OSError:  # one was lost while it was asked: those that are left are asked
-                time.sleep(POLL)
-                return self.admit(engine)
-        missing = {a: fact["missing"] for a, fact in facts.items() if "missing" in fact}
-        odd: dict[str, list[str]] = {}
-        if engine.same_bits:
-            mine = host()
-            apart = {a: differences(mine, f["host"]) for a, f in facts.items() if a not in missing}
-            odd = {a: found for a, found in apart.items() if found}
-        useful = [a for a in known if a not in missing and a not in odd]
-        if not useful or not set(missing) | set(odd) <= set(new):
-            self._refuse(missing, odd)
-        self.passed_over = {a: why for a, why in self.passed_over.items() if a in present}
-        self._pass_over({**missing, **{a: ", ".join(found) for a, found in odd.items()}})
-        self.facts = {a: fact for a, fact in facts.items() if a not in self.passed_over}
-        return self.facts
+            if self.facts:
+                self.late |= dict.fromkeys(new, False)
+            # one that is lost while it is asked is left out
+            self.facts |= self.client.run(_facts(), workers=new, on_error="ignore")
+        self.facts = {a: fact for a, fact in self.facts.items() if a in present}
+        unfit = {a: why for a, fact in self.facts.items() if (why := _unfit(fact, engine))}
+        useful = {a: fact for a, fact in self.facts.items() if a not in unfit}
+        if unfit and not (useful and unfit.keys() <= self.late.keys()):
+            self.facts.clear()  # they may be mended by the next time
+            _refuse(unfit)
+        for address, (_, reason) in unfit.items():
+            if not self.late[address]:
+                self.late[address] = True
+                warnings.warn(
+                    f"The worker {address} joined meanwhile and is passed over: {reason}. The work "
+                    "goes on with the others; install the same versions there to use it.",
+                    stacklevel=2,
+                )
+        return useful
 
-    def _refuse(self, missing: dict[str, str], odd: dict[str, list[str]]) -> None:
-        """Raise an error that names workers of no use that were there from the beginning."""
-        if missing:
-            why = next(iter(missing.values()))
-            raise ImportError(
-                f"Expected gramsmith on every worker, got none on {_some(list(missing))} ({why}). "
-                "Install the same version there."
-            )
-        if odd:
-            listed = [f"{a}: {', '.join(found)}" for a, found in odd.items()]
-            raise RuntimeError(
-                f"Expected workers that give the bits of this process, got {_some(listed)}. "
-                "Install the same versions, leave those workers out, or allow sums that differ "
-                "in their last digits with Dask(client, same_bits=False)."
-            )
-
-    def _pass_over(self, late: dict[str, str]) -> None:
-        """Leave out workers that joined in the middle of the work and are of no use, and warn."""
-        for address, why in late.items():
-            self.passed_over[address] = why
-            warnings.warn(
-                f"The worker {address} joined meanwhile and is passed over: {why}. The work goes "
-                "on with the others; install the same versions there to use it.",
-                stacklevel=2,
-            )
-
-    def useful(self) -> list[str] | None:
-        """Return the workers that may be given work, or None if that is all of them."""
-        present = self.client.nthreads()
-        if not any(address in self.passed_over for address in present):
-            return None
-        return [address for address in present if address not in self.passed_over]
-
-    def place(
-        self,
-        packed: Packed,
-        shared: Any,
-        held: dict[str, Any],
-        *,
-        source: Source | None = None,
-        broadcast: bool = True,
+    def send(
+        self, packed: Packed, engine: Dask, workers: list[str]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return futures of what travels, by keys, and files of what is read by workers.
 
-        What is held already, by the same keys, is not sent again.
+        What the last sweep left there, by the same keys, is not sent again; the rest of it may go.
         """
-        contents: dict[str, Any] = {}
         places: dict[str, tuple[Source, str, str]] = {}
-        wanted: dict[str, Any] = {f"gramsmith-{_hash(packed.skeleton)}": packed.skeleton}
+        wanted: dict[str, Any] = {f"gramsmith-{joblib.hash(packed.skeleton)}": packed.skeleton}
         for name, array in packed.arrays.items():
             order = "C" if array.flags.c_contiguous else "F"
-            if source is not None and source.holds(array):
-                places[name] = (source, array.dtype.str, order)
-            elif shared is None:
+            if engine.source is not None and engine.source.holds(array):
+                places[name] = (engine.source, array.dtype.str, order)
+            elif engine.shared is None:
                 wanted[f"gramsmith-{name}"] = (name, array)
             else:
-                file = Source(_write(Path(shared), name, array))
+                file = Source(_write(Path(engine.shared), name, array))
                 places[name] = (file, array.dtype.str, order)
-        for key, value in wanted.items():
-            future = held.get(key)
-            if future is None or future.status != "finished":
-                future = self._scatter(key, value, broadcast)
-            contents[key] = future
-        return contents, places
-
-    def _scatter(self, key: str, value: Any, broadcast: bool) -> Any:
-        """Return the future of what was sent; a worker may be lost while it is sent there."""
-        for _ in range(3):
-            try:
-                return self._sent(key, value, broadcast)
-            except OSError:
-                self.check_open()
-                time.sleep(2 * POLL)
-        return self._sent(key, value, broadcast)
-
-    def _sent(self, key: str, value: Any, broadcast: bool) -> Any:
-        return self.client.scatter({key: value}, broadcast=broadcast, workers=self.useful())[key]
+        there = {key: f for key, f in self.held.items() if f.status == "finished" and key in wanted}
+        known = self.client.who_has(list(there.values())) if there else {}
+        self.held = {key: future for key, future in there.items() if known.get(future.key)}
+        missing = {key: value for key, value in wanted.items() if key not in self.held}
+        if missing:
+            self.held |= self.client.scatter(missing, broadcast=True, workers=workers)
+        return {key: self.held[key] for key in wanted}, places
 
 
 _sessions: dict[str, _Session] = {}
@@ -667,268 +545,206 @@ def _session(client: Any) -> _Session:
     return _sessions.setdefault(client.id, _Session(client))
 
 
-@dataclass
-class _Parcel:
-    numbers: range
-    items: Any
-    attempts: int = 0
-    lent: dict[str, Any] = field(default_factory=dict)  # futures of what the items hold
+def _check_open(client: Any, done: str = "") -> None:
+    if client.status not in ("running", "connecting", "newly-created"):
+        raise LostWorkers(
+            f"The Dask client was closed{done}. Make another Client; with resume= finished bands "
+            "are not computed again."
+        )
+
+
+def _unfit(fact: dict[str, Any], engine: Dask) -> tuple[type[Exception], str] | None:
+    """Return why a worker is of no use, and the error that says so."""
+    if "missing" in fact:
+        return ImportError, fact["missing"]
+    odd = differences(host(), fact["host"]) if engine.same_bits else []
+    return (RuntimeError, ", ".join(odd)) if odd else None
+
+
+def _refuse(unfit: dict[str, tuple[type[Exception], str]]) -> None:
+    """Raise an error that names workers of no use."""
+    missing = {a: why for a, (kind, why) in unfit.items() if kind is ImportError}
+    if missing:
+        raise ImportError(
+            f"Expected gramsmith on every worker, got none on {_some(list(missing))} "
+            f"({next(iter(missing.values()))}). Install the same version there."
+        )
+    raise RuntimeError(
+        "Expected workers that give the bits of this process, got "
+        f"{_some([f'{a}: {why}' for a, (_, why) in unfit.items()])}. Install the same versions, "
+        "leave those workers out, or allow sums that differ in their last digits with "
+        "Dask(client, same_bits=False)."
+    )
 
 
 class _Call:
-    """The parcels of one sweep: which are out, which have come back."""
+    """The pieces of work of one call: which are out, which have come back."""
 
     def __init__(
         self,
         engine: Dask,
-        packed: Packed,
-        run: Callable[[Any, Any], list[Any]],
-        count: int | None,
-        most: int,
-        describe: Callable[[range], str],
+        function: Callable[[Any], Any],
+        items: Iterable[Any],
+        describe: Callable[[Any], str],
     ) -> None:
-        self.engine, self.packed, self.work = engine, packed, run
+        self.engine, self.client, self.describe = engine, engine.client, describe
         self.session = _session(engine.client)
-        self.client = engine.client
-        self.count, self.most, self.describe = count, most, describe
-        self.items: Iterator[Any] | None = None
-        self.expected = host() if engine.same_bits else None
-        self.key = _hash(packed.skeleton)
-        self.out: dict[Any, _Parcel] = {}
-        self.back: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.waiting: dict[int, Any] = {}
-        self.taken = self.given = 0
-        self.seconds: float | None = None  # of one band
-        self.again: list[_Parcel] = []
-        self.threads, self.looked = 1, -np.inf
-        self.lent: dict[str, Any] = {}
-        self.asked: set[str] = set()  # workers that were there when something was sent
+        self.function = pack(function)
+        self.items = enumerate(items)
+        self.out: dict[Any, tuple[int, Any, list[Any]]] = {}  # future -> number, item, its arrays
+        self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()  # futures as they come back
+        self.lent: WeakValueDictionary[str, Any] = WeakValueDictionary()  # arrays of items
+        self.finished = 0
+        self.sent_again = False  # since the last result
+        self.looked = -np.inf
 
-    # ---- results in order ----
-
-    def keep(self, number: int, part: Any) -> None:
-        self.waiting[number] = part
-
-    def in_order(self) -> Iterator[Any]:
-        while self.given in self.waiting:
-            part = self.waiting.pop(self.given)
-            self.given += 1
-            yield part
-
-    def results(self) -> Iterator[tuple[int, Any]]:
-        """Yield (number, result) as they come."""
-        self._place()
+    def results(self) -> Iterator[Any]:
+        """Yield the results in order."""
+        waiting: dict[int, Any] = {}
+        given, number, more = 0, -1, True
         try:
+            self._send()
             while True:
-                self._send()
+                limit = self.engine.in_flight * self._threads()
+                while more and len(self.out) < limit and number - given < AHEAD * limit:
+                    following = next(self.items, None)
+                    if following is None:
+                        more = False
+                        break
+                    number, item = following
+                    self._submit(number, item)
                 if not self.out:
-                    break
-                parcel, parts = self._receive()
-                if parts is not None:
-                    yield from zip(parcel.numbers, parts, strict=True)
+                    return
+                arrived, result = self._receive()
+                waiting[arrived] = result
+                while given in waiting:
+                    yield waiting.pop(given)
+                    given += 1
         finally:
-            self._cancel()
-
-    def _place(self) -> None:
-        session = self.session
-        self.contents, self.places = session.place(
-            self.packed, self.engine.shared, session.held, source=self.engine.source
-        )
-        session.held = self.contents  # what the sweep before left, and this one needs not, may go
-
-    def _cancel(self) -> None:
-        """Take back what is out, after an error or an interrupt."""
-        if self.out and self.client.status == "running":
-            self.client.cancel(list(self.out), force=True)
-        self.out.clear()
-
-    # ---- sending ----
+            if self.out and self.client.status == "running":  # an error or an interrupt
+                self.client.cancel(list(self.out), force=True)
 
     def _send(self) -> None:
-        self._look()
-        limit = self.engine.in_flight * self.threads
-        while len(self.out) < limit:
-            parcel = self.again.pop() if self.again else self._next(limit)
-            if parcel is None:
-                return
-            self._submit(parcel)
+        """Send what all pieces of work need to the workers that are of use."""
+        self.workers = self.session.admit(self.engine)
+        sent = self.session.send(self.function, self.engine, list(self.workers))
+        self.contents, self.places = sent
 
-    def _look(self) -> None:
-        """See how many threads there are now; workers come and go."""
+    def _threads(self) -> int:
+        """Return how many threads there are now; workers come and go."""
         now = time.monotonic()
         if now - self.looked > 4 * POLL:
-            self.session.check_open(self._progress())
-            useful = self.session.useful()
-            threads = self.client.nthreads()
-            self.threads = max(1, sum(threads[a] for a in useful or threads if a in threads))
+            _check_open(self.client, self._progress())
+            self.workers = self.session.admit(self.engine) if self.client.nthreads() else {}
             self.looked = now
+        return max(1, sum(int(fact["threads"]) for fact in self.workers.values()))
 
-    def _next(self, limit: int) -> _Parcel | None:
-        """Return the next parcel, shorter ones at first and towards the end."""
-        if self.items is not None:
-            found = list(itertools.islice(self.items, 1))
-            numbers = range(self.taken, self.taken + len(found))
-        else:
-            left = (self.count or 0) - self.taken
-            # results that wait for their turn are bounded, too
-            ahead = self.taken - self.given - 4 * limit * self.most
-            wanted = parcel_seconds(self.threads) / max(self.seconds or np.inf, 1e-9)
-            size = int(wanted)  # one band until it is known how long it takes
-            size = max(1, min(size, self.most, -(-left // (2 * self.threads))))
-            size = 0 if ahead > 0 and self.out else min(size, left)
-            numbers = range(self.taken, self.taken + size)
-            found = list(numbers)
-        self.taken = numbers.stop
-        return _Parcel(numbers, found) if found else None
-
-    def _submit(self, parcel: _Parcel) -> None:
-        self.session.check_open(self._progress())
-        more: dict[str, Any] = {}
-        if self.items is not None:
-            more, _ = self.session.place(pack(parcel.items), None, self.lent, broadcast=False)
-            self.lent = {**{k: f for p in self.out.values() for k, f in p.lent.items()}, **more}
-            parcel.lent = more
+    def _submit(self, number: int, item: Any) -> None:
+        _check_open(self.client, self._progress())
+        packed = pack(item)
+        lent = []
+        for name, array in packed.arrays.items():
+            future = self.lent.get(name)
+            if future is None:
+                key = f"gramsmith-{name}"
+                future = self.client.scatter({key: (name, array)}, workers=list(self.workers))[key]
+                self.lent[name] = future
+            lent.append(future)
         future = self.client.submit(
             _work,
-            self.key,
-            self.work,
-            parcel.numbers,
-            self.expected,
-            self.places,
             list(self.contents.values()),
-            list(more.values()),
-            key=f"gramsmith-parcel-{self.key[:8]}-{next(_serial)}",
+            self.places,
+            packed.skeleton,
+            lent,
             pure=False,
-            workers=self.session.useful(),
+            retries=self.engine.retries,
+            workers=list(self.workers) or None,
         )
-        self.asked |= set(self.session.facts)
-        self.out[future] = parcel
-        future.add_done_callback(self.back.put)
+        self.out[future] = number, item, lent
+        future.add_done_callback(self.done.put)
 
-    # ---- receiving ----
-
-    def _receive(self) -> tuple[_Parcel, list[Any] | None]:
-        """Return the next parcel that is back; without results it has to be sent again."""
-        alone = time.monotonic()
+    def _receive(self) -> tuple[int, Any]:
+        """Return the next result that comes back, with its number."""
         while True:
             try:
-                future = self.back.get(timeout=POLL)
+                future = self.done.get(timeout=POLL)
             except queue.Empty:
-                self._look_for_workers(alone)
+                self._look_for_rows()
                 continue
-            if future in self.out:
-                break
-        status = future.status
-        if status == "pending":  # its worker was lost before the result was fetched
-            future.add_done_callback(self.back.put)
-            return self.out[future], None
-        if status == "finished":
+            if future not in self.out or future.status == "pending":
+                if future in self.out:  # its worker was lost with the result: Dask does it again
+                    future.add_done_callback(self.done.put)
+                continue
+            number, item, _ = self.out[future]
+            if future.status == "error":
+                self._give_up(item, future.exception())
             try:
-                parts, seconds = future.result(timeout=self.engine.patience)
-            except (TimeoutError, OSError, _distributed().CancelledError) as error:
-                return self._repeat(self.out.pop(future), error), None
-            parcel = self.out.pop(future)
-            each = seconds / len(parcel.numbers)
-            self.seconds = each if self.seconds is None else 0.7 * self.seconds + 0.3 * each
-            return parcel, parts
-        parcel = self.out.pop(future)
-        if status == "error":
-            return self._failed(parcel, future.exception()), None
-        # cancelled or lost: the rows were on workers that are no more
-        self.session.check_open(self._progress())
-        return self._repeat(parcel, _distributed().CancelledError("its rows were lost")), None
+                result = future.result(timeout=self.engine.patience)
+            except (TimeoutError, OSError, _distributed().CancelledError):
+                self._look_for_rows(lost=True)
+                continue
+            del self.out[future]
+            if isinstance(result, _Failure):
+                self._give_up(item, result.error)
+            self.finished += 1
+            self.sent_again = False
+            return number, result
 
-    def _look_for_workers(self, since: float) -> None:
-        self.session.check_open(self._progress())
-        self._look_for_rows(since)
-        if self.client.nthreads() or time.monotonic() - since < self.engine.patience:
+    def _look_for_rows(self, *, lost: bool = False) -> None:
+        """Send rows and what is out again, once, if no worker that has the rows is left."""
+        _check_open(self.client, self._progress())
+        futures = list(self.contents.values())
+        if not lost:
+            present = self.client.nthreads()
+            held = self.client.who_has(futures)
+            lost = not any(a in present for a in self.workers) or not all(
+                held.get(future.key) for future in futures
+            )
+        if not lost:
             return
-        raise LostWorkers(
-            f"Expected workers at {self.client.scheduler.address}, got none for "
-            f"{self.engine.patience:g} seconds{self._progress()}. Start some; with resume= "
-            "finished bands are not computed again."
-        )
-
-    def _look_for_rows(self, since: float) -> None:
-        """Take back what waits for rows that no worker has, or for workers that were lost."""
-        contents = {f.key: f for f in self.contents.values()}
-        held = self.client.who_has(list(contents.values()))
-        present = set(self.client.nthreads())
-        waited = time.monotonic() - since
-        # the scheduler may be about to mend it by itself
-        lost = waited > 4 * POLL and not all(held.get(key) for key in contents)
-        gone = bool(self.asked - present) and waited > self.engine.patience
-        if present and (lost or gone):
-            self.client.cancel([*self.out, *(contents.values() if lost else ())], force=True)
-            for future in self.out:
-                self.back.put(future)
+        if self.sent_again:
+            error = _distributed().CancelledError("all workers were lost twice")
+            self._give_up(next(iter(self.out.values()))[1], error)
+        self.sent_again = True
+        self.client.cancel(list(self.out), force=True)
+        again, self.out = list(self.out.values()), {}
+        self.session.held.clear()
+        self.lent.clear()
+        self._send()
+        for number, item, _ in again:
+            self._submit(number, item)
 
     def _progress(self) -> str:
-        total = f" of {self.count} bands" if self.count is not None else " pieces of work"
-        return f" after {self.given + len(self.waiting)}{total}"
+        return f" after {self.finished} pieces of work"
 
-    def _failed(self, parcel: _Parcel, error: Any) -> _Parcel:
-        """Send a parcel again where that may help, or raise an error that names its rows."""
+    def _give_up(self, item: Any, error: Any) -> None:
+        """Raise an error that says which rows it was."""
+        what = self.describe(item)
         if isinstance(error, _BadFile):
             raise error
-        unfit = isinstance(error, ImportError) and "gramsmith" in str(error)
-        if isinstance(error, _OtherHost) or unfit:
-            before = len(self.session.passed_over)
-            self.session.admit(self.engine)  # names it, and leaves it out
-            parcel.attempts += len(self.session.passed_over) == before
-            if parcel.attempts > self.engine.retries:
-                self._give_up(parcel, error)
-            self.again.append(parcel)
-            return parcel
-        passing = (OSError, MemoryError, TimeoutError, _distributed().CancelledError)
-        if isinstance(error, passing) and not isinstance(error, _distributed().KilledWorker):
-            return self._repeat(parcel, error)
-        self._give_up(parcel, error)
-        raise AssertionError  # never reached
-
-    def _repeat(self, parcel: _Parcel, error: Any) -> _Parcel:
-        parcel.attempts += 1
-        if parcel.attempts > self.engine.retries:
-            self._give_up(parcel, error)
-        self.session.check_open(self._progress())
-        if self._rows_are_lost():
-            self.session.admit(self.engine)
-            self._place()
-        self.again.append(parcel)
-        return parcel
-
-    def _rows_are_lost(self) -> bool:
-        """Return whether no worker has some of the rows; what is lost is no longer held.
-
-        A future may still say that it is finished when the scheduler knows better: a parcel that
-        is sent again at once would then come back as often, until it is given up.
-        """
-        there = {key: f for key, f in self.contents.items() if f.status == "finished"}
-        try:
-            known = self.client.who_has(list(there.values()))
-        except _distributed().CancelledError:  # one was forgotten while it was asked for
-            known = {}
-        lost = {key for key, f in self.contents.items() if not known.get(f.key)}
-        held = self.session.held
-        self.session.held = {key: future for key, future in held.items() if key not in lost}
-        return bool(lost)
-
-    def _give_up(self, parcel: _Parcel, error: Any) -> None:
-        what = self.describe(parcel.numbers)
-        deadly = (_distributed().KilledWorker, _distributed().CancelledError)
-        if isinstance(error, deadly):
-            last = getattr(error, "last_worker", None)
-            which = f"the last one {last}" if last is not None else f"{parcel.attempts} times"
+        if isinstance(error, _distributed().KilledWorker | _distributed().CancelledError):
             raise RuntimeError(
-                f"{what} ended every worker that tried it, {which}. See their logs; memory is the "
+                f"{what} ended every worker that tried it ({error}). See their logs; memory is the "
                 "usual cause (--memory-limit, fewer threads)."
             ) from error
-        often = f" {parcel.attempts} times" if parcel.attempts > 1 else ""
+        tried = self.engine.retries if isinstance(error, OSError | MemoryError) else 0
+        often = f" {tried + 1} times" if tried else ""
         kind = ValueError if isinstance(error, ValueError) else RuntimeError
         raise kind(f"{what} failed{often}: {type(error).__name__}: {error}") from error
 
 
-_serial = itertools.count()
+def cut(numbers: Sequence[int], threads: int, most: int) -> list[Sequence[int]]:
+    """Return numbers in parcels for so many threads, of at most so many.
+
+    Examples
+    --------
+    >>> cut(range(3), 1, 3)
+    [range(0, 1), range(1, 2), range(2, 3)]
+    >>> len(cut(range(1280), 2, 100)), len(cut(range(1280), 2, 5))
+    (64, 256)
+    """
+    size = max(1, min(most, len(numbers) // (PARCELS * threads)))
+    return [numbers[start : start + size] for start in range(0, len(numbers), size)]
 
 
 def _facts() -> Callable[[Any], dict[str, Any]]:
@@ -959,11 +775,6 @@ def _active_client() -> Any:
             "Expected an active Dask client, got none. Make one, for example Client(address), or "
             "pass it."
         ) from error
-
-
-def parcel_seconds(threads: int) -> float:
-    """Return how much work a parcel holds on a cluster of so many threads."""
-    return min(LONGEST_PARCEL, max(PARCEL_SECONDS, threads / BUSY))
 
 
 def _is_here(name: str) -> bool:
@@ -997,7 +808,7 @@ def _write(folder: Path, name: str, array: Array) -> str:
     return str(path)
 
 
-def _name_of(task: Any, numbers: range) -> str:
+def _name_of(task: Any, numbers: Sequence[int]) -> str:
     """Return which rows and kernels bands stand for."""
     plan = task.plan
     first, last = plan.bands[numbers[0]], plan.bands[numbers[-1]]
@@ -1010,10 +821,6 @@ def _name_of(task: Any, numbers: range) -> str:
     which = f"Band {numbers[0]}" if len(numbers) == 1 else f"Bands {numbers[0]} to {numbers[-1]}"
     rows = f"rows {top.start} to {bottom.stop - 1} by {left} to {right - 1}"
     return f"{which} ({rows} of {named}{more})"
-
-
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def _some(names: list[str]) -> str:

@@ -1,6 +1,6 @@
 """Engine: who works off the bands of a sweep.
 
-    task ──▶ engine.run(task) ──▶ task.band(0), task.band(1), ... ──▶ sum_up adds them in this order
+    task ──▶ engine.run(task, numbers) ──▶ task.band(0), task.band(1), ... ──▶ added in this order
 
 A task (`gramsmith.gram.sweep`) says what is summed. An engine places its bands on threads,
 processes or machines and hands the results back in order; it knows nothing else. Bands depend on
@@ -11,7 +11,8 @@ of workers gives the same bits on one kind of CPU, BLAS and Numba.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -20,9 +21,12 @@ from typing import Any, Protocol
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from gramsmith.gram.journal import Journal, fingerprint, open_journal, sum_bands
+from gramsmith.gram.journal import Journal, fingerprint, open_journal
 from gramsmith.gram.plan import MIB, Plan, budget_bytes
 from gramsmith.gram.threads import WAITING, count_workers, ordered_map
+
+# bytes of bands in a journal that are replaced by their sum, or four times the sum if that is more
+ROOM = 64 * MIB
 
 ProgressCallback = Callable[[int, int], None]  # tiles done, tiles in all
 
@@ -33,6 +37,10 @@ class Task(Protocol):
     @property
     def plan(self) -> Plan:
         """The bands."""
+
+    @property
+    def members(self) -> Any:
+        """The kernels with their samples."""
 
     @property
     def worker_bytes(self) -> int:
@@ -67,8 +75,8 @@ class Engine:
     >>> class Counting(gs.Engine):
     ...     bands = 0
     ...
-    ...     def run(self, task):
-    ...         for number in range(len(task.plan.bands)):
+    ...     def run(self, task, numbers):
+    ...         for number in numbers:
     ...             self.bands += 1
     ...             yield task.band(number)
     >>> engine = Counting()
@@ -96,8 +104,8 @@ class Engine:
         """Bytes for tiles in work and tiles kept between sweeps, in this process."""
         return budget_bytes(None)
 
-    def run(self, task: Task) -> Iterator[Any]:
-        """Yield ``task.band(i)`` for every band, in their order."""
+    def run(self, task: Task, numbers: Sequence[int]) -> Iterator[Any]:
+        """Yield ``task.band(number)`` for the numbers of bands, in their order."""
         raise NotImplementedError(f"{type(self).__name__} defines no run.")
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
@@ -155,10 +163,9 @@ class Threads(Engine):
         """The memory in bytes."""
         return budget_bytes(self.memory)
 
-    def run(self, task: Task) -> Iterator[Any]:
-        """Yield the results of all bands in order."""
-        workers = affordable(task, self.workers, self.budget)
-        return ordered_map(task.band, range(len(task.plan.bands)), workers)
+    def run(self, task: Task, numbers: Sequence[int]) -> Iterator[Any]:
+        """Yield the results of bands in order."""
+        return ordered_map(task.band, numbers, affordable(task, self.workers, self.budget))
 
 
 @dataclass(frozen=True, init=False)
@@ -274,22 +281,70 @@ def _is_client(value: Any) -> bool:
 
 def sum_up(engine: Engine, task: Task, progress: ProgressCallback | None = None) -> Any:
     """Return what a task stands for: the results of its bands, added in their order."""
-    bands = task.plan.bands
-    tiles, done = sum(map(len, bands)), 0
+    if engine.journal is None:
+        bands = range(len(task.plan.bands))
+        return task.finish(_add_bands(engine, task, task.start(), bands, progress))
+    journal, key = engine.journal, fingerprint(task)
+    kernels = [kernel for member in task.members for kernel in member.kernels]
+    journal.begin(
+        {
+            "data": fingerprint([member.whole for member in task.members]),
+            "kernels": [kernel.formula() for kernel in kernels],
+            "kernel parameters": fingerprint(kernels),
+            "plan": fingerprint(task.plan),
+            "rows": sum(block.size for block in task.plan.blocks),
+        }
+    )
+    return task.finish(journal.once(key, lambda: _sum_kept(journal, key, engine, task, progress)))
 
-    def told(number: int) -> None:
-        nonlocal done
-        done += len(bands[number])
-        if progress is not None:
-            progress(done, tiles)
 
-    if engine.journal is not None:
-        return task.finish(sum_bands(engine.journal, engine.run, task, told))
-    total = task.start()
-    for number, (_, part) in enumerate(zip(bands, engine.run(task), strict=True)):
-        task.add(total, number, part)
-        told(number)
-    return task.finish(total)
+def _add_bands(
+    engine: Engine,
+    task: Task,
+    total: Any,
+    numbers: range,
+    progress: ProgressCallback | None,
+    added: Callable[[int, Any, Any], None] | None = None,
+) -> Any:
+    """Return the sums with those of some bands; each is told of once it is added."""
+    tiles = [len(band) for band in task.plan.bands]
+    done = sum(tiles[: numbers.start])
+    # a generator is closed at once on an error or an interrupt, whatever an engine returns
+    with closing(part for part in engine.run(task, numbers)) as parts:
+        for number, part in zip(numbers, parts, strict=True):
+            task.add(total, number, part)
+            if added is not None:
+                added(number, part, total)
+            done += tiles[number]
+            if progress is not None:
+                progress(done, sum(tiles))
+    return total
+
+
+def _sum_kept(
+    journal: Journal, key: str, engine: Engine, task: Task, progress: ProgressCallback | None
+) -> Any:
+    """Return the sums of all bands; those that a killed run has left are not computed again."""
+    stored, total = 0, task.start()  # how many bands the sum in the journal has
+    if journal.has_part(f"{key}/sum"):
+        stored, total = journal[f"{key}/sum"]
+    first = stored
+    while journal.has_part(f"{key}/{first}"):
+        task.add(total, first, journal[f"{key}/{first}"])
+        first += 1
+    journal.bands_found += first
+    size, largest = 0, ROOM
+
+    def added(number: int, part: Any, total: Any) -> None:
+        nonlocal stored, size, largest
+        size += journal.keep_part(f"{key}/{number}", part)
+        if size > largest:
+            bands = [f"{key}/{i}" for i in range(stored, number + 1)]
+            written = journal.keep_part(f"{key}/sum", (number + 1, total), instead=bands)
+            stored, size, largest = number + 1, 0, max(ROOM, 4 * written)
+
+    numbers = range(first, len(task.plan.bands))
+    return _add_bands(engine, task, total, numbers, progress, added)
 
 
 def once(engine: Engine | None, inputs: Any, compute: Callable[[], Any]) -> Any:

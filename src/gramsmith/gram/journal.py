@@ -1,45 +1,51 @@
-"""Journal: finished pieces of work in a file, found again by a run that goes on with it.
+"""Journal: finished pieces of work in an SQLite file, found again by a run that goes on with it.
 
-    run.journal          header, then one line per finished piece; lines are only ever appended
-    run.journal.bands    bands of the piece in work; emptied when it is finished
+    header    what the work is, and on which kind of host: other work is refused
+    pieces    key, the value as JSON, and whether the piece is finished or a part of one in work
+    arrays    the arrays of the values, in blocks
 
-Every line begins with a hash of what follows, so that one cut off by a crash is told from a whole
-one. Pieces go by a hash of what they were computed from: a run that goes on computes the same keys
-and finds their values, to the last bit. Nothing in a journal is code.
+Pieces go by a hash of what they were computed from (`fingerprint`): a run that goes on computes the
+same keys and finds their values, to the last bit. Nothing in a journal is code.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
-import re
-import secrets
+import sqlite3
 import threading
-from collections.abc import Callable, Iterator, MutableMapping
-from contextlib import closing, suppress
-from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any
 from weakref import WeakValueDictionary
 
+import joblib
 import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, as_flag
 from gramsmith.gram.host import differences, host
-from gramsmith.gram.plan import MIB, Band, Plan
+from gramsmith.gram.plan import MIB
 from gramsmith.gram.sweep import BandDerivatives, BandSums
 
-MAGIC = b"gramsmith-journal 1 "
-ROOM = 64 * MIB  # of bands, or four times their sum, from which they are replaced by their sum
-BAND = re.compile(rb"[0-9a-f]{0,16}|[0-9a-f]{16} \[?")  # how a file of bands begins, cut or not
-KNOWN = {cls.__name__: cls for cls in (BandSums, BandDerivatives)}  # records that bands are made of
+APPLICATION = 0x67724A31  # "grJ1": whose file it is, bytes 68 to 72 of SQLite's header
+BLOCK = 16 * MIB  # of an array in one row: SQLite takes at most a gigabyte, and copies it
+RECORDS = {cls.__name__: cls for cls in (BandSums, BandDerivatives)}  # that bands are made of
+TABLES = """
+    CREATE TABLE IF NOT EXISTS header (text TEXT);
+    CREATE TABLE IF NOT EXISTS pieces (key TEXT PRIMARY KEY, finished INTEGER, value TEXT);
+    CREATE TABLE IF NOT EXISTS arrays
+        (key TEXT, number INTEGER, data BLOB, PRIMARY KEY (key, number));
+"""
+# how the files begin that SQLite keeps beside a database, if not empty
+BESIDE = {"-wal": (b"\x37\x7f\x06",), "-journal": (b"\xd9\xd5\x05", b"\0\0\0")}
 
-_open: WeakValueDictionary[str, Journal] = WeakValueDictionary()
+_open: WeakValueDictionary[str, Journal] = WeakValueDictionary()  # of this process, by their paths
 
 
 class JournalError(ValueError):
@@ -81,27 +87,22 @@ class Journal(MutableMapping[str, Any]):
             sound = False
         if not sound:
             raise JournalError(f"Expected the path of a journal, got {abridged(path)}.")
-        fresh = as_flag("fresh", fresh)
-        self.bands_path = self.path.with_name(f"{self.path.name}.bands")
+        self._fresh = as_flag("fresh", fresh)
         self.found = 0  # pieces that were not computed again
         self.bands_found = 0  # and bands
         self.begun = False  # whether the work was said, and is that of the file
-        self._header: dict[str, Any] | None = None
-        self._pieces: dict[str, Any] = {}
-        self._stream: BinaryIO | None = None
-        self._bands: BinaryIO | None = None
-        self._places: dict[str, tuple[int, int]] = {}  # of bands: offset and length
+        self._db: sqlite3.Connection | None = None
+        self._parent: int | None = None  # in a forked child: the process that goes on with it
         self._lock = threading.RLock()
         self._depth = threading.local()
-        self._active = 0
+        self._active = 0  # pieces in work
         if not self.path.parent.is_dir():
             raise JournalError(
                 f"Expected a folder for the journal, got {self.path.parent}. Make it first."
             )
-        self._fresh = fresh and self.path.exists()
-        self._check_bands()
-        if self.path.exists():
-            self._take_up()
+        self._check_neighbours()
+        if self._is_there():
+            self._connection()
 
     def __del__(self) -> None:
         with suppress(AttributeError):  # it may never have come to be
@@ -113,18 +114,116 @@ class Journal(MutableMapping[str, Any]):
 
     @staticmethod
     def is_one(path: str | os.PathLike[str]) -> bool:
-        """Return whether a file begins as journals do.
+        """Return whether a file is a journal.
 
         Parameters
         ----------
         path : path
         """
+        if str(Path(path).resolve()) in _open:  # closing the file would let go of its lock
+            return True
         if not Path(path).is_file():  # opening a pipe would wait for a writer
             return False
         with open(path, "rb") as stream:
-            return stream.read(len(MAGIC)) == MAGIC
+            first = stream.read(72)
+        return first.startswith(b"SQLite format 3\0") and first[68:] == APPLICATION.to_bytes(4)
 
-    # ---- the header ------------------------------------------------------------------------
+    # ---- the file --------------------------------------------------------------------------
+
+    def _is_there(self) -> bool:
+        """Return whether there is a file with something in it."""
+        return os.path.lexists(self.path) and not (
+            self.path.is_file() and self.path.stat().st_size == 0
+        )
+
+    def _check_neighbours(self) -> None:
+        """Raise if somebody else's file, or a link to one, stands where SQLite will write."""
+        for ending, begins in BESIDE.items():
+            path = self.path.with_name(self.path.name + ending)
+            if not os.path.lexists(path):
+                continue
+            ours = path.is_file() and not path.is_symlink()
+            if ours and path.stat().st_size:
+                with open(path, "rb") as stream:
+                    ours = stream.read(3) in begins
+            if not ours:
+                raise JournalError(
+                    f"Expected {path} to be free for what belongs to {self.path}, got another file "
+                    "there, which stays as it is. Name another journal."
+                )
+
+    def _connection(self) -> sqlite3.Connection:
+        """Return the file, opened for this process alone; a killed one lets go of it."""
+        if self._db is not None:
+            return self._db
+        name = str(self.path.resolve())
+        if _open.get(name, self) is not self or self._parent == os.getppid():
+            raise self._in_use()
+        if self._is_there() and not self.is_one(self.path):
+            raise JournalError(
+                f"Expected a journal of gramsmith, got {self.path}, which is another kind of "
+                "file and stays as it is. Name another file."
+            )
+        with self._explained():
+            db = sqlite3.connect(self.path, 0, isolation_level=None, check_same_thread=False)
+            try:
+                db.execute("PRAGMA locking_mode = EXCLUSIVE")
+                db.execute("BEGIN EXCLUSIVE")
+                db.execute(f"PRAGMA application_id = {APPLICATION}")
+                db.execute("COMMIT")
+                # what a killed process has written is there; a power cut may take the last pieces
+                db.execute("PRAGMA journal_mode = WAL")
+                db.execute("PRAGMA synchronous = NORMAL")
+                db.executescript(TABLES)
+            except BaseException:
+                db.close()
+                raise
+        _open[name] = self
+        self._db = db
+        return db
+
+    def _in_use(self) -> JournalError:
+        return JournalError(
+            f"Expected a journal that nobody else writes, got {self.path}, which another run is at "
+            "work with. Wait for it, or name another file."
+        )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say of SQLite's errors what they mean for a journal."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            name = getattr(error, "sqlite_errorname", "")
+            if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise self._in_use() from error
+            if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+                raise JournalError(
+                    f"Expected a whole journal, got {self.path}, which is damaged. Remove it, or "
+                    "name another file."
+                ) from error
+            raise JournalError(
+                f"Expected a journal that can be written, got {self.path}: {error}."
+            ) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Lend the file for changes that are written together or not at all."""
+        with self._lock, self._explained():
+            db = self._connection()
+            db.execute("BEGIN")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+
+    def _select(self, query: str, *given: Any) -> list[Any]:
+        with self._lock, self._explained():
+            if self._fresh or (self._db is None and not self._is_there()):
+                return []
+            return self._connection().execute(query, given).fetchall()
 
     def begin(self, work: dict[str, Any]) -> None:
         """Say what the work is, before any piece of it; only the first call counts.
@@ -137,111 +236,73 @@ class Journal(MutableMapping[str, Any]):
         with self._lock:
             if self.begun:
                 return
-            header = {"host": host(), "work": _plain(work)}
-            if self._header is None:
-                self._create(header)
-            odd = differences(_flat(self._header or header), _flat(header))
-            if odd:
-                self.close()
-                raise JournalError(
-                    f"Expected the work that {self.path} belongs to, got other: {'; '.join(odd)}. "
-                    "Use the same data, kernels and versions, or another file."
-                )
+            header = json.loads(json.dumps({"host": host(), "work": work}, default=str))
+            known = self._select("SELECT text FROM header")
+            if not known:
+                with self._writing() as db:
+                    for clear in ("header", "pieces", "arrays"):
+                        db.execute(f"DELETE FROM {clear}")  # noqa: S608 - our own names
+                    db.execute("INSERT INTO header VALUES (?)", [json.dumps(header)])
+                self._fresh = False
+            else:
+                odd = differences(_flat(json.loads(known[0][0])), _flat(header))
+                if odd:
+                    self.close()
+                    raise JournalError(
+                        f"Expected the work that {self.path} belongs to, got other: "
+                        f"{'; '.join(odd)}. Use the same data, kernels and versions, or another "
+                        "file."
+                    )
             self.begun = True
 
-    def _create(self, header: dict[str, Any]) -> None:
-        """Make the file, with its header, in one step."""
-        temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
-        try:
-            stream = open(temporary, "x+b")
-            _lock_file(stream, self.path)
-            stream.write(MAGIC + _line(header))
-            stream.flush()
-            os.fsync(stream.fileno())
-            if self._fresh:
-                os.replace(temporary, self.path)
-            else:
-                os.link(temporary, self.path)  # which fails if another run was quicker
-        except FileExistsError as error:
-            stream.close()
-            raise JournalError(
-                f"Expected {self.path} for this run alone, got a file that another one has just "
-                "made. Use another file."
-            ) from error
-        except OSError as error:
-            raise JournalError(
-                f"Expected a journal that can be written, got {self.path}: {error.strerror}."
-            ) from error
-        finally:
-            temporary.unlink(missing_ok=True)
-        self._stream, self._header = stream, header
-        self._forget_bands()
-        for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):  # of a killed run
-            left.unlink(missing_ok=True)
+    def close(self, *, remove: bool = False) -> None:
+        """Let others use the file, or remove it: the work is done.
 
-    def _take_up(self) -> None:
-        """Read what the file holds; it is written to only once it is known to be ours."""
-        if not self.is_one(self.path):
-            raise JournalError(
-                f"Expected a journal of gramsmith, got {self.path}, which is another kind of "
-                "file and stays as it is. Name another file."
-            )
-        stream = open(self.path, "r+b")
-        try:
-            _lock_file(stream, self.path)
-            if self._fresh:
-                return  # whoever replaces it has seen that nobody uses it
-            stream.seek(len(MAGIC))
-            end = len(MAGIC)
-            for number, line in enumerate(stream):
-                value = _parsed(line)
-                if value is None:
-                    break  # cut off by a crash, or spoilt: what follows is computed again
-                end += len(line)
-                if number == 0:
-                    self._header = value
-                else:
-                    self._pieces[value[0]] = value[1]
-            if self._header is None:
-                raise JournalError(
-                    f"Expected a journal with a header, got {self.path}, which is damaged. Remove "
-                    "it, or name another file."
-                )
-            stream.seek(end)
-            stream.truncate()
-        except BaseException:
-            stream.close()
-            raise
-        finally:
-            if self._fresh:
-                stream.close()
-        self._stream = stream
-        self._read_bands()
+        Parameters
+        ----------
+        remove : bool
+        """
+        with self._lock:
+            ours = self._db is not None
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+                _open.pop(str(self.path.resolve()), None)
+            self.begun = False
+            if remove and ours:
+                self.path.unlink(missing_ok=True)
 
     # ---- pieces ----------------------------------------------------------------------------
 
+    def __contains__(self, key: object) -> bool:
+        return bool(self._select("SELECT 1 FROM pieces WHERE key = ? AND finished", key))
+
     def __getitem__(self, key: str) -> Any:
-        return _decoded(self._pieces[key])
+        found = self._select("SELECT value FROM pieces WHERE key = ?", key)
+        if not found:
+            raise KeyError(key)
+        return self._decoded(key, json.loads(found[0][0]))
 
     def __setitem__(self, key: str, value: Any) -> None:
-        try:
-            coded = _encoded(value)
-        except TypeError:  # no plain value: it is computed again
-            return
-        with self._lock:
-            if self._stream is None:
-                self.begin({})
-            self._pieces[key] = coded
-            _append(_of(self._stream), _line([key, coded]))
+        self._write(key, value, finished=True)
 
     def __delitem__(self, key: str) -> None:
-        raise TypeError("Expected pieces to be added only: a journal forgets nothing.")
+        with self._writing() as db:
+            self._delete(db, [key])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._pieces)
+        return (key for (key,) in self._select("SELECT key FROM pieces WHERE finished"))
 
     def __len__(self) -> int:
-        return len(self._pieces)
+        return len(list(iter(self)))
+
+    def has_part(self, key: str) -> bool:
+        """Return whether a piece, or a part of one in work, is there."""
+        return bool(self._select("SELECT 1 FROM pieces WHERE key = ?", key))
+
+    def keep_part(self, key: str, value: Any, *, instead: Iterable[str] = ()) -> int:
+        """Keep a part of the piece in work until that is finished; return the bytes written."""
+        return self._write(key, value, finished=False, instead=instead)
 
     def once(self, key: str, compute: Callable[[], Any]) -> Any:
         """Return the value of a piece, computed now unless an earlier run has done so.
@@ -254,12 +315,9 @@ class Journal(MutableMapping[str, Any]):
         compute : callable
         """
         with self._lock:
-            if key in self._pieces:
+            if self.has_part(key):
                 self.found += 1
                 return self[key]
-            if key in self._places:
-                self.found += 1
-                return self.band(key)
             self._active += 1
             depth = self._depth.value = getattr(self._depth, "value", 0) + 1
         try:
@@ -269,152 +327,155 @@ class Journal(MutableMapping[str, Any]):
                 self._active -= 1
                 self._depth.value = depth - 1
         with self._lock:
-            if depth > 1:
-                self.keep_band(key, value)
-            else:
-                self[key] = value
-                if not self._active:  # no other thread is in the middle of something
-                    self._forget_bands()
+            self._write(key, value, finished=depth == 1)
+            if depth == 1 and not self._active:  # no other thread is in the middle of something
+                parts = self._select("SELECT key FROM pieces WHERE NOT finished")
+                with self._writing() as db:
+                    self._delete(db, [part for (part,) in parts])
         return value
 
-    # ---- bands -----------------------------------------------------------------------------
-
-    def has_band(self, key: str) -> bool:
-        """Return whether a band is there."""
-        return key in self._places
-
-    def band(self, key: str) -> Any:
-        """Return a band."""
-        offset, length = self._places[key]
-        with self._lock:
-            stream = _of(self._bands)
-            stream.seek(offset)
-            line = stream.read(length)
-            stream.seek(0, os.SEEK_END)
-        return _decoded(_parsed(line)[1])
-
-    def keep_band(self, key: str, value: Any) -> None:
-        """Append a band to what the piece in work has."""
-        if key in self._places:
-            return
+    def _write(self, key: str, value: Any, *, finished: bool, instead: Iterable[str] = ()) -> int:
+        """Write a value instead of others; one that is not plain is not, and is computed again."""
+        arrays: list[np.ndarray[Any, Any]] = []
         try:
-            line = _line([key, _encoded(value)])
+            coded = json.dumps(_encoded(value, arrays))
         except TypeError:
-            return
+            return 0
         with self._lock:
-            if key in self._places or self._stream is None:
-                return
-            if self._bands is None:
-                self._bands = open(self.bands_path, "x+b")  # nobody else's, and no link
-            offset = self._bands.tell()
-            _append(self._bands, line, sync=False)
-            self._places[key] = offset, len(line)
+            self.begin({})
+            with self._writing() as db:
+                self._delete(db, [key, *instead])
+                db.execute("INSERT INTO pieces VALUES (?, ?, ?)", (key, finished, coded))
+                blocks = (block for array in arrays for block in _blocks(array))
+                rows = ((key, number, block) for number, block in enumerate(blocks))
+                db.executemany("INSERT INTO arrays VALUES (?, ?, ?)", rows)
+        return len(coded) + sum(array.nbytes for array in arrays)
 
-    def replace_bands(self, key: str, value: Any, gone: Callable[[str], bool]) -> None:
-        """Put a sum in the place of the bands that it is made of, if these take too much room.
+    @staticmethod
+    def _delete(db: sqlite3.Connection, keys: Iterable[str]) -> None:
+        for key in keys:
+            db.execute("DELETE FROM pieces WHERE key = ?", [key])
+            db.execute("DELETE FROM arrays WHERE key = ?", [key])
 
-        Parameters
-        ----------
-        key : str
-        value : the sum
-        gone : callable
-            Says of a key whether the sum stands for it.
-        """
-        with self._lock:
-            if self._bands is None or self._bands.tell() < ROOM:
-                return
-            line = _line([key, _encoded(value)])
-            if self._bands.tell() < 4 * len(line):
-                return
-            name = f".{self.path.name}.{secrets.token_hex(4)}.tmp"
-            temporary = self.bands_path.with_name(name)
-            fresh = open(temporary, "x+b")
-            places = {key: (0, len(line))}
-            fresh.write(line)
-            for other, (offset, length) in self._places.items():
-                if other != key and not gone(other):
-                    self._bands.seek(offset)
-                    places[other] = fresh.tell(), length
-                    fresh.write(self._bands.read(length))
-            fresh.flush()
-            os.replace(temporary, self.bands_path)
-            self._bands.close()
-            self._bands, self._places = fresh, places
-
-    def _check_bands(self) -> None:
-        """Raise if somebody else's file, or a link to one, stands where bands will be."""
-        if not os.path.lexists(self.bands_path):
-            return
-        ours = self.bands_path.is_file() and not self.bands_path.is_symlink()
-        if ours:
-            with open(self.bands_path, "rb") as stream:
-                first = stream.read(18)
-            ours = BAND.fullmatch(first) is not None
-        if not ours:
-            raise JournalError(
-                f"Expected {self.bands_path} to be free for the bands of {self.path}, got another "
-                "file there, which stays as it is. Name another journal."
-            )
-
-    def _read_bands(self) -> None:
-        """Find the bands that a killed run has left."""
-        if not self.bands_path.exists():
-            return
-        self._bands = stream = open(self.bands_path, "r+b")
-        offset = 0
-        for line in stream:
-            value = _parsed(line)
-            if value is None:
-                break
-            self._places[value[0]] = offset, len(line)
-            offset += len(line)
-        stream.seek(offset)
-        stream.truncate()
-
-    def _forget_bands(self) -> None:
-        self._places.clear()
-        if self._bands is not None:
-            self._bands.close()
-            self._bands = None
-        self.bands_path.unlink(missing_ok=True)
-
-    def close(self, *, remove: bool = False) -> None:
-        """Let others use the file, or remove it: the work is done.
-
-        Parameters
-        ----------
-        remove : bool
-        """
-        with self._lock:
-            if remove and (self._stream is not None):
-                self._forget_bands()
-                self.path.unlink(missing_ok=True)
-            for stream in (self._bands, self._stream):
-                if stream is not None:
-                    stream.close()
-            self._bands = self._stream = None
-            self.begun = False
-            _open.pop(str(self.path.resolve()), None)
+    def _decoded(self, key: str, coded: Any) -> Any:
+        """Return a value from JSON and the arrays of its piece."""
+        decoded = partial(self._decoded, key)
+        if isinstance(coded, list):
+            return [decoded(item) for item in coded]
+        if not isinstance(coded, dict):
+            return coded
+        ((kind, content),) = coded.items()
+        if kind == "array":
+            dtype, shape, order, first, count = content
+            data = bytearray()
+            for number in range(first, first + count):
+                query = "SELECT data FROM arrays WHERE key = ? AND number = ?"
+                data += self._select(query, key, number)[0][0]
+            return np.frombuffer(data, np.dtype(dtype)).reshape(shape, order=order)
+        if kind == "scalar":
+            return decoded(content)[()]
+        if kind == "tuple":
+            return tuple(decoded(item) for item in content)
+        if kind == "dict":
+            return {decoded(name): decoded(item) for name, item in content}
+        name, parts = content
+        return RECORDS[name](*(decoded(part) for part in parts))
 
 
 def open_journal(given: Any) -> Journal | None:
-    """Return the journal of a path, one and the same in this process, or what was given.
-
-    Parameters
-    ----------
-    given : path, Journal or None
-    """
+    """Return the journal of a path, one and the same in this process, or what was given."""
     if given is None or isinstance(given, Journal):
         return given
-    key = str(Path(given).resolve())
-    journal = _open.get(key)
+    name = str(Path(given).resolve())
+    journal = _open.get(name)
     if journal is None:
-        journal = _open[key] = Journal(given)
+        journal = _open[name] = Journal(given)
     return journal
 
 
+# A connection of SQLite must not cross a fork: it is closed before, and opened anew afterwards, at
+# once in the parent, which goes on, and in the child when it is asked for and the parent has ended.
+_across_fork: list[tuple[Journal, bool]] = []
+
+
+def _before_fork() -> None:
+    for journal in list(_open.values()):
+        locked = journal._lock.acquire(timeout=1.0)
+        if locked and journal._db is not None:
+            journal._db.close()
+            journal._db = None
+        _across_fork.append((journal, locked))
+
+
+def _after_fork_in_parent() -> None:
+    while _across_fork:
+        journal, locked = _across_fork.pop()
+        if locked:
+            journal._connection()
+            journal._lock.release()
+
+
+def _after_fork_in_child() -> None:
+    while _across_fork:
+        journal, _ = _across_fork.pop()
+        journal._lock, journal._parent = threading.RLock(), os.getppid()
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )
+
+
+# ---- values ------------------------------------------------------------------------------------
+
+
+def _encoded(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    """Return a value as JSON has it; its arrays go to a list and are named by their blocks."""
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+        first = sum(-(-array.nbytes // BLOCK) for array in arrays)
+        arrays.append(value.T if order == "F" else value)
+        return {"array": [value.dtype.str, value.shape, order, first, -(-value.nbytes // BLOCK)]}
+    coded = partial(_encoded, arrays=arrays)
+    if isinstance(value, np.generic):
+        return {"scalar": coded(np.asarray(value))}
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, list):
+        return [coded(item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [coded(item) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[coded(key), coded(item)] for key, item in value.items()]}
+    if type(value).__name__ in RECORDS:
+        parts = [coded(getattr(value, f.name)) for f in fields(value)]
+        return {"record": [type(value).__name__, parts]}
+    raise TypeError(f"Expected plain values and arrays in a journal, got {type(value).__name__}.")
+
+
+def _blocks(array: np.ndarray[Any, Any]) -> Iterator[memoryview]:
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return (flat[start : start + BLOCK].data for start in range(0, flat.nbytes, BLOCK))
+
+
+def _flat(header: dict[str, Any]) -> dict[str, str]:
+    """Return a header as text by names."""
+    return {
+        k: v if isinstance(v, str) else json.dumps(v) for p in header.values() for k, v in p.items()
+    }
+
+
+# ---- fingerprints ------------------------------------------------------------------------------
+
+PLAIN = str | bytes | int | float | complex | None | np.generic | slice | range
+
+
 def fingerprint(*values: Any) -> str:
-    """Return a hash of values: arrays, kernels with their parameters, records of them.
+    """Return a hash of values: arrays, kernels with their parameters, functions, records of them.
 
     Examples
     --------
@@ -424,15 +485,6 @@ def fingerprint(*values: Any) -> str:
     False
     """
     return _digest(values, {}, ()).hex()[:32]
-
-
-class _Inner(NamedTuple):
-    """A part of a value that has a digest of its own."""
-
-    value: Any
-
-
-PLAIN = str | bytes | int | float | complex | None | np.generic | slice | range
 
 
 def _digest(value: Any, known: dict[int, tuple[Any, bytes]], inside: tuple[int, ...]) -> bytes:
@@ -450,78 +502,53 @@ def _digest(value: Any, known: dict[int, tuple[Any, bytes]], inside: tuple[int, 
     if isinstance(value, PLAIN):
         found.update(repr(value).encode())
         return found.digest()
-    for part in _parts(value):
-        if isinstance(part, _Inner):
-            found.update(_digest(part.value, known, (*inside, me)))
-        else:
-            found.update(part)
+    if _is_data(value):
+        found.update(str(joblib.hash(value)).encode())
+    else:
+        for part in _parts(value):
+            found.update(_digest(part, known, (*inside, me)))
     known[me] = value, found.digest()
     return known[me][1]
 
 
-def _parts(value: Any) -> Iterator[bytes | memoryview | _Inner]:
-    """Yield what makes a value what it is."""
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        yield f" {value.dtype.str} {value.shape} ".encode()
-        # as bytes: dates and times have no buffer
-        yield np.ascontiguousarray(value).view(np.uint8).data.cast("B") if value.size else b""
-    elif isinstance(value, ModuleType):
-        yield f"{value.__name__} {getattr(value, '__version__', '')}".encode()
-    elif isinstance(value, type | np.dtype) or (callable(value) and hasattr(value, "__qualname__")):
-        names = [str(getattr(value, name, value)) for name in ("__module__", "__qualname__")]
-        yield ".".join(names).encode()
-        if not isinstance(value, type | np.dtype):
-            yield _Inner(_function_state(value))
-    elif isinstance(value, CodeType):
-        yield value.co_code
-        yield _Inner((value.co_names, value.co_consts))
-    elif isinstance(value, list | tuple | np.ndarray):
-        yield from map(_Inner, value)
-    elif isinstance(value, dict):
-        for key in sorted(value, key=repr):
-            yield from (repr(key).encode(), _Inner(value[key]))
-    elif isinstance(value, set | frozenset):
-        yield repr(sorted(value, key=repr)).encode()
-    elif is_dataclass(value):
-        yield _Inner({f.name: getattr(value, f.name) for f in fields(value)})
-    elif hasattr(value, "get_params"):
-        yield _Inner(value.get_params(deep=False))
-    else:
-        yield _Inner(_object_state(value))
+def _is_data(value: Any) -> bool:
+    """Return whether a value is an array, a frame or a generator: what `joblib.hash` is for."""
+    if isinstance(value, np.ndarray):
+        return not value.dtype.hasobject
+    random = isinstance(value, np.random.Generator | np.random.RandomState)
+    return random or sp.issparse(value) or hasattr(value, "to_pydict") or hasattr(value, "to_numpy")
 
 
-def _object_state(value: Any) -> Any:
-    """Return plain values that tell an object of another library from others."""
-    if sp.issparse(value):
-        rows = value.tocsr()
-        return rows.shape, rows.data, rows.indices, rows.indptr
+def _parts(value: Any) -> Iterable[Any]:
+    """Return what makes a value what it is; `joblib.hash` knows functions by their names alone."""
+    if isinstance(value, ModuleType):
+        return value.__name__, str(getattr(value, "__version__", ""))
+    if isinstance(value, type | np.dtype):
+        return str(getattr(value, "__module__", "")), str(getattr(value, "__qualname__", value))
     if isinstance(value, partial):
         return value.func, value.args, value.keywords
-    if isinstance(value, np.random.Generator):
-        return value.bit_generator.state
-    if isinstance(value, np.random.RandomState):
-        return value.get_state(legacy=False)
-    if hasattr(value, "to_pydict"):  # of Arrow
-        return value.to_pydict()
-    if hasattr(value, "to_numpy"):  # frames, series, indexes
-        names = [str(getattr(value, name, None)) for name in ("name", "columns")]
-        index: Any = getattr(value, "index", None)
-        return names, index.to_numpy() if hasattr(index, "to_numpy") else None, value.to_numpy()
-    state = getattr(value, "__dict__", None)
-    if state is not None:
-        return dict(state)
+    if callable(value) and hasattr(value, "__qualname__"):
+        names = ("__code__", "__defaults__", "__kwdefaults__", "__self__")
+        state = [getattr(value, name, None) for name in names]
+        bound = [None if isinstance(part, ModuleType) else part for part in state]
+        cells = [_content(cell) for cell in getattr(value, "__closure__", None) or ()]
+        return str(value.__module__), str(value.__qualname__), *bound, cells
+    if isinstance(value, CodeType):
+        return value.co_code, value.co_names, value.co_consts
+    if isinstance(value, list | tuple | np.ndarray):
+        return value
+    if isinstance(value, dict):
+        return [part for key in sorted(value, key=repr) for part in (repr(key), value[key])]
+    if isinstance(value, set | frozenset):
+        return [repr(sorted(value, key=repr))]
+    if is_dataclass(value):
+        return [{f.name: getattr(value, f.name) for f in fields(value)}]
+    if hasattr(value, "get_params"):
+        return [value.get_params(deep=False)]
+    if hasattr(value, "__dict__"):
+        return [dict(value.__dict__)]
     text = repr(value)
-    return None if " at 0x" in text else text  # an address is another one in the next process
-
-
-def _function_state(function: Any) -> dict[str, Any]:
-    """Return what a function does and what it brings along: defaults, closure, its object."""
-    names = ("__code__", "__defaults__", "__kwdefaults__", "__self__")
-    found = {name: getattr(function, name, None) for name in names}
-    if isinstance(found["__self__"], ModuleType):  # of compiled functions
-        del found["__self__"]
-    cells = getattr(function, "__closure__", None) or ()
-    return {**found, "__closure__": [_content(cell) for cell in cells]}
+    return [None if " at 0x" in text else text]  # an address is another one in the next process
 
 
 def _content(cell: Any) -> Any:
@@ -529,235 +556,3 @@ def _content(cell: Any) -> Any:
         return cell.cell_contents
     except ValueError:  # nothing in it yet
         return None
-
-
-# ---- sweeps ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Part(Plan):
-    """Some of the bands of a plan."""
-
-    chosen: tuple[Band, ...] = ()
-
-    @property
-    def bands(self) -> tuple[Band, ...]:
-        """Those that are left."""
-        return self.chosen
-
-
-@dataclass(frozen=True)
-class Rest:
-    """The bands of a task that are not in the journal yet: a task for an engine."""
-
-    task: Any
-    key: str
-    numbers: tuple[int, ...]
-    journal: Journal | None
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The bands that are left."""
-        plan = self.task.plan
-        return _Part(
-            plan.blocks, plan.compiled, plan.features, tuple(plan.bands[i] for i in self.numbers)
-        )
-
-    @property
-    def worker_bytes(self) -> int:
-        """As of the whole task."""
-        return int(self.task.worker_bytes)
-
-    @property
-    def band_bytes(self) -> int:
-        """As of the whole task."""
-        return int(self.task.band_bytes)
-
-    @property
-    def members(self) -> Any:
-        """The kernels."""
-        return self.task.members
-
-    @property
-    def probe(self) -> Any:
-        """The probe."""
-        return self.task.probe
-
-    def band(self, number: int) -> Any:
-        """Return a band, which is in the journal by then if it was computed in this process."""
-        part = self.task.band(self.numbers[number])
-        self.arrived(number, part)
-        return part
-
-    def arrived(self, number: int, part: Any) -> None:
-        """Write a band into the journal."""
-        if self.journal is not None:
-            self.journal.keep_band(f"{self.key}/{self.numbers[number]}", part)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what travels: the journal stays."""
-        return {"task": self.task, "key": self.key, "numbers": self.numbers, "journal": None}
-
-
-def sum_bands(
-    journal: Journal, run: Callable[[Any], Iterator[Any]], task: Any, told: Callable[[int], None]
-) -> Any:
-    """Return the sum of all bands of a task; those in the journal are not computed again.
-
-    Parameters
-    ----------
-    journal : Journal
-    run : callable
-        An engine's.
-    task : Task
-    told : callable
-        Called with the number of every band that was added.
-    """
-    if getattr(task, "kept", None) is not None:
-        raise ValueError("Expected a task that leaves no tiles behind.")
-    journal.begin(
-        {
-            "data": fingerprint([member.whole for member in task.members]),
-            "kernels": [kernel.formula() for m in task.members for kernel in m.kernels],
-            "kernel parameters": fingerprint([m.kernels for m in task.members]),
-            "plan": fingerprint(task.plan),
-            "rows": sum(block.size for block in task.plan.blocks),
-        }
-    )
-    key = fingerprint(task)
-
-    def compute() -> Any:
-        start, total = 0, task.start()
-        if journal.has_band(f"{key}/sum"):
-            start, total = journal.band(f"{key}/sum")
-        count = len(task.plan.bands)
-        left = tuple(i for i in range(start, count) if not journal.has_band(f"{key}/{i}"))
-        journal.bands_found += count - len(left)
-        with closing(run(Rest(task, key, left, journal))) as parts:  # type: ignore[type-var]
-            missing = frozenset(left)
-            for number in range(count):
-                if number >= start:
-                    part = next(parts) if number in missing else journal.band(f"{key}/{number}")
-                    journal.keep_band(f"{key}/{number}", part)
-                    task.add(total, number, part)
-                    journal.replace_bands(f"{key}/sum", (number + 1, total), _up_to(key, number))
-                told(number)
-        return total
-
-    return journal.once(key, compute)
-
-
-def _up_to(key: str, last: int) -> Callable[[str], bool]:
-    """Return a function that tells the bands of a task up to one of them from others."""
-
-    def told(other: str) -> bool:
-        task, _, number = other.partition("/")
-        return task == key and number.isdigit() and int(number) <= last
-
-    return told
-
-
-# ---- lines -------------------------------------------------------------------------------------
-
-
-def _line(value: Any) -> bytes:
-    body = json.dumps(value, separators=(",", ":")).encode()
-    return hashlib.sha256(body).hexdigest()[:16].encode() + b" " + body + b"\n"
-
-
-def _parsed(line: bytes) -> Any:
-    """Return what a line says, or None if it is not whole."""
-    if not line.endswith(b"\n") or line[:16] != _line_hash(line):
-        return None
-    return json.loads(line[17:])
-
-
-def _line_hash(line: bytes) -> bytes:
-    return hashlib.sha256(line[17:-1]).hexdigest()[:16].encode()
-
-
-def _of(stream: BinaryIO | None) -> BinaryIO:
-    if stream is None:
-        raise JournalError("Expected an open journal, got one that was closed.")
-    return stream
-
-
-def _append(stream: BinaryIO, line: bytes, *, sync: bool = True) -> None:
-    stream.write(line)
-    stream.flush()  # what a killed process has handed to the system is written all the same
-    if sync:
-        os.fsync(stream.fileno())
-
-
-def _encoded(value: Any) -> Any:
-    """Return a value as JSON has it; arrays and tuples are marked."""
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        by_columns = value.flags.f_contiguous and not value.flags.c_contiguous
-        order = "F" if by_columns else "C"
-        data = base64.b64encode((value.T if by_columns else value).tobytes()).decode()
-        return {"array": [value.dtype.str, list(value.shape), order, data]}
-    if isinstance(value, np.generic):
-        return {"scalar": _encoded(np.asarray(value))}
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, list):
-        return [_encoded(item) for item in value]
-    if isinstance(value, tuple):
-        return {"tuple": [_encoded(item) for item in value]}
-    if isinstance(value, dict):
-        return {"dict": [[_encoded(key), _encoded(item)] for key, item in value.items()]}
-    if type(value).__name__ in KNOWN:
-        parts = [_encoded(getattr(value, f.name)) for f in fields(value)]
-        return {"record": [type(value).__name__, parts]}
-    raise TypeError(f"Expected plain values and arrays in a journal, got {type(value).__name__}.")
-
-
-def _decoded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_decoded(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    ((kind, content),) = value.items()
-    if kind == "array":
-        dtype, shape, order, data = content
-        flat = np.frombuffer(bytearray(base64.b64decode(data)), np.dtype(dtype))
-        return flat.reshape(shape, order=order)
-    if kind == "scalar":
-        return _decoded(content)[()]
-    if kind == "tuple":
-        return tuple(_decoded(item) for item in content)
-    if kind == "dict":
-        return {_decoded(key): _decoded(item) for key, item in content}
-    name, parts = content
-    return KNOWN[name](*(_decoded(part) for part in parts))
-
-
-def _plain(value: Any) -> Any:
-    return json.loads(json.dumps(value, default=str))
-
-
-def _flat(header: dict[str, Any]) -> dict[str, str]:
-    """Return a header as text by names."""
-    return {
-        k: v if isinstance(v, str) else json.dumps(v) for p in header.values() for k, v in p.items()
-    }
-
-
-def _lock_file(stream: BinaryIO, path: Path) -> None:
-    """Let this process alone write a file, as long as it is open; a killed one lets go."""
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            stream.seek(0)
-            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        else:
-            import fcntl
-
-            fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        stream.close()
-        raise JournalError(
-            f"Expected a journal that nobody else writes, got {path}, which another run is at work "
-            "with. Wait for it, or name another file."
-        ) from error
