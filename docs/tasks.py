@@ -56,7 +56,10 @@ TASKS = (
         "Sums, products and powers are written ``k1 + k2``, ``k1 * k2`` and ``k ** 3``, a map of"
         " the inputs ``k @ LinearMap(S)``. These are the others.",
         "theory/kernels",
-        ("Exp PolynomialOf GaussianOf Normalized Negated Bounded", "LinearMap FunctionMap as_kernel"),
+        (
+            "Exp PolynomialOf GaussianOf Normalized Negated Bounded",
+            "LinearMap FunctionMap as_kernel",
+        ),
     ),
     Task(
         "Matrices from elsewhere",

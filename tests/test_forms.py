@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import is_classifier
 
 import gramsmith as gs
-from gramsmith.evaluation.verbs import measure_value
+from gramsmith.evaluation.single_measures import measure_value
 from machine_zoo import MACHINES, fixed, points, strings
 from registry import KERNELS, KINDS, samples, targets
 

@@ -130,14 +130,7 @@ class Target:
         return unit * float(np.sqrt(max(np.einsum("ij,ji->", A, A), 0.0)))
 
     def drawn(self, index: Array, copies: Array) -> Target:
-        """Return the target of some samples that stand for others, centre and contrast kept.
-
-        Parameters
-        ----------
-        index : int array
-        copies : array of the same shape
-            How many samples each stands for.
-        """
+        """Return the target of some samples that stand for others, centre and contrast kept."""
         w = self.own[index] * copies
         counted = float(copies[w > 0].sum())
         if self.weighted and w.any():  # the weights of all together are known
@@ -380,11 +373,6 @@ def normalised_weights(w: Array) -> Array:
 
     Everything that is measured or chosen takes its weights from here: no scale of the weights is
     left in them, so that counts are counts of rows. Equal weights become exactly 1.
-
-    Parameters
-    ----------
-    w : array of shape (n,)
-        Not negative.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The verbs: measures of a matrix or a Gram, and of many kernels in one pass."""
+"""Measures of a matrix or a Gram, one by one, and of many kernels in one pass."""
 
 from gramsmith.evaluation.bounds import fsm_error_bound as fsm_error_bound
 from gramsmith.evaluation.bounds import parzen_error_bound as parzen_error_bound
@@ -9,12 +9,12 @@ from gramsmith.evaluation.path import median_distance as median_distance
 from gramsmith.evaluation.result import Advice as Advice
 from gramsmith.evaluation.result import Evaluation as Evaluation
 from gramsmith.evaluation.scorer import alignment_scorer as alignment_scorer
-from gramsmith.evaluation.verbs import alignment as alignment
-from gramsmith.evaluation.verbs import cka as cka
-from gramsmith.evaluation.verbs import csm as csm
-from gramsmith.evaluation.verbs import fsm as fsm
-from gramsmith.evaluation.verbs import hsic as hsic
-from gramsmith.evaluation.verbs import kta as kta
-from gramsmith.evaluation.verbs import measure_value as measure_value
-from gramsmith.evaluation.verbs import mmd as mmd
-from gramsmith.evaluation.verbs import polarity as polarity
+from gramsmith.evaluation.single_measures import alignment as alignment
+from gramsmith.evaluation.single_measures import cka as cka
+from gramsmith.evaluation.single_measures import csm as csm
+from gramsmith.evaluation.single_measures import fsm as fsm
+from gramsmith.evaluation.single_measures import hsic as hsic
+from gramsmith.evaluation.single_measures import kta as kta
+from gramsmith.evaluation.single_measures import measure_value as measure_value
+from gramsmith.evaluation.single_measures import mmd as mmd
+from gramsmith.evaluation.single_measures import polarity as polarity

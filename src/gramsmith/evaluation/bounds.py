@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramsmith.arguments import abridged, as_flag, is_one_of
-from gramsmith.evaluation.verbs import check_ddof, measure_value, sums_of
+from gramsmith.evaluation.single_measures import check_ddof, measure_value, sums_of
 from gramsmith.gram import Gram, as_gram
 from gramsmith.kernels.definiteness import is_semidefinite
 from gramsmith.kernels.precomputed import rests_on_matrix

@@ -135,13 +135,6 @@ def interval(value: float, values: Array, confidence: float = 0.95) -> tuple[flo
     Student's t with F - 1 degrees of freedom on the scale of asinh(θ / 2se): that of θ itself
     where it is small against its error, and that of its logarithm where it is large, for an error
     grows with the value. None where there is no error.
-
-    Parameters
-    ----------
-    value : float
-    values : array of shape (F,)
-        Without each fold.
-    confidence : float
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"Expected a confidence between 0 and 1, got {abridged(confidence)}.")

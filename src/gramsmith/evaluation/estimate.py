@@ -387,13 +387,6 @@ def of_all_samples(moments: Moments, target: Target) -> Moments:
     drawn samples count the pair (i, i) with w_i² instead of w_i u_i, as if the samples that i
     stands for were all like i. It is counted right here, and the pairs of different samples are
     multiplied so that together they have the weight that all such pairs have.
-
-    Parameters
-    ----------
-    moments : Moments
-        Of the drawn samples with the weights w.
-    target : Target
-        With `copies`.
     """
     w, own, d, V, n = target.w, target.own, moments.d, target.V, target.n
     itself = d[:, :, None] * V

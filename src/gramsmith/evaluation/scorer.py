@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import is_regressor
 from sklearn.gaussian_process import kernels as gp
 
-from gramsmith.evaluation.verbs import measure_value
+from gramsmith.evaluation.single_measures import measure_value
 from gramsmith.gram import Gram
 from gramsmith.kernels.adapt import as_kernel
 from gramsmith.kernels.base import Kernel
@@ -17,14 +17,7 @@ from gramsmith.measures import Measure, get_measure
 
 
 class AlignmentScorer:
-    """A scorer for scikit-learn: the measure of the estimator's kernel on the data it is given.
-
-    Parameters
-    ----------
-    measure : Measure
-    options : dict
-        Arguments of `make_target`.
-    """
+    """A scorer for scikit-learn: the measure of the estimator's kernel on the data it is given."""
 
     def __init__(self, measure: Measure, options: dict[str, Any]) -> None:
         self.measure = measure

@@ -103,13 +103,6 @@ def default_kernel(kernel: Any, X: Any, w: Array | None = None) -> Kernel:
 
     the mean squared distance of two samples in units of the kernel is then 2. No offset of a
     column changes it (scikit-learn's "scale" takes the variance of all entries together).
-
-    Parameters
-    ----------
-    kernel : whatever `as_kernel` takes
-    X : samples
-    w : array of shape (n,), optional
-        How often each row counts.
     """
     if kernel is not None:
         return as_kernel(kernel, X)
@@ -124,13 +117,7 @@ def default_kernel(kernel: Any, X: Any, w: Array | None = None) -> Kernel:
 
 
 def column_moments(X: Any, w: Array | None = None) -> tuple[Array, Array]:
-    """Return mean and variance of every column, each row counted w times.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, p)
-    w : array of shape (n,), optional
-    """
+    """Return mean and variance of every column, each row counted w times."""
     if sp.issparse(X):
         mean, variance = mean_variance_axis(sp.csr_array(X, dtype=np.float64), axis=0, weights=w)
         return np.asarray(mean), np.asarray(variance)

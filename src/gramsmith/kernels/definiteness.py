@@ -12,18 +12,7 @@ Array = npt.NDArray[Any]
 
 
 def rounding_of_eigenvalues(n: int, top: float, norm: float, dtype: Any = np.float64) -> float:
-    """Return how far below 0 rounding can move an eigenvalue.
-
-    Parameters
-    ----------
-    n : int
-        Rows of the matrix.
-    top : float
-        Its largest eigenvalue in absolute value, or a bound on it.
-    norm : float
-        Its Frobenius norm.
-    dtype : data type of its entries
-    """
+    """Return how far below 0 rounding can move an eigenvalue."""
     double = 1e3 * n * float(np.finfo(np.float64).eps) * top
     # Entries of single precision are off by eps |K_ij|, and no eigenvalue moves by more than the
     # norm of all that.
@@ -35,14 +24,6 @@ def indefiniteness(
     values: Array, what: str = "kernel matrix", dtype: Any = np.float64
 ) -> str | None:
     """Return a sentence on the negative eigenvalue of a matrix, or None if there is none.
-
-    Parameters
-    ----------
-    values : array of shape (n,)
-        Eigenvalues, ascending.
-    what : str
-        What the matrix is, for the sentence.
-    dtype : data type of the entries of the matrix
 
     Examples
     --------
@@ -63,10 +44,6 @@ Repair it with gramsmith.nearest_psd.
 
 def is_semidefinite(K: Array) -> bool:
     """Return whether no eigenvalue of a symmetric matrix is negative, in a tenth of their time.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
 
     Examples
     --------

@@ -22,12 +22,7 @@ KEPT = 1 << 14
 
 
 class PairValues:
-    """The values of a function for all pairs of samples met so far, as one triangle of numbers.
-
-    Parameters
-    ----------
-    function : callable of two samples
-    """
+    """The values of a function for all pairs of samples met so far, as one triangle of numbers."""
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function

@@ -126,12 +126,6 @@ def additive_part(R: Array, target: Target) -> Array:
     U-centring is the projection that minimises Σ_{i≠j} w_i w_j (K_ij - a_i - a_j)², hence with the
     row sums R_i = Σ_{j≠i} w_j K_ij and the sum of weights n, (n - 2w_i) a_i + A = R_i where
     A = Σ w_j a_j.
-
-    Parameters
-    ----------
-    R : array of shape (n,) or (m, n)
-        Row sums without the diagonal.
-    target : Target
     """
     w, n, own = target.w, target.n, target.own
     if not target.weighted:
@@ -152,15 +146,7 @@ def additive_part(R: Array, target: Target) -> Array:
 
 
 def pair_alignment(moments: Moments, target: Target, projection: str = "plain") -> float:
-    """Return the alignment of two kernels from their joint moments.
-
-    Parameters
-    ----------
-    moments : Moments of two kernels, with `cross`
-    target : Target
-        Only its weights and the ones vector are used.
-    projection : {"plain", "centred", "debiased"}
-    """
+    """Return the alignment of two kernels from their joint moments."""
     G = kernel_products(moments, target, projection)
     flat = [_flat(Sums(moments.of(k), target)) for k in (0, 1)]
     if projection != "plain" and min(G[k, k] - flat[k] for k in (0, 1)) <= 0:

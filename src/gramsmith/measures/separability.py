@@ -70,19 +70,6 @@ class Projections:
     Leaving one out, the kernel is centred, Pc = P - rm'/n - 1(V'r)'/n + s/n² 1m', and no sample
     counts for its own class. Arrays of samples have one row per class b, which is the quick way
     round for a few classes.
-
-    Parameters
-    ----------
-    sums : Sums
-    ddof : int
-    leave_one_out : bool
-
-    Attributes
-    ----------
-    centred : list of arrays of shape (C, n_a)
-        f less its mean over class a.
-    deviation, distance : arrays of shape (C, C)
-        The standard deviation of f over a, and mean over a plus mean over b.
     """
 
     def __init__(self, sums: Sums, ddof: int, leave_one_out: bool) -> None:
@@ -130,13 +117,7 @@ class Projections:
         return 1.0 / counted
 
     def pullback(self, slope: Array, level: Array) -> tuple[Array, Array]:
-        """Return the derivatives by P and by d of a number.
-
-        Parameters
-        ----------
-        slope, level : arrays of shape (C, C)
-            Its derivatives by `deviation` and by `distance`, the latter symmetric.
-        """
+        """Return the derivatives by P and by d of a number."""
         t, n, sd = self.sums.target, self.sums.target.n, self.deviation
         dP, ddc = np.zeros_like(self.sums.P), np.zeros(len(t.w))
         slope = np.where(sd > 0, slope / np.where(sd > 0, sd, 1.0), 0.0)

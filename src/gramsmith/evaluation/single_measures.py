@@ -1,4 +1,4 @@
-"""The verbs: one measure of one kernel, on a matrix or a Gram."""
+"""One measure of one kernel, on a matrix or a Gram."""
 
 from __future__ import annotations
 
@@ -375,20 +375,7 @@ def measure_value(
     task: str = "auto",
     sample_weight: Any = None,
 ) -> float:
-    """Return one measure of a matrix or a Gram.
-
-    Parameters
-    ----------
-    measure : str or Measure
-    K : array of shape (n, n), or Gram
-    y : array of shape (n,) or (n, q)
-    target, task, sample_weight
-        See `gramsmith.targets.make_target`.
-
-    Returns
-    -------
-    float
-    """
+    """Return one measure of a matrix or a Gram."""
     measure = get_measure(measure)
     with dense_work():
         sums = sums_of(K, y, measure, target=target, task=task, sample_weight=sample_weight)

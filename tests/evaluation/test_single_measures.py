@@ -1,4 +1,4 @@
-"""The verbs beyond the golden values: two kernels, bounds, options."""
+"""Single measures beyond the golden values: two kernels, bounds, options."""
 
 import numpy as np
 import pytest
