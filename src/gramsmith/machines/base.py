@@ -160,6 +160,9 @@ class KernelMachine(SharesEngine, BaseEstimator):
     }
     _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel | source | text | none"}
 
+    _remedy = "Fit on a sample of the rows."  # where there is no memory for what `solve` takes
+    _copies = 2  # of the Gram matrix, that it holds at once
+
     kernel: Any
     kernel_: Kernel
     support_: Any
@@ -197,10 +200,13 @@ class KernelMachine(SharesEngine, BaseEstimator):
         the machine
         """
         train = self._begin(X, y, sample_weight)
-        K = self._dense(train, "Fit on a sample of the rows.")
+        K = self._dense(train, self._remedy, self._copies)
         with dense_work(train.n):
             coefficients, intercept = self.solve(K, train.y, train.weight)
-        self._keep(train, np.reshape(coefficients, (train.n, -1)), intercept)
+        coefficients = np.asarray(coefficients, dtype=np.float64)
+        if coefficients.ndim == 1:
+            coefficients = coefficients[:, None]
+        self._keep(train, coefficients, intercept)
         return self
 
     def solve(self, K: Array, y: Array, w: Array) -> tuple[Any, Any]:
@@ -601,6 +607,35 @@ class KernelClassifier(WeightedScore, ClassifierMixin, KernelMachine):
         f = self.decision_function(X)
         code = (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
         return np.asarray(self.classes_[code])
+
+
+class PairwiseVotes(KernelClassifier):
+    """A classifier with one machine per pair of classes, whose victories are counted."""
+
+    @property
+    def _n_outputs(self) -> int:
+        return len(self.classes_) * (len(self.classes_) - 1) // 2
+
+    def decision_function(self, X: Any) -> Array:
+        F = self._expand(X)
+        return F[:, 0] if len(self.classes_) == 2 else votes(F, len(self.classes_))
+
+
+def votes(F: Array, n_classes: int) -> Array:
+    """Return one decision value per class from those of all pairs, shape (n, n_classes).
+
+    A class gets one point per duel it wins; margins, squeezed into (-1/3, 1/3), settle ties.
+    """
+    won, margin = np.zeros((len(F), n_classes)), np.zeros((len(F), n_classes))
+    k = 0
+    for a in range(n_classes):
+        for b in range(a + 1, n_classes):
+            won[:, a] += F[:, k] > 0
+            won[:, b] += F[:, k] <= 0
+            margin[:, a] += F[:, k]
+            margin[:, b] -= F[:, k]
+            k += 1
+    return np.asarray(won + margin / (3.0 * (np.abs(margin) + 1.0)))
 
 
 class ProbabilisticClassifier(KernelClassifier):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -122,6 +122,9 @@ class KernelFisherDiscriminant(
         "jitter_": "number",
     }
 
+    _remedy = "Use KernelRidgeClassifier, or a sample of the rows."
+    _copies = 4
+
     def __init__(
         self,
         kernel: Any = None,
@@ -135,22 +138,16 @@ class KernelFisherDiscriminant(
         self.n_jobs = n_jobs
         self.engine = engine
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        train = self._begin(X, y, sample_weight)
-        remedy = "Use KernelRidgeClassifier, or a sample of the rows."
-        K, kept = clip_negative(self._dense(train, remedy, copies=4))
-        w, Y = train.weight, np.eye(len(self.classes_))[train.y]
+    def solve(self, K: Array, y: Array, w: Array) -> tuple[Array, Array]:
+        K, kept = clip_negative(K)
+        Y = np.eye(len(self.classes_))[y]
         axes = solve_fisher(K, Y, w, float(self.alpha))
         Z = K @ axes.A
-        centre = w @ Z / w.sum()
-        size = w @ Y
+        centre, size = w @ Z / w.sum(), w @ Y
         self.priors_ = size / size.sum()
         self.means_ = (Y * w[:, None]).T @ (Z - centre) / size[:, None]
-        self.criteria_ = axes.criteria
-        self.criterion_ = axes.value
-        self.jitter_ = axes.jitter
-        self._keep(train, kept(axes.A), -centre)
-        return self
+        self.criteria_, self.criterion_, self.jitter_ = axes.criteria, axes.value, axes.jitter
+        return kept(axes.A), -centre
 
     def transform(self, X: Any) -> Array:
         """Return the coordinates of new samples on the discriminant axes.

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gramsmith.arguments import as_flag
-from gramsmith.machines.base import KernelClassifier
-from gramsmith.machines.svm import votes
+from gramsmith.machines.base import PairwiseVotes, Training
 from gramsmith.solvers import solve_ball, solve_l2svm, warn_unless_converged
 from gramsmith.solvers.definite import clip_negative
 
 Array = npt.NDArray[Any]
 
 
-class L2SVC(KernelClassifier):
+class L2SVC(PairwiseVotes):
     r"""Support vector classifier with squared slacks.
 
     .. math:: \|w\|^2 = \max_{a \ge 0,\ y'a = 0} 2\,1'a - (a*y)'(K + I/C)(a*y), \qquad
@@ -87,6 +86,9 @@ class L2SVC(KernelClassifier):
         "dual_variables_": "array s t",
     }
 
+    _remedy = "Use KernelLossClassifier(loss='squared_hinge'), which takes landmarks."
+    _copies = 4
+
     def __init__(
         self,
         kernel: Any = None,
@@ -108,60 +110,53 @@ class L2SVC(KernelClassifier):
         self.n_jobs = n_jobs
         self.engine = engine
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        train = self._begin(X, y, sample_weight)
-        prices = float(self.C) * train.weight
-        if not (1e-100 <= prices.min() and prices.max() <= 1e100):
+    def solve(self, K: Array, y: Array, w: Array) -> tuple[Array, Array]:
+        prices = float(self.C) * w
+        if not (1e-100 <= prices.min() and prices.max() <= 1e100):  # their squares are finite
             raise ValueError(
                 "L2SVC: expected C times the weights between 1e-100 and 1e100, got "
                 f"{prices.min():.3g} to {prices.max():.3g}. Rescale the weights, and leave out "
                 "rows that do not count."
             )
-        remedy = "Use KernelLossClassifier(loss='squared_hinge'), which takes landmarks."
-        K, kept = clip_negative(self._dense(train, remedy, copies=4))
-        classes = len(self.classes_)
-        pairs = list(combinations(range(classes), 2))
-        coefficients, biases = np.zeros((train.n, len(pairs))), np.zeros(len(pairs))
+        K, kept = clip_negative(K)
+        pairs = list(combinations(range(len(self.classes_)), 2))
+        coefficients, biases = np.zeros((len(y), len(pairs))), np.zeros(len(pairs))
         norms, radii = np.zeros(len(pairs)), np.zeros(len(pairs))
         self.n_iter_, self.jitter_ = 0, 0.0
-        steps = int(self.max_iter)
+        radius = as_flag("radius", self.radius)
         for k, (a, b) in enumerate(pairs):
             # A positive value means class a, but with two classes the second, as everywhere.
-            first, second = (b, a) if classes == 2 else (a, b)
-            rows = np.flatnonzero((train.y == a) | (train.y == b))
-            part = K if len(rows) == train.n else K[np.ix_(rows, rows)]
-            w = None if train.w is None else train.w[rows]
-            sign = np.where(train.y[rows] == first, 1.0, -1.0)
-            found = solve_l2svm(part, sign, float(self.C), sample_weight=w, max_iter=steps)
+            first, second = (b, a) if len(pairs) == 1 else (a, b)
+            rows = np.flatnonzero((y == a) | (y == b))
+            part = K if len(rows) == len(y) else K[np.ix_(rows, rows)]
+            options: Any = {"sample_weight": w[rows], "max_iter": int(self.max_iter)}
+            sign = np.where(y[rows] == first, 1.0, -1.0)
+            found = solve_l2svm(part, sign, float(self.C), **options)
             labels = self.classes_[[second, first]].tolist()
             warn_unless_converged(found, f"L2SVC (classes {labels[0]!r} and {labels[1]!r})")
             if self.verbose:
                 print(f"[L2SVC] {labels[0]!r} v {labels[1]!r}: {found.n_iter} steps")
             coefficients[rows, k] = np.where(found.a > 1e-8 * found.a.max(), found.coef, 0.0)
             biases[k], norms[k] = found.bias, found.w2
-            self.n_iter_ = max(self.n_iter_, found.n_iter)
-            self.jitter_ = max(self.jitter_, found.jitter)
-            if as_flag("radius", self.radius):
-                ball = solve_ball(part, float(self.C), sample_weight=w, max_iter=steps)
+            outcomes: list[Any] = [found]
+            if radius:
+                ball = solve_ball(part, float(self.C), **options)
                 warn_unless_converged(ball, "L2SVC (enclosing ball)")
                 radii[k] = ball.r2
-                self.n_iter_ = max(self.n_iter_, ball.n_iter)
-                self.jitter_ = max(self.jitter_, ball.jitter)
+                outcomes.append(ball)
+            self.n_iter_ = max(self.n_iter_, *(outcome.n_iter for outcome in outcomes))
+            self.jitter_ = max(self.jitter_, *(outcome.jitter for outcome in outcomes))
         self.squared_norms_, self.margins_ = norms, 1.0 / np.sqrt(norms)
         for name in ("squared_radii_", "radius_margin_bounds_"):
             self.__dict__.pop(name, None)
-        if self.radius:
+        if radius:
             self.squared_radii_, self.radius_margin_bounds_ = radii, radii * norms
-        expansion = kept(coefficients)
-        index = np.flatnonzero(np.any(expansion != 0, axis=1))
-        self._keep(train, expansion[index], biases, index)
-        self.dual_variables_ = np.abs(coefficients[index])
-        return self
+        self.dual_variables_ = np.abs(coefficients)
+        return kept(coefficients), biases
 
-    @property
-    def _n_outputs(self) -> int:
-        return len(self.classes_) * (len(self.classes_) - 1) // 2
-
-    def decision_function(self, X: Any) -> Array:
-        F = self._expand(X)
-        return F[:, 0] if len(self.classes_) == 2 else votes(F, len(self.classes_))
+    def _keep(
+        self, train: Training, coefficients: Array, intercept: Any, index: Array | None = None
+    ) -> None:
+        index = np.flatnonzero(np.any(coefficients != 0, axis=1))
+        super()._keep(train, coefficients[index], intercept, index)
+        self.dual_variables_ = self.dual_variables_[index]

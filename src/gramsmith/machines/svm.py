@@ -23,6 +23,7 @@ from gramsmith.machines.base import (
     KernelClassifier,
     KernelMachine,
     KernelRegressor,
+    PairwiseVotes,
     Training,
 )
 from gramsmith.machines.calibration import CalibratedScores
@@ -71,7 +72,7 @@ class SupportVectorMachine(KernelMachine):
         self._keep(train, coefficients[order], machine.intercept_, machine.support_[order])
 
 
-class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
+class KernelSVC(CalibratedScores, PairwiseVotes, SupportVectorMachine):
     r"""Support vector classifier with any kernel.
 
     .. math:: f(x) = \sum_i \alpha_i y_i k(x_i, x) + b, \qquad 0 \le \alpha_i \le C
@@ -154,15 +155,9 @@ class KernelSVC(CalibratedScores, KernelClassifier, SupportVectorMachine):
         self._keep_support(train, machine, coefficients)
         return self
 
-    @property
-    def _n_outputs(self) -> int:
-        return len(self.classes_) * (len(self.classes_) - 1) // 2
-
     def decision_function(self, X: Any) -> Array:
-        F = self._expand(X)
-        if len(self.classes_) == 2:
-            return np.asarray(F[:, 0] - self.threshold)
-        return votes(F, len(self.classes_))
+        f = super().decision_function(X)
+        return np.asarray(f - self.threshold) if f.ndim == 1 else f
 
 
 class KernelSVR(KernelRegressor, SupportVectorMachine):
@@ -257,20 +252,3 @@ def pair_coefficients(dual: Array, n_support: Array) -> Array:
             column[ends[b] : ends[b + 1]] = dual[a, ends[b] : ends[b + 1]]
             columns.append(column)
     return np.column_stack(columns)
-
-
-def votes(F: Array, n_classes: int) -> Array:
-    """Return one decision value per class from those of all pairs, shape (n, n_classes).
-
-    A class gets one point per duel it wins; margins, squeezed into (-1/3, 1/3), settle ties.
-    """
-    won, margin = np.zeros((len(F), n_classes)), np.zeros((len(F), n_classes))
-    k = 0
-    for a in range(n_classes):
-        for b in range(a + 1, n_classes):
-            won[:, a] += F[:, k] > 0
-            won[:, b] += F[:, k] <= 0
-            margin[:, a] += F[:, k]
-            margin[:, b] -= F[:, k]
-            k += 1
-    return np.asarray(won + margin / (3.0 * (np.abs(margin) + 1.0)))
