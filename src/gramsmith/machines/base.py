@@ -61,23 +61,12 @@ AT_ONCE = 1 << 21  # kernel values that a thread forms at once in predictions
 
 @dataclass(frozen=True)
 class Training:
-    """Validated training samples, those of weight zero left out.
+    """Validated training samples, those of weight zero left out."""
 
-    Parameters
-    ----------
-    X : array of shape (n, p), sequence of n objects, or Gram matrix
-    y : array of shape (n,) or (n, q)
-        Class numbers, or values.
-    w : array of shape (n,) or None
-        Positive weights; None means that all are one.
-    rows : int array of shape (n,)
-        Where the samples stood in what the user gave.
-    """
-
-    X: Any
-    y: Array
-    w: Array | None
-    rows: Array
+    X: Any  # (n, p)
+    y: Array  # class numbers, or values, (n,) or (n, q)
+    w: Array | None  # positive weights; None means that all are one, (n,)
+    rows: Array  # where the samples stood in what the user gave, (n,)
 
     @property
     def n(self) -> int:
@@ -361,7 +350,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
                     f"Expected one target per sample ({len(X)}), got {len(y)}. "
                     "X and y have inconsistent numbers of samples."
                 )
-        if not classes_shape(y, many):
+        if not (np.ndim(y) == 1 or (many and np.ndim(y) == 2)):
             y = column_or_1d(y, warn=True)
         return X, finite_values(y) if numeric else np.asarray(y)
 
@@ -777,11 +766,6 @@ def as_stored(X: Any, kept: Any) -> Any:
     if sp.issparse(X) and not sp.issparse(kept):
         return X.toarray()
     return sp.csr_array(X) if sp.issparse(kept) and not sp.issparse(X) else X
-
-
-def classes_shape(y: Any, many: bool) -> bool:
-    """Return whether targets have the shape they may have."""
-    return np.ndim(y) == 1 or (many and np.ndim(y) == 2)
 
 
 def _encode(machine: KernelMachine, y: Array) -> tuple[Array, Array]:

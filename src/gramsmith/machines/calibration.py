@@ -24,33 +24,6 @@ def fit_calibration(
 
     with a >= 0 common to all classes; for two classes this is Platt's sigmoid.
 
-    Parameters
-    ----------
-    f : array of shape (n,) for two classes, else (n, C)
-        Decision values of samples that the machine was not trained on.
-    codes : int array of shape (n,)
-        Their class numbers.
-    classes : int
-        C.
-    w : array of shape (n,), optional
-        Weights; multiplying all by a number changes nothing.
-
-    Returns
-    -------
-    slope : float
-        a.
-    offsets : array of shape (C,)
-        b.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.machines.calibration import fit_calibration, probabilities
-    >>> f = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 2.0])
-    >>> slope, offsets = fit_calibration(f, np.array([0, 0, 0, 1, 1, 1]), 2)
-    >>> probabilities(np.array([0.0]), slope, offsets).round(2)
-    array([[0.5, 0.5]])
-
     References
     ----------
     Platt (1999), Probabilistic outputs for support vector machines.
@@ -78,15 +51,7 @@ def fit_calibration(
 
 
 def probabilities(f: Array, slope: float, offsets: Array) -> Array:
-    """Return the probabilities of decision values, shape (n, C).
-
-    Parameters
-    ----------
-    f : array of shape (n,) for two classes, else (n, C)
-    slope : float
-    offsets : array of shape (C,)
-        What `fit_calibration` returned.
-    """
+    """Return the probabilities of decision values, shape (n, C)."""
     return np.asarray(softmax(slope * _columns(f) + offsets, axis=1))
 
 

@@ -142,20 +142,7 @@ class PredictionIntervals:
 
 
 def half_width(errors: Array, coverage: float, levels: Array | None = None) -> Any:
-    """Return the half width of intervals of some coverage.
-
-    Parameters
-    ----------
-    errors : array of shape (m,) or (m, n_outputs)
-        Absolute errors of left-out samples, the smallest first.
-    coverage : float
-    levels : array of the shape of errors, optional
-        The coverage that each error gives; default 1, 2, ... over m + 1.
-
-    Returns
-    -------
-    float, or array of shape (n_outputs,)
-    """
+    """Return the half width of intervals of some coverage."""
     if not 0.0 < coverage < 1.0:
         raise ValueError(f"Expected a coverage between 0 and 1, got {abridged(coverage)}. Use 0.9.")
     m = len(errors)

@@ -128,6 +128,7 @@ class KernelRidge(LandmarkMachine):
     }
 
     _held, _cg_products = "eigen", 40
+    criterion = "squared"  # a parameter of the classifier alone
 
     fit_intercept: bool
     tol: float
@@ -257,7 +258,7 @@ class KernelRidge(LandmarkMachine):
         # c_i over the diagonal of the inverse
         left_out = C / np.maximum(diagonals, np.finfo(float).tiny)
         squared, wrong = (e / train.weight.sum() for e in self._errors(train, Y, left_out))
-        errors = wrong if self._criterion == "error" else squared
+        errors = wrong if self.criterion == "error" else squared
         self.cg_alphas_, self.estimated_loo_errors_ = near, errors
         self.alpha_ = _best(near, errors, squared, self._rounding(train, Y))
         best = int(np.flatnonzero(near == self.alpha_)[0])
@@ -271,7 +272,6 @@ class KernelRidge(LandmarkMachine):
         ``residuals(alphas)`` yields rows and their leave-one-out residuals, (a, rows, q);
         ``refine`` returns the minimum of the squared error between the candidates.
         """
-        criterion = self._criterion
         squared, wrong = np.zeros(len(self.alphas_)), np.zeros(len(self.alphas_))
         only: list[Array] = []  # of a single candidate, so that no second pass is needed
         for rows, R in residuals(self.alphas_):
@@ -281,10 +281,10 @@ class KernelRidge(LandmarkMachine):
                 only.append(R[0])
         total = train.weight.sum()
         squared, wrong = squared / total, wrong / total
-        self.loo_errors_ = wrong if criterion == "error" else squared
+        self.loo_errors_ = wrong if self.criterion == "error" else squared
         rounding = self._rounding(train, Y)
         self.alpha_ = _best(self.alphas_, self.loo_errors_, squared, rounding)
-        free = isinstance(self.alpha, str) and self.alphas is None and criterion == "squared"
+        free = isinstance(self.alpha, str) and self.alphas is None and self.criterion == "squared"
         if refine is not None and free and squared.min() > rounding:
             self.alpha_ = refine(self.alphas_)[0]
         if not only or self.alpha_ != self.alphas_[0]:
@@ -301,17 +301,13 @@ class KernelRidge(LandmarkMachine):
         rounding = 1e-20 * float(np.mean(centred(Y, train.weight, self.fit_intercept)[1] ** 2))
         return max(rounding, digits**2)
 
-    @property
-    def _criterion(self) -> str:
-        return getattr(self, "criterion", "squared")
-
     def _errors(
         self, train: Training, Y: Array, R: Array, rows: slice = slice(None)
     ) -> tuple[Array, Array]:
         """Return weighted sums of squared residuals (a, rows, q) and of wrong classes."""
         w = train.weight[rows]
         squared = (R * R).mean(axis=2) @ w
-        if self._criterion != "error":
+        if self.criterion != "error":
             return squared, np.zeros_like(squared)
         F = Y[rows] - R
         code = F[..., 0] > 0 if F.shape[2] == 1 else F.argmax(axis=2)

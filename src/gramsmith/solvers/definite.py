@@ -20,30 +20,10 @@ Array = npt.NDArray[Any]
 
 
 class Definite:
-    """A symmetric positive definite matrix, factored.
+    """A symmetric positive definite matrix, factored; A is overwritten.
 
-    Parameters
-    ----------
-    A : array of shape (n, n)
-        Symmetric; overwritten.
-    jitter : float, default=0.0
-        Added to the diagonal before the first attempt, however small the matrix.
-    limit : float, default=1e-8
-        Largest jitter to try after that, in units of the mean of the diagonal.
-
-    Attributes
-    ----------
-    jitter : float
-        What was added to the diagonal in the end.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.definite import Definite
-    >>> Definite(np.array([[2.0, 0.0], [0.0, 4.0]])).solve(np.ones(2))
-    array([0.5 , 0.25])
-    >>> Definite(np.ones((2, 2))).jitter > 0
-    True
+    `jitter` is added to the diagonal before the first attempt, and what was added in the end is
+    kept; `limit` is the largest to try, in units of the mean of the diagonal.
     """
 
     def __init__(self, A: Array, jitter: float = 0.0, limit: float = 1e-8) -> None:
@@ -69,27 +49,12 @@ class Definite:
         )
 
     def solve(self, b: Array) -> Array:
-        """Return A^-1 b.
-
-        Parameters
-        ----------
-        b : array of shape (n,) or (n, q)
-
-        Returns
-        -------
-        array of the shape of b
-        """
+        """Return A^-1 b."""
         return np.asarray(cho_solve(self.factor, b, check_finite=False))
 
 
 def warn_negative(values: Array) -> None:
-    """Warn if eigenvalues that are to be cut at zero are negative beyond rounding.
-
-    Parameters
-    ----------
-    values : array of shape (n,)
-        Ascending.
-    """
+    """Warn if eigenvalues that are to be cut at zero are negative beyond rounding."""
     message = indefiniteness(values)
     if message is not None:
         warnings.warn(
@@ -101,29 +66,8 @@ def clip_negative(K: Array, quiet: bool = False) -> tuple[Array, Callable[[Array
     """Return K with its negative eigenvalues set to zero, with a warning if there were any.
 
     A positive semidefinite K comes back as it is: its factor with a little jitter is proof enough,
-    and much cheaper than eigenvalues.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Symmetric.
-    quiet : bool, default=False
-        Whether to say nothing, for a caller that says it once.
-
-    Returns
-    -------
-    K : array of shape (n, n)
-    kept : callable
-        Turns coefficients a of the clipped kernel into such that k(x)'a predicts with it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.definite import clip_negative
-    >>> K, kept = clip_negative(np.eye(2))
-    >>> K, kept(np.ones(2))
-    (array([[1., 0.],
-           [0., 1.]]), array([1., 1.]))
+    and much cheaper than eigenvalues. The function beside it turns coefficients a of the clipped
+    kernel into such that k(x)'a predicts with it.
     """
     if not len(K):
         return K, lambda A: A
@@ -140,13 +84,6 @@ def clip_derivative(K: Array, dC: Array) -> Array:
     """Return the derivative by K of a number whose derivative by the clipped K is dC.
 
     In the eigenvectors of K it is dC times (max(λ_i, 0) - max(λ_j, 0)) / (λ_i - λ_j).
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Symmetric, before its negative eigenvalues were set to zero.
-    dC : array of shape (n, n)
-        Symmetric.
     """
     values, U = np.linalg.eigh(K)
     gap = values[:, None] - values
@@ -159,23 +96,13 @@ def clip_derivative(K: Array, dC: Array) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class CholeskyFactor:
-    """K ≈ L L', exact on the pivot columns.
+    """K ≈ L L', exact on the pivot columns."""
 
-    Parameters
-    ----------
-    L : array of shape (n, rank)
-    pivots : int array of shape (rank,)
-        The columns of K that were evaluated, in order; L[pivots] is lower triangular.
-    residual : array of shape (n,)
-        The diagonal of K - L L'.
-    status : {"converged", "max_rank", "interrupted"}
-    advice : str
-    """
-
-    L: Array
+    L: Array  # (n, rank)
+    # the columns of K that were evaluated, in order; L[pivots] is lower triangular, (rank,)
     pivots: Array
-    residual: Array
-    status: str
+    residual: Array  # the diagonal of K - L L', (n,)
+    status: str  # {"converged", "max_rank", "interrupted"}
     advice: str = ""
 
     @property

@@ -41,49 +41,21 @@ ALPHA_MIN, ALPHA_MAX = 1e-10, 1e12
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceSolution(Outcome):
-    """A sparse Bayesian model.
+    """A sparse Bayesian model."""
 
-    Parameters
-    ----------
-    active : int array of shape (m,)
-        Columns of Phi that are in the model, ascending.
-    mean : array of shape (m,)
-        Posterior mean (or mode) of their weights.
-    covariance : array of shape (m, m)
-        Posterior covariance of their weights.
-    alpha : array of shape (m,)
-        Precisions of their weights.
-    beta : float
-        Precision of the noise; 1 for classes.
-    log_evidence : float
-    history : list of float
-        The log evidence after every action; of values it never falls, of classes, whose Laplace
-        approximation moves, the model is the one of the highest.
-    """
-
-    active: Array
-    mean: Array
-    covariance: Array
-    alpha: Array
-    beta: float
+    active: Array  # columns of Phi that are in the model, ascending, (m,)
+    mean: Array  # posterior mean (or mode) of their weights, (m,)
+    covariance: Array  # posterior covariance of their weights, (m, m)
+    alpha: Array  # precisions of their weights, (m,)
+    beta: float  # precision of the noise; 1 for classes
     log_evidence: float
+    # the log evidence after every action; of values it never falls, of classes, whose Laplace
+    # approximation moves, the model is the one of the highest
     history: list[float]
 
 
 class Posterior:
-    """The Gaussian posterior of the active weights, and S and Q of every basis function.
-
-    Parameters
-    ----------
-    S, Q : arrays of shape (M,)
-        φ_m'C^-1 φ_m and φ_m'C^-1 t.
-    P : array of shape (M, m)
-        Φ'BΦ_active.
-    active : list of int
-    alpha : array of shape (m,)
-    covariance : array of shape (m, m)
-    mean : array of shape (m,)
-    """
+    """The Gaussian posterior of the active weights, and S and Q of every basis function."""
 
     def __init__(
         self,
@@ -191,18 +163,7 @@ def _along(alpha: Array, s: Array, q: Array) -> Array:
 
 
 class Basis:
-    """Distinct basis functions of unit length under the sample weights, and their products.
-
-    Parameters
-    ----------
-    Phi : array of shape (n, M)
-    weight : array of shape (n,)
-
-    Attributes
-    ----------
-    columns : int array
-        Which columns of Phi these are: of equal ones, as repeated samples give, the first.
-    """
+    """Distinct basis functions of unit length under the sample weights, and their products."""
 
     def __init__(self, Phi: Array, weight: Array) -> None:
         length = np.sqrt(np.einsum("ij,ij,i->j", Phi, Phi, weight))
@@ -227,17 +188,7 @@ class Basis:
 
 
 def distinct_columns(Phi: Array) -> Array:
-    """Return the indices of columns that differ from all before them, ascending.
-
-    Parameters
-    ----------
-    Phi : array of shape (n, M)
-        Columns of unit length, or nearly.
-
-    Returns
-    -------
-    int array
-    """
+    """Return the indices of columns that differ from all before them, ascending."""
     # Equal columns have equal projections, so only neighbours on a line need to be compared.
     line = np.random.default_rng(0).normal(size=len(Phi)) @ Phi
     order = np.argsort(line, kind="stable")

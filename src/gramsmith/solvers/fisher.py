@@ -15,23 +15,15 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class FisherSolution:
-    """The discriminant axes and the criterion.
+    """The discriminant axes and the criterion."""
 
-    Parameters
-    ----------
-    A : array of shape (n, r)
-        Coefficients of the axes, on which the within-class covariance is the identity.
-    criteria : array of shape (r,)
-        Between-class over regularised within-class variance on each axis, descending.
-    jitter : float
-        What was added to a diagonal that was singular to working precision; 0 if nothing.
-    derivative : array of shape (n, n) or None
-        Of the value by the kernel matrix, symmetric; None where it was not asked for.
-    """
-
+    # coefficients of the axes, on which the within-class covariance is the identity, (n, r)
     A: Array
+    # between-class over regularised within-class variance on each axis, descending, (r,)
     criteria: Array
+    # what was added to a diagonal that was singular to working precision; 0 if nothing
     jitter: float = 0.0
+    # of the value by the kernel matrix, symmetric; None where it was not asked for, (n, n)
     derivative: Array | None = None
 
     @property

@@ -29,40 +29,19 @@ class LandmarkPath:
     """Ridge regression on the features of m landmarks, for any number of regularisers.
 
     f(x) = intercept + Σ_j coef_j k(x, z_j), with the weighted squared error plus α |f|² minimised.
-
-    Parameters
-    ----------
-    root : array of shape (m, r)
-        R with R R' = k(Z, Z)^-1.
-    centre : array of shape (r,)
-        Weighted mean of the features.
-    mean : array of shape (q,)
-        Weighted mean of the targets.
-    values : array of shape (r,)
-        Eigenvalues of the centred Φ'WΦ.
-    vectors : array of shape (r, r)
-    moment : array of shape (r, q)
-        The centred Φ'WY on these eigenvectors.
-    scatter : array of shape (q,)
-        Weighted sum of squares of the targets, about their mean.
-    total : float
-        Sum of the weights.
-    floor : float
-        Regularisers below it are lost in the rounding of the features, and are raised to it.
-    fit_intercept : bool
-        Whether there is an intercept; without one nothing is centred.
     """
 
-    root: Array
-    centre: Array
-    mean: Array
-    values: Array
-    vectors: Array
-    moment: Array
-    scatter: Array
-    total: float
+    root: Array  # R with R R' = k(Z, Z)^-1, (m, r)
+    centre: Array  # weighted mean of the features, (r,)
+    mean: Array  # weighted mean of the targets, (q,)
+    values: Array  # eigenvalues of the centred Φ'WΦ, (r,)
+    vectors: Array  # (r, r)
+    moment: Array  # the centred Φ'WY on these eigenvectors, (r, q)
+    scatter: Array  # weighted sum of squares of the targets, about their mean, (q,)
+    total: float  # sum of the weights
+    # regularisers below it are lost in the rounding of the features, and are raised to it
     floor: float
-    fit_intercept: bool = True
+    fit_intercept: bool = True  # whether there is an intercept; without one nothing is centred
 
     @property
     def rank(self) -> int:
@@ -99,15 +78,6 @@ class LandmarkPath:
 
         .. math:: |f_{-i}(x_i) - \bar y_{-i}| \le \tfrac12 \sqrt{\tfrac{1}{\alpha} \sum_{j \ne i}
                   w_j (y_j - \bar y_{-i})^2} \; |\varphi(x_i) - \bar\varphi_{-i}|
-
-        Parameters
-        ----------
-        K : array of shape (rows, m)
-            Kernel of the rows with the landmarks.
-        Y : array of shape (rows, q)
-        alphas : array of shape (a,)
-        w : array of shape (rows,), optional
-            Weights; a row is left out as a whole, whatever its weight.
         """
         T, v, alphas, D = self._turned(K, alphas, w)
         leverage = (T * T) @ D + (1.0 / self.total if self.fit_intercept else 0.0)
@@ -133,15 +103,6 @@ class LandmarkPath:
 
         with residuals r of the fit on all rows; a group with many more rows than features is taken
         out of the sums instead, which costs one eigendecomposition.
-
-        Parameters
-        ----------
-        K : array of shape (rows, m)
-            Kernel of all rows of the group with the landmarks.
-        Y : array of shape (rows, q)
-        alphas : array of shape (a,)
-        w : array of shape (rows,), optional
-            Weights.
         """
         T, v, alphas, D = self._turned(K, alphas, w)
         Y = Y - self.mean
@@ -277,31 +238,10 @@ class LandmarkPreconditioner:
     One eigendecomposition of an m x m matrix serves every α, and Z is never held: blocks of rows
     are asked for in every application, which costs 2nm kernel values beside the n² of a product.
 
-    Parameters
-    ----------
-    root : array of shape (m, s)
-        R with R R' = k(landmarks, landmarks)^-1, see `inverse_root`.
-    blocks : callable
-        As for `landmark_path`.
-    r : array of shape (n,)
-        The positive diagonal R.
-    alphas : array of shape (q,)
-        The regulariser of each column.
-
     References
     ----------
     M. Díaz, E. N. Epperly, Z. Frangella, J. A. Tropp, R. J. Webber, "Robust, randomized
     preconditioning for kernel ridge regression", 2023.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.landmarks import LandmarkPreconditioner
-    >>> inverse = LandmarkPreconditioner(
-    ...     np.eye(1), lambda: [(slice(0, 2), np.ones((2, 1)))], np.ones(2), np.ones(1)
-    ... )
-    >>> inverse(np.array([[3.0], [0.0]])).ravel()
-    array([ 2., -1.])
     """
 
     def __init__(self, root: Array, blocks: Blocks, r: Array, alphas: Array) -> None:
@@ -346,26 +286,6 @@ def expected_products(
     """Return about how many products conjugate gradients will take for (K + αI) c = y.
 
     From the largest eigenvalue of what the landmarks leave of K, as a sample of rows shows it.
-
-    Parameters
-    ----------
-    block : callable
-        ``block(rows, columns)`` returns that part of K.
-    landmarks : int array of shape (m,)
-    root : array of shape (m, s)
-        As of `LandmarkPreconditioner`.
-    n : int
-        The number of rows of K.
-    alpha, tol : float
-        Regulariser and relative residual.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.landmarks import expected_products
-    >>> K = np.eye(50)
-    >>> expected_products(lambda a, b: K[np.ix_(a, b)], np.arange(2), np.eye(2), 50, 1.0, 1e-6)
-    12
     """
     some = np.arange(0, n, max(1, n // 500))
     Z = block(some, landmarks) @ root

@@ -26,21 +26,7 @@ FEATURES = 300  # most features on which regularisers are compared
 
 
 def features_of(K: Array, most: int = FEATURES) -> Array:
-    """Return orthogonal features Φ with ΦΦ' = K up to rank `most`, shape (n, r).
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Symmetric and positive semidefinite.
-    most : int, default=300
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.left_out import features_of
-    >>> features_of(np.outer([1.0, 2.0], [1.0, 2.0])).shape
-    (2, 1)
-    """
+    """Return orthogonal features Φ with ΦΦ' = K up to rank `most`, shape (n, r)."""
     L = pivoted_cholesky(lambda j: K[:, j], K.diagonal().clip(0.0), most, tol=1e-10).L
     return np.asarray(L @ np.linalg.eigh(L.T @ L)[1])
 
@@ -49,19 +35,6 @@ def usual_alphas(n: int, spread: float) -> Array:
     """Return candidates half a decade apart, descending, for weights of mean one.
 
     From one under which nothing but the intercept is left to one that costs next to nothing.
-
-    Parameters
-    ----------
-    n : int
-        Samples.
-    spread : float
-        Variance in feature space, the unit of α.
-
-    Examples
-    --------
-    >>> from gramsmith.solvers.left_out import usual_alphas
-    >>> usual_alphas(100, 1.0)[[0, 1, -1]].round(4)
-    array([1.000e+02, 3.162e+01, 1.000e-03])
     """
     top = np.ceil(2.0 * np.log10(max(n, 2)))
     return np.asarray((spread if spread > 0 else 1.0) * 10.0 ** (0.5 * np.arange(top, -7.0, -1.0)))

@@ -33,31 +33,12 @@ class Loss(Protocol):
 
 
 def code_targets(codes: Array, n_classes: int) -> Array:
-    """Return class numbers as the losses want them: -1 and +1, or one column per class.
-
-    Parameters
-    ----------
-    codes : int array of shape (n,)
-        Class numbers from 0.
-    n_classes : int
-
-    Returns
-    -------
-    array of shape (n,) for two classes, else (n, n_classes)
-    """
+    """Return class numbers as the losses want them: -1 and +1, or one column per class."""
     return np.where(codes == 1, 1.0, -1.0) if n_classes == 2 else np.eye(n_classes)[codes]
 
 
 class Logistic:
-    """The logistic loss, log(1 + exp(-y f)).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.losses import Logistic
-    >>> Logistic().value(np.array([1.0]), np.array([0.0])).round(4)
-    array([0.6931])
-    """
+    """The logistic loss, log(1 + exp(-y f))."""
 
     def value(self, y: Array, f: Array) -> Array:
         return np.asarray(np.logaddexp(0.0, -y * f))
@@ -76,15 +57,7 @@ class Logistic:
 
 
 class Squared:
-    """The squared loss, (y - f)²/2: least squares on labels -1 and +1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.losses import Squared
-    >>> Squared().slope(np.array([1.0]), np.array([3.0]))
-    array([2.])
-    """
+    """The squared loss, (y - f)²/2: least squares on labels -1 and +1."""
 
     def value(self, y: Array, f: Array) -> Array:
         return 0.5 * (y - f) ** 2
@@ -97,15 +70,7 @@ class Squared:
 
 
 class SquaredHinge:
-    """The squared hinge, max(0, 1 - y f)²/2: the loss of the L2-SVM.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.losses import SquaredHinge
-    >>> SquaredHinge().value(np.array([1.0, 1.0]), np.array([-1.0, 2.0]))
-    array([2., 0.])
-    """
+    """The squared hinge, max(0, 1 - y f)²/2: the loss of the L2-SVM."""
 
     def value(self, y: Array, f: Array) -> Array:
         return 0.5 * np.maximum(0.0, 1.0 - y * f) ** 2
@@ -118,20 +83,9 @@ class SquaredHinge:
 
 
 class SmoothHinge:
-    """The hinge max(0, 1 - y f) of the SVM, its corner rounded over a width.
+    """The hinge max(0, 1 - y f) of the SVM, a parabola where |1 - y f| < width.
 
-    Parameters
-    ----------
-    width : float, default=0.05
-        Where |1 - y f| < width the hinge is replaced by a parabola; the loss differs from the
-        hinge by at most width/4.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.losses import SmoothHinge
-    >>> SmoothHinge(0.1).value(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
-    array([1.   , 0.025])
+    It differs from the hinge by at most width/4.
     """
 
     def __init__(self, width: float = 0.05) -> None:
@@ -150,15 +104,7 @@ class SmoothHinge:
 
 
 class Multinomial:
-    """The multinomial logistic loss -log softmax(f)_y, with one decision value per class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.losses import Multinomial, code_targets
-    >>> Multinomial().value(code_targets(np.array([1]), 3), np.zeros((1, 3))).round(4)
-    array([1.0986])
-    """
+    """The multinomial logistic loss -log softmax(f)_y, with one decision value per class."""
 
     def value(self, y: Array, f: Array) -> Array:
         return np.asarray(-np.sum(y * log_softmax(f, axis=1), axis=1))

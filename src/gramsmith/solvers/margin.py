@@ -38,50 +38,25 @@ DIGITS = 1e-3  # error by the rounding of K, of slacks or relative of R², above
 
 @dataclass(frozen=True, kw_only=True)
 class MarginSolution(Outcome):
-    """The L2-SVM.
+    """The L2-SVM."""
 
-    Parameters
-    ----------
-    a : array of shape (n,)
-        Dual variables, a_i >= 0 and y'a = 0.
-    coef : array of shape (n,)
-        a_i y_i, so that f(x) = Σ_i coef_i k(x_i, x) + bias.
-    bias : float
-    w2 : float
-        |w|² = max 2 1'a - (a*y)'(K + I/C)(a*y), one over the squared margin.
-    support : int array
-        Indices with a_i > 1e-8 max a.
-    jitter : float
-        What was added to the diagonal because K + I/C was singular to working precision.
-    """
-
-    a: Array
-    coef: Array
+    a: Array  # dual variables, a_i >= 0 and y'a = 0, (n,)
+    coef: Array  # a_i y_i, so that f(x) = Σ_i coef_i k(x_i, x) + bias, (n,)
     bias: float
-    w2: float
-    support: Array
+    w2: float  # |w|² = max 2 1'a - (a*y)'(K + I/C)(a*y), one over the squared margin
+    support: Array  # indices with a_i > 1e-8 max a
+    # what was added to the diagonal because K + I/C was singular to working precision
     jitter: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class BallSolution(Outcome):
-    """The smallest ball around the points of feature space.
+    """The smallest ball around the points of feature space."""
 
-    Parameters
-    ----------
-    b : array of shape (n,)
-        Weights of the centre Σ_i b_i φ_i, b_i >= 0 and 1'b = 1.
-    r2 : float
-        R² = max b'diag(K + I/C) - b'(K + I/C)b.
-    support : int array
-        Indices with b_i > 1e-8 max b.
-    jitter : float
-        What was added to the diagonal because K + I/C was singular to working precision.
-    """
-
-    b: Array
-    r2: float
-    support: Array
+    b: Array  # weights of the centre Σ_i b_i φ_i, b_i >= 0 and 1'b = 1, (n,)
+    r2: float  # R² = max b'diag(K + I/C) - b'(K + I/C)b
+    support: Array  # indices with b_i > 1e-8 max b
+    # what was added to the diagonal because K + I/C was singular to working precision
     jitter: float = 0.0
 
 
@@ -227,22 +202,12 @@ def solve_ball(
 
 @dataclass(frozen=True, kw_only=True)
 class ConeSolution(Outcome):
-    """Coefficients c, offset b and active set of the programme above.
+    """Coefficients c, offset b and active set of the programme above."""
 
-    Parameters
-    ----------
-    c : array of shape (n,)
-    b : float
-        Multiplier of 1'c = p.
-    active : bool array of shape (n,)
-        Where s_i c_i > 0.
-    jitter : float
-        What was added to the diagonal because K + R was singular to working precision.
-    """
-
-    c: Array
-    b: float
-    active: Array
+    c: Array  # (n,)
+    b: float  # multiplier of 1'c = p
+    active: Array  # where s_i c_i > 0, (n,)
+    # what was added to the diagonal because K + R was singular to working precision
     jitter: float = 0.0
 
 

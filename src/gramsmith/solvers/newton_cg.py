@@ -33,15 +33,9 @@ FLAT = 1e-10  # of the largest curvature, what a smaller one counts as
 
 @dataclass(frozen=True, kw_only=True)
 class Streamed(Expansion):
-    """The coefficients of an expansion that was fitted by products.
+    """The coefficients of an expansion that was fitted by products."""
 
-    Parameters
-    ----------
-    residual : float
-        |g + αa| / |g|, zero at the minimum.
-    """
-
-    residual: float
+    residual: float  # |g + αa| / |g|, zero at the minimum
 
 
 def fit_products(
@@ -196,16 +190,7 @@ def fit_products(
 
 
 class _Curvature:
-    """The second derivatives H = diag(W) of a loss, and (ΦΦ' + αH^-1)^-1 by the features Φ.
-
-    Parameters
-    ----------
-    Phi : array of shape (n, m)
-    weight : array of shape (n,)
-    p : array of shape (n, 1)
-        Curvature of the loss.
-    alpha : float
-    """
+    """The second derivatives H = diag(W) of a loss, and (ΦΦ' + αH^-1)^-1 by the features Φ."""
 
     def __init__(self, Phi: Array, weight: Array, p: Array, alpha: float) -> None:
         self.Phi, self.alpha = Phi, alpha
@@ -277,13 +262,7 @@ class _Classes(_Curvature):
 
 
 class _Border:
-    """What intercepts add to a Newton step: B_c = M 1_c for the preconditioner M.
-
-    Parameters
-    ----------
-    columns : list of arrays of shape (n, C)
-        One for the intercept of every class.
-    """
+    """What intercepts add to a Newton step: B_c = M 1_c for the preconditioner M."""
 
     def __init__(self, columns: list[Array]) -> None:
         self.columns = columns

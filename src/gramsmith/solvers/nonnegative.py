@@ -16,19 +16,11 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, kw_only=True)
 class NonnegativeSolution(Outcome):
-    """The minimiser of v'Mv - 2a'v over v >= 0.
+    """The minimiser of v'Mv - 2a'v over v >= 0."""
 
-    Parameters
-    ----------
-    v : array of shape (m,)
-    value : float
-        v'Mv - 2a'v.
-    violation : float
-        How far the optimality conditions Mv >= a, v*(Mv - a) = 0 are missed, relative to |a|.
-    """
-
-    v: Array
-    value: float
+    v: Array  # (m,)
+    value: float  # v'Mv - 2a'v
+    # how far the optimality conditions Mv >= a, v*(Mv - a) = 0 are missed, relative to |a|
     violation: float
 
 

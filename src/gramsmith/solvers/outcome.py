@@ -10,22 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How an iteration ended.
+    """How an iteration ended."""
 
-    Parameters
-    ----------
-    status : {"converged", "max_iter", "stalled", "separable"}
-        "stalled" means that rounding permits no further progress, "separable" that the classes are
-        so far apart that the weights would grow for ever.
-    advice : str
-        What to try next; empty when there is nothing to try.
-    n_iter : int
-        The number of iterations.
-    """
-
+    # "stalled" means that rounding permits no further progress, "separable" that the classes
+    # are so far apart that the weights would grow for ever
     status: str
-    advice: str = ""
-    n_iter: int = 0
+    advice: str = ""  # what to try next; empty when there is nothing to try
+    n_iter: int = 0  # the number of iterations
 
     @property
     def converged(self) -> bool:
@@ -34,14 +25,7 @@ class Outcome:
 
 
 def warn_unless_converged(outcome: Outcome, who: str) -> None:
-    """Issue a ConvergenceWarning that names the estimator, the status and the advice.
-
-    Parameters
-    ----------
-    outcome : Outcome
-    who : str
-        The name of the estimator, which begins the message.
-    """
+    """Issue a ConvergenceWarning that names the estimator, the status and the advice."""
     if not outcome.converged:
         warnings.warn(
             f"{who}: expected convergence, got {outcome.status!r} after {outcome.n_iter} "

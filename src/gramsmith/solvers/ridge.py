@@ -30,22 +30,12 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, kw_only=True)
 class RidgeSolution:
-    """Coefficients of kernel ridge regression at one regulariser.
-
-    Parameters
-    ----------
-    alpha : float
-    coef : array of shape (n,) or (n, q)
-        f(x) = Σ_i coef_i k(x_i, x) + intercept.
-    intercept : float or array of shape (q,)
-    jitter : float
-        What was added to alpha because K was singular to working precision.
-    """
+    """Coefficients of kernel ridge regression at one regulariser."""
 
     alpha: float
-    coef: Array
-    intercept: Any
-    jitter: float
+    coef: Array  # f(x) = Σ_i coef_i k(x_i, x) + intercept, (n,) or (n, q)
+    intercept: Any  # (q,)
+    jitter: float  # what was added to alpha because K was singular to working precision
 
 
 class RidgePath:
@@ -135,17 +125,7 @@ class RidgePath:
         return (self.U[:, kept] @ g.reshape(len(g), m * q)).reshape(-1, m, q), b, border
 
     def solve(self, alpha: float) -> RidgeSolution:
-        """Return the coefficients at one regulariser.
-
-        Parameters
-        ----------
-        alpha : float
-            Regulariser, at least 0; 0 interpolates.
-
-        Returns
-        -------
-        RidgeSolution
-        """
+        """Return the coefficients at one regulariser."""
         D, jitter = self._inverse(np.array([alpha]))
         # Without the clipped directions in c, k(x)'c is the prediction of the clipped kernel. Those
         # of a singular K carry y / jitter: of no effect on Kc but for rounding.
@@ -166,15 +146,6 @@ class RidgePath:
                   A = \begin{pmatrix} K + \alpha I & 1 \\ 1' & 0 \end{pmatrix}
 
         A row is left out as a whole, whatever its weight.
-
-        Parameters
-        ----------
-        alphas : array of shape (m,)
-            Regularisers.
-
-        Returns
-        -------
-        array of shape (m, n) or (m, n, q)
         """
         alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
         D, _ = self._inverse(alphas)
@@ -198,18 +169,6 @@ class RidgePath:
 
         with c = C W^½ y, and C = C̄ without an intercept. The model of a fold is that of all rows
         but its own. Time O(n³ / k + n³ / k²) for a regulariser and k folds.
-
-        Parameters
-        ----------
-        alphas : array of shape (m,)
-            Regularisers.
-        folds : sequence of int arrays
-            The rows that are left out together, such as the test rows of a splitter. No fold may
-            hold all rows.
-
-        Returns
-        -------
-        list of arrays of shape (m, rows of the fold) or (m, rows of the fold, q)
         """
         n = len(self.root)
         if any(len(fold) == 0 or len(np.unique(fold)) == n for fold in folds):
@@ -234,17 +193,7 @@ class RidgePath:
         return [part[:, :, 0] if self.vector else part for part in left_out]
 
     def loo_errors(self, alphas: Any) -> Array:
-        """Return the mean squared leave-one-out residual for every regulariser.
-
-        Parameters
-        ----------
-        alphas : array of shape (m,)
-            Regularisers.
-
-        Returns
-        -------
-        array of shape (m,)
-        """
+        """Return the mean squared leave-one-out residual for every regulariser."""
         alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
         squares = self.loo_residuals(alphas).reshape(len(alphas), *self.y.shape) ** 2
         return np.asarray(np.average(squares.mean(axis=2), axis=1, weights=self.weight))
@@ -253,16 +202,6 @@ class RidgePath:
         """Return the regulariser with the smallest leave-one-out error between those given.
 
         The best of the grid brackets a continuous search on the log scale.
-
-        Parameters
-        ----------
-        alphas : array of shape (m,)
-            Positive regularisers, ascending.
-
-        Returns
-        -------
-        alpha : float
-        error : float
         """
         grid = np.sort(np.asarray(alphas, dtype=np.float64))
         errors = self.loo_errors(grid)
