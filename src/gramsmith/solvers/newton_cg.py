@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from gramsmith.solvers.cg import Product, conjugate_steps, newton_step
 from gramsmith.solvers.definite import Definite
+from gramsmith.solvers.landmarks import LandmarkPreconditioner
 from gramsmith.solvers.losses import Loss
 from gramsmith.solvers.newton import Expansion, State, damped_newton
 
@@ -193,14 +194,13 @@ class _Curvature:
     """The second derivatives H = diag(W) of a loss, and (ΦΦ' + αH^-1)^-1 by the features Φ."""
 
     def __init__(self, Phi: Array, weight: Array, p: Array, alpha: float) -> None:
-        self.Phi, self.alpha = Phi, alpha
         self.W = weight[:, None] * np.maximum(p, FLAT * float(p.max(initial=0.0)) or 1.0)
-        self._factor(self.W[:, 0])
-
-    def _factor(self, W: Array) -> None:
-        M = self.Phi.T @ (self.Phi * W[:, None])
-        M[np.diag_indices_from(M)] += self.alpha
-        self.solve = Definite(M).solve
+        self.precondition: Product = LandmarkPreconditioner(
+            np.eye(Phi.shape[1]),
+            lambda: [(slice(None), Phi)],
+            1.0 / self.W[:, 0],
+            np.array([alpha]),
+        )
 
     def times(self, V: Array) -> Array:
         """Return H V."""
@@ -213,16 +213,6 @@ class _Curvature:
     def on_range(self, V: Array) -> Array:
         """Return the part of V that H sees."""
         return V
-
-    def inner(self, T: Array) -> Array:
-        """Return (Φ'HΦ + αI)^-1 T."""
-        return np.asarray(self.solve(T))
-
-    def precondition(self, V: Array) -> Array:
-        """Return (ΦΦ' + αH^-1)^-1 V = (HV - HΦ (Φ'HΦ + αI)^-1 Φ'HV) / α."""
-        HV = self.times(V)
-        rest = self.times(self.Phi @ self.inner(self.Phi.T @ HV))
-        return np.asarray((HV - rest) / self.alpha)
 
     def border(self) -> _Border:
         """Return the columns that intercepts add to the system, in the preconditioner."""
@@ -239,11 +229,17 @@ class _Classes(_Curvature):
     """
 
     def __init__(self, Phi: Array, weight: Array, p: Array, alpha: float) -> None:
-        self.Phi, self.alpha, self.w = Phi, alpha, weight[:, None]
+        self.Phi, self.alpha = Phi, alpha
         p = np.maximum(p, FLAT)
         self.p = p / p.sum(axis=1, keepdims=True)
-        self.W = self.w * self.p
+        self.W = weight[:, None] * self.p
         self._factor(weight * np.maximum(0.5 * (1.0 - np.sum(self.p**2, axis=1)), FLAT))
+        self.precondition = self._precondition
+
+    def _factor(self, W: Array) -> None:
+        M = self.Phi.T @ (self.Phi * W[:, None])
+        M[np.diag_indices_from(M)] += self.alpha
+        self.one_class = Definite(M).solve
 
     def times(self, V: Array) -> Array:
         return np.asarray(self.W * (V - np.sum(self.p * V, axis=1, keepdims=True)))
@@ -254,11 +250,15 @@ class _Classes(_Curvature):
     def on_range(self, V: Array) -> Array:
         return np.asarray(V - V.mean(axis=1, keepdims=True))
 
-    def inner(self, T: Array) -> Array:
-        def times(x: Array) -> Array:
+    def _precondition(self, V: Array) -> Array:
+        """Return (ΦΦ' + αH^-1)^-1 V = (HV - HΦ (Φ'HΦ + αI)^-1 Φ'HV) / α."""
+
+        def inner(x: Array) -> Array:
             return np.asarray(self.Phi.T @ self.times(self.Phi @ x) + self.alpha * x)
 
-        return newton_step(times, T, self.solve, FINEST, FINEST)[0]
+        HV = self.times(V)
+        x, _ = newton_step(inner, self.Phi.T @ HV, self.one_class, FINEST, FINEST)
+        return np.asarray((HV - self.times(self.Phi @ x)) / self.alpha)
 
 
 class _Border:
