@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -195,6 +196,57 @@ def other_kernels(n: int = 10_000) -> list[Row]:
     return rows
 
 
+COMPOSITES: dict[str, tuple[gs.kernels.Kernel, list[gs.kernels.Kernel]]] = {
+    "Matérn + 1": (gs.Matern(WIDTH) + 1.0, [gs.Matern(WIDTH), gs.Constant()]),
+    "2 Matérn": (2.0 * gs.Matern(WIDTH), [gs.Matern(WIDTH)]),
+    "2 Gaussian": (2.0 * gs.Gaussian(WIDTH), [gs.Gaussian(WIDTH)]),
+    "Gaussian + Matérn": (
+        gs.Gaussian(WIDTH) + gs.Matern(WIDTH),
+        [gs.Gaussian(WIDTH), gs.Matern(WIDTH)],
+    ),
+    "Gaussian * Matérn": (
+        gs.Gaussian(WIDTH) * gs.Matern(WIDTH),
+        [gs.Gaussian(WIDTH), gs.Matern(WIDTH)],
+    ),
+    "Normalized polynomial": (
+        gs.Normalized(gs.Polynomial(3, gamma=1.0 / P)),
+        [gs.Polynomial(3, gamma=1.0 / P)],
+    ),
+    "Gaussian of a full map": (
+        gs.Gaussian() @ gs.LinearMap(np.eye(P) / WIDTH),
+        [gs.Gaussian(WIDTH)],
+    ),
+    "Matérn of a diagonal map": (
+        gs.Matern() @ gs.LinearMap(np.full(P, 1.0 / WIDTH)),
+        [gs.Matern(WIDTH)],
+    ),
+}
+
+
+def composites(n: int = 6000) -> list[Row]:
+    """Compare gradients of kernels made of kernels with those of their parts, one thread."""
+    X, y = data(n)
+    goal, measure, rows = make_target(y), get_measure("cka"), []
+
+    def seconds(kernel: gs.kernels.Kernel) -> float:
+        G = gs.Gram(kernel, X, n_jobs=1)
+        moments = G.moments(goal)
+        adjoint = MEASURES["polarity"].value_and_adjoint(moments, goal)[1]
+        if not isinstance(kernel, gs.Constant):  # whose CKA is not defined
+            adjoint = measure.value_and_adjoint(moments, goal)[1]
+        times = []
+        for _ in range(4):  # the first one compiles
+            begun = time.process_time()
+            G.pullback(adjoint, goal, moments, inputs=False)
+            times.append(time.process_time() - begun)
+        return min(times)
+
+    for name, (kernel, parts) in COMPOSITES.items():
+        whole, bare = seconds(kernel), sum(map(seconds, parts))
+        rows.append(at_most(f"gradient of {name}, {whole:.3f} s / its parts", whole / bare, 2.0))
+    return rows
+
+
 def against_scikit_learn() -> list[Row]:
     """Compare KTA and a path of bandwidths with dense matrices."""
     X, y = data(10_000)
@@ -366,6 +418,7 @@ def main() -> None:
             subprocess.run([sys.executable, "-m", "benchmarks", "engine"], env=environment)
     show("A second thread", speed_up())
     show("Other kernels", other_kernels())
+    show("Kernels made of kernels, n = 6000, processor seconds", composites())
     show("Minibatches", minibatch())
     show("Against scikit-learn", against_scikit_learn())
     show("Value and gradient against scikit-learn's NCA", against_nca())

@@ -12,10 +12,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramsmith.gram.views import Views
+from gramsmith.kernels.algebra import Fixed
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.embedding import Embedding, count, rows, width
 from gramsmith.kernels.finite import check_values
-from gramsmith.kernels.geometry import InnerProduct, SquaredEuclidean
+from gramsmith.kernels.geometry import InnerProduct, PairKernel, SquaredEuclidean
+from gramsmith.kernels.maps import Composed
+from gramsmith.kernels.radial import Gaussian, Laplacian
 
 Array = npt.NDArray[Any]
 
@@ -188,6 +191,21 @@ def embed_kernels(
     return members
 
 
+def _is_power_of(kernel: Kernel, other: Kernel, squarings: int, E: Embedding) -> bool:
+    """Return whether tiles of `other`, squared so often, are tiles of a kernel, as exact."""
+    radial = isinstance(kernel, Gaussian | Laplacian) and type(kernel) is type(other)
+    return radial and bool(kernel.is_power_of(other, squarings, E))
+
+
+def slopes_from_tile(kernel: Kernel) -> bool:
+    """Return whether the tile is all that a pullback can use, so that it may be kept for it."""
+    if isinstance(kernel, Composed | Fixed):
+        return slopes_from_tile(kernel.kernel)
+    if isinstance(kernel, PairKernel):
+        return kernel.slopes_from_tile
+    return type(kernel).tile_and_slopes is Kernel.tile_and_slopes
+
+
 def _path_end(views: Views, start: int, E: Embedding, most: int) -> int:
     """Return where the run of kernels ends, each the square of the one before, from `start` on."""
     kernels, samples = views.kernels, views.samples
@@ -195,7 +213,7 @@ def _path_end(views: Views, start: int, E: Embedding, most: int) -> int:
     while (
         stop < min(len(kernels), start + 1 + most)
         and samples[stop] is samples[start]
-        and kernels[stop].is_power_of(kernels[start], stop - start, E)
+        and _is_power_of(kernels[stop], kernels[start], stop - start, E)
     ):
         stop += 1
     return stop

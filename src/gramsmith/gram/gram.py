@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gramsmith.arguments import abridged, as_numbers, check_function, counted
 from gramsmith.gram import features
-from gramsmith.gram.embedded import EmbeddedKernel, embed_kernels
+from gramsmith.gram.embedded import EmbeddedKernel, embed_kernels, slopes_from_tile
 from gramsmith.gram.engine import Engine, ProgressCallback, as_engine, check_budget, sum_up
 from gramsmith.gram.plan import Plan, make_plan
 from gramsmith.gram.sweep import Backward, Forward, Kept, check_magnitude, pivots, room_for
@@ -358,7 +358,7 @@ class Gram:
         # kernels are formed in strips, of which no tile is left, and of some kernels a pullback
         # needs more than the tile.
         keep = keep and not plan.compiled and not (cross and len(self.kernels) > 1)
-        keep = keep and all(member.kernel.slopes_from_tile for member in members)
+        keep = keep and all(slopes_from_tile(member.kernel) for member in members)
         if keep and self.engine.shares_memory and members is self._members and not fold.any():
             size = plan.entries * np.dtype(self.dtype).itemsize * len(self.kernels)
             if size <= self.engine.budget // 2 and len(members) == len(self.kernels):

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.gram.embedded import EmbeddedKernel
+from gramsmith.gram.embedded import EmbeddedKernel, slopes_from_tile
 from gramsmith.gram.plan import Band, Plan
 from gramsmith.gram.threads import one_blas_thread
 from gramsmith.kernels import pointwise
@@ -353,7 +353,7 @@ def slope_tiles(kernel: Kernel) -> int:
     """Return how many arrays of the size of a tile its slopes take, and their pullback."""
     parts = list(kernel.children().values())
     if not parts:
-        return 1 if kernel.slopes_from_tile else 3
+        return 1 if slopes_from_tile(kernel) else 3
     return 2 + sum(1 + slope_tiles(part) for part in parts)
 
 

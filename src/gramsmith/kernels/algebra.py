@@ -127,7 +127,6 @@ class Sum(Pair):
     array([[5.]])
     """
 
-    precedence: ClassVar[int] = 1
     join: ClassVar[np.ufunc] = np.add
 
     def passed_on(self, W: Array, other: Any) -> Array:
@@ -161,14 +160,13 @@ class Product(Pair):
     array([[36.]])
     """
 
-    precedence: ClassVar[int] = 2
     join: ClassVar[np.ufunc] = np.multiply
 
     def passed_on(self, W: Array, other: Any) -> Array:
         return np.asarray(np.multiply(W, other, out=lend(W.shape, W.dtype)))
 
     def formula(self) -> str:
-        return f"{bracketed(self.k1, 2)} * {bracketed(self.k2, 2)}"
+        return f"{bracketed(self.k1, '*')} * {bracketed(self.k2, '*')}"
 
 
 class FunctionOf(PointwiseKernel):
@@ -284,7 +282,6 @@ class Scaled(Multiple):
 
     positive: ClassVar[tuple[str, ...]] = ("scale",)
     single: ClassVar[tuple[str, ...]] = ("scale",)
-    precedence: ClassVar[int] = 2
 
     def __init__(self, kernel: Kernel, scale: float = 1.0) -> None:
         self.kernel = kernel
@@ -302,7 +299,7 @@ class Scaled(Multiple):
         return None if U is None else U * np.sqrt(self.scale)
 
     def formula(self) -> str:
-        return f"{self.scale:.4g} * {bracketed(self.kernel, 2)}"
+        return f"{self.scale:.4g} * {bracketed(self.kernel, '*')}"
 
 
 class Negated(Multiple):
@@ -322,8 +319,6 @@ class Negated(Multiple):
     array([[13.]])
     """
 
-    precedence: ClassVar[int] = 2
-
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
@@ -336,7 +331,7 @@ class Negated(Multiple):
         return -1.0
 
     def formula(self) -> str:
-        return f"-{bracketed(self.kernel, 2)}"
+        return f"-{bracketed(self.kernel, '*')}"
 
 
 class Power(FunctionOf):
@@ -500,10 +495,6 @@ class Fixed(FunctionOf):
 
     def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
         return self.kernel.tile_and_slopes(a, b, out)
-
-    @property
-    def slopes_from_tile(self) -> bool:
-        return self.kernel.slopes_from_tile
 
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"

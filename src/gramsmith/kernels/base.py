@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -65,8 +65,6 @@ class OptionalHooks(Parametrised):
     A kernel made of others passes on what these say.
     """
 
-    precedence: ClassVar[int] = 3  # of the formula: 1 a sum, 2 a product, 3 a single name
-
     # ---- what all blocks of one computation share --------------------------------------------
 
     def reference(self, *Xs: Any) -> Any:
@@ -105,21 +103,9 @@ class OptionalHooks(Parametrised):
         K = self.tile_into(a, b, out)
         return K, K
 
-    @property
-    def slopes_from_tile(self) -> bool:
-        """Whether the tile is all that `tile_vjp` can use, so that it may be kept for it."""
-        return type(self).tile_and_slopes is OptionalHooks.tile_and_slopes
-
     def features(self, X: Any, reference: Any = None) -> Any:
         """Return U with kernel(X) = U U' where that is cheaper than tiles, else None."""
         return None
-
-    def is_power_of(self, other: Kernel, squarings: int, E: Embedding) -> bool:
-        """Return whether tiles of `other`, squared so often, are tiles of this kernel, as exact.
-
-        E is how `other` embeds the samples.
-        """
-        return False
 
     # ---- facts -------------------------------------------------------------------------------
 
@@ -146,13 +132,6 @@ class OptionalHooks(Parametrised):
         return any(child.noisy for child in self.children().values())
 
     @property
-    def requires_vector_input(self) -> bool:
-        """Whether samples must be numeric vectors (scikit-learn's name)."""
-        # A part that takes anything, such as Constant, does not free the others.
-        children = self.children()
-        return not children or any(c.requires_vector_input for c in children.values())
-
-    @property
     def accepts_sparse(self) -> bool:
         """Whether CSR input is computed without making it dense."""
         children = self.children()
@@ -162,25 +141,6 @@ class OptionalHooks(Parametrised):
     def requires_nonnegative_input(self) -> bool:
         """Whether inputs must not be negative."""
         return any(child.requires_nonnegative_input for child in self.children().values())
-
-    def is_stationary(self) -> bool:
-        """Return whether the kernel depends on x - z only."""
-        children = self.children()
-        return bool(children) and all(child.is_stationary() for child in children.values())
-
-    def formula(self) -> str:
-        """Return a short readable name, such as ``Gaussian(length_scale=0.5) + Linear()``."""
-        shown = []
-        for name, value in self.get_params(deep=False).items():
-            if isinstance(value, Kernel):
-                shown.append(value.formula())
-            elif isinstance(value, float):
-                shown.append(f"{name}={value:.4g}")
-            elif isinstance(value, np.ndarray):
-                shown.append(f"{name}=array{value.shape}")
-            else:
-                shown.append(f"{name}={value!r}")
-        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 class Kernel(OptionalHooks, SklearnKernel):
@@ -285,6 +245,32 @@ class Kernel(OptionalHooks, SklearnKernel):
         return dE, {}
 
     # ---- what every kernel has ---------------------------------------------------------------
+
+    @property
+    def requires_vector_input(self) -> bool:
+        """Whether samples must be numeric vectors (scikit-learn's name)."""
+        # A part that takes anything, such as Constant, does not free the others.
+        children = self.children()
+        return not children or any(c.requires_vector_input for c in children.values())
+
+    def is_stationary(self) -> bool:
+        """Return whether the kernel depends on x - z only."""
+        children = self.children()
+        return bool(children) and all(child.is_stationary() for child in children.values())
+
+    def formula(self) -> str:
+        """Return a short readable name, such as ``Gaussian(length_scale=0.5) + Linear()``."""
+        shown = []
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, Kernel):
+                shown.append(value.formula())
+            elif isinstance(value, float):
+                shown.append(f"{name}={value:.4g}")
+            elif isinstance(value, np.ndarray):
+                shown.append(f"{name}=array{value.shape}")
+            else:
+                shown.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def check_input(self, X: Any) -> Any:
         """Return X as the kernel wants it, or raise: numeric, finite, two-dimensional."""
@@ -432,7 +418,14 @@ def symmetrised(K: Array, block: int = 128) -> Array:
     return K
 
 
-def bracketed(kernel: Kernel, precedence: int) -> str:
-    """Return the formula of a kernel, in brackets where it binds less than its surroundings."""
+def bracketed(kernel: Kernel, operator: str) -> str:
+    """Return the formula of a kernel, in brackets where it binds less than its surroundings.
+
+    `operator` is "*" for a factor, "@" for what stands before a map.
+    """
     formula = kernel.formula()
-    return f"({formula})" if kernel.precedence < precedence else formula
+    depths = np.cumsum([(letter == "(") - (letter == ")") for letter in formula])
+    outside = "".join(letter for letter, depth in zip(formula, depths, strict=True) if not depth)
+    loose = (" + ",) if operator == "*" else (" + ", " * ", " @ ")
+    negative = operator == "@" and formula.startswith("-")
+    return f"({formula})" if negative or any(sign in outside for sign in loose) else formula

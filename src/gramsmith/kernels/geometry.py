@@ -533,6 +533,7 @@ class PairKernel(PointwiseKernel):
 
     @property
     def slopes_from_tile(self) -> bool:
+        """Whether the slopes are the tile times a number, so that a tile may be kept for them."""
         formula = self.formula_used
         return formula is not None and formula.ratio is not None and not formula.partials
 

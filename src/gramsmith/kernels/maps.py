@@ -192,7 +192,6 @@ class Composed(WritesTiles):
     _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel", "map": "map"}
 
     parts: ClassVar[tuple[str, ...]] = ("kernel",)
-    precedence: ClassVar[int] = 2
 
     def __init__(self, kernel: Kernel, map: SampleMap) -> None:
         self.kernel = kernel
@@ -271,10 +270,6 @@ class Composed(WritesTiles):
     def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
         return self.kernel.tile_and_slopes(a, b, out)
 
-    @property
-    def slopes_from_tile(self) -> bool:
-        return self.kernel.slopes_from_tile
-
     def diagonal(self, a: Embedding) -> Array:
         return self.kernel.diagonal(a)
 
@@ -313,7 +308,7 @@ class Composed(WritesTiles):
         return self.kernel.features(self._phi(X, reference), inner)
 
     def formula(self) -> str:
-        inner = bracketed(self.kernel, 3)
+        inner = bracketed(self.kernel, "@")
         name = type(self.map).__name__
         shape = f"{np.shape(self.map.S)}" if hasattr(self.map, "S") else "(...)"
         return f"{inner} @ {name}{shape}"

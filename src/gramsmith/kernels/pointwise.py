@@ -593,6 +593,11 @@ WHOLE_POWER = Formula(whole_power, whole_power_slope)
 # ---- passes over a tile, of any kernel ----------------------------------------------------------
 
 
+@cache
+def _compiled_pass(loop: Any) -> Any:
+    return compile_loop(loop, "contract", "reassoc")
+
+
 def by_columns(V: Array, multiple: int) -> Array:
     """Return V' with contiguous rows, whose number is a multiple of `multiple`, the last ones 0."""
     n, t = V.shape
@@ -620,8 +625,7 @@ def tile_sums(
     m, n = K.shape
     right, left = np.zeros((m, len(U))), np.zeros((len(U), n))
     part = np.zeros((2, n), K.dtype)
-    add = compile_loop(add_rows, "contract", "reassoc")
-    square = add(K, K.dtype.type(pivot), U, first, start, right, left, part)
+    square = _compiled_pass(add_rows)(K, K.dtype.type(pivot), U, first, start, right, left, part)
     PI += right[:, : PI.shape[1]]
     if PJ is not None:
         PJ += left.T[:, : PJ.shape[1]]
@@ -708,8 +712,7 @@ def tile_weights(
     share, factor : float
     """
     number = out.dtype.type
-    weigh = compile_loop(weigh_rows, "contract", "reassoc")
-    weigh(out, L, R, first, start, number(share), number(share * factor))
+    _compiled_pass(weigh_rows)(out, L, R, first, start, number(share), number(share * factor))
 
 
 def weigh_rows(K: Any, L: Any, R: Any, first: int, start: int, share: Any, factor: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gramsmith.arguments import abridged, is_number, is_one_of, is_positive
 from gramsmith.kernels import pointwise as formulas
-from gramsmith.kernels.base import Array, Gradient, Kernel
+from gramsmith.kernels.base import Array, Gradient
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import (
     ChiSquare,
@@ -89,9 +89,8 @@ class Gaussian(Radial):
         # With this scale s = |x - z|² / 2l², and the kernel is exp(-s) without another pass.
         return np.sqrt(2.0) * np.asarray(self.length_scale)
 
-    def is_power_of(self, other: Kernel, squarings: int, E: Embedding) -> bool:
-        if type(other) is not type(self):
-            return False
+    def is_power_of(self, other: Gaussian, squarings: int, E: Embedding) -> bool:
+        """Return whether tiles of `other`, which embeds samples as E, squared so often are ours."""
         exact = self.geometry.doublings(E) >= squarings  # type: ignore[attr-defined]
         scales = np.square(self.scale), np.square(other.scale)
         return bool(exact) and _is_share(*scales, 2.0**squarings)
@@ -133,8 +132,9 @@ class Laplacian(Radial):
                 f'Expected norm "l1" or "l2", got {abridged(self.norm)}. Choose one of them.'
             )
 
-    def is_power_of(self, other: Kernel, squarings: int, E: Embedding) -> bool:
-        if type(other) is not type(self) or other.norm != self.norm:
+    def is_power_of(self, other: Laplacian, squarings: int, E: Embedding) -> bool:
+        """Return whether tiles of `other`, which embeds samples as E, squared so often are ours."""
+        if other.norm != self.norm:
             return False
         doublings = squarings if self.norm == "l1" else 2 * squarings  # |x - z|² grows by 4
         exact = self.geometry.doublings(E) >= doublings  # type: ignore[attr-defined]
