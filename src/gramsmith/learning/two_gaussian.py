@@ -46,7 +46,9 @@ Array = npt.NDArray[Any]
 
 PEAKS = 4  # of a table of pairs, that are climbed
 COARSE = 16  # bandwidths that are tried where every pair needs a sweep or a solve
-TOGETHER = 8  # bandwidths in one sweep beside a given one: all products of more cost more
+TOGETHER = 8  # bandwidths in one sweep beside a given one: all products of more cost more ...
+SMALL = 200  # ... than as many sweeps, from so many samples on
+FOLD_TOLERANCE = 1e-6  # of a maximum in a fold, where only quarters of it are judged
 EDGE = 1e-6  # from a share of 0 or 1, where a climb sees a mixture
 TOLERANCE = 1e-6  # of a climb of an objective without a closed form
 # how far log σ1, log σ2 and the share move before a climb takes its bearings again
@@ -365,6 +367,7 @@ class TwoGaussianLearner(Learner):
     def _in_folds(self) -> TwoGaussianLearner:
         quiet = copy(self)
         quiet.callback, quiet.verbose, quiet._peaks = None, 0, 1
+        quiet.tol = max(float(self.tol), FOLD_TOLERANCE)
         return quiet
 
     def _tell(self, count: int, row: dict[str, float]) -> None:
@@ -497,26 +500,29 @@ class Profile:
             slopes = 2.0 * w[2 - len(slopes) :] * by / (np.sqrt(square) * self.norm)
         return value, u, slopes.tolist()
 
-    def beside(self, first: Kernel | None, sigmas: Any) -> list[Point]:
+    def beside(self, first: Kernel | None, sigmas: Any, slopes: bool = True) -> list[Point]:
         """Return the best mixtures of a kernel with Gaussians, a few of these in one sweep."""
         points = []
         sigma1 = float(first.length_scale) if isinstance(first, Gaussian) else np.nan
-        for some in np.array_split(sigmas, -(-len(sigmas) // TOGETHER)):
+        most = TOGETHER if len(self.X) > SMALL else len(sigmas)
+        for some in np.array_split(sigmas, -(-len(sigmas) // most)):
             m, given = len(some), [] if first is None else [first]
-            family = [kind(float(sigma)) for kind in (Gaussian, GaussianSlope) for sigma in some]
+            kinds = (Gaussian, GaussianSlope) if slopes else (Gaussian,)
+            family = [kind(float(sigma)) for kind in kinds for sigma in some]
             a, G = self.sums([*given, *family])
             if first is None:  # one that is zero
                 a, G = np.r_[0.0, a], np.pad(G, ((1, 0), (1, 0)))
             for k, sigma in enumerate(some, start=1):
-                at = [0, k, k + m]
-                value, u, (slope,) = self.mixture(a[at], G[np.ix_(at, at)], first is None)
+                at = [0, k, k + m] if slopes else [0, k]
+                value, u, slope = self.mixture(a[at], G[np.ix_(at, at)], first is None)
                 pair = Pair(sigma1, float(sigma), value, u)
-                points.append(Point(pair, slope, a[at[:2]], G[np.ix_(at[:2], at[:2])]))
+                products = G[np.ix_(at[:2], at[:2])]
+                points.append(Point(pair, sum(slope), a[at[:2]], products))
         return points
 
     def surface(self, sigma1: float, sigmas: Array, mixing: str) -> dict[str, Array]:
         """Return the alignment of every mixture with a Gaussian of sigma1 on a grid."""
-        share, points = np.linspace(0.0, 1.0, 51), self.beside(Gaussian(sigma1), sigmas)
+        share, points = np.linspace(0.0, 1.0, 51), self.beside(Gaussian(sigma1), sigmas, False)
         rest = 1.0 - share if mixing == "linear" else np.sqrt(1.0 - share**2)
         W = np.stack([share, rest], axis=1)
         squares = np.einsum("ij,pjk,ik->ip", W, [point.products for point in points], W)
