@@ -14,7 +14,12 @@ import scipy.sparse as sp
 from gramsmith.kernels import Composed, Kernel, LinearMap, as_kernel
 from gramsmith.kernels.base import Array, Gradient, Wanted
 from gramsmith.kernels.embedding import Embedding, prefixed
-from gramsmith.kernels.geometry import InnerProduct, PairKernel, SquaredEuclidean, feature_products
+from gramsmith.kernels.geometry import (
+    InnerProduct,
+    PairKernel,
+    SquaredEuclidean,
+    feature_products,
+)
 
 
 class SparseProjection(LinearMap):
@@ -38,7 +43,9 @@ class SparseWeighted(Composed):
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        V, direct = self.kernel.chained(a, b, W, K)
+        s = self.kernel.geometry.pair(a, b)
+        V, parts = W * self.kernel.slope(s), self.kernel.partials(s)
+        direct = {name: np.tensordot(part, W, 2) for name, part in parts.items()}
         za, zb = self.kernel.geometry.points(a), self.kernel.geometry.points(b)
         product = feature_products(za, zb, V)
         if isinstance(self.kernel.geometry, SquaredEuclidean):
