@@ -547,13 +547,15 @@ def test_every_number_whatever_happens(tmp_path):
                 n=n,
             )
             command = [sys.executable, "-c", code]
+            root = Path(__file__).parents[2]
+            env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")])}
             kept = 0
-            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as first:
                 for line in first.stdout:
                     kept += line == "band\n"
                     if kept == 100:
                         first.kill()
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
             lines = done.stdout.splitlines()
             assert lines[-2].split() == expected
             found, bands = map(int, lines[-1].split())

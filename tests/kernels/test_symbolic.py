@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 
 import gramsmith as gs
 from gramsmith.kernels import symbolic
-from gramsmith.kernels.symbolic import check_whole, counted, product, squares
+from gramsmith.kernels.symbolic import check_whole, count_matrix, product, squares
 
 
 @pytest.fixture(params=[0.0, 0.02, 2.0])
@@ -30,7 +30,7 @@ def test_product_of_nothing():
 
 
 def test_counted_adds_up_repetitions():
-    got = counted(np.array([0, 0, 1]), np.array([2, 2, 0]), (2, 3))
+    got = count_matrix(np.array([0, 0, 1]), np.array([2, 2, 0]), (2, 3))
     assert got.toarray().tolist() == [[0, 0, 2], [1, 0, 0]]
     assert got.indices.dtype == np.int32
 

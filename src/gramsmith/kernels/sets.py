@@ -13,7 +13,7 @@ from gramsmith.arguments import abridged, as_numbers, is_one_of
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import check_finite
-from gramsmith.kernels.symbolic import SymbolicKernel, counted, product, squares
+from gramsmith.kernels.symbolic import SymbolicKernel, count_matrix, product, squares
 
 ADVICE = (
     "Pass a list of sets such as [{'milk', 'bread'}, {'milk'}], or a matrix with one column per "
@@ -189,7 +189,7 @@ def _indicators(X: Any, items: Mapping[Hashable, int]) -> Any:
     row = np.repeat(np.arange(len(X)), [len(sample) for sample in X])
     column = np.array([items.get(item, -1) for sample in X for item in sample], dtype=np.int64)
     known = column >= 0
-    return counted(row[known], column[known], (len(X), len(items)))
+    return count_matrix(row[known], column[known], (len(X), len(items)))
 
 
 def _as_collection(X: Any) -> Any:

@@ -135,7 +135,7 @@ def squares(a: Any) -> Array:
     return np.bincount(row, weights=np.asarray(a.data, np.float64) ** 2, minlength=a.shape[0])
 
 
-def counted(row: Array, column: Array, shape: tuple[int, int]) -> Any:
+def count_matrix(row: Array, column: Array, shape: tuple[int, int]) -> Any:
     """Return the sparse matrix that counts how often each (row, column) occurs."""
     narrow = np.int32 if max(*shape, len(row)) < 2**31 else np.int64
     place = (row.astype(narrow), column.astype(narrow))

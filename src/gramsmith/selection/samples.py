@@ -182,7 +182,10 @@ def _distances(kernels: Sequence[Any], X: Any, rows: Array, columns: Array) -> t
     geometry = max((k.geometry for k in kernels), key=lambda g: getattr(g, "cusp", False))
     reference = geometry.reference(B)
     a, b = (geometry.embed(part, reference, 1.0, np.float64) for part in (A, B))
-    return geometry.degree(), geometry.pair(a, b)
+    s = geometry.pair(a, b)
+    if geometry.least is not None:  # rounding may take a distance below zero
+        np.maximum(s, geometry.least, out=s)
+    return geometry.degree(), s
 
 
 def _geometry_key(candidate: Candidate, i: int) -> Any:

@@ -15,7 +15,7 @@ from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
 from gramsmith.kernels.strings.sequences import SequenceKernel, as_sequences
 from gramsmith.kernels.strings.spectrum import LARGEST, Integers, Vocabulary
-from gramsmith.kernels.symbolic import check_whole, counted, squares
+from gramsmith.kernels.symbolic import check_whole, count_matrix, squares
 from gramsmith.kernels.symbolic import product as sparse_product
 
 # Explicit features are built up to this many entries; beyond it pairs of strings are compared.
@@ -173,7 +173,7 @@ def neighbours(kmers: Integers, A: int, k: int, m: int) -> Any:
                 found.append(word)
     words, column = np.unique(np.concatenate(found), return_inverse=True)
     row = np.tile(np.arange(len(kmers)), len(found))
-    return counted(row, column, (len(kmers), len(words)))
+    return count_matrix(row, column, (len(kmers), len(words)))
 
 
 def common_neighbours(A: int, k: int, m: int) -> Array:

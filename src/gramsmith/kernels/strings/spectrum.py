@@ -13,7 +13,7 @@ from gramsmith.arguments import abridged
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.sequences import Alphabet, SequenceKernel, Sequences
-from gramsmith.kernels.symbolic import check_whole, counted, product, squares
+from gramsmith.kernels.symbolic import check_whole, count_matrix, product, squares
 
 Integers = npt.NDArray[np.int64]
 
@@ -144,7 +144,7 @@ class Vocabulary:
             w = windows(codes, starts, numbering.k)
             column = numbering(w)
             known = column >= 0
-            blocks.append(counted(w.row[known], column[known], (len(X), len(numbering))))
+            blocks.append(count_matrix(w.row[known], column[known], (len(X), len(numbering))))
         return blocks[0] if len(blocks) == 1 else sp.csr_array(sp.hstack(blocks, format="csr"))
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from gramsmith.arguments import abridged, is_one_of
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.symbolic import DecayKernel, check_whole, counted, product, squares
+from gramsmith.kernels.symbolic import DecayKernel, check_whole, count_matrix, product, squares
 
 Trees = npt.NDArray[np.object_]
 
@@ -110,7 +110,7 @@ class Forest:
         row = np.repeat(np.arange(len(X)), [len(found) for found in numbers])
         column = np.array([number for found in numbers for number in found], dtype=np.int64)
         known = column >= 0
-        return counted(row[known], column[known], (len(X), len(self)))
+        return count_matrix(row[known], column[known], (len(X), len(self)))
 
     def _read(self, tree: Any, grow: bool) -> list[int]:
         labels, children = flatten(tree)
@@ -343,4 +343,4 @@ class Subtree(DecayKernel):
 
 def _counts(numbers: list[Array], width: int) -> Any:
     row = np.repeat(np.arange(len(numbers)), [len(found) for found in numbers])
-    return counted(row, np.concatenate(numbers), (len(numbers), width))
+    return count_matrix(row, np.concatenate(numbers), (len(numbers), width))
