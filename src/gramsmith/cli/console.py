@@ -38,8 +38,10 @@ def collected_warnings() -> Iterator[list[str]]:
             yield found
         finally:
             # other categories speak to programmers
-            said = [str(item.message) for item in caught if issubclass(item.category, UserWarning)]
-            found.extend(dict.fromkeys(said))
+            messages = [
+                str(item.message) for item in caught if issubclass(item.category, UserWarning)
+            ]
+            found.extend(dict.fromkeys(messages))
 
 
 @contextmanager
@@ -101,10 +103,10 @@ def in_shell(error: Exception, where: str = "", first_line: int | None = None) -
     if error.column is not None:
         places.append(f"column {str(error.column)!r}")
     advice = ADVICE.get(error.code, error.advice)
-    known = {"column": error.column, **error.facts}
+    values = {"column": error.column, **error.facts}
     message = f"{', '.join(places)}: {error.message}" if places else error.message
     return (
-        f"{message} {advice.format(**known)}"
+        f"{message} {advice.format(**values)}"
         if advice in ADVICE.values()
         else (f"{message} {advice}".strip())
     )

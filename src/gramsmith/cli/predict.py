@@ -159,8 +159,10 @@ def known_targets(summary: Any) -> list[str]:
     target = summary.about.get("target")
     if isinstance(target, list):
         return target
-    known = summary.facts.get("outputs", summary.facts.get("labels"))
-    pairs = [item for item in known if isinstance(item, list)] if isinstance(known, list) else []
+    targets = summary.facts.get("outputs", summary.facts.get("labels"))
+    pairs = (
+        [item for item in targets if isinstance(item, list)] if isinstance(targets, list) else []
+    )
     return [str(item[0]) for item in pairs if item]
 
 
@@ -173,11 +175,11 @@ def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
     """Return new rows; the model finds its columns by name."""
     from gramsmith.tables.streams import DataError
 
-    known = known_columns(about)
+    columns = known_columns(about)
     strings = about.get("strings")
     table = how.read(
         file,
-        texts=[column["name"] for column in known if column["kind"] == "text"],
+        texts=[column["name"] for column in columns if column["kind"] == "text"],
         strings=strings if isinstance(strings, str) else None,
         base=about.get("base") if about.get("base") in (0, 1) else None,
     )
@@ -189,15 +191,15 @@ def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
         )
     if table.kind == "matrix":
         return replace(table, samples=match_matrix(table.samples, about, table.name))
-    if table.kind != "table" or not known:
+    if table.kind != "table" or not columns:
         return table
     # what was aside in training is aside here: the target, groups, weights
     target = about.get("target")
     targets = target if isinstance(target, list) else [target]
     aside = {*targets, *about.get("ignored", ()), *how.drop}
-    wanted = {column["name"] for column in known}
-    kept = {k: c for k, c in table.columns.items() if k in wanted or k not in aside}
-    return replace(table, columns=kept)
+    wanted = {column["name"] for column in columns}
+    inputs = {k: c for k, c in table.columns.items() if k in wanted or k not in aside}
+    return replace(table, columns=inputs)
 
 
 def match_matrix(X: Any, about: Mapping[str, Any], where: str) -> Any:
@@ -255,8 +257,8 @@ def numbered_rows(table: Table, how: Reading) -> tuple[Table, list[int]]:
 
     # the row numbers travel as labels, so that they are dropped together with their rows
     numbered = replace(table, labels=np.arange(1.0, table.n_rows + 1), target="row")
-    whole, told = handle_gaps(numbered, how.missing)
-    for message in told:
+    whole, messages = handle_gaps(numbered, how.missing)
+    for message in messages:
         say(message)
     rows = [int(number) for number in whole.labels] if whole.labels is not None else []
     return replace(whole, labels=None, target=None), rows

@@ -248,7 +248,7 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
             hint = nearest(name, list(table.columns))
             raise DataError(f"{table.name}: no column {name!r} for another target. {hint}")
     named = [name for name in aside.values() if name is not None]
-    table, told = handle_gaps(table, how.missing, (*named, *others))
+    table, messages = handle_gaps(table, how.missing, (*named, *others))
     goal: Any = None
     if not others:
         table, goal = with_classes_of_several_rows(table, options)
@@ -257,9 +257,9 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
         weights = weights_of(weights, table.name, str(aside["weight"]))
     targets: dict[str, Any] = {str(target): table.labels}
     targets |= {name: table.columns[name] for name in others}
-    kept = {k: c for k, c in table.columns.items() if k not in (*named, *others)}
-    table = replace(table, columns=kept)
-    for message in told if not quiet else ():
+    inputs = {k: c for k, c in table.columns.items() if k not in (*named, *others)}
+    table = replace(table, columns=inputs)
+    for message in messages if not quiet else ():
         say(message)
     if others:
         goal = read_targets(table, targets, options["task"])

@@ -100,8 +100,8 @@ def without_outliers(values: Any) -> tuple[float, float]:
     values = np.asarray(values, dtype=float)
     first, third = np.quantile(values, [0.25, 0.75])
     reach = 3.0 * (third - first)
-    kept = values[(values >= first - reach) & (values <= third + reach)] if reach > 0 else values
-    return float(kept.min()), float(kept.max())
+    inner = values[(values >= first - reach) & (values <= third + reach)] if reach > 0 else values
+    return float(inner.min()), float(inner.max())
 
 
 def spread_out(places: Any, gap: float, low: float, high: float) -> Any:

@@ -212,18 +212,18 @@ class BandwidthDisplay:
         steps = np.arange(len(evaluation.kernels), dtype=float)
         curves = {m.name: m.sign * evaluation.values(m) for m in evaluation.measures.values()}
         nothing = np.full(len(steps), np.nan)
-        known = nothing if scores is None else np.asarray(scores, dtype=float)
+        values = nothing if scores is None else np.asarray(scores, dtype=float)
         widths = [getattr(k, "length_scale", "") for k in evaluation.kernels.values()]
         labels = [f"{w:.3g}" if isinstance(w, float) else "" for w in widths]
-        return cls(BandwidthPath("gaussian", steps, curves, known, labels=labels))
+        return cls(BandwidthPath("gaussian", steps, curves, values, labels=labels))
 
     def plot(self, ax: Any = None) -> BandwidthDisplay:
         """Draw; `ax` is where."""
         ax = new_axes(ax, height=3.6)
         path = self.path
-        known = path.scores[np.isfinite(path.scores)]
-        if len(known):
-            span = f"{self.score} ({known.min():.3g} to {known.max():.3g})"
+        finite = path.scores[np.isfinite(path.scores)]
+        if len(finite):
+            span = f"{self.score} ({finite.min():.3g} to {finite.max():.3g})"
             self._curve(ax, span, path.scores, color=COLOURS[0], lw=2.6, ls="-", zorder=3)
         for k, (name, values) in enumerate(path.measures.items()):
             style = {"color": COLOURS[1 + k % 7], "ls": LINES[(1 + k) % len(LINES)], "lw": 1.4}
@@ -256,13 +256,13 @@ class BandwidthDisplay:
 def from_worst_to_best(values: Any) -> Any:
     """Return values scaled from 0, the worst, to 1, the best; far outliers below are cut at 0."""
     values = np.asarray(values, dtype=float)
-    known = values[np.isfinite(values)]
-    if not len(known):
+    finite = values[np.isfinite(values)]
+    if not len(finite):
         return np.full(len(values), np.nan)
-    high = known.max()
-    low = max(known.min(), high - 3.0 * (high - np.median(known)))
+    high = finite.max()
+    low = max(finite.min(), high - 3.0 * (high - np.median(finite)))
     if not high > low:
-        low = known.min()
+        low = finite.min()
     if not high > low:
         return np.where(np.isfinite(values), 0.5, np.nan)
     return np.clip((values - low) / (high - low), 0.0, 1.0)

@@ -198,9 +198,9 @@ def _cell(record: dict[str, Any], name: str) -> tuple[str, str]:
 def rivals_of(ranking: Any) -> list[dict[str, Any]]:
     """Return simpler answers and the model on one scale: shares of the way from end to end."""
     value, low, high = (getattr(ranking.estimate, name) for name in ("value", "low", "high"))
-    known = [r.score for r in ranking.evidence.rivals]
-    top = max([high, *known]) if ranking.best_score is None else ranking.best_score
-    bottom = min([low, *known])
+    scores = [r.score for r in ranking.evidence.rivals]
+    top = max([high, *scores]) if ranking.best_score is None else ranking.best_score
+    bottom = min([low, *scores])
     bottom = 0.0 if bottom >= 0 and top == 1 else max(bottom, top - 3.0 * (top - value))
     span = (top - bottom) or 1.0
 

@@ -140,15 +140,15 @@ class GramDisplay:
         """Name the classes beside the matrix, apart from each other, with lines to their blocks."""
         n = len(self.K)
         gap = n / LABELS
-        known = [
+        middles = [
             (stop - count / 2 - 0.5, count, name)
             for stop, (name, count) in zip(stops, self.blocks, strict=True)
             if count
         ]
         # of too many classes the largest are named
-        kept = sorted(sorted(known, key=lambda item: -item[1])[:LABELS])
-        places = spread_out([middle for middle, _, _ in kept], gap, 0.0, n - 1.0)
-        for (middle, _, name), place in zip(kept, places, strict=True):
+        shown = sorted(sorted(middles, key=lambda item: -item[1])[:LABELS])
+        places = spread_out([middle for middle, _, _ in shown], gap, 0.0, n - 1.0)
+        for (middle, _, name), place in zip(shown, places, strict=True):
             ax.plot(
                 [-0.5 - 0.06 * n, -0.5 - 0.01 * n],
                 [place, middle],

@@ -272,8 +272,8 @@ def _task(last: Any, facts: dict[str, Any]) -> str:
         return f"regression, {counted(len(outputs), 'output')}: {_few(outputs)}"
     if classes is None:
         return "regression" if _in(last, "fitted", "coefficients_") is not None else ""
-    known = [label for label, _ in _pairs(facts.get("classes"), int)]
-    items = known or _in(classes, "items")
+    names = [label for label, _ in _pairs(facts.get("classes"), int)]
+    items = names or _in(classes, "items")
     shape = _in(classes, "shape")
     count = shape[0] if isinstance(shape, list) and shape else "?"
     shown = f": {_few([str(item) for item in items])}" if isinstance(items, list) else ""

@@ -141,8 +141,8 @@ class Encoder:
         fitted = {k: v for k, v in attributes(value).items() if k not in params}
         if entry.keep is not None:
             params, fitted = entry.keep(value, params, fitted)
-        for kept, specifications in ((params, entry.params), (fitted, entry.fitted)):
-            self._check(kept, specifications, where)
+        for state, specifications in ((params, entry.params), (fitted, entry.fitted)):
+            self._check(state, specifications, where)
         unknown = sorted(fitted.keys() - entry.fitted.keys())
         if unknown:
             raise NotStorable(
@@ -155,15 +155,15 @@ class Encoder:
             "fitted": {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in fitted.items()},
         }
 
-    def _check(self, kept: dict[str, Any], specifications: Mapping[str, str], where: str) -> None:
+    def _check(self, state: dict[str, Any], specifications: Mapping[str, str], where: str) -> None:
         """Leave out what need not be kept, and refuse what could not be loaded."""
         sizes: Sizes = {}
         for key, specification in specifications.items():
-            value = kept.get(key)
-            if key not in kept or (is_function(value) and not droppable(specification)):
+            value = state.get(key)
+            if key not in state or (is_function(value) and not droppable(specification)):
                 continue  # a function is refused later, in words of its own
             if droppable(specification) and not meets(value, specification):
-                del kept[key]
+                del state[key]
                 continue
             try:
                 check(value, specification, sizes, f"{where}.{key}")

@@ -114,8 +114,8 @@ def _rows_in(node: Any) -> Iterator[str]:
             for key, specification in specifications.items():
                 value = values.get(key)
                 # without `support_` the points of an expansion are no training samples
-                known = isinstance(value, dict) and values.get("support_", 0) is not None
-                if specification.startswith("samples") and known:
+                present = isinstance(value, dict) and values.get("support_", 0) is not None
+                if specification.startswith("samples") and present:
                     shape, listed = value.get("shape"), value.get("items")
                     if not isinstance(shape, list) or not shape:
                         shape = [len(listed) if isinstance(listed, list) else "?"]
@@ -277,9 +277,9 @@ def upgrade_model(
     with replacing(Path(path if output is None else output)) as temporary:
         save_model(model, temporary, about=about, rows=rows)
         again = load_model(temporary)
-        kept, new = Encoder(), Encoder()
-        same = kept.encode(_lean(model), "") == new.encode(again, "")
-        pairs = zip(kept.tensors.values(), new.tensors.values(), strict=True)
+        old, new = Encoder(), Encoder()
+        same = old.encode(_lean(model), "") == new.encode(again, "")
+        pairs = zip(old.tensors.values(), new.tensors.values(), strict=True)
         if rows and not (same and all(identical(a, b) for a, b in pairs)):
             raise ModelFormatError("Expected the new file to hold the same model, got another.")
         return compare_predictions(model, again, 0.0 if rows else 1e-9)

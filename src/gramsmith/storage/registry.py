@@ -203,10 +203,14 @@ _SKLEARN = {
         {"feature_range": "pair", "clip": "flag", "copy": "flag"},
     ),
     **{
-        kept.cls.__name__: _entry(
-            kept.cls, kept.fitted, kept.params, keep=kept.keep, make=kept.make
+        transformer.cls.__name__: _entry(
+            transformer.cls,
+            transformer.fitted,
+            transformer.params,
+            keep=transformer.keep,
+            make=transformer.make,
         )
-        for kept in TRANSFORMERS
+        for transformer in TRANSFORMERS
     },
 }
 

@@ -68,9 +68,9 @@ def check(value: Any, specification: str, sizes: Sizes, where: str) -> None:
         if _meets(value, kind, axes, bound):
             sizes.update(bound)
             return
-    known = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+    named = ", ".join(f"{name} = {size}" for name, size in sizes.items())
     raise ModelFormatError(
-        f"{where}: expected {specification.removesuffix('?')}{f' with {known}' if known else ''}, "
+        f"{where}: expected {specification.removesuffix('?')}{f' with {named}' if named else ''}, "
         f"got {describe(value)}. The file is damaged or forged."
     )
 

@@ -75,12 +75,12 @@ def _keep_imputer(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Part
     if not fitted:
         return params, fitted
     names = ("statistics_", "n_features_in_", "feature_names_in_")
-    kept = {name: fitted[name] for name in names if name in fitted}
+    stored = {name: fitted[name] for name in names if name in fitted}
     # the only note that nothing public tells: what the type of new rows is compared with
-    kept["fit_dtype"] = np.dtype(model.__getstate__()["_fit_dtype"]).name
+    stored["fit_dtype"] = np.dtype(model.__getstate__()["_fit_dtype"]).name
     gaps = model.indicator_
-    kept["indicator"] = None if gaps is None else np.asarray(gaps.features_, dtype=np.int64)
-    return params, kept
+    stored["indicator"] = None if gaps is None else np.asarray(gaps.features_, dtype=np.int64)
+    return params, stored
 
 
 def _make_imputer(params: Parts, fitted: Parts) -> Any:
@@ -90,10 +90,10 @@ def _make_imputer(params: Parts, fitted: Parts) -> Any:
     state = {k: v for k, v in fitted.items() if k != "fill_dtype"}
     dtype, gaps = np.dtype(state.pop("fit_dtype")), state.pop("indicator")
     statistics = state["statistics_"]
-    known = np.array([value == value for value in statistics], dtype=bool)
+    present = np.array([value == value for value in statistics], dtype=bool)
     words = dtype.kind == "O"
     _need(not words or statistics.dtype.kind in "OU", "statistics of the type of the columns")
-    statistics[known].astype(dtype)  # raises for words among numbers
+    statistics[present].astype(dtype)  # raises for words among numbers
     _need((gaps is None) != bool(model.add_indicator), "indicators where they were asked for")
     _need(gaps is None or (np.diff(gaps) > 0).all(), "columns with gaps in order")
     # any value that is not a gap will do: the statistics are known
@@ -112,16 +112,16 @@ def _keep_encoder(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Part
     if not fitted:
         return params, fitted
     names = ("categories_", "n_features_in_", "feature_names_in_")
-    kept = {name: fitted[name] for name in names if name in fitted}
-    kept["infrequent"] = None
+    stored = {name: fitted[name] for name in names if name in fitted}
+    stored["infrequent"] = None
     if _groups_rare(model):
-        kept["infrequent"] = [
+        stored["infrequent"] = [
             None if rare is None else _places(rare, categories)
             for rare, categories in zip(
                 model.infrequent_categories_, model.categories_, strict=True
             )
         ]
-    return params, kept
+    return params, stored
 
 
 def _groups_rare(model: Any) -> bool:
@@ -165,8 +165,8 @@ def _make_encoder(cls: type, params: Parts, fitted: Parts) -> Any:
     if rare is not None:
         model.set_params(min_frequency=copies, max_categories=None)
     names = ("categories_", "n_features_in_", "feature_names_in_")
-    kept = {name: fitted[name] for name in names if name in fitted}
-    model = _refitted(model, _table(columns), kept)
+    stored = {name: fitted[name] for name in names if name in fitted}
+    model = _refitted(model, _table(columns), stored)
     return model.set_params(**{k: params[k] for k in ("categories", *_RARE) if k in params})
 
 
@@ -237,13 +237,13 @@ def _keep_columns(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Part
     if not fitted:
         return params, fitted
     names = ("sparse_output_", "n_features_in_", "feature_names_in_")
-    kept = {name: fitted[name] for name in names if name in fitted}
-    kept["transformers_"] = [
+    stored = {name: fitted[name] for name in names if name in fitted}
+    stored["transformers_"] = [
         _plain_triple((name, "passthrough" if _passes(part) else part, columns))
         for name, part, columns in model.transformers_
     ]
-    kept["widths"] = {k: cut.stop - cut.start for k, cut in model.output_indices_.items()}
-    return params, kept
+    stored["widths"] = {k: cut.stop - cut.start for k, cut in model.output_indices_.items()}
+    return params, stored
 
 
 def _passes(part: Any) -> bool:
@@ -285,12 +285,12 @@ def _make_columns(params: Parts, fitted: Parts) -> Any:
     X = _table([np.zeros(1)] * int(p or 0), fitted.get("feature_names_in_"))
     model = _refitted(model, X, {"sparse_output_": fitted["sparse_output_"]})
     model.transformers, model.remainder = given, params.get("remainder", "drop")
-    known = {name: part for name, part, _ in parts}
+    by_name = {name: part for name, part, _ in parts}
     found = []
     for name, stand, columns in model.transformers_:
         part = stand
         if isinstance(stand, _OfWidth):
-            part = known[name]
+            part = by_name[name]
             if hasattr(stand, "n_features_in_"):  # it has columns
                 _check_part(part, stand.n_features_in_, stand.width)
         found.append((name, part, columns))
@@ -303,9 +303,9 @@ def _make_columns(params: Parts, fitted: Parts) -> Any:
 def _triple(item: Any) -> tuple[Any, Any, Any]:
     _need(isinstance(item, tuple) and len(item) == 3, "a name, a transformer and columns")
     name, part, columns = item
-    known = isinstance(part, BaseEstimator) and hasattr(part, "transform")
+    transforms = isinstance(part, BaseEstimator) and hasattr(part, "transform")
     words = isinstance(part, str) and part in ("drop", "passthrough")
-    _need(type(name) is str and (known or words), "a transformer by its name")
+    _need(type(name) is str and (transforms or words), "a transformer by its name")
     if isinstance(columns, dict):
         ends = columns.get("slice")
         sound = isinstance(ends, list) and len(ends) == 3 and len(columns) == 1
@@ -334,8 +334,8 @@ def _check_part(part: Any, columns: int, width: int) -> None:
 
 
 def _keep_power(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Parts]:
-    kept = {name: value for name, value in fitted.items() if not name.startswith("_")}
-    return params, {**kept, "scaler": model.__getstate__().get("_scaler")} if fitted else fitted
+    stored = {name: value for name, value in fitted.items() if not name.startswith("_")}
+    return params, {**stored, "scaler": model.__getstate__().get("_scaler")} if fitted else fitted
 
 
 def _make_power(params: Parts, fitted: Parts) -> Any:
