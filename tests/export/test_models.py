@@ -299,3 +299,79 @@ def test_several_outputs_and_labels():
         assert_equal(model, NEW)
         assert_equal(model.calibrate(model.decision_function(X) + 0.2, labels), NEW)
         assert_equal(gs.KernelSelector([gs.Gaussian(1.0)]).fit(X, labels), NEW)
+
+
+def raw_table(n, seed, gaps=True):
+    """Return a table with everything but free text: gaps, identifiers, dates, powers, codes."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "id": [f"row{seed}{i}" for i in range(n)],
+            "income": rng.lognormal(3.0, 1.0, n),
+            "change": rng.exponential(2.0, n) - 1.0,
+            "age": np.where(rng.random(n) < 0.1, -999.0, rng.integers(20, 80, n).astype(float)),
+            "rooms": rng.integers(1, 5, n).astype(float),
+            "height": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+            "city": rng.choice(["Oslo", "Bern", "Rome"], n).astype(object),
+            "size": pd.Categorical(rng.choice(list("SML"), n), list("SML"), ordered=True),
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.uniform(0, 9e7, n), unit="s"),
+            "flag": rng.random(n) < 0.5,
+            "same": 3.0,
+        }
+    )
+    if gaps:
+        frame.loc[::7, "city"] = None
+        frame.loc[3::9, "since"] = None
+        frame.loc[2::11, "size"] = None
+    return frame
+
+
+def of_raw_table(frame, encoder):
+    """Return the inputs of a graph: texts, and numbers with NaN; dates as seconds since 1970."""
+    inputs = {}
+    for name, kind in zip(encoder.feature_names_in_, encoder.kinds_, strict=True):
+        if kind in ("category", "ordered"):
+            inputs[name] = frame[name].astype(object).where(frame[name].notna(), "").to_numpy()
+        elif kind == "date":
+            seconds = frame[name].to_numpy("datetime64[us]").astype(np.int64) / 1e6
+            inputs[name] = np.where(frame[name].isna(), np.nan, seconds)
+        elif kind != "left out":
+            inputs[name] = frame[name].to_numpy(np.float64)
+    return inputs
+
+
+@pytest.mark.filterwarnings("ignore:Column .* has missing cells")
+@pytest.mark.parametrize("options", [{}, {"indicators": True}, {"power": True}], ids=str)
+@pytest.mark.parametrize(
+    "machine", [gs.KernelSVC, gs.KernelRidgeRegressor], ids=lambda m: m.__name__
+)
+def test_raw_tables(options, machine):
+    runtime = pytest.importorskip("onnxruntime")
+    train, new = raw_table(120, 0), raw_table(40, 1)
+    rng = np.random.default_rng(2)
+    y = rng.normal(size=120) if machine is gs.KernelRidgeRegressor else rng.integers(0, 2, 120)
+    model = make_pipeline(TableEncoder(**options), machine(gs.Gaussian(2.0))).fit(train, y)
+    encoder = model[0]
+    assert encoder.kinds_.tolist().count("left out") == 2
+    assert encoder.numbers_.unskews == options.get("power", False)
+    session = runtime.InferenceSession(gs.to_onnx(model, new).SerializeToString())
+    inputs = of_raw_table(new, encoder)
+    assert {given.name for given in session.get_inputs()} == set(inputs)
+    found = dict(
+        zip([o.name for o in session.get_outputs()], session.run(None, inputs), strict=True)
+    )
+    if machine is gs.KernelSVC:
+        np.testing.assert_allclose(
+            found["decision_function"], model.decision_function(new), atol=1e-9
+        )
+    else:
+        np.testing.assert_allclose(found["prediction"], model.predict(new), atol=1e-9)
+
+
+def test_free_text_is_refused():
+    pd = pytest.importorskip("pandas")
+    notes = pd.DataFrame({"a": X[:, 0], "note": [f"the {i}th of words" for i in range(len(X))]})
+    model = fitted(make_pipeline(TableEncoder(), gs.KernelSVC()), notes)
+    with pytest.raises(NotExportable, match="texts of column 'note'"):
+        gs.to_onnx(model)

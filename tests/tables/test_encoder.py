@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_score
 import gramsmith as gs
 from contract import scikit_learn_checks
 from gramsmith.tables import TableEncoder, TakeColumn
+from gramsmith.tables.blocks import TEXT_VARIANCE
 from gramsmith.tables.convert import in_order, plain_table
 
 
@@ -85,7 +86,7 @@ class TestFrames:
         a, b, c = encoder.transform(module.DataFrame({"where": new}))
         assert np.linalg.norm(a - b) < np.linalg.norm(a - c)
         Z = encoder.transform(module.DataFrame({"where": words}))
-        assert Z.var(axis=0).sum() == pytest.approx(1.0)
+        assert Z.var(axis=0).sum() == pytest.approx(TEXT_VARIANCE)
 
 
 def test_category_dtype_of_numbers_is_categorical():
@@ -269,3 +270,57 @@ def test_ordered_numbers_are_ordered_by_size(kind):
     words = np.array(["10,0", "9,5"], dtype=object), np.array(["10%", "9%"], dtype=object)
     assert [in_order(column) for column in words] == [["9,5", "10,0"], ["9%", "10%"]]
     assert in_order(np.array(["2", "1.0", "1", "01"], dtype=object)) == ["01", "1", "1.0", "2"]
+
+
+def test_powers_depend_neither_on_units_nor_on_rows_nor_where_no_logarithm_competes_on_offsets():
+    rng = np.random.default_rng(0)
+    n = 6000
+    zeros = np.r_[np.zeros(1000), rng.exponential(size=n - 1000)]  # in front
+    X = np.column_stack([rng.lognormal(0, 2, n), zeros, rng.exponential(size=n) - 1, -zeros])
+    encoder = TableEncoder(power=True).fit(X)
+    assert encoder.numbers_.logs_.tolist() == [True, False, False, False]
+    Z = encoder.transform(X)
+    for unit in (1e-6, 1e6):
+        again = TableEncoder(power=True).fit_transform(unit * X)
+        np.testing.assert_allclose(again, Z, atol=1e-9)
+    order = rng.permutation(n)
+    np.testing.assert_allclose(TableEncoder(power=True).fit(X[order]).transform(X), Z, atol=1e-9)
+    moved = TableEncoder(power=True).fit_transform(X[:, 1:] - 1e6)
+    np.testing.assert_allclose(moved, Z[:, 1:], atol=1e-6)
+
+
+def test_sentinels_are_missing_in_arrays_too():
+    frame = pd.DataFrame({"a": [1.5, -999.0, 3.0, 4.0] * 6, "b": np.arange(24.0) % 5})
+    encoder = TableEncoder().fit(frame)
+    np.testing.assert_array_equal(encoder.transform(frame.to_numpy()), encoder.transform(frame))
+    Z = TableEncoder().fit_transform(frame.to_numpy())
+    np.testing.assert_array_equal(Z, encoder.transform(frame))
+
+
+def test_durations_and_times_are_seconds_whatever_they_come_in():
+    import pyarrow as pa
+
+    spans = pd.to_timedelta([90, 30, 60, 45] * 3, unit="s")
+    frames = [pd.DataFrame({"a": spans}), pl.DataFrame({"a": spans.to_pytimedelta().tolist()})]
+    frames += [pa.table({"a": pa.array(spans, pa.duration(unit))}) for unit in ("s", "ms", "ns")]
+    expected = TableEncoder().fit_transform(pd.DataFrame({"a": [90.0, 30.0, 60.0, 45.0] * 3}))
+    encoder = TableEncoder().fit(frames[0])
+    for frame in frames:
+        np.testing.assert_allclose(encoder.transform(frame), expected)
+
+
+def test_a_category_called_missing_is_no_gap():
+    frame = pd.DataFrame({"a": pd.Categorical(["missing", "x", None, "x"])})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.get_feature_names_out().tolist() == ["a=missing", "a=x", "a missing"]
+    assert encoder.transform(frame).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 0]]
+
+
+def test_intervals_are_ordered():
+    ages = pd.cut(pd.Series([5.0, 15.0, 25.0, 15.0, 5.0]), [0, 10, 20, 30])
+    plain = pd.Series(pd.arrays.IntervalArray.from_breaks([0, 10, 20, 30]))
+    for column in (ages, plain):
+        encoder = TableEncoder().fit(pd.DataFrame({"age": column}))
+        assert encoder.kinds_.tolist() == ["ordered"]
+        first, second, third = encoder.transform(pd.DataFrame({"age": column}))[:3, 0]
+        assert first < second < third

@@ -41,7 +41,7 @@ OPTIONS = {
     "max_samples": "--sample",
     "time_budget": "--time-budget",
 }
-MOST_COLUMNS, WIDE = 30, 24  # columns of a table that are shown, and the width of a cell
+MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width of a cell
 
 
 @click.command()
@@ -370,15 +370,27 @@ def show_plan(
 
 
 def show_columns(columns: Any, whole: bool) -> None:
-    """Say what each column is: all of them if asked for, else of a wide table the first."""
+    """Say what each column is; of many, those first that are not plain numbers.
+
+    Tables of plain numbers are shown only if the whole is asked for.
+    """
     from gramsmith.arguments import counted
 
-    most = len(columns) if whole else MOST_COLUMNS
-    if columns and not all(c.kind == "number" and not c.note and not c.missing for c in columns):
-        rows = [[str(cell)[:WIDE] for cell in row[:-1]] for row in columns.rows()[:most]]
-        show_table(columns.HEAD[:-1], rows, err=True)
-        if len(columns) > most:
-            say(f"... and {counted(len(columns) - most, 'more column')}; --dry-run shows all.")
+    odd = [c.kind != "number" or c.role != "input" or c.note or c.missing for c in columns]
+    if not columns or not (whole or any(odd)):
+        return
+    rows = [[str(cell)[:WIDE] for cell in row[:-1]] for row in columns.rows()]
+    if len(rows) > MOST_COLUMNS:
+        rows = [r for r, o in zip(rows, odd, strict=True) if o] + [
+            r for r, o in zip(rows, odd, strict=True) if not o
+        ]
+    show_table(columns.HEAD[:-1], rows[:MOST_COLUMNS], err=True)
+    if len(rows) > MOST_COLUMNS:
+        more = counted(len(rows) - MOST_COLUMNS, "more column")
+        say(
+            f"... and {more}, of which {max(sum(map(bool, odd)) - MOST_COLUMNS, 0)} "
+            "are no plain numbers; --json has all."
+        )
 
 
 def slowdown() -> float:

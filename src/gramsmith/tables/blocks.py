@@ -31,8 +31,9 @@ SECONDS = {YEAR: 365.2425 * 86400.0, WEEK: 7 * 86400.0, DAY: 86400.0}
 CYCLES = {YEAR: "year", WEEK: "week", DAY: "day"}
 PLACES = 2048  # into which the parts of texts are hashed
 DIRECTIONS = 30  # of texts that are kept
-# The variance of a column of texts, where that of a number is 1.
-TEXT_VARIANCE = 1.0
+# The variance of a column of texts, where that of a number is 1. Of 1, 5, 10 and 30, five did best
+# where texts and numbers both matter (R² .36 against .33 of 1), and cost .02 where texts do not.
+TEXT_VARIANCE = 5.0
 
 Part = tuple[int, str]  # the column that an encoded column comes from, and its name
 Input = Callable[[int, type], Any]  # the value of a column in an ONNX graph

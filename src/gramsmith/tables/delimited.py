@@ -26,7 +26,7 @@ DELIMITERS = ",;\t|"
 SPELLINGS = sorted(
     {form for w in MISSING | UNKNOWN for form in (w, w.upper(), w.capitalize(), w.title())}
 )
-BLOCK = 2**22  # bytes in which leading zeros are looked for at a time
+BLOCK = 2**18  # bytes, few enough for the cache, in which leading zeros are looked for at a time
 GROUPED = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)")
 
 Row = tuple[int, list[str]]
@@ -205,14 +205,14 @@ def _doubtful(column: Any) -> bool:
 
 def _leading_zeros(data: bytes, delimiter: str) -> bool:
     """Return whether any cell may begin with a zero that more digits follow."""
-    cells = np.zeros(256, dtype=bool)
-    cells[[*delimiter.encode(), *b'\n\r" ']] = True
+    marks = [mark for mark in {*delimiter.encode(), *b'\n" '} if bytes([mark]) in data]
     whole = np.frombuffer(data, dtype=np.uint8)
-    for start in range(0, len(whole), BLOCK):
-        part = whole[start : start + BLOCK + 3]
-        zero = np.flatnonzero(part[1:-1] == 48) + 1
-        digit = (part[zero + 1] >= 48) & (part[zero + 1] <= 57)
-        if digit.any() and cells[part[zero[digit] - 1]].any():
+    for start in range(0, len(whole) - 2, BLOCK):
+        part = whole[start : start + BLOCK + 2]
+        zero = part[1:-1] == 48
+        zero &= part[2:] - np.uint8(48) < 10  # unsigned: what is below 0 is far above 9
+        first = part[:-2]
+        if any((zero & (first == mark)).any() for mark in marks):
             return True
     return False
 
