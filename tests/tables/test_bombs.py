@@ -52,9 +52,9 @@ def workbook(cells, strings=()):
 
 
 def far_cell():
-    return "t.xlsx", workbook(
-        '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>2</v></c></row>'
-    )
+    first = '<row r="1"><c r="A1"><v>1</v></c></row>'
+    last = '<row r="1048576"><c r="XFD1048576"><v>2</v></c></row>'
+    return "t.xlsx", workbook(first + last)
 
 
 def repeated_text():
