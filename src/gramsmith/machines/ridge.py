@@ -55,8 +55,8 @@ class KernelRidge(LandmarkMachine):
         neighbours, all by the same products. "auto" is "eigen" up to 12 000 samples, "cg" up to
         30 000 if at most 40 products are expected, else "nystroem"; `solver_` says which.
     n_landmarks : int, default=500
-        Landmarks of "nystroem", uniform ones of every class in proportion; and of the
-        preconditioner of "cg", drawn by pivots of a Cholesky factor.
+        Landmarks of "nystroem", drawn at random with one of every class if there are enough; and of
+        the preconditioner of "cg", drawn by pivots of a Cholesky factor.
     tol : float, default=1e-6
         Relative residual at which "cg" stops.
     max_iter : int, default=1000
