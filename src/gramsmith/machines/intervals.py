@@ -34,10 +34,11 @@ class PredictionIntervals:
 
     over samples, each predicted by a machine that was not trained on it (conformal prediction).
     The second term is what the new sample weighs: v are the weights of the samples, or the sums
-    over groups where samples come in groups, of which the new one is another. Without weights and
-    groups q is the ceil((m + 1)c)-th smallest error of m. New samples that are drawn like these
-    lie inside with probability about c, whatever the noise; the width is the same everywhere.
-    Several outputs have intervals each by themselves.
+    over groups where samples come in groups, of which the new one is another (half of it then
+    counts as inside). Without weights and groups q is the ceil((m + 1)c)-th smallest error of m.
+    New samples that are drawn like these lie inside with probability about c, with few groups or
+    uneven weights rather more; the width is the same everywhere. Several outputs have intervals
+    each by themselves.
 
     References
     ----------
@@ -93,8 +94,11 @@ class PredictionIntervals:
         self._forget_errors()
         self.held_out_errors_ = np.take_along_axis(sizes, order, axis=0)
         if np.ptp(w) > 0 or len(units) < len(w):
-            whole = units.sum() + units @ units / units.sum()
-            self.held_out_levels_ = np.cumsum(w[order], axis=0) / whole
+            new = units @ units / units.sum()
+            # One row of every group is as good as another: the median over such draws of the
+            # plain rule counts half of the new group in, and nothing where groups are single rows.
+            half = 0.5 * new * (1.0 - (w @ w) / (units @ units))
+            self.held_out_levels_ = (np.cumsum(w[order], axis=0) + half) / (units.sum() + new)
         return self
 
     def _forget_errors(self) -> None:
