@@ -24,7 +24,7 @@ import gramsmith as gs
 from benchmarks.kept import Kept
 from benchmarks.measuring import processor
 from benchmarks.sets import SETS, available, data_folder, split
-from gramsmith.selection.machines import answers_of
+from gramsmith.selection.fit import answers_of
 from gramsmith.selection.task import read_task
 
 CLASSES = ("ida-banana", "ida-german", "ida-image", "ida-titanic", "ida-waveform", "keel-letter")

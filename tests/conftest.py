@@ -17,7 +17,7 @@ from hypothesis import settings  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
 import gramsmith as gs  # noqa: E402
-from gramsmith.selection import sizes  # noqa: E402
+from gramsmith.selection import plan  # noqa: E402
 
 # The default run is repeatable; HYPOTHESIS_PROFILE=explore looks for new counter-examples.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
@@ -31,17 +31,17 @@ def seed():
     return int(os.environ.get("GRAMSMITH_SEED", "0"))
 
 
-NESTED_ROWS = sizes.NESTED_ROWS
+NESTED_ROWS = plan.NESTED_ROWS
 
 
 def pytest_runtest_setup(item):
     """Make the choice of a ranking once: for its estimate it is repeated, six times the work."""
-    sizes.NESTED_ROWS = NESTED_ROWS if "choice_made_anew" in item.fixturenames else 0
+    plan.NESTED_ROWS = NESTED_ROWS if "choice_made_anew" in item.fixturenames else 0
 
 
 def pytest_runtest_teardown():
     """Leave the product as users have it, for the examples of the documentation."""
-    sizes.NESTED_ROWS = NESTED_ROWS
+    plan.NESTED_ROWS = NESTED_ROWS
 
 
 @pytest.fixture

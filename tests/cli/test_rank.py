@@ -237,24 +237,25 @@ def test_an_output_that_cannot_be_written(command, table, tmp_path):
 
 def test_interrupted_and_resumed(command, table, tmp_path, monkeypatch):
     folder = tmp_path / "run"
-    original = selection.rank_kernels
+    original = selection.rank
     stages = []
 
-    def interrupted(*args, **options):
+    def interrupted(problem, work):
         def stop(stage, *rest):
             stages.append(stage)
             if stage == "cross-validation":
                 raise KeyboardInterrupt
 
-        return original(*args, progress=stop, **options)
+        work.progress = stop
+        return original(problem, work)
 
-    monkeypatch.setattr(selection, "rank_kernels", interrupted)
+    monkeypatch.setattr(selection, "rank", interrupted)
     done = command("rank", table, "-t", "y", "-o", folder)
     assert done.status == 130
     assert "--resume" in done.err
     assert (folder / "progress.journal").exists()
     assert not (folder / "model.safetensors").exists()
-    monkeypatch.setattr(selection, "rank_kernels", original)
+    monkeypatch.setattr(selection, "rank", original)
     assert command("rank", table, "-t", "y", "-o", folder).status == 2
     done = command("rank", table, "-t", "y", "-o", folder, "--resume", "--seed", 5)
     assert done.status == 2
@@ -305,7 +306,7 @@ def test_a_refused_run_leaves_no_folder(command, table, tmp_path, monkeypatch):
     def refuse(*args, **options):
         raise ValueError("Expected more rows.")
 
-    monkeypatch.setattr(selection, "rank_kernels", refuse)
+    monkeypatch.setattr(selection, "rank", refuse)
     assert command("rank", table, "-t", "y", "-o", tmp_path / "a" / "run").status == 3
     assert not (tmp_path / "a").exists()
 
@@ -358,7 +359,7 @@ def test_too_little_memory_is_status_5(command, table, monkeypatch):
     def greedy(*args, **options):
         raise MemoryError("Expected a budget of at least 9 MiB, got 1.")
 
-    monkeypatch.setattr(selection, "rank_kernels", greedy)
+    monkeypatch.setattr(selection, "rank", greedy)
     done = command("rank", table, "-t", "y", "--memory", 1)
     assert done.status == 5
     assert "9 MiB" in done.err

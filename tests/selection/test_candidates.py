@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import gramsmith as gs
-from gramsmith.selection import sizes
+from gramsmith.selection import plan as sizes
 from gramsmith.selection.candidates import (
     default_candidates,
     learn_weights,
@@ -14,7 +14,7 @@ from gramsmith.selection.candidates import (
     narrower,
     variant_candidates,
 )
-from gramsmith.selection.task import Task
+from gramsmith.selection.task import read_task
 
 
 @pytest.fixture
@@ -122,14 +122,14 @@ def test_identical_rows_have_a_distance():
 @pytest.fixture
 def task(rng):
     X = rng.normal(size=(100, 4))
-    task = Task("classification", (X[:, 0] > 0).astype(int), np.array([0, 1]))
+    task = read_task(X[:, 0] > 0)
     source = next(c for c in default_candidates(X) if c.family == "gaussian" and c.step == 0)
     return X, task, source
 
 
 def test_shapes_of_learned_weights(task):
     X, task, source = task
-    found = learn_weights(source, source, X, task, np.arange(100))
+    found = learn_weights(source, source, X, task, np.arange(100), 1)
     assert len({shape.name for shape in found}) == len(found) == 3
     plain, soft, chosen = (shape.kernel.map.S for shape in found)
     for weights in (plain, soft, chosen):
@@ -142,14 +142,14 @@ def test_shapes_of_learned_weights(task):
 def test_second_climb_where_samples_are_many(task, monkeypatch):
     X, task, source = task
     monkeypatch.setattr(sizes, "LEARN_TWICE_ROWS", 50)
-    found = learn_weights(source, source, X, task, np.arange(100))
+    found = learn_weights(source, source, X, task, np.arange(100), 2)
     assert len(found) == 6
     assert sum("second climb" in shape.name for shape in found) == 3
 
 
 def test_width_of_a_shape_is_a_factor(task):
     X, task, source = task
-    wide = learn_weights(source, source, X, task, np.arange(60))[0]
+    wide = learn_weights(source, source, X, task, np.arange(60), 1)[0]
     narrow = narrower(wide, 2.0)
     assert narrow.name == f"{wide.name}, 2 times narrower"
     np.testing.assert_allclose(narrow.kernel(X), wide.kernel(X) ** 4)

@@ -1,22 +1,30 @@
 """Held-out records: nothing is fitted to what it is scored on; kept as plain values."""
 
-import json
-
 import numpy as np
 import pytest
 
-from gramsmith.selection.held_out import HeldOut, reach, score
-from gramsmith.selection.task import Task
+from gramsmith.selection.first_check import Check
+from gramsmith.selection.held_out import (
+    HeldOut,
+    chance_of,
+    order_candidates,
+    reach,
+    score,
+    tied_with,
+)
+from gramsmith.selection.scores import Answers
+from gramsmith.selection.task import read_task
 
 N = 120
 ROWS = np.arange(N)
 FOLD = ROWS % 5
 
 
-def held_out(values, settings=None, **options):
-    settings = np.arange(1.0, len(values) + 1) if settings is None else settings
-    training = tuple(ROWS[FOLD != j] for j in range(5))
-    return HeldOut("svc", "cross-validation", settings, values, ROWS, FOLD, training, **options)
+def held_out(values, n=N):
+    rows, settings = np.arange(n), np.arange(1.0, len(values) + 1)
+    return HeldOut(
+        "ridge", "cross-validation", settings, values[..., None], rows, rows % 5, 0.8 * n
+    )
 
 
 @pytest.mark.parametrize("scoring", ["f1", "balanced_accuracy", "neg_log_loss"])
@@ -26,12 +34,13 @@ def test_thresholds_and_probabilities_of_noise_gain_nothing(scoring):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         y = (rng.random(N) < 0.2).astype(int)
-        task = Task("classification", y, np.array([0, 1]), scoring=scoring).try_out()
-        f = rng.normal(size=N)
-        crossed.append(score(held_out(f[None]), task).loss)
+        task = read_task(y, task="classification", scoring=scoring)
+        f = rng.normal(size=(N, 1))
+        crossed.append(score(held_out(f[None, :, 0]), task).loss)
         one = task.answers(f, ROWS, np.zeros(N, dtype=int))  # folds of its own
-        shifted = f - task.best_threshold(f, ROWS) if task.tunes_threshold else one.f
-        fitted.append(task.loss(shifted, ROWS) if task.tunes_threshold else task.loss(one, ROWS))
+        if task.tunes_threshold:
+            one = Answers(f - task.best_threshold(f, ROWS))
+        fitted.append(task.loss(one, ROWS))
     if scoring == "balanced_accuracy":
         assert np.mean(crossed) == pytest.approx(-0.5, abs=0.02)
         assert np.mean(fitted) < -0.55
@@ -44,10 +53,10 @@ def test_thresholds_and_probabilities_of_noise_gain_nothing(scoring):
 
 def test_threshold_of_a_fold_ignores_the_fold(rng):
     y = (rng.random(N) < 0.3).astype(int)
-    task = Task("classification", y, np.array([0, 1]), scoring="f1")
-    f = y + rng.normal(size=N)
+    task = read_task(y, task="classification", scoring="f1")
+    f = (y + rng.normal(size=N))[:, None]
     before = task.answers(f, ROWS, FOLD).f
-    other = Task("classification", np.where(FOLD == 2, 1 - y, y), np.array([0, 1]), scoring="f1")
+    other = read_task(np.where(FOLD == 2, 1 - y, y), task="classification", scoring="f1")
     after = other.answers(f, ROWS, FOLD).f
     assert (before[FOLD == 2] == after[FOLD == 2]).all()
     assert (before[FOLD != 2] != after[FOLD != 2]).any()
@@ -60,7 +69,7 @@ def test_errors_are_those_of_groups():
     wrong = np.random.default_rng(0).random(24) < 0.4
     f = np.where(y == 1, 1.0, -1.0) * np.where(wrong[groups], -1.0, 1.0)
     rows, together = (
-        score(held_out(f[None]), Task("classification", y, np.array([0, 1]), groups=g)).error
+        score(held_out(f[None]), read_task(y, task="classification", groups=g)).error
         for g in (None, groups)
     )
     share = wrong.mean()
@@ -68,33 +77,78 @@ def test_errors_are_those_of_groups():
     assert together > 2.0 * rows
 
 
-def test_settings_are_joined_in_order(rng):
-    coarse, fine = (
-        held_out(rng.normal(size=(2, N)), np.array([1.0, 4.0])),
-        held_out(rng.normal(size=(1, N)), np.array([2.0])),
-    )
-    both = coarse.joined(fine)
-    assert both.settings.tolist() == [1.0, 2.0, 4.0]
-    assert (both.values[1] == fine.values[0]).all()
-
-
 def test_among_equals_a_setting_that_stays_near_the_targets(rng):
     y = rng.uniform(0.0, 10.0, size=N)
-    task = Task("regression", y)
+    task = read_task(y, task="regression")
     calm = y + rng.normal(size=N)
     wild = y + rng.normal(size=N)
     wild[3] = 20.0
-    assert reach(calm, task) < 0.5 < reach(wild, task)
-    best = score(held_out(np.stack([wild, calm + 0.1 * rng.normal(size=N)])), task)
+    assert reach(task.in_units(calm), task) < 0.5 < reach(task.in_units(wild), task)
+    near = calm + 0.1 * rng.normal(size=N)
+    best = score(held_out(np.stack([wild, near]) / y.std()), task)
     assert best.best == 1
-    bad = score(held_out(np.stack([wild, y + 5.0 * rng.normal(size=N)])), task)
+    off = y + 5.0 * rng.normal(size=N)
+    bad = score(held_out(np.stack([wild, off]) / y.std()), task)
     assert bad.best == 0  # not at any price
 
 
-def test_plain_records_come_back(ranking):
-    record = next(iter(ranking._findings.results.values())).record
-    again = HeldOut.from_plain(json.loads(json.dumps(record.to_plain())))
-    assert (again.values == record.values).all()
-    assert (again.fold == record.fold).all()
-    assert again.overlap == record.overlap
-    assert again.kind == record.kind
+# ---- order and ties -----------------------------------------------------------------------------
+
+M = 200
+Y = np.arange(M) % 2
+TASK = read_task(Y)
+
+
+def record(wrong, task=TASK):
+    f = np.where(Y == 1, 1.0, -1.0)
+    f[list(wrong)] *= -1.0
+    return score(held_out(f[None], M), task)
+
+
+def check(loss):
+    return Check(loss, 0.01, loss, 1.0, M)
+
+
+def test_order_is_that_of_the_score_and_then_of_the_check():
+    results = {1: record(range(20)), 2: record(range(10)), 3: record(range(10))}
+    checks = [check(loss) for loss in (0.01, 0.1, 0.2, 0.1)]
+    order, tied = order_candidates(checks, results, TASK)
+    assert order == [3, 2, 1, 0]  # what was not on the short list comes last, whatever its check
+    assert 0 not in tied
+
+
+def test_a_clear_difference_is_no_tie():
+    results = {0: record(()), 1: record(range(60)), 2: record(range(3))}
+    assert tied_with(0, results, TASK) == {0, 2}
+
+
+def test_groups_that_err_together_prove_less():
+    """Eight wrong answers are eight rows, or the rows of two groups."""
+    grouped = read_task(Y, groups=np.arange(M) // 10)
+
+    def chance(wrong, task):
+        worse, better = record(wrong, task), record((), task)
+        return chance_of(worse.answer, better.answer, np.arange(M), worse.record.overlap, task)
+
+    assert chance(range(0, 200, 10), TASK) < 0.01 < chance(range(20), grouped)
+
+
+def test_overlapping_training_folds_count():
+    assert record(()).record.overlap == pytest.approx(2.25)  # 1 + 5 / 4
+    values = np.ones((1, M, 1))
+    left_out = HeldOut("ridge", "leave-one-out", np.ones(1), values, np.arange(M), Y)
+    assert left_out.overlap == pytest.approx(2.0)
+
+
+def test_predictions_far_beyond_the_targets_lose_among_the_tied(rng):
+    y = rng.uniform(0, 1, size=M)
+    task = read_task(y)
+    near = y + 0.3 * rng.normal(size=M)
+    far = y + 0.2 * rng.normal(size=M)
+    far[0] = 3.0
+    values = (far, np.clip(near, 0, 1))
+    results = {k: score(held_out(f[None] / y.std(), M), task) for k, f in enumerate(values)}
+    assert results[0].reach == pytest.approx(2.0, abs=0.05)
+    order, tied = order_candidates([check(0.1), check(0.2)], results, task)
+    assert tied == {0, 1}
+    assert order == [1, 0]

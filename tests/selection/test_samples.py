@@ -27,7 +27,6 @@ def test_precomputed_blocks(rng):
     samples = Samples((np.zeros((6, 1)), K))
     _, block = next(samples.blocks([mine], np.array([1, 2]), np.array([5])))
     assert block.tolist() == K[[1, 2]][:, [5]].tolist()
-    assert samples.take(mine, np.array([0, 4])).shape == (2, 2)
 
 
 def test_vector_length_scales_and_views(rng):

@@ -106,7 +106,8 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
         data = load(file, how, options, quiet)
         table, goal, about = data.table, data.goal, data.about
         arguments = ranking_arguments(options, data)
-        plan = show_plan(table, goal, arguments, quiet or as_json, whole=dry_run)
+        limits = {name: arguments.pop(name) for name in ("time_budget", "n_jobs", "memory")}
+        problem, plan = show_plan(table, goal, arguments, quiet or as_json, whole=dry_run)
         if dry_run:
             if as_json:
                 show_json(plan)
@@ -119,8 +120,8 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
         if resume:
             say(resumption(journal))
         try:
-            with on_cluster(cluster, arguments):
-                ranking, remarks = work(table, goal, arguments, journal, quiet)
+            with on_cluster(cluster, limits):
+                ranking, remarks = work(table, problem, limits, journal, quiet)
             if output is not None:
                 about |= {"summary": plain(ranking.summary)}
                 spent = {"command": {"file": file, **command}, "seconds": time.time() - started}
@@ -333,13 +334,14 @@ def ranking_arguments(options: dict[str, Any], data: Loaded) -> dict[str, Any]:
 
 def show_plan(
     table: Table, goal: Target, arguments: dict[str, Any], quiet: bool, whole: bool = False
-) -> dict[str, Any]:
-    """Say what is going to be done, and refuse what cannot fit the memory allowed."""
+) -> tuple[Any, dict[str, Any]]:
+    """Read the problem once, and say what is going to be done."""
     from gramsmith.arguments import counted
-    from gramsmith.selection import plan_ranking, sizes
+    from gramsmith.selection import read
 
     with collected_warnings() as remarks, about_the_data(table.name, table.first_line):
-        plan = plan_ranking(table.inputs(), goal.y, **arguments)
+        problem = read(table.inputs(), goal.y, **arguments)
+    plan = problem.plan
     found = {
         "file": table.name,
         "rows": plan.n_samples,
@@ -348,7 +350,7 @@ def show_plan(
         "task": goal.task,
         "reason": goal.reason,
         "kernels": list(plan.kernels),
-        "rows_measured": plan.n_measured,
+        "rows_measured": plan.measure_rows,
         "machine": plan.machine,
         "memory_mib": plan.memory_mib,
         "seconds": plan.seconds * slowdown(),
@@ -361,12 +363,12 @@ def show_plan(
             f"{table.name}: {counted(plan.n_samples, 'row')}, {counted(table.n_columns, 'column')}"
             f"{f', {table.note}' if table.note else ''}, {goal.task} ({goal.reason}).\n"
             f"Plan: check {counted(len(plan.kernels), 'kernel')}, measure them on "
-            f"{counted(plan.n_measured, 'row')}"
-            f"{' in random draws' if sizes.EXACT_ROWS < plan.n_samples else ''}, "
+            f"{counted(plan.measure_rows, 'row')}"
+            f"{' in random draws' if plan.draws else ''}, "
             f"cross-validate the best with {plan.machine}; about {plan.memory_mib:,.0f} MiB and "
             f"{duration(plan.seconds * slowdown())}."
         )
-    return found
+    return problem, found
 
 
 def show_columns(columns: Any, whole: bool) -> None:
@@ -410,15 +412,13 @@ def duration(seconds: float) -> str:
 
 
 def work(
-    table: Table, goal: Target, arguments: dict[str, Any], journal: Any, quiet: bool
+    table: Table, problem: Any, limits: dict[str, Any], journal: Any, quiet: bool
 ) -> tuple[Any, list[str]]:
     """Rank the kernels; warnings are collected and told afterwards, each once."""
-    from gramsmith.selection import rank_kernels
+    from gramsmith.selection import Work, rank
 
     with collected_warnings() as caught, about_the_data(table.name, table.first_line):
-        ranking = rank_kernels(
-            table.inputs(), goal.y, verbose=not quiet, resume=journal, **arguments
-        )
+        ranking = rank(problem, Work(**limits, checkpoint=journal, verbose=not quiet))
     return ranking, list(dict.fromkeys([*map(str, ranking.warnings), *caught]))
 
 

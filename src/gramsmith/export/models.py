@@ -30,6 +30,7 @@ from gramsmith.machines import (
     RelevanceVectorClassifier,
     RelevanceVectorRegressor,
 )
+from gramsmith.machines.averages import AveragedMachines
 from gramsmith.machines.base import (
     KernelClassifier,
     KernelMachine,
@@ -37,10 +38,9 @@ from gramsmith.machines.base import (
     ProbabilisticClassifier,
 )
 from gramsmith.machines.calibration import CalibratedScores
+from gramsmith.machines.labels import LabelsClassifier
 from gramsmith.machines.loss import LossProbabilities
 from gramsmith.selection import KernelSelector
-from gramsmith.selection.ensemble import AveragedMachines
-from gramsmith.selection.labels import LabelsClassifier
 from gramsmith.storage import NOTE
 from gramsmith.storage.container import replacing
 from gramsmith.tables import TableEncoder

@@ -16,13 +16,14 @@ Array = npt.NDArray[Any]
 
 
 def fit_calibration(
-    f: Array, codes: Array, classes: int, w: Array | None = None
+    f: Array, codes: Array, classes: int, w: Array | None = None, has_offsets: bool = True
 ) -> tuple[float, Array]:
     r"""Return the slope and the offsets that turn decision values into probabilities.
 
     .. math:: p(c \mid x) \propto \exp(a f_c(x) + b_c)
 
-    with a >= 0 common to all classes; for two classes this is Platt's sigmoid.
+    with a >= 0 common to all classes; for two classes this is Platt's sigmoid. Without
+    offsets b = 0: the likeliest class is always the one with the largest decision value.
 
     References
     ----------
@@ -45,7 +46,8 @@ def fit_calibration(
         return loss, np.concatenate([[np.sum(R * F) / scale], R.sum(axis=0)])
 
     start = np.concatenate([[1.0], np.log(np.maximum(counts, 0.5) / w.sum())])
-    bounds = [(0.0, None)] + [(None, None)] * classes
+    free = (None, None) if has_offsets else (0.0, 0.0)
+    bounds = [(0.0, None)] + [free] * classes
     theta = np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
     return float(theta[0] / scale), theta[1:] - theta[1:].mean()  # a common offset cancels
 
@@ -87,7 +89,7 @@ class CalibratedScores:
     calibration_slope_: float
     calibration_offsets_: Array
 
-    def calibrate(self, f: Any, y: Any, sample_weight: Any = None) -> Any:
+    def calibrate(self, f: Any, y: Any, sample_weight: Any = None, has_offsets: bool = True) -> Any:
         """Fit the probabilities to decision values of samples left out of training.
 
         Parameters
@@ -98,6 +100,10 @@ class CalibratedScores:
             The labels.
         sample_weight : array of shape (n,), optional
             Weights.
+        has_offsets : bool, default=True
+            Whether classes may be more or less likely than their decision values say, as after
+            class weights or with a threshold of its own. Without, the answer is always the
+            likeliest class.
 
         Returns
         -------
@@ -117,9 +123,19 @@ class CalibratedScores:
                 f"Expected decision values of shape {shape}, got {f.shape}. Pass what "
                 "decision_function returns."
             )
-        found = fit_calibration(f, codes, len(self.classes_), sample_weight)
+        found = fit_calibration(f, codes, len(self.classes_), sample_weight, has_offsets)
         self.calibration_slope_, self.calibration_offsets_ = found
         return self
+
+    @property
+    def answer_threshold_(self) -> float:
+        """The probability of the second of two classes from which on it is the answer.
+
+        One half unless classes had weights or the score asked for another threshold.
+        """
+        if not hasattr(self, "calibration_offsets_") or len(self.classes_) != 2:
+            raise AttributeError("Expected two classes with calibrated probabilities, got others.")
+        return float(softmax(self.calibration_offsets_)[1])
 
     def _forget_calibration(self) -> None:
         for name in ("calibration_slope_", "calibration_offsets_"):

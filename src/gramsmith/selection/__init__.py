@@ -1,12 +1,15 @@
 """Selection: which kernel, verified, fitted and explained."""
 
-from gramsmith.selection.ensemble import AveragedClassifier as AveragedClassifier
-from gramsmith.selection.ensemble import AveragedRegressor as AveragedRegressor
-from gramsmith.selection.labels import LabelsClassifier as LabelsClassifier
+from gramsmith.machines.averages import AveragedClassifier as AveragedClassifier
+from gramsmith.machines.averages import AveragedRegressor as AveragedRegressor
+from gramsmith.machines.labels import LabelsClassifier as LabelsClassifier
+from gramsmith.machines.pipelines import IntervalPipeline as IntervalPipeline
+from gramsmith.machines.pipelines import TakeView as TakeView
+from gramsmith.selection.plan import Plan as Plan
+from gramsmith.selection.problem import Problem as Problem
+from gramsmith.selection.problem import read as read
 from gramsmith.selection.ranking import KernelRanking as KernelRanking
-from gramsmith.selection.ranking import RankingPlan as RankingPlan
-from gramsmith.selection.ranking import plan_ranking as plan_ranking
+from gramsmith.selection.ranking import rank as rank
 from gramsmith.selection.ranking import rank_kernels as rank_kernels
-from gramsmith.selection.samples import IntervalPipeline as IntervalPipeline
-from gramsmith.selection.samples import TakeView as TakeView
 from gramsmith.selection.selector import KernelSelector as KernelSelector
+from gramsmith.selection.work import Work as Work

@@ -20,7 +20,6 @@ from gramsmith.gram.views import count_rows, take_rows, unique_names
 from gramsmith.kernels import as_kernel, check_kernel_matrix
 from gramsmith.kernels.base import Kernel
 from gramsmith.learning import TransformLearner
-from gramsmith.selection import sizes
 from gramsmith.selection.task import Task
 
 Array = npt.NDArray[Any]
@@ -308,22 +307,16 @@ def narrower(candidate: Candidate, factor: float) -> Candidate:
     return replace(candidate, name=f"{candidate.name}, {factor:g} times narrower", kernel=kernel)
 
 
-def climbs(n: int) -> int:
-    """Return from how many starts feature weights are learned."""
-    return 2 if n > sizes.LEARN_TWICE_ROWS else 1
-
-
 def learn_weights(
     source: Candidate,
     middle: Candidate,
     X: Array,
     task: Task,
     rows: Array,
+    climbs: int,
     told: Callable[[int], Any] = lambda steps: None,
 ) -> list[Candidate]:
-    """Return Gaussians of feature weights that are learned from some rows.
-
-    `told` is called with 1 after every step of a climb, of which there are at most `CLIMB`.
+    """Return Gaussians of feature weights that are learned from some rows, in one or two climbs.
 
     The alignment finds the features that matter, but it has several optima, likes wide kernels and
     favours the strongest feature. So the weights are tried as learned, softened (square roots)
@@ -332,9 +325,9 @@ def learn_weights(
     spread = X[rows].var(axis=0)
     found = []
     starts = [("", source), (" (second climb)", middle)]
-    for start, first in starts[: climbs(task.n)]:
+    for start, first in starts[:climbs]:
         width = 1.0 / (np.sqrt(2.0) * first.kernel.length_scale)
-        S = _learn(X[rows], task.y[rows], width, task, told)
+        S = _learn(X[rows], task, rows, width, told)
         if S is None:
             continue
         share = S**2 * spread
@@ -349,9 +342,10 @@ def learn_weights(
 
 
 def _learn(
-    X: Array, y: Array, start: float, task: Task, told: Callable[[int], Any]
+    X: Array, task: Task, rows: Array, start: float, told: Callable[[int], Any]
 ) -> Array | None:
     """Return feature weights that raise the alignment, or None where there are none."""
+    w = task.weights[rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # stopping early is the intention
         try:
@@ -366,8 +360,8 @@ def _learn(
                 dtype="float32",
                 random_state=task.seed,
                 callback=lambda numbers: told(1),
-            ).fit(X, y)
-        except ValueError:
+            ).fit(X, task.measured[rows], sample_weight=None if np.all(w == w[0]) else w)
+        except ValueError:  # no alignment among rows of one class or constant features
             return None
     S = np.abs(np.diagonal(learner.components_))
     usable = np.isfinite(S).all() and float(S**2 @ X.var(axis=0)) > 0

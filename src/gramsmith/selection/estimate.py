@@ -7,26 +7,29 @@ in a bag of samples, score on those outside it (Tsamardinos et al., 2018).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+import warnings
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student
+from sklearn.pipeline import Pipeline
 
-from gramsmith.selection.ensemble import Average, mixes, stacked
-from gramsmith.selection.held_out import HeldOut, Scored
-from gramsmith.selection.task import Answers, Task, cluster_sums
-from gramsmith.selection.ties import LEVEL
-from gramsmith.selection.work import Work
+from gramsmith.machines.pipelines import TakeView
+from gramsmith.selection.average import stacked
+from gramsmith.selection.choose import Findings, choose
+from gramsmith.selection.fit import answers_of, assemble, delivered_record, fit_machines
+from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, tested_rows
+from gramsmith.selection.problem import Problem
+from gramsmith.selection.scores import Answers
+from gramsmith.selection.task import Task, cluster_sums
+from gramsmith.selection.work import OutOfTime, Stage, Work
 
 Array = npt.NDArray[Any]
 
 BAGS = 400
 SOME_BAGS = 100  # for averages, whose weights are found anew in each
-FEW_BAGS = 50  # for scores that have to be computed one by one,
-FEW_SETTINGS = 10  # of the best settings only
 COVERAGE = 0.95
 
 
@@ -67,134 +70,181 @@ class Estimate:
         return asdict(self)
 
 
-def bootstrap(
-    results: Mapping[int, Scored],
-    best: int,
-    task: Task,
-    average: Average | None = None,
-    work: Work | None = None,
-) -> Estimate:
-    """Return the estimate for the best of several records, corrected for the choice.
+def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Work) -> Estimate:
+    """Return what to expect on new data, by the best method that is affordable."""
+    task, plan = problem.task, problem.plan
+    kept = None if work.checkpoint is None else work.checkpoint.get("estimate")
+    if kept is not None:
+        return Estimate(**kept)
+    if not found.results or delivered is None:
+        check = found.checks[found.order[0]]
+        constant, _ = task.constant(task.counting)
+        base = task.loss(constant, task.counting)
+        return _made(
+            check.loss, check.error, base, "leave-one-out", check.rows, float(check.rows), task
+        )
+    estimate = None
+    if plan.outer_folds and can_nest(task, plan.outer_folds):
+        needed = plan.outer_folds * sum(work.seconds.values())
+        label = f"choice made anew {plan.outer_folds} times"
+        without = "the choice made anew in outer folds for the estimate"
+        with work.stage("estimate", plan.outer_folds + 1, label, without=without) as stage:
+            stage.begin(needed)
+            estimate = nested(problem, work, stage)
+    if estimate is not None:
+        if work.checkpoint is not None:
+            work.checkpoint["estimate"] = estimate.to_plain()
+        return estimate
+    with work.stage("estimate", 2, "bootstrap"):
+        return bootstrap(found, delivered, task)
 
-    Bags are drawn of groups where there are groups. For an average of records the settings and the
-    weights are chosen anew in every bag.
+
+def can_nest(task: Task, folds: int) -> bool:
+    """Return whether every outer fold leaves two classes and two groups to choose from."""
+    rows = task.counting
+    if task.groups is not None and len(np.unique(task.groups[rows])) < 3:
+        return False
+    return all(
+        task.strata is None or len(np.unique(task.strata[rows[train]])) > 1
+        for train, _ in task.plain_splits(rows, folds)
+    )
+
+
+def nested(problem: Problem, work: Work, stage: Stage) -> Estimate:
+    """Return the estimate from the whole choice made anew in outer folds."""
+    task = problem.task
+    rows = task.counting
+    splits = task.plain_splits(rows, problem.plan.outer_folds)
+    said = []
+    for train, test in splits:
+        inner = replace(work, progress=None, verbose=False, checkpoint=None, left_out=[])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            said.append(_choose_anew(problem, rows[train], rows[test], inner))
+        if inner.late:  # not the choice that is to be judged
+            raise OutOfTime
+        stage(1)
+    p = None if any(a.p is None for a in said) else np.concatenate([np.asarray(a.p) for a in said])
+    answers = Answers(np.concatenate([a.f for a in said]), p)
+    tested, fold, taught = tested_rows(rows, splits)
+    kind = "nested cross-validation"
+    record = HeldOut("", kind, np.array([np.nan]), answers.f[None], tested, fold, taught)
+    constant, _ = task.constant(tested)
+    loss = task.loss(answers, tested)
+    gain = task.loss(constant, tested) - loss
+    return _estimate(loss, gain, answers, constant, record, kind, task)
+
+
+def _choose_anew(problem: Problem, train: Array, test: Array, work: Work) -> Answers:
+    """Return what the choice made on some rows says of others."""
+    inner = problem.at(train)
+    found = choose(inner, work)
+    machines = fit_machines(found, inner, work)
+    record = delivered_record(found, machines, inner)
+    # each machine has its own view of the test samples
+    samples = problem.samples.learned_from(train)
+    new = tuple(samples.test_view(found.candidates[i], train, test) for i in found.chosen)
+    models = [
+        Pipeline([("view", TakeView(k).fit(new)), ("model", machine)])
+        for k, machine in enumerate(machines)
+    ]
+    model = assemble(found, models, record, inner.task, problem.machine is not None)
+    return answers_of(model, new, problem.task)
+
+
+def bootstrap(found: Findings, delivered: Scored, task: Task) -> Estimate:
+    """Return the estimate for what was chosen: the loss of its record, and what choosing gained.
+
+    Bags are drawn of groups where there are groups. Two gains add up: that of settings, kernels
+    and weights chosen among the verified records, and that of the short list among all candidates,
+    from the first checks of both.
     """
-    chosen = results[best]
-    work = Work() if work is None else work
-    if average is not None:
-        return _of_average(results, average, task, work)
-    told = work.counting("estimate", FEW_BAGS + 1, "bootstrap")
-    rows = chosen.record.rows
-    cluster = task.clusters(rows)
-    constant, _ = task.constant(rows)
-    settings = [a for result in results.values() for a in result.answers]
     rng = np.random.default_rng([task.seed, 9])
-    G = int(cluster.max()) + 1
-    known = [task.parts(a, rows) for a in (constant, *settings)]
-    if all(parts is not None for parts in known):
-        sums = np.stack([cluster_sums(np.asarray(parts), cluster) for parts in known])
-        bags = rng.multinomial(G, np.full(G, 1.0 / G), BAGS).astype(float)
-        inside, outside = (_losses(counts, sums, task) for counts in (bags, bags == 0))
-        pick = 1 + inside[:, 1:].argmin(axis=1)
-        out = outside[np.arange(BAGS), pick]
-        gain = outside[:, 0] - out
-    else:
-        losses = np.concatenate([result.losses for result in results.values()])
-        few = [settings[k] for k in np.argsort(losses, kind="stable")[:FEW_SETTINGS]]
-        out, gain = np.empty(FEW_BAGS), np.empty(FEW_BAGS)
-        for b in range(FEW_BAGS):
-            drawn = rng.integers(0, G, G)
-            places = np.concatenate([np.flatnonzero(cluster == g) for g in drawn])
-            rest = np.flatnonzero(~np.isin(cluster, drawn))
-            a = min(few, key=lambda a: task.loss(a.at(places), rows[places]))
-            out[b] = task.loss(a.at(rest), rows[rest])
-            gain[b] = task.loss(constant.at(rest), rows[rest]) - out[b]
-            told(1)
-    told.end()
-    loss, better = (float(np.mean(v[np.isfinite(v)])) for v in (out, gain))
-    answers = chosen.answers[chosen.best]
-    return _estimate(loss, better, answers, constant, chosen.record, "bootstrap", task)
+    results = list(found.results.values())
+    gain = _gain_of_average(found, task, rng) if found.average is not None else None
+    if gain is None:
+        pseudo = np.stack(
+            [task.pseudo_losses(a, r.record.rows) for r in results for a in r.answers]
+        )
+        gain = _gain_of_choice(pseudo, rng)
+    gain += _gain_of_short_list(found, rng)
+    record = delivered.record
+    constant, _ = task.constant(record.rows)
+    loss = delivered.loss + max(gain, 0.0)
+    better = task.loss(constant, record.rows) - loss
+    return _estimate(loss, better, delivered.answer, constant, record, "bootstrap", task)
 
 
-def _of_average(
-    results: Mapping[int, Scored], average: Average, task: Task, work: Work
-) -> Estimate:
-    """Return the estimate for an average: settings and weights from a bag, the loss outside it."""
-    chosen = average.result
-    rows, fold = chosen.record.rows, chosen.record.fold
-    cluster = task.clusters(rows)
-    constant, _ = task.constant(rows)
-    used = [r for r in results.values() if mixes(r, task, rows)]
-    rng = np.random.default_rng([task.seed, 9])
+def _gain_of_choice(pseudo: Array, rng: Any) -> float:
+    """Return by how much the best of several losses, (settings, clusters), is too low.
+
+    The best of a bag has a loss outside it; the best of all rows has the loss it was chosen for.
+    """
+    G = pseudo.shape[1]
+    bags = rng.multinomial(G, np.full(G, 1.0 / G), BAGS).astype(float)
+    outside = bags == 0
+    usable = outside.any(axis=1)
+    inside, rest = bags[usable] @ pseudo.T, outside[usable] @ pseudo.T
+    pick, best = inside.argmin(axis=1), int(pseudo.mean(axis=1).argmin())
+    gap = rest[np.arange(len(pick)), pick] - rest[:, best]
+    return float(np.mean(gap / outside[usable].sum(axis=1)))
+
+
+def _gain_of_short_list(found: Findings, rng: Any) -> float:
+    """Return what the choice of the short list gained beyond the choice within it."""
+    most = max(check.rows for check in found.checks)
+    checks = {
+        i: check.pseudo
+        for i, check in enumerate(found.checks)
+        # a learned kernel is checked on other rows
+        if check.rows == most and check.pseudo is not None and found.candidates[i].step is not None
+    }
+    sizes = {len(p) for p in checks.values()}
+    short = [i for i in found.short if i in checks]
+    if len(sizes) != 1 or not short or len(short) == len(checks):
+        return 0.0
+    of_all, of_short = (
+        _gain_of_choice(np.stack([checks[i] for i in which]), rng) for which in (checks, short)
+    )
+    return max(of_all - of_short, 0.0)
+
+
+def _gain_of_average(found: Findings, task: Task, rng: Any) -> float | None:
+    """Return by how much the loss of an average is too low: settings and weights from a bag."""
+    average = found.average
+    if average is None:
+        return None
+    record = average.result.record
+    rows, cluster = record.rows, task.clusters(record.rows)
+    used = [r for r in found.results.values() if np.array_equal(r.record.rows, rows)]
     G = int(cluster.max()) + 1
     by_sums = [[task.parts(a, rows) for a in r.answers] for r in used]
-    summed = all(parts is not None for known in by_sums for parts in known)
-    quick = summed and (task.default_score or not task.score.by_probability)
-    bags = SOME_BAGS if quick else FEW_BAGS
+    summed = all(part is not None for parts in by_sums for part in parts)
     sums = [
-        np.stack([cluster_sums(np.asarray(parts), cluster) for parts in known])
-        for known in (by_sums if summed else ())
+        np.stack([cluster_sums(np.asarray(part), cluster) for part in parts])
+        for parts in (by_sums if summed else ())
     ]
-    out, gain = np.empty(bags), np.empty(bags)
-    told = work.counting("estimate", bags + 1, "bootstrap")
-    for b in range(bags):
+    gains = []
+    for _ in range(SOME_BAGS if summed else SOME_BAGS // 4):
         counts = np.bincount(rng.integers(0, G, G), minlength=G)
         picks = [r.best for r in used]
         if summed:
-            picks = [int(_losses(counts[None], s, task)[0].argmin()) for s in sums]
+            totals = [np.tensordot(s, counts.astype(float), axes=(1, 0)) for s in sums]
+            picks = [int(np.nanargmin(task.loss_of(total))) for total in totals]
         values = [r.record.values[k] for r, k in zip(used, picks, strict=True)]
         inside = counts[cluster]
         weights = stacked(values, task, rows, inside)
         f = np.asarray(sum(w * v for w, v in zip(weights, values, strict=True)))
         rest = np.flatnonzero(inside == 0)
-        answers = task.answers(f, rows, fold)
-        out[b] = task.loss(answers.at(rest), rows[rest])
-        gain[b] = task.loss(constant.at(rest), rows[rest]) - out[b]
-        told(1)
-    told.end()
-    loss, better = (float(np.mean(v[np.isfinite(v)])) for v in (out, gain))
-    answers = chosen.answers[chosen.best]
-    return _estimate(loss, better, answers, constant, chosen.record, "bootstrap", task)
-
-
-def _losses(counts: Array, sums: Array, task: Task) -> Array:
-    """Return the loss of every setting in every bag, from sums (settings, clusters, s)."""
-    C, G, s = sums.shape
-    flat = counts.astype(float) @ sums.transpose(1, 0, 2).reshape(G, C * s)
-    return task.loss_of(flat.reshape(len(counts), C, s))
-
-
-def nested(choose: Callable[[Array, Array], Answers], task: Task, folds: int) -> Estimate:
-    """Return the estimate from the whole choice made anew in outer folds.
-
-    ``choose(train, test)`` makes it on some samples and answers for others.
-    """
-    rows = task.counting
-    splits = task.splits(rows, folds)
-    said = [choose(rows[train], rows[test]) for train, test in splits]
-    tested = rows[np.concatenate([test for _, test in splits])]
-    p = None if any(a.p is None for a in said) else np.concatenate([np.asarray(a.p) for a in said])
-    answers = Answers(np.concatenate([a.f for a in said]), p)
-    record = HeldOut(
-        machine="",
-        kind="nested cross-validation",
-        settings=np.array([np.nan]),
-        values=answers.f[None],
-        rows=tested,
-        fold=np.repeat(np.arange(len(splits)), [len(test) for _, test in splits]),
-        training=tuple(rows[train] for train, _ in splits),
-    )
-    constant, _ = task.constant(tested)
-    loss = task.loss(answers, tested)
-    gain = task.loss(constant, tested) - loss
-    return _estimate(loss, gain, answers, constant, record, record.kind, task)
-
-
-def without_choice(loss: float, error: float, rows: int, task: Task) -> Estimate:
-    """Return the estimate from the first check, where there was no time for more."""
-    constant, _ = task.constant(task.counting)
-    base = task.loss(constant, task.counting)
-    return _made(loss, error, base, "leave-one-out", rows, max(rows - 1, 1), task)
+        if not len(rest):
+            continue
+        ours, theirs = (
+            task.loss(a.at(rest), rows[rest])
+            for a in (task.answers(f, rows, record.fold), average.result.answer)
+        )
+        gains.append(ours - theirs)
+    finite = [gain for gain in gains if np.isfinite(gain)]
+    return float(np.mean(finite)) if finite else 0.0
 
 
 def _estimate(
@@ -206,14 +256,20 @@ def _estimate(
     kind: str,
     task: Task,
 ) -> Estimate:
+    """Return an estimate whose errors are those of the answers of a record."""
     rows = record.rows
-    freedom = max(len(np.unique(task.clusters(rows))) - 1, 1)
+    clusters = len(np.unique(task.clusters(rows)))
+    freedom = max(clusters - 1, 1)
     _, spread = task.difference(answers, constant, rows)
     spread *= np.sqrt(record.overlap)
     beats = bool(gain > 0 and np.isfinite(spread) and gain > student.isf(LEVEL, freedom) * spread)
-    error = task.error(answers, rows)
     base = task.loss(constant, rows)
-    return _made(loss, error, base, kind, len(np.unique(rows)), freedom, task, beats)
+    error = task.error(answers, rows)
+    share, plain = task.as_score(task.loss(answers, rows)), task.plain_error(answers, rows)
+    # as many independent trials as would have the same error
+    trials = share * (1.0 - share) / plain**2 if 0.0 < plain < np.inf else float(clusters)
+    trials = min(max(trials, 1.0), float(clusters))
+    return _made(loss, error, base, kind, len(np.unique(rows)), trials, task, beats)
 
 
 def _made(
@@ -222,13 +278,28 @@ def _made(
     base: float,
     kind: str,
     rows: int,
-    freedom: int,
+    trials: float,
     task: Task,
     beats: bool = False,
 ) -> Estimate:
+    """Return an estimate with its interval, within what the score can be.
+
+    Near 0 and 1 the interval of the normal distribution is too short on one side: shares have
+    Wilson's, of so many independent trials.
+    """
     value, error = task.as_score(loss), task.as_error(error)
-    half = float(student.isf(0.5 * (1.0 - COVERAGE), freedom)) * error
-    low, high = value - half, value + half
-    if task.best_score is not None:
-        high = min(high, task.best_score)
+    z = float(student.isf(0.5 * (1.0 - COVERAGE), max(trials - 1.0, 1.0)))
+    low, high = value - z * error, value + z * error
+    least, most = task.score.range
+    if (least, most) == (0.0, 1.0) and np.isfinite(error):
+        low, high = wilson(min(max(value, 0.0), 1.0), trials, z)
+    low, high = float(max(low, least)), float(min(high, most))
     return Estimate(value, low, high, error, kind, rows, task.as_score(base), beats)
+
+
+def wilson(share: Any, count: Any, z: float = 1.96) -> tuple[Any, Any]:
+    """Return Wilson's interval for shares of so many independent trials."""
+    middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    spread = np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
+    half = z / (1 + z**2 / count) * spread
+    return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)

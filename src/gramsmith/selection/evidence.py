@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,13 +34,14 @@ from gramsmith.report.evidence import (
 )
 from gramsmith.report.sample_displays import kernel_map
 from gramsmith.selection.candidates import Candidate, median_distances
-from gramsmith.selection.held_out import HeldOut, Scored, score
-from gramsmith.selection.machines import all_classes, decision_values, path_of
+from gramsmith.selection.choose import Findings, count_copies
+from gramsmith.selection.estimate import wilson
+from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, chance_of, score, tested_rows
+from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
-from gramsmith.selection.several import Labels, SeveralTargets
-from gramsmith.selection.steps import Findings, count_copies
-from gramsmith.selection.task import Answers, Task
-from gramsmith.selection.ties import LEVEL, chance_of
+from gramsmith.selection.scores import Answers, class_of
+from gramsmith.selection.task import Classes, Labels, NoFolds, Task
+from gramsmith.selection.verify import all_classes, decision_values, fold_values
 from gramsmith.selection.work import Work
 from gramsmith.tables import Column, TableEncoder
 from gramsmith.tables.convert import Cells, frame_columns, missing_cells, plain, typed
@@ -54,8 +54,8 @@ GRAM_ROWS = 240  # rows of the Gram matrix that is drawn
 MAP_ROWS = 400  # rows of the map, and of the relevance of the columns
 FEATURES = 15  # columns whose relevance and importance are shown
 WIDE = 2000  # features past which relevance is not computed
-SHUFFLED_ROWS = 600  # rows on which columns are shuffled,
-FEW_SHUFFLED_ROWS = 300  # where there are many features
+SHUFFLED_ROWS = 600  # rows on which columns are shuffled
+MOST_SHUFFLED = 30  # columns that are, the most relevant ones
 LINEAR_CELLS = 2_000_000  # cells of the table to which the linear model is fitted
 POINTS = 400  # rows that are drawn as points
 CURVES = 8  # classes that have a curve
@@ -63,67 +63,49 @@ STEPS = 120  # points of a curve
 BINS = 12  # of a small histogram
 PICTURES = 1000  # columns that have one
 PICTURE_ROWS = 20_000  # rows it is made of
-CALIBRATED = ("svc", "ridge", "landmarks", "average")  # machines that have probabilities
+CALIBRATED = ("ridge", "landmarks", "average")  # machines that have probabilities
+LONG = 2.0  # times the other evidence: the least that a linear model or importances may take
 FOLDED = 6  # kernels whose scores are shown for each fold
 
 
-def gather(found: Findings, samples: Samples, X: Any, work: Work, machine: Any = None) -> Evidence:
+def gather(found: Findings, delivered: Scored | None, problem: Problem, work: Work) -> Evidence:
     """Return what the report shows beside the table of a ranking.
 
-    Parameters
-    ----------
-    found : Findings
-    samples : Samples
-    X : table as the user passed it
-        For pictures of its columns.
-    work : Work
-        What is not affordable in time is left out.
-    machine : estimator, optional
-        The user's machine.
-
-    Returns
-    -------
-    Evidence
+    What Ctrl-C ends, or what there is no time for, is left out.
     """
-    task, best = found.task, found.order[0]
-    scored = found.results.get(best)
-    told = work.counting("evidence", 5, "what the report shows")
-    reading = reading_of(samples, X, task)
-    told(1)
-    K, gram, some = picture_rows(found.best, samples, task)
-    places = np.searchsorted(some, gram)
-    weights, meaning = relevance(found.best, samples, task, some)
-    shown = [name for name, _ in weights[:FEATURES]]
-    constant, base = task.constant(task.counting)
-    rivals = [Rival(base, task.as_score(task.loss(constant, task.counting)))]
+    task, samples = problem.task, problem.samples
     outcome = None
     importance: list[tuple[str, float, float]] = []
-    told(1)
-    with dense_work():
-        if scored is not None:
-            # what the model that is handed over says, which may be an average
-            whole = scored if found.average is None else found.average.result
-            outcome = outcome_of(whole, found)
-            told(1)
-            linear = partial(linear_rival, whole, found, samples)
-            rivals += filter(
-                None, [work.unless_interrupted("a plain linear model beside it", linear, 0.0)]
-            )
-            told(1)
-            if shown:
-                shuffle = partial(importance_of, scored, found, samples, shown, machine)
-                lost = work.unless_interrupted("the importance of columns", shuffle, 0.0)
-                importance = lost or []
-    told.end()
+    constant, base = task.constant(task.counting)
+    rivals = [Rival(base, task.as_score(task.loss(constant, task.counting)))]
+    with work.stage("evidence", 3, "what the report shows") as stage, dense_work():
+        reading = reading_of(samples, problem.X, task)
+        stage(1)
+        K, gram, some = picture_rows(found.best, samples, task)
+        places = np.searchsorted(some, gram)
+        weights, meaning = relevance(found.best, samples, task, some)
+        stage(1)
+        if delivered is not None:
+            outcome = outcome_of(delivered, found)
+    if found.result is not None and outcome is not None:
+        what = "a plain linear model beside it"
+        with work.stage("linear model", 1, what, without=what) as stage, dense_work():
+            stage.begin(LONG * work.seconds["evidence"])
+            rivals += filter(None, [linear_rival(found.result, found, samples)])
+        what = "the importance of columns"
+        with work.stage("importance", 1, what, without=what) as stage, dense_work():
+            stage.begin(LONG * work.seconds["evidence"])
+            names = [name for name, _ in weights[:MOST_SHUFFLED]]
+            importance = importance_of(found, problem, names)
     return Evidence(
         reading=reading,
         outcome=outcome,
         rivals=rivals,
         weights=weights[:FEATURES],
         weights_meaning=meaning,
-        importance=importance,
+        importance=importance[:FEATURES],
         gram=K[np.ix_(places, places)].astype(np.float32),
-        blocks=class_counts(task, gram) if task.kind == "classification" else [],
+        blocks=class_counts(task, gram) if isinstance(task, Classes) else [],
         map=kernel_map(K),
         map_colours=np.asarray(task.line[some]),
         seconds=dict(work.seconds),
@@ -149,7 +131,7 @@ def class_counts(task: Task, rows: Array) -> list[tuple[str, int]]:
 def picture_rows(best: Candidate, samples: Samples, task: Task) -> tuple[Array, Array, Array]:
     """Return the winner's Gram matrix of some rows, those drawn as a matrix, and all of them."""
     some = task.sample(MAP_ROWS, salt=6)
-    gram = some[replace(task, cv=None).of_rows(some).sample(GRAM_ROWS, salt=5)]
+    gram = some[replace(task, cv=None).at(some).sample(GRAM_ROWS, salt=5)]
     gram = gram[np.argsort(task.line[gram], kind="stable")]
     _, K = next(iter(samples.blocks([best], some, some)))
     return np.asarray(0.5 * (K + K.T)), gram, some
@@ -161,9 +143,8 @@ def picture_rows(best: Candidate, samples: Samples, task: Task) -> tuple[Array, 
 def outcome_of(scored: Scored, found: Findings) -> Outcome:
     """Return what a held-out record says, in the forms that people know."""
     task, record = found.task, scored.record
-    answers = scored.answers[scored.best]
     kept = np.ones(len(record.rows), dtype=bool) if task.w is None else task.w[record.rows] > 0
-    f, rows = answers.f[kept], record.rows[kept]
+    f, rows = scored.answer.f[kept], record.rows[kept]
     w = np.ones(len(rows)) if task.w is None else task.w[rows]
     known = Outcome(
         record.kind,
@@ -171,14 +152,14 @@ def outcome_of(scored: Scored, found: Findings) -> Outcome:
         weighted=task.w is not None,
         folds=dict(_fold_scores(found)),
     )
-    if isinstance(task, SeveralTargets):
+    if task.names:
         known = replace(known, targets=list(_targets(f, rows, w, task)))
     if isinstance(task, Labels):
         return replace(known, **_of_labels(f, rows, w, scored, task))
     if task.classes is None:
         return replace(known, **_of_values(f, rows, w, task))
     C, y = len(task.classes), task.y[rows]
-    guess = task.guess(f)
+    guess = class_of(f)
     confusion = np.bincount(C * y + guess, w, C * C).reshape(C, C)
     curves = _curves(f, y, w, guess, _named(task))
     return replace(
@@ -192,7 +173,7 @@ def outcome_of(scored: Scored, found: Findings) -> Outcome:
     )
 
 
-def _targets(f: Array, rows: Array, w: Array, task: SeveralTargets) -> Iterator[TargetOutcome]:
+def _targets(f: Array, rows: Array, w: Array, task: Task) -> Iterator[TargetOutcome]:
     """Yield what was said of each output or label."""
     scores = task.column_scores(Answers(f), rows)
     for k, (name, (value, error, base)) in enumerate(scores.items()):
@@ -224,7 +205,7 @@ def _fold_scores(found: Findings) -> Iterator[tuple[str, Array]]:
     ranked = [i for i in found.order if i in found.results][:FOLDED]
     for i in ranked:
         result = found.results[i]
-        fold, rows, answers = result.record.fold, result.record.rows, result.answers[result.best]
+        fold, rows, answers = result.record.fold, result.record.rows, result.answer
         parts = [np.flatnonzero(fold == k) for k in np.unique(fold)]
         if not 2 <= len(parts) <= 12:
             continue
@@ -240,10 +221,13 @@ def _fold_scores(found: Findings) -> Iterator[tuple[str, Array]]:
 
 
 def _of_values(f: Array, rows: Array, w: Array, task: Task) -> dict[str, Any]:
-    y, errors = task.y[rows], {} if task.names else _limits(np.abs(f - task.y[rows]), w)
-    if task.names:  # each less its mean
-        mean = np.average(y, axis=0, weights=w)
+    y = task.y[rows]
+    if task.names:  # each less its mean, in units of its deviation
+        mean, errors = np.average(y, axis=0, weights=w), {}
         y, f = (y - mean).ravel(), (f - mean).ravel()
+    else:
+        y, f = task.as_given(y), task.as_given(f)
+        errors = _limits(np.abs(f - y), w)
     some = np.arange(len(y))
     if len(some) > POINTS:
         some = np.sort(np.random.default_rng([task.seed, 12]).choice(some, POINTS, replace=False))
@@ -270,7 +254,8 @@ def _curves(
     if len(tested) < 2:
         return []
     chosen = tested[np.argsort(total[tested], kind="stable")][: 1 if len(names) == 2 else CURVES]
-    values = {c: f[:, c] if f.ndim == 2 else f if c == 1 else -f for c in sorted(chosen.tolist())}
+    both = np.hstack([-f, f]) if f.shape[1] == 1 else f
+    values = {c: both[:, c] for c in sorted(chosen.tolist())}
     return [_curve(names[c], v, y == c, guess == c, w) for c, v in values.items()]
 
 
@@ -307,7 +292,7 @@ def reliability_of(scored: Scored, task: Task) -> Reliability | None:
         return None
     w = np.ones(len(record.rows)) if task.w is None else task.w[record.rows]
     kept = w > 0
-    p = task.probabilities(record.values[scored.best], record.rows, record.fold)[kept]
+    p = task.probabilities(scored.values, record.rows, record.fold)[kept]
     rows, w = record.rows[kept], w[kept]
     y = task.y[rows]
     if isinstance(task, Labels):
@@ -348,14 +333,6 @@ def binned(values: Array, least: int = 15) -> list[Array]:
     return parts
 
 
-def wilson(share: Array, count: Array, z: float = 1.96) -> tuple[Array, Array]:
-    """Return Wilson's interval of 95 % for shares of so many independent samples."""
-    middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
-    spread = np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
-    half = z / (1 + z**2 / count) * spread
-    return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
-
-
 # ---- a plain linear model -----------------------------------------------------------------------
 
 
@@ -371,35 +348,24 @@ def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | N
     if table is None:
         return None
     most = max(400, LINEAR_CELLS // max(table.shape[1], 1))
-    places = _thinned(np.arange(len(record.rows)), most)
-    rows, fold = record.rows[places], record.fold[places]
-    if record.training:
-        tests = [np.flatnonzero(fold == k) for k in range(len(record.training))]
-        splits = [
-            (_thinned(train, most), test)  # also of rows that no fold tests, as the first in time
-            for train, test in zip(record.training, tests, strict=True)
-            if len(test)
-        ]
-    else:
-        splits = [(rows[train], test) for train, test in task.splits(rows, 5)]
-    f: Any = None
-    for train, test in splits:
-        said = _linear_answers(table, train, rows[test], task)
-        f = np.empty((len(rows), *said.shape[1:])) if f is None else f
-        f[test] = said
-    fold = np.empty(len(rows), dtype=int)
-    for k, (_, test) in enumerate(splits):
-        fold[test] = k
-    training = tuple(train for train, _ in splits)
+    rows = _thinned(task.sample(found.plan.compare_rows, salt=3), most)
+    try:
+        splits = task.splits(rows, 5)
+    except NoFolds:
+        return None
+    f = np.concatenate([_linear_answers(table, rows[a], rows[b], task) for a, b in splits])
+    tested, fold, taught = tested_rows(rows, splits)
+    place = {row: k for k, row in enumerate(record.rows.tolist())}
+    both = np.array([k for k, row in enumerate(tested.tolist()) if row in place], dtype=int)
+    f, tested, fold = f[both], tested[both], fold[both]
     own = score(
-        HeldOut("linear", "cross-validation", np.array([np.nan]), f[None], rows, fold, training),
-        task,
+        HeldOut("linear", "cross-validation", np.zeros(1), f[None], tested, fold, taught), task
     )
-    winner = scored.answers[scored.best].at(places)
-    chance = chance_of(own.answers[0], winner, rows, record.overlap, task)
-    gap = own.loss - task.loss(winner, rows)
+    winner = scored.answer.at(np.array([place[row] for row in tested.tolist()]))
+    chance = chance_of(own.answer, winner, tested, record.overlap, task)
+    gap = own.loss - task.loss(winner, tested)
     judgement = "about as good" if chance > LEVEL else "clearly worse" if gap > 0 else "better"
-    name = "logistic regression" if task.kind == "classification" else "ridge regression"
+    name = "logistic regression" if isinstance(task, Classes) else "ridge regression"
     return Rival(f"{name}{of}", task.as_score(own.loss), judgement)
 
 
@@ -409,20 +375,20 @@ def _thinned(rows: Array, most: int) -> Array:
 
 
 def _linear_answers(table: Any, train: Array, test: Array, task: Task) -> Array:
+    """Return what a linear model that was fitted to some rows says of others, (m, q)."""
+    train = train[task.weights[train] > 0]
     w = task.weights[train]
-    train = train[w > 0]
-    seen = np.unique(task.y[train])
-    classify = task.kind == "classification"
-    if classify and len(seen) < 2:
-        return all_classes(np.ones((len(test), 1)), seen, task)
-    machine: Any = (
-        LogisticRegression(max_iter=200) if classify else RidgeCV(alphas=np.logspace(-2, 4, 7))
-    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(table[train], task.taught[train], sample_weight=task.weights[train])
-    if task.names:
-        return np.asarray(machine.predict(table[test]))
+        if not isinstance(task, Classes):
+            ridge = RidgeCV(alphas=np.logspace(-2, 4, 7))
+            ridge.fit(table[train], task.codes[train], sample_weight=w)
+            return np.asarray(ridge.predict(table[test])).reshape(len(test), -1)
+        seen = np.unique(task.y[train])
+        if len(seen) < 2:
+            return all_classes(np.ones((len(test), 1)), seen, task)
+        machine = LogisticRegression(max_iter=200)
+        machine.fit(table[train], task.labels[train], sample_weight=w)
     return decision_values(machine, table[test], seen, task)
 
 
@@ -470,7 +436,9 @@ def relevance(
         return [], ""
     names, source = known
     part = np.asarray(samples.views[best.view][rows], dtype=float)
-    weights, meaning = feature_weights(best, part, make_target(task.y[rows], task=task.measured_as))
+    w = task.weight_of(rows)
+    target = make_target(task.measured[rows], task=task.measured_as, sample_weight=w)
+    weights, meaning = feature_weights(best, part, target)
     if not len(weights):
         return [], ""
     total = np.bincount(source, weights, len(names))
@@ -520,83 +488,72 @@ def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Arr
 
 
 def importance_of(
-    scored: Scored, found: Findings, samples: Samples, shown: list[str], machine: Any = None
+    found: Findings, problem: Problem, shown: list[str]
 ) -> list[tuple[str, float, float]]:
-    """Return what the score loses when a column is shuffled on rows that taught nothing.
+    """Return what the score loses when a column is shuffled, the largest loss first.
 
-    The winner's machine, with its regulariser and threshold, is fitted in folds; the test rows are
-    answered as they are and with one column taken from other rows. All features that a column was
-    encoded as are shuffled together. The error is that of the paired difference, by groups where
-    there are groups.
-
-    Parameters
-    ----------
-    scored : Scored
-        The winner's held-out record.
-    found : Findings
-    samples : Samples
-    shown : list of str
-        The columns.
-    machine : estimator, optional
-        The user's machine.
-
-    Returns
-    -------
-    list of (name, loss of the score, error)
+    What is delivered, all machines of an average with their regularisers and the threshold, is
+    fitted in folds; the test rows are answered as they are and with one column taken from other
+    rows. All features that a column was encoded as, in every view, are shuffled together. The error
+    is that of the paired difference, by groups where there are groups, and of the shuffling.
     """
-    task, best = found.task, found.best
-    known = column_names(best, samples)
-    if known is None or not shown:
+    task, samples = problem.task, problem.samples
+    members = [
+        (w, found.candidates[i], found.results[i], column_names(found.candidates[i], samples))
+        for i, w in found.chosen.items()
+        if i in found.results
+    ]
+    if not shown or not members or any(known is None for *_, known in members):
         return []
-    names, source = known
-    X = samples.views[best.view]
-    size = SHUFFLED_ROWS if X.shape[1] <= 100 else FEW_SHUFFLED_ROWS
-    rows = task.sample(size, salt=11)
+    rows = task.sample(SHUFFLED_ROWS, salt=11)
     rows = rows[task.weights[rows] > 0]
-    repeats = int(np.clip(size // len(rows), 1, 4))
+    repeats = int(np.clip(SHUFFLED_ROWS // len(rows), 2, 5))
     rng = np.random.default_rng([task.seed, 11])
     orders = [rng.permutation(len(rows)) for _ in range(repeats)]
-    columns = [np.flatnonzero(source == names.index(name)) for name in shown]
-    unit = 1.0 if machine is not None else found.checks[found.order[0]].spread
-    path = path_of(scored.record.machine, task, machine)
-    setting = np.array([scored.setting])
     try:
         splits = task.splits(rows, 5)
-    except ValueError:  # a splitter of the user has no folds within these rows
+    except NoFolds:
         return []
-    parts = []
+    values: Any = 0.0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for train, test in splits:
-            A, B = X[rows[train]], X[rows[test]]
-            tests = [B] + [_shuffled(B, X, rows[o[test]], c) for c in columns for o in orders]
-            K = best.kernel(A, A)
-            cross = np.concatenate([best.kernel(T, A) for T in tests])
-            f = path(0.5 * (K + K.T) / unit, rows[train], cross / unit, setting)[0]
-            parts.append(f.reshape(len(tests), len(test), *f.shape[1:]))
-    values = np.concatenate(parts, axis=1)
+        warnings.simplefilter("ignore")
+        for weight, candidate, result, known in members:
+            names, source = known or ([], np.empty(0))
+            X, kernel = samples.views[candidate.view], candidate.kernel
+            # columns that a view does without change nothing
+            place = {name: number for number, name in enumerate(names)}
+            columns = [np.flatnonzero(source == place.get(name, -1)) for name in shown]
+            setting, parts = np.array([result.setting]), []
+            for train, test in splits:
+                A, B = X[rows[train]], X[rows[test]]
+                K = kernel(A, A)
+                tests = [B, *(_shuffled(B, X, rows[o[test]], c) for c in columns for o in orders)]
+                cross = np.concatenate([kernel(T, A) for T in tests])
+                f = fold_values(0.5 * (K + K.T), rows[train], cross, setting, problem)[0]
+                parts.append(f.reshape(len(tests), len(test), -1))
+            values = values + weight * np.concatenate(parts, axis=1)
     tested = rows[np.concatenate([test for _, test in splits])]
-    cut = scored.threshold(task)
-    fitted = None
-    if task.classes is not None and not task.default_score and task.score.by_probability:
-        fitted = task.calibration(values[0], tested)
+    cut = 0.0 if found.result is None else found.result.threshold(task)
+    fitted = task.calibration(values[0], tested) if task.score.by_probability else None
 
-    def said(f: Array) -> Answers:
+    def answers(f: Array) -> Answers:
         return Answers(f - cut, None if fitted is None else fitted(f))
 
-    again = np.tile(tested, repeats)
-    plain = said(np.concatenate([values[0]] * repeats))
-    lost = []
+    plain, lost = answers(values[0]), []
     for k, name in enumerate(shown):
-        places = slice(1 + k * repeats, 1 + (k + 1) * repeats)
-        gap, error = task.difference(said(np.concatenate(values[places])), plain, again)
-        lost.append((name, task.as_error(gap), task.as_error(error)))
-    return lost
+        places = range(1 + k * repeats, 1 + (k + 1) * repeats)
+        pairs = [task.difference(answers(values[p]), plain, tested) for p in places]
+        gaps = np.array([gap for gap, _ in pairs])
+        # of the rows, which all shuffles share, and of the shuffling
+        error = np.sqrt(np.mean([e**2 for _, e in pairs]) + gaps.var(ddof=1) / repeats)
+        lost.append((name, task.as_error(gaps.mean()), task.as_error(error)))
+    return sorted(lost, key=lambda item: -item[1])
 
 
 def _shuffled(B: Array, X: Array, others: Array, columns: Array) -> Array:
+    """Return test rows with some columns taken from other rows."""
     mixed = B.copy()
-    mixed[:, columns] = X[np.ix_(others, columns)]
+    mixed[:, columns] = X[others][:, columns]
     return mixed
 
 
@@ -622,7 +579,7 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
         groups = len(sizes), int(sizes.max())
     targets = []
     if task.classes is None:
-        values = task.as_given(task.y).reshape(task.n, -1).T
+        values = task.labels.reshape(task.n, -1).T
         for name, y in zip(task.names or ("target",), values, strict=True):
             column = Column(name, "target", "number", 0, len(np.unique(y)), "")
             targets.append(picture_of(column, Cells(y)))

@@ -12,19 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 import sklearn
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
 
 from gramsmith import __version__
 from gramsmith.arguments import abridged, is_one_of
+from gramsmith.machines.averages import first_machine
 from gramsmith.report.contents import MEANING, Answer, BandwidthPath, number, with_error
 from gramsmith.report.evidence import Evidence, Outcome
-from gramsmith.selection import sizes
-from gramsmith.selection.ensemble import first_machine
+from gramsmith.selection.choose import Findings
 from gramsmith.selection.estimate import Estimate
-from gramsmith.selection.machines import DESCRIPTIONS
-from gramsmith.selection.several import Labels, Outputs
-from gramsmith.selection.steps import Findings
-from gramsmith.selection.task import Task
+from gramsmith.selection.scores import class_of
+from gramsmith.selection.task import Classes, Labels, Task, Values
 
 Array = npt.NDArray[Any]
 Records = list[dict[str, Any]]
@@ -34,12 +33,12 @@ ESTIMATES = {
     "bootstrap": "cross-validation, corrected for the choice by the bootstrap",
     "leave-one-out": "leave-one-out of the first check, not corrected for the choice",
 }
-STAGES = {  # in which Ctrl-C leaves a partial ranking
-    "cross-validation": "the cross-validation",
-    "estimate": "the estimate for new data",
-    "fit": "the final fit",
-    "evidence": "the work on the report",
+DESCRIPTIONS = {
+    "ridge": "kernel ridge",
+    "average": "an average of machines",
+    "landmarks": "kernel ridge on landmarks",
 }
+FOUND = 0.5  # share of the rarest class that must be found, or else it is said
 UNEVEN = 0.8  # of an equal share: a class with less is called rare
 MISSED = 1 / 3  # share of a class that may be missed before it is a reason for care
 CARRIED = 0.8  # of what was gained over the baseline: a column that loses that much carries all
@@ -55,7 +54,7 @@ def verdict(found: Findings, records: Records, estimate: Estimate) -> str:
     said = _outcome(found, records, estimate)
     if not found.left_out:
         return said
-    return f"{said} The ranking is partial: it was interrupted during {STAGES[found.interrupted]}."
+    return f"{said} The ranking is partial: it was interrupted."
 
 
 def _outcome(found: Findings, records: Records, estimate: Estimate) -> str:
@@ -98,21 +97,19 @@ def interrupted(found: Findings) -> str | None:
     if not found.left_out:
         return None
     return (
-        f"The ranking is partial: it was interrupted during {STAGES[found.interrupted]}. Left out: "
-        f"{listed(list(found.left_out))}. Run it again for the rest."
+        f"The ranking is partial: it was interrupted. Left out: {listed(list(found.left_out))}. "
+        "Run it again for the rest."
     )
 
 
 def sampled(found: Findings) -> str | None:
     """Return what was computed on samples of the rows, or None."""
-    n = found.task.n
-    compared = sizes.LANDMARK_ROWS if found.on_landmarks else sizes.CROSS_VALIDATION_ROWS
-    steps = {
+    n, plan = found.task.n, found.plan
+    used = {
         **({} if found.measures.draws else {"the measures": min(found.measures.n, n)}),
-        "the first check": sizes.CHECK_ROWS,
-        "the comparison of machines": compared,
+        "the first check": max(check.rows for check in found.checks),
+        **({"the comparison of machines": plan.compare_rows} if found.results else {}),
     }
-    used = {what: min(size, found.max_samples or n) for what, size in steps.items()}
     parts = [f"{what} on {rows:,} rows" for what, rows in used.items() if rows < n]
     if found.measures.draws:
         count, rows = found.measures.draws
@@ -120,20 +117,27 @@ def sampled(found: Findings) -> str | None:
     if not parts:
         return None
     end = "the winner was fitted on all of them"
-    if sizes.use_landmarks(n, [found.best.kernel]):
+    if plan.landmarks:
         end += ", on landmarks"
     return f"Of {n:,} rows, samples were used for {listed(parts)}; {end}."
 
 
 def warnings(found: Findings, estimate: Estimate, converged: bool) -> list[str]:
     """Return what should be known before the result is used."""
-    said = [a.message for a in found.advice if a.code != "tie"]
+    said = [*about_classes(found), *(a.message for a in found.advice)]
     if not estimate.beats_baseline and found.results:
         _, base = found.task.constant(found.task.counting)
+        apart = told_apart(found)
+        end = "the features may not carry the target."
+        if apart is not None:
+            end = (
+                f"but the classes can be told apart (area under the ROC curve {apart:.2f}), which "
+                "the accuracy of uneven classes does not show."
+            )
         said.insert(
             0,
             f"No kernel does clearly better than {base} ({found.task.score_name} "
-            f"{number(estimate.baseline)}): the features may not carry the target.",
+            f"{number(estimate.baseline)}): {end}",
         )
     said += filter(None, [_at_the_end(found)])
     said = [*filter(None, [interrupted(found)]), *said]
@@ -178,13 +182,13 @@ def summary(found: Findings, model: Any, estimate: Estimate, converged: bool) ->
             **{m.__name__: m.__version__ for m in (np, scipy, sklearn)},
         },
     }
-    if isinstance(task, Outputs):
+    if isinstance(task, Values) and task.names:
         ends = zip(task.names, task.labels.min(axis=0), task.labels.max(axis=0), strict=True)
         return facts | {"outputs": [[name, float(low), float(high)] for name, low, high in ends]}
     if isinstance(task, Labels):
         return facts | {"labels": [[name, count] for name, count in task.counts().items()]}
     if task.classes is None:
-        return facts | {"values": [float(task.y.min()), float(task.y.max())]}
+        return facts | {"values": [float(task.labels.min()), float(task.labels.max())]}
     counts = np.bincount(task.y, minlength=len(task.classes)).tolist()
     return facts | {"classes": [[str(c), n] for c, n in zip(task.classes, counts, strict=True)]}
 
@@ -229,9 +233,50 @@ def _at_the_end(found: Findings) -> str | None:
     return None
 
 
+def about_classes(found: Findings) -> list[str]:
+    """Return a remark if a class is hardly found, and nothing was asked for that would find it."""
+    task, result = found.task, found.result
+    if not isinstance(task, Classes) or not task.default_score or result is None:
+        return []
+    rows, C = result.record.rows, task.n_classes
+    y, w = task.y[rows], task.weights[rows]
+    total = np.bincount(y, w, C)
+    right = np.bincount(y, w * (class_of(result.answer.f) == y), C)
+    tested = np.flatnonzero(total > 0)
+    rare = int(tested[total[tested].argmin()])
+    share, recall = total[rare] / total.sum(), right[rare] / total[rare]
+    if recall >= FOUND or share >= UNEVEN / len(tested):
+        return []
+    return [
+        f"The smallest class has {share:.1%} of the samples, of which {recall:.0%} were found: the "
+        'accuracy hardly counts it. scoring="balanced_accuracy" counts all classes alike, '
+        'class_weight="balanced" also lets them weigh alike in training.'
+    ]
+
+
+def told_apart(found: Findings) -> float | None:
+    """Return the area under the ROC curve of the rarest class, if it is clearly above one half."""
+    task, result = found.task, found.result
+    if not isinstance(task, Classes) or not task.default_score or result is None:
+        return None
+    y, f = task.y[result.record.rows], result.values
+    f = np.hstack([-f, f]) if f.shape[1] == 1 else f
+    counts = np.bincount(y, minlength=task.n_classes)
+    rare = int(np.where(counts > 0, counts, len(y)).argmin())
+    few, many = counts[rare], len(y) - counts[rare]
+    if not few or not many:
+        return None
+    area = float(roc_auc_score(y == rare, f[:, rare]))
+    # of areas of nothing, by Mann and Whitney
+    error = np.sqrt((few + many + 1) / (12.0 * few * many))
+    return area if area > 0.5 + 3.0 * error else None
+
+
 def explain(found: Findings, records: Records, name: str | None) -> str:
-    """Return what is known about one kernel."""
+    """Return what is known about one kernel, or about the average; default what is fitted."""
     names = [r["kernel"] for r in records]
+    if found.average is not None and name in (None, "average"):
+        return _explain_average(found, records)
     name = names[0] if name is None else name
     if not is_one_of(name, names):
         near = difflib.get_close_matches(str(name)[:200], names, 3) or names[:3]
@@ -256,6 +301,19 @@ def explain(found: Findings, records: Records, name: str | None) -> str:
         meaning = f"{MEANING[measure.name]}; " if measure.name in MEANING else ""
         value = with_error(record[measure.name], record[f"{measure.name}_error"])
         lines.append(f"  {measure.name} = {value} ({meaning}{better} is better)")
+    return "\n".join(lines)
+
+
+def _explain_average(found: Findings, records: Records) -> str:
+    """Return what is known about the average that is fitted."""
+    result = found.result
+    value = "" if result is None else with_error(-result.loss, result.error)
+    name, lines = found.task.score_name, [f"average: {_kernels(found)}"]
+    lines.append(f"{name} {value} by cross-validation of the average, which is what is fitted.")
+    for record in records:
+        if record["weight"] is not None:
+            alone = with_error(record["score"], record["score_error"])
+            lines.append(f"  {record['weight']:.0%} {record['kernel']}: {name} {alone} alone")
     return "\n".join(lines)
 
 
@@ -294,7 +352,15 @@ def answer(found: Findings, estimate: Estimate, evidence: Evidence, remarks: lis
         return Answer("care", text, ["There was no time to test it on held-out rows."], interval)
     if not estimate.beats_baseline:
         text = f"It does not work yet: {value}, which is not clearly better than {base.name}."
-        return Answer("poor", text, details, interval)
+        apart = told_apart(found)
+        if apart is None:
+            return Answer("poor", text, details, interval)
+        text = (
+            f"Not by accuracy: {value}, which is not clearly better than {base.name}; but the "
+            f"classes can be told apart, with an area under the ROC curve of {apart:.2f}. Choose "
+            'with scoring="balanced_accuracy".'
+        )
+        return Answer("care", text, details, interval)
     but = ""
     if outcome is not None and outcome.targets:
         details.append(_targets_words(outcome))

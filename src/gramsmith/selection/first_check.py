@@ -7,181 +7,129 @@ Where samples come in groups, or the user has a splitter, folds take the place o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.arguments import counted
-from gramsmith.gram import Engine
-from gramsmith.selection import sizes
+from gramsmith.selection import plan
 from gramsmith.selection.candidates import Candidate
-from gramsmith.selection.held_out import HeldOut, Splits, score
+from gramsmith.selection.held_out import HeldOut, score, tested_rows
 from gramsmith.selection.samples import Samples
-from gramsmith.selection.task import Task
-from gramsmith.selection.work import Attempt, Work, always, work_off
+from gramsmith.selection.task import Folds, Task
+from gramsmith.selection.work import Stage, Work
 from gramsmith.solvers.landmarks import LandmarkPath, landmark_path
 
 Array = npt.NDArray[Any]
 
-STEPS = 4  # of a check, after which someone is told: kernel, path, residuals, scores
 # Regularisers per sample, in units of the variance of the features.
 ALPHAS = 10.0 ** np.arange(-8.0, 1.5, 0.5)
+SERIAL_VALUES = 50_000  # kernel values of a block below which threads only wait for each other
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Check:
-    """What the first check says of one candidate: six numbers of its record, which is let go.
-
-    The record itself serves nothing after the short list, and those of 30 candidates with thousands
-    of samples and several classes would be most of what a ranking keeps.
-    """
+    """What the first check says of one candidate: a few numbers of its record, which is let go."""
 
     loss: float  # of the score in use, at the best regulariser
     error: float  # its standard error
     squared: float  # squared error of the least-squares machine: smoother than the loss
-    alpha: float  # regulariser of the least squared error, in units of the features' variance
-    spread: float  # variance of the kernel's features, mean k(x, x) minus mean k
+    alpha: float  # regulariser of the least squared error, per unit of weight
     rows: int = 0  # the number of samples behind it
-
-    def to_plain(self) -> dict[str, float]:
-        """Return the check as plain values."""
-        return asdict(self)
-
-
-def on_all_rows(checks: Sequence[Check]) -> list[bool]:
-    """Return which candidates were checked on as many rows as any."""
-    most = max(check.rows for check in checks)
-    return [check.rows == most for check in checks]
-
-
-def check_candidates(
-    candidates: Sequence[Candidate],
-    samples: Samples,
-    task: Task,
-    *,
-    rows: Array | None = None,
-    fresh: Array | None = None,
-    engine: Engine | None = None,
-    told: Callable[[int, Check, HeldOut], None] = lambda i, check, record: None,
-) -> list[Check]:
-    """Return the held-out losses of ridge regression for every candidate.
-
-    Default are all rows that count; `fresh` says which of them the losses are computed from.
-    """
-    rows = task.counting if rows is None else rows
-    found = left_out(candidates, samples, task, rows=rows, fresh=fresh, engine=engine, told=told)
-    return [check for check, _ in filter(None, found)]
+    pseudo: Array | None = None  # what every cluster adds to the loss, see `Task.pseudo_losses`
 
 
 def left_out(
     candidates: Sequence[Candidate],
     samples: Samples,
     task: Task,
-    *,
     rows: Array,
+    *,
+    work: Work | None = None,
     landmarks: int | None = None,
     fresh: Array | None = None,
-    engine: Engine | None = None,
-    attempt: Attempt = always,
-    known: Collection[int] = (),
-    stepped: Callable[[], None] = lambda: None,
-    told: Callable[[int, Check, HeldOut], None] = lambda i, check, record: None,
-) -> list[tuple[Check, HeldOut] | None]:
-    """Return the check of every candidate, and the record behind it at the best regulariser.
+    must: bool = True,
+    guess: float = 0.0,
+) -> Iterator[tuple[int, tuple[Check, HeldOut] | None]]:
+    """Yield (place, check and the record behind it at the best regulariser) of every candidate.
 
-    None for candidates for which there was no time, and for those that are known already. `told` is
-    called with every check and its record as they come, `stepped` after each of the `STEPS` of a
-    check, by whoever does it.
+    None for candidates for which there was no time; `fresh` says which rows are tested.
     """
-    m = sizes.count_landmarks(len(rows)) if landmarks is None else min(landmarks, len(rows))
+    work = Work(n_jobs=1) if work is None else work
+    m = plan.count_landmarks(len(rows)) if landmarks is None else min(landmarks, len(rows))
     rng = np.random.default_rng([task.seed, 1])
     chosen = np.sort(rng.permutation(len(rows))[:m])
-    blocks = samples.lazy_blocks(candidates, rows, rows[chosen])
     # once for all candidates: a splitter of the user may give others each time
     splits = task.splits(rows, 5)
     fresh = np.ones(len(rows), dtype=bool) if fresh is None else fresh
-
-    def check(item: tuple[int, Callable[[], Array]]) -> tuple[Check, HeldOut]:
-        return _check(item[1](), chosen, task, rows, splits, fresh, stepped)
-
     order: list[int] = []
 
-    def left() -> Iterator[tuple[int, Callable[[], Array]]]:
-        for i, block in blocks:
-            if i not in known:
-                order.append(i)
-                yield i, block
+    def blocks() -> Iterator[Callable[[], Array]]:
+        for i, block in samples.lazy_blocks(candidates, rows, rows[chosen]):
+            order.append(i)
+            yield block
 
-    few = len(rows) * m <= sizes.SERIAL_VALUES
-    found: dict[int, tuple[Check, HeldOut] | None] = {}
-    for place, result in enumerate(work_off(check, left(), None if few else engine, attempt)):
-        found[order[place]] = result
-        if result is not None:
-            told(order[place], *result)
-    return [found.get(i) for i in range(len(candidates))]
+    def check(block: Callable[[], Array]) -> tuple[Check, HeldOut]:
+        return _check(block(), chosen, task, rows, splits, fresh)
+
+    few = len(rows) * m <= SERIAL_VALUES
+    results = work.pieces(check, blocks(), here=few, must=must, guess=guess)
+    for place, result in enumerate(results):
+        yield order[place], result
 
 
 def check_by_halving(
     candidates: Sequence[Candidate],
     samples: Samples,
     task: Task,
-    *,
     rows: Array,
-    work: Work | None = None,
+    work: Work,
+    stage: Stage | None = None,
 ) -> list[Check]:
     """Return checks of all candidates: all on a quarter of the rows, the better half on all.
 
     The best bandwidth becomes narrower with more samples, so the narrower neighbours of the leaders
-    belong to the better half. `Check.rows` tells which kind each is; parameters as above.
+    belong to the better half. `Check.rows` tells which kind each is.
 
     If the time is limited, a few rows say first which candidates are worth more of them.
     """
-    work = Work() if work is None else work
-    few = task.sample(sizes.FEW_ROWS, salt=6)
+    few = task.sample(plan.FEW_ROWS, salt=6)
     limited = work.time_budget is not None and len(few) < len(rows)
-    found: dict[int, Check] = {}
-    pace = 0.0  # seconds per kernel value, typically
-    # the better half is checked twice, or a few more
-    told = work.counting("check", 2 * len(candidates), counted(len(candidates), "kernel"))
+    checks: dict[int, Check] = {}
+    pace = 0.0  # seconds per kernel value
 
-    def run(left: Sequence[int], part: Array, must: bool) -> None:
+    def run(places: Sequence[int], part: Array, must: bool) -> None:
         nonlocal pace
-        values = len(part) * sizes.count_landmarks(len(part))
-        attempts = work.attempts(pace * values, must=must)
-        keys = [f"check/{len(part)}/{candidates[i].name}" for i in left]
-        known = {k: kept for k, key in enumerate(keys) if (kept := work.recall(key)) is not None}
-        found.update((left[k], Check(**kept)) for k, kept in known.items())
+        values = len(part) * plan.count_landmarks(len(part))
+        begun = work.spent()
+        keys = {i: f"check/{len(part)}/{candidates[i].name}" for i in places}
+        notes = {} if work.checkpoint is None else work.checkpoint
+        checks.update((i, Check(**notes[key])) for i, key in keys.items() if key in notes)
+        left = [i for i in places if keys[i] not in notes]
+        group = [candidates[i] for i in left]
+        guess = pace * values
+        for k, result in left_out(group, samples, task, part, work=work, must=must, guess=guess):
+            if result is not None:
+                checks[left[k]] = result[0]
+                notes[keys[left[k]]] = dict(vars(result[0]))
+            if stage is not None:
+                stage(1)
+        if len(part) > len(few) and left:
+            pace = (work.spent() - begun) / len(left) / values
 
-        def checked(place: int, check: Check, _: HeldOut) -> None:
-            found[left[place]] = check
-            work.keep(keys[place], check.to_plain())
-            told(1)
-
-        left_out(
-            [candidates[i] for i in left],
-            samples,
-            task,
-            rows=part,
-            engine=work.sweeps,
-            attempt=attempts,
-            known=known,
-            told=checked,
-        )
-        pace = float(np.median(attempts.lengths)) / values if attempts.lengths else pace
-
-    left: Sequence[int] = range(len(candidates))
+    places: Sequence[int] = range(len(candidates))
     if limited:
-        run(left, few, must=True)
-        left = sorted(left, key=lambda i: found[i].squared)
-    if len(rows) >= sizes.HALVING_ROWS and len(candidates) >= 8:
-        run(left, task.sample(len(rows) // 4, salt=6), must=not limited)
-        left = promising(candidates, [found[i] for i in range(len(candidates))])
-        left = sorted(left, key=lambda i: (-found[i].rows, found[i].squared)) if limited else left
-    run(left, rows, must=not limited)
-    return [found[i] for i in range(len(candidates))]
+        run(places, few, must=True)
+        places = sorted(places, key=lambda i: checks[i].squared)
+    if len(rows) >= plan.HALVING_ROWS and len(candidates) >= 8:
+        run(places, task.sample(len(rows) // 4, salt=6), must=not limited)
+        places = promising(candidates, [checks[i] for i in range(len(candidates))])
+        if limited:
+            places = sorted(places, key=lambda i: (-checks[i].rows, checks[i].squared))
+    run(places, rows, must=not limited)
+    return [checks[i] for i in range(len(candidates))]
 
 
 def promising(candidates: Sequence[Candidate], checks: Sequence[Check]) -> list[int]:
@@ -201,67 +149,50 @@ def promising(candidates: Sequence[Candidate], checks: Sequence[Check]) -> list[
 
 
 def _check(
-    K: Array,
-    chosen: Array,
-    task: Task,
-    rows: Array,
-    splits: Splits,
-    fresh: Array,
-    stepped: Callable[[], None],
+    K: Array, chosen: Array, task: Task, rows: Array, splits: Folds, fresh: Array
 ) -> tuple[Check, HeldOut]:
-    stepped()
+    """Return the check of one candidate, from its kernel with the landmarks."""
     Y, w = task.codes[rows], task.weights[rows]
     K_mm = K[chosen]
     spread = max(float(np.mean(np.diagonal(K_mm)) - K_mm.mean()), 1e-12)
-    alphas = ALPHAS * spread * float(w.sum())
-    tested = np.concatenate([test for _, test in splits])
-    fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
-    training = [rows[train] for train, _ in splits]
+    alphas = ALPHAS * spread
+    places = np.concatenate([test for _, test in splits])
+    tested, fold, taught = tested_rows(rows, splits)
     if task.exchangeable:  # left out one by one; folds only say what thresholds are fitted to
         path = _path(K, K_mm, Y, w)
-        stepped()
-        F = Y - path.loo_residuals(K, Y, alphas, None if np.all(w == 1.0) else w)
-        F, training = F[:, tested], []
+        v = None if np.all(w == 1.0) else w
+        F = (Y - path.loo_residuals(K, Y, alphas * w.sum(), v))[:, places]
+        taught = 0.0
     else:
         F = _folded(K, K_mm, Y, w, alphas, splits)
-    stepped()
-    keep = fresh[tested]
+    keep = fresh[places]
     F, tested, fold = F[:, keep], tested[keep], fold[keep]
-    where = rows[tested]
-    bounded = F if task.kind == "regression" else np.clip(F, -1.0, 1.0)
-    error = ((bounded - task.codes[where]) ** 2).mean(axis=2)
-    squared = np.average(error, axis=1, weights=task.weights[where])
+    bounded = F if task.classes is None else np.clip(F, -1.0, 1.0)
+    error = ((bounded - task.codes[tested]) ** 2).mean(axis=2)
+    squared = np.average(error, axis=1, weights=task.weights[tested])
     best = int(np.argmin(squared))
-    f = F[[best], :, 0] if F.shape[2] == 1 else F[[best]]
-    record = HeldOut(
-        machine="landmarks",
-        kind="leave-one-out" if task.exchangeable else "cross-validation",
-        settings=ALPHAS[[best]],
-        values=f,
-        rows=where,
-        fold=fold,
-        training=tuple(training),
-    )
+    kind = "leave-one-out" if task.exchangeable else "cross-validation"
+    record = HeldOut("landmarks", kind, alphas[[best]], F[[best]], tested, fold, taught)
     scored = score(record, task)
-    check = Check(
-        loss=scored.loss,
-        error=scored.error,
-        squared=float(squared[best]),
-        alpha=float(ALPHAS[best]),
-        spread=spread,
-        rows=len(rows),
+    pseudo = task.pseudo_losses(scored.answer, tested)
+    return (
+        Check(
+            scored.loss, scored.error, float(squared[best]), float(alphas[best]), len(rows), pseudo
+        ),
+        record,
     )
-    return check, record
 
 
 def _path(K: Array, K_mm: Array, Y: Array, w: Array) -> LandmarkPath:
+    """Return ridge regression on landmarks for all regularisers."""
     return landmark_path(K_mm, lambda: [(slice(None), K)], Y, None if np.all(w == 1.0) else w)
 
 
-def _folded(K: Array, K_mm: Array, Y: Array, w: Array, alphas: Array, splits: Splits) -> Array:
+def _folded(K: Array, K_mm: Array, Y: Array, w: Array, alphas: Array, splits: Folds) -> Array:
+    """Return what each fold says of its test rows, for every regulariser."""
     parts = []
     for train, test in splits:
         path = _path(K[train], K_mm, Y[train], w[train])
-        solved = [path.solve(alpha * w[train].sum() / w.sum()) for alpha in alphas]
+        solved = [path.solve(alpha * w[train].sum()) for alpha in alphas]
         parts.append(np.stack([K[test] @ coef + b for coef, b in solved]))
     return np.concatenate(parts, axis=1)

@@ -1,20 +1,22 @@
-"""Held-out records: what machines said of samples they were not trained on, and its score."""
+"""Held-out records: what machines said of samples they were not trained on, its score, and ties."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import t as student
 
-from gramsmith.selection.task import Answers, Task
+from gramsmith.selection.scores import Answers
+from gramsmith.selection.task import Folds, Task
 
 Array = npt.NDArray[Any]
-Splits = Sequence[tuple[Array, Array]]
 
 FAR = 0.5  # of the range of the targets: held-out predictions that far outside are suspicious
+LEVEL = 0.05  # chance that any kernel is called worse than the best if all are equally good
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,16 +26,20 @@ class HeldOut:
     Scores, error bars, comparisons and estimates are functions of such records.
     """
 
-    machine: str  # "svc", "svr", "ridge", "landmarks", or the class of the user's
-    kind: str  # "cross-validation" or "leave-one-out"
-    settings: Array  # C, or alpha per sample, in units of the spread; nan for a user's, (a,)
-    values: Array  # decision values or predictions, (a, m), (a, m, C) or (a, m, targets)
+    machine: str  # "ridge", "landmarks", "average", or the class of the user's
+    kind: str  # "cross-validation", "leave-one-out" or "nested cross-validation"
+    settings: Array  # alpha per unit of weight; nan for a user's machine, (a,)
+    values: Array  # decision values or predictions, (a, m, q)
     rows: Array  # the samples they belong to, (m,)
     fold: Array  # the fold in which each was tested, (m,)
-    training: tuple[Array, ...] = ()  # the samples that taught, by fold; none: all but the one
-    adjustable: bool = True  # whether the threshold may be set; not of a machine of the user's
-    # predictions for the outermost samples by a machine that has seen none of them, (a, r[, m])
+    taught: float = 0.0  # how many samples taught, on average; 0: all but the one
+    # predictions for the outermost samples by a machine that has seen none of them, (a, r, q)
     outermost: Array | None = None
+
+    @property
+    def adjustable(self) -> bool:
+        """Whether the threshold may be set; not of a machine of the user's."""
+        return not np.isnan(self.settings).any() or self.machine == "average"
 
     @property
     def overlap(self) -> float:
@@ -42,40 +48,18 @@ class HeldOut:
         1 + samples tested / samples in training (Nadeau and Bengio, 2003).
         """
         tested = len(np.unique(self.rows))
-        taught = np.mean([len(t) for t in self.training]) if self.training else tested
-        return 1.0 + tested / max(float(taught), 1.0)
-
-    def joined(self, other: HeldOut) -> HeldOut:
-        """Return the record of the settings of both, which tested the same samples."""
-        settings = np.concatenate([self.settings, other.settings])
-        order = np.argsort(settings, kind="stable")
-        values = np.concatenate([self.values, other.values])[order]
-        outer = None
-        if self.outermost is not None and other.outermost is not None:
-            outer = np.concatenate([self.outermost, other.outermost])[order]
-        return replace(self, settings=settings[order], values=values, outermost=outer)
+        return 1.0 + tested / max(self.taught or tested, 1.0)
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the record as plain values."""
-        return {
-            "machine": self.machine,
-            "kind": self.kind,
-            "training": [part.tolist() for part in self.training],
-            "adjustable": self.adjustable,
-            "outermost": None if self.outermost is None else self.outermost.tolist(),
-            **{k: getattr(self, k).tolist() for k in ("settings", "values", "rows", "fold")},
-        }
+        """Return the record as plain values and arrays, for a journal."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> HeldOut:
-        """Return the record that `to_plain` wrote."""
-        known = dict(plain)
-        for name, kind in (("settings", float), ("values", float), ("rows", int), ("fold", int)):
-            known[name] = np.asarray(known[name], dtype=kind)
-        if known.get("outermost") is not None:
-            known["outermost"] = np.asarray(known["outermost"], dtype=float)
-        known["training"] = tuple(np.asarray(part, dtype=int) for part in known["training"])
-        return cls(**known)
+
+def tested_rows(rows: Array, splits: Folds) -> tuple[Array, Array, float]:
+    """Return the samples that folds test, their folds, and how many samples teach on average."""
+    tested = rows[np.concatenate([test for _, test in splits])]
+    fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+    return tested, fold, float(np.mean([len(train) for train, _ in splits]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +83,21 @@ class Scored:
         """The setting in use."""
         return float(self.record.settings[self.best])
 
+    @property
+    def values(self) -> Array:
+        """Decision values or predictions of the setting in use, (m, q)."""
+        return np.asarray(self.record.values[self.best])
+
+    @property
+    def answer(self) -> Answers:
+        """The answers of the setting in use."""
+        return self.answers[self.best]
+
     def threshold(self, task: Task) -> float:
         """Return the threshold of the final machine, from all held-out values."""
         if not (self.record.adjustable and task.tunes_threshold):
             return 0.0
-        return task.best_threshold(self.record.values[self.best], self.record.rows)
+        return task.best_threshold(self.values, self.record.rows)
 
 
 def score(record: HeldOut, task: Task) -> Scored:
@@ -129,9 +123,78 @@ def score(record: HeldOut, task: Task) -> Scored:
 
 def reach(f: Array, task: Task) -> float:
     """Return how far predictions go beyond the range of the targets, in units of that range."""
-    if task.kind != "regression":
+    if task.classes is not None:
         return 0.0
-    Y, F = task.columns[task.counting], f.reshape(len(f), -1)
+    Y = task.codes[task.counting]
     low, high = Y.min(axis=0), Y.max(axis=0)
-    beyond = np.maximum(low - F.min(axis=0), F.max(axis=0) - high) / (high - low)
+    beyond = np.maximum(low - f.min(axis=0), f.max(axis=0) - high) / (high - low)
     return max(float(beyond.max()), 0.0)
+
+
+# ---- order and ties -----------------------------------------------------------------------------
+
+
+def order_candidates(
+    checks: Sequence[Any], results: Mapping[int, Scored], task: Task
+) -> tuple[list[int], set[int]]:
+    """Return all candidates from best to worst, and those tied with the best.
+
+    Those with a held-out record come first, by their score; equal scores by the first check. If
+    the predictions of the first go far beyond the targets, the best of those tied with it that
+    stay within comes first. The others follow by the first check.
+    """
+    most = max(check.rows for check in checks)
+
+    def key(i: int) -> tuple[int, float, float, float]:
+        check, result = checks[i], results.get(i)
+        if result is None:
+            return 1 if check.rows == most else 2, check.loss, check.squared, 0.0
+        return 0, result.loss, check.loss, check.squared
+
+    order = sorted(range(len(checks)), key=key)
+    if not results:  # there was no time for more than the check
+        first = checks[order[0]]
+        limit = first.loss + 3.0 * first.error
+        near = [i for i in order if checks[i].rows == most and checks[i].loss <= limit]
+        return order, {order[0], *near}
+    tied = tied_with(order[0], results, task)
+    if results[order[0]].reach > FAR:
+        within = [i for i in order if i in tied and results[i].reach <= FAR]
+        if within:
+            order.remove(within[0])
+            order.insert(0, within[0])
+            tied = tied_with(order[0], results, task)
+    return order, tied
+
+
+def tied_with(best: int, results: Mapping[int, Scored], task: Task) -> set[int]:
+    """Return the best, and the candidates that are not worse than it by a test.
+
+    Paired differences, with the variance of overlapping training folds, by Holm's method: the
+    chance that any is called worse without being so is at most `LEVEL`.
+    """
+    first = results[best]
+    others = [i for i in results if i != best]
+    chance = {
+        i: chance_of(
+            results[i].answer, first.answer, first.record.rows, results[i].record.overlap, task
+        )
+        for i in others
+    }
+    tied = {best, *others}
+    for rank, i in enumerate(sorted(others, key=lambda i: chance[i])):
+        if chance[i] > LEVEL / (len(others) - rank):
+            break
+        tied.discard(i)
+    return tied
+
+
+def chance_of(a: Answers, b: Answers, rows: Array, overlap: float, task: Task) -> float:
+    """Return the two-sided p-value of a difference of losses on the same samples."""
+    gap, error = task.difference(a, b, rows)
+    if gap == 0.0 or not np.isfinite(error):
+        return 1.0
+    clusters = len(np.unique(task.clusters(rows)))
+    if error == 0.0:  # every cluster differs alike
+        return 1.0 / clusters
+    return float(2.0 * student.sf(abs(gap) / (error * np.sqrt(overlap)), max(clusters - 1, 1)))

@@ -5,17 +5,13 @@ from __future__ import annotations
 import html
 import warnings
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -28,30 +24,19 @@ from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.gram import ENGINES, Journal
 from gramsmith.gram.journal import fingerprint, open_journal
-from gramsmith.kernels.adapt import FromCallable
-from gramsmith.measures import Measure, get_measure
+from gramsmith.measures import Measure
 from gramsmith.report.contents import Answer, number, records_frame, with_error
 from gramsmith.report.displays import plot_ranking
 from gramsmith.report.evidence import Evidence
 from gramsmith.report.html import classes_of, render, rivals_of, targets_of
-from gramsmith.selection import explanation, sizes
-from gramsmith.selection.candidates import Candidate, named_candidates
-from gramsmith.selection.ensemble import AveragedClassifier, AveragedRegressor
-from gramsmith.selection.estimate import Estimate, bootstrap, nested, without_choice
+from gramsmith.selection import explanation
+from gramsmith.selection.choose import Findings, choose
+from gramsmith.selection.estimate import Estimate, expect
 from gramsmith.selection.evidence import gather
-from gramsmith.selection.machines import (
-    answers_of,
-    calibrated,
-    check_machine,
-    fit_winner,
-    labelled,
-    with_intervals,
-)
-from gramsmith.selection.samples import Samples, TakeView, read_samples
-from gramsmith.selection.several import Labels, read_goal
-from gramsmith.selection.steps import Findings, may_average, run_steps
-from gramsmith.selection.task import Answers, Task
-from gramsmith.selection.work import Work, share_done
+from gramsmith.selection.fit import assemble, delivered_record, fit_machines, rehearse
+from gramsmith.selection.problem import Problem, read
+from gramsmith.selection.task import Labels
+from gramsmith.selection.work import Work
 from gramsmith.tables.decide import NO_COLUMNS, ColumnTable
 
 Array = npt.NDArray[Any]
@@ -74,7 +59,6 @@ CONSTRAINTS: dict[str, Any] = {
     "max_samples": [Interval(Integral, 2, None, closed="left"), None],
     "verbose": ["verbose"],
 }
-WORK_OPTIONS = ("time_budget", "n_jobs", "memory", "engine", "max_samples", "verbose")
 
 
 def rank_kernels(
@@ -106,14 +90,12 @@ def rank_kernels(
 
     All candidates are checked by ridge regression on landmarks with exact leave-one-out errors, and
     the measures are computed for all of them. The favourites of both make the short list, which is
-    verified: cross-validation of kernel ridge machines on shared Gram matrices, of a support
-    vector machine too for the best. Kernels that do well together are averaged, see `ensemble`;
-    what is handed over is fitted on everything.
+    verified: cross-validation of kernel ridge machines. Kernels that do well together are
+    averaged, see `ensemble`; what is handed over is fitted on everything, with what was verified.
 
-    Ctrl-C ends the ranking early: as soon as one kernel has been cross-validated, the kernels that
-    were verified by then are ranked, the best of them is fitted, and a partial ranking is returned
-    with a warning, see `KernelRanking.interrupted`. Before that, and at the second Ctrl-C,
-    KeyboardInterrupt is raised.
+    Ctrl-C raises KeyboardInterrupt as long as there is no fitted model; `resume` keeps what was
+    finished by then. Afterwards it leaves out what remains of the estimate and of the report, and
+    the ranking is returned with a warning, see `KernelRanking.interrupted`.
 
     Parameters
     ----------
@@ -149,7 +131,7 @@ def rank_kernels(
         The measures of the table; default alignments and separability. Those that do not favour the
         identity matrix put their favourite on the short list.
     machine : estimator, optional
-        A machine to be used instead of ridge and support vector machines: any estimator
+        A machine to be used instead of kernel ridge: any estimator
         with a parameter `kernel` that takes kernels and "precomputed", one of gramsmith's, of
         scikit-learn's or your own. It is cross-validated with its parameters as they are, and
         the winner is fitted with it.
@@ -160,7 +142,7 @@ def rank_kernels(
         matrices. False fits the winner alone.
     time_budget : float, optional
         Seconds within which all is to be done: work that would not end in time is not begun, and
-        what there is by then is ranked.
+        what there is by then is ranked. A budget that is too short for the fit is refused.
     roles : dict of name -> role, optional
         What columns of a data frame are, where that should not be found out: number, category,
         ordered, date, text, sequence, boolean, drop. What was found is in `KernelRanking.columns`.
@@ -199,359 +181,127 @@ def rank_kernels(
     >>> ranking.best_estimator.predict([[1.0, 1.0], [1.0, -1.0]])
     array(['same', 'mixed'], dtype='<U5')
     """
-    return rank(
-        X,
-        y,
-        kernels,
-        task=task,
-        scoring=scoring,
-        cv=cv,
-        groups=groups,
-        class_weight=class_weight,
-        sample_weight=sample_weight,
-        measures=measures,
-        machine=machine,
-        ensemble=ensemble,
-        roles=roles,
-        random_state=random_state,
-        work=Work(
-            n_jobs,
-            memory,
-            engine,
-            max_samples,
-            time_budget,
-            progress,
-            as_notes(resume),
-            verbose=verbose,
-        ),
-    )
+    options = {
+        **{"task": task, "scoring": scoring, "cv": cv, "class_weight": class_weight},
+        **{"roles": roles, "measures": measures, "machine": machine, "ensemble": ensemble},
+        **{"max_samples": max_samples, "random_state": random_state},
+        **{"groups": groups, "sample_weight": sample_weight},
+    }
+    work = Work(n_jobs, memory, engine, time_budget, progress, as_notes(resume), verbose=verbose)
+    return read_and_rank(X, y, kernels, work, options)
 
 
-def rank(
-    X: Any,
-    y: Any,
-    kernels: Any,
-    *,
-    measures: Sequence[str | Measure] | None,
-    machine: Any,
-    random_state: Any,
-    work: Work,
-    ensemble: bool = True,
-    roles: Any = None,
-    **options: Any,
+def read_and_rank(
+    X: Any, y: Any, kernels: Any, work: Work, options: dict[str, Any], nested: bool = True
 ) -> KernelRanking:
-    """Return the ranking of `rank_kernels`; `work` says what may be spent on it."""
-    given = {name: getattr(work, name) for name in WORK_OPTIONS}
-    checked = {**options, **given, "measures": measures, "machine": machine, "roles": roles}
-    checked["ensemble"] = ensemble
+    """Return the ranking of `rank_kernels`; `nested`: whether the choice may be made anew."""
+    names = ("time_budget", "n_jobs", "memory", "engine", "verbose")
+    checked = {**options, **{name: getattr(work, name) for name in names}}
     check_sizes("rank_kernels", checked)
     validate_parameter_constraints(
         CONSTRAINTS, {name: checked[name] for name in CONSTRAINTS}, "rank_kernels"
     )
     check_function("progress", work.progress, "stage", "done", "total", "label")
-    goal = read_goal(y, seed=as_seed(random_state), **options)
-    if machine is not None:
-        check_machine(machine, goal)
-    how = {
-        "learn": isinstance(kernels, str) and kernels == "auto",
-        "measures": None if measures is None else [get_measure(m) for m in measures],
-        "machine": machine,
-        "ensemble": ensemble,
-    }
-    with work.watched():
-        ranking = _ranked(X, kernels, goal, work, roles, options, how)
-    if work.interrupts.asked:
-        done = "Interrupted when all was done: the ranking is whole."
-        warnings.warn(ranking.interrupted or done, ConvergenceWarning, stacklevel=3)
-    return ranking
-
-
-def _ranked(
-    X: Any,
-    kernels: Any,
-    goal: Task,
-    work: Work,
-    roles: Any,
-    options: dict[str, Any],
-    how: dict[str, Any],
-) -> KernelRanking:
-    """Return the ranking for a task; `how` says by which measures and machines."""
     width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
-    told = work.counting("read", 4 * width, f"{goal.n:,} rows")
-    candidates, samples = _read_kernels(kernels, X, goal, roles, told)
-    work.reserve = sizes.fit_seconds(goal.n, goal.classes is not None)
-    if isinstance(work.checkpoint, Journal):
-        chosen = {**options, **how, "seed": goal.seed}
-        score = chosen["scoring"]
-        work.checkpoint.begin(
-            {
-                "data": fingerprint(samples.views, goal.y, goal.w, goal.groups),
-                "kernels": [c.name for c in candidates],
-                "kernel parameters": fingerprint([c.kernel for c in candidates]),
-                "max_samples": work.max_samples,
-                **{name: chosen[name] for name in ("task", "class_weight", "seed", "ensemble")},
-                "scoring": score if isinstance(score, str | None) else fingerprint(score),
-                **{name: fingerprint(chosen[name]) for name in ("cv", "measures", "machine")},
-            }
-        )
-    found = run_steps(candidates, samples, goal, work, **how)
-    estimate = estimate_choice(found, candidates, samples, work, how)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fitted = fit_best(found, samples, how["machine"], work)
-        model = joined(found, [samples.pipeline(c, X, m) for c, m in fitted])
-    for item in caught:
-        warnings.warn(item.message, item.category, stacklevel=4)
-    work.report("fit", 1, 1, found.best.name)
-    evidence = gather(found, samples, X, work, how["machine"])
-    if work.interrupts.left:
-        left = tuple(work.interrupts.left)
-        found = replace(found, interrupted=work.interrupts.stage, left_out=left)
-    return KernelRanking(
-        found,
-        model,
-        evidence,
-        estimate,
-        converged=not any(issubclass(item.category, ConvergenceWarning) for item in caught),
-        columns=samples.columns,
-    )
+    total, seen = 4 * width, 0
+
+    def told(columns: int) -> None:
+        nonlocal seen
+        work.report("read", seen, total, "table")
+        seen = min(seen + columns, total - 1)
+
+    with work.watched():
+        problem = read(X, y, kernels, nested=nested, told=told, **options)
+        work.report("read", total, total, "table")
+    return rank(problem, work)
 
 
-def fit_best(
-    found: Findings, samples: Samples, machine: Any, work: Work | None = None
-) -> list[tuple[Candidate, Any]]:
-    """Return the winner, or those that are averaged, fitted on all samples of their views."""
-    work = Work() if work is None else work
-    chosen = found.chosen
-    told = work.counting("fit", len(chosen) * sizes.PASSES * found.task.n, found.best.name)
-    here = machine is None and sizes.use_landmarks(found.task.n, [found.best.kernel])
-    fitted = []
-    for i in chosen:
-        fitted.append(
-            fit_winner(
-                found.candidates[i],
-                found.checks[i],
-                found.results.get(i),
-                samples,
-                found.task,
-                machine,
-                told,
-                alone=len(chosen) == 1,
-            )
-        )
-        if not here and len(chosen) > 1:  # machines on landmarks tell of every pass themselves
-            told(sizes.PASSES * found.task.n)
-    return [(found.candidates[i], model) for i, model in zip(chosen, fitted, strict=True)]
-
-
-def joined(found: Findings, models: Sequence[Any]) -> Any:
-    """Return the one model of all that were fitted, each of which takes the same samples."""
-    if found.average is None:
-        return models[0]
-    task, result = found.task, found.average.result
-    weights = list(found.average.weights.values())
-    if task.classes is None:
-        return with_intervals(AveragedRegressor.of(models, weights), result, task)
-    threshold = result.threshold(task)
-    model: Any
-    if isinstance(task, Labels):
-        model = labelled(AveragedRegressor.of(models, weights), task)
-    else:
-        model = AveragedClassifier.of(models, weights, threshold=threshold)
-    f = result.record.values[result.best] - threshold
-    return calibrated(model, f, result.record.rows, task)
-
-
-def estimate_choice(
-    found: Findings,
-    candidates: Sequence[Candidate],
-    samples: Samples,
-    work: Work,
-    how: dict[str, Any],
-) -> Estimate:
-    """Return what to expect on new data, by the best method that is affordable."""
-    task, best = found.task, found.order[0]
-    kept = work.recall("estimate")
-    if kept is not None:
-        return Estimate(**kept)
-    if not found.results:
-        check = found.checks[best]
-        return without_choice(check.loss, check.error, check.rows, task)
-    folds = sizes.outer_folds(len(task.counting))
-    of_user = task.cv is not None and not isinstance(task.cv, int)
-    if folds and work.nested and not of_user:
-        again = partial(_choose_anew, candidates, samples, task, work, how, folds)
-        estimate: Estimate | None = work.unless_interrupted(
-            "the choice made anew in outer folds for the estimate", again, folds * work.spent()
-        )
-        if estimate is not None:
-            work.keep("estimate", estimate.to_plain())
-            return estimate
-    return bootstrap(found.results, best, task, found.average, work)
-
-
-def _choose_anew(
-    candidates: Sequence[Candidate],
-    samples: Samples,
-    task: Task,
-    work: Work,
-    how: dict[str, Any],
-    folds: int,
-) -> Estimate | None:
-    """Return the estimate from the whole choice made anew in outer folds, or None without it."""
-    told = work.counting("estimate", 100 * folds + 1, f"choice made anew {folds} times")
-    share = share_done(work.seconds)
-    done = 0
-
-    def step(stage: str, count: int, total: int, _: str) -> None:
-        told.reach(100 * done + int(100 * share(stage, count / total)))
-
-    quiet = replace(work, progress=step, checkpoint=None, nested=False, inner=True)
-
-    def choose(train: Array, test: Array) -> Answers:
-        nonlocal done
-        if not work.in_time():
-            raise TimeoutError
-        known = samples.learned_from(train)
-        part, goal = known.of_rows(candidates, train), task.of_rows(train)
-        outcome = run_steps(candidates, part, goal, quiet, **how)
-        if quiet.late:  # not the choice that is to be judged
-            raise TimeoutError
-        fitted = fit_best(outcome, part, how["machine"])
-        work.interrupts.check()
-        done += 1
-        told.reach(100 * done)
-        # each machine has its own view of the test samples
-        new = tuple(known.test_view(c, train, test) for c, _ in fitted)
-        models = [
-            Pipeline([("view", TakeView(k).fit(new)), ("model", model)])
-            for k, (_, model) in enumerate(fitted)
-        ]
-        return answers_of(joined(outcome, models), new, task)
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            estimate = nested(choose, task, folds)
-    except (TimeoutError, ValueError):  # or a class or all groups lost in an outer fold
-        return None
-    told.end()
-    return estimate
-
-
-@dataclass(frozen=True)
-class RankingPlan:
-    """What `rank_kernels` would do, before any kernel is evaluated.
+def rank(problem: Problem, work: Work) -> KernelRanking:
+    """Return the ranking of a problem that was read.
 
     Parameters
     ----------
-    n_samples, n_features : int
-        Size of the table; no features for strings.
-    task : {"classification", "regression", "multilabel"}
-    kernels : list of str
-        Names of the candidates.
-    n_measured : int
-        Rows for which the measures are computed; where they are estimated, rows drawn at most.
-    machine : str
-        What the winner will be fitted with.
-    memory_mib : float
-        Rough peak.
-    seconds : float
-        Rough time on two cores.
-    columns : ColumnTable
-        What the columns of a table are.
-    """
-
-    n_samples: int
-    n_features: int
-    task: str
-    kernels: list[str]
-    n_measured: int
-    machine: str
-    memory_mib: float
-    seconds: float
-    columns: ColumnTable = NO_COLUMNS
-
-
-def plan_ranking(
-    X: Any,
-    y: Any,
-    kernels: Any = "auto",
-    *,
-    random_state: Any = 0,
-    max_samples: int | None = None,
-    machine: Any = None,
-    ensemble: bool = True,
-    roles: dict[Any, str] | None = None,
-    **options: Any,
-) -> RankingPlan:
-    """Return what `rank_kernels` would do with the same arguments.
-
-    Parameters
-    ----------
-    X, y, kernels, random_state, max_samples, machine, ensemble, roles
-        As in `rank_kernels`.
-    **options
-        Its other arguments; those that only matter later are not looked at, unknown ones are
-        refused.
+    problem : Problem
+        What `read` returned.
+    work : Work
+        What may be spent on it.
 
     Returns
     -------
-    RankingPlan
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.selection import plan_ranking
-    >>> plan = plan_ranking(np.zeros((10, 2)) + np.arange(10)[:, None], [0, 1] * 5)
-    >>> plan.task, plan.n_samples, plan.machine
-    ('classification', 10, 'kernel ridge classifier')
+    KernelRanking
     """
-    known = ("task", "scoring", "cv", "groups", "class_weight", "sample_weight")
-    later = (
-        "measures",
-        "time_budget",
-        "n_jobs",
-        "memory",
-        "engine",
-        "verbose",
-        "progress",
-        "resume",
+    with work.watched():
+        ranking = _ranked(problem, work)
+    if work.interrupted:
+        done = "Interrupted when all was done: the ranking is whole."
+        warnings.warn(ranking.interrupted or done, ConvergenceWarning, stacklevel=2)
+    return ranking
+
+
+def _ranked(problem: Problem, work: Work) -> KernelRanking:
+    """Choose, fit, expect, gather."""
+    if isinstance(work.checkpoint, Journal):
+        work.checkpoint.begin(_identity(problem))
+    if work.time_budget is not None:
+        reserve_time(problem, work)
+    found = choose(problem, work)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        machines = fit_machines(found, problem, work)
+    work.reserve = 0.0
+    converged = not any(issubclass(item.category, ConvergenceWarning) for item in caught)
+    for item in caught:
+        warnings.warn(item.message, item.category, stacklevel=3)
+    delivered = delivered_record(found, machines, problem)
+    estimate = expect(found, delivered, problem, work)
+    models = [
+        problem.samples.pipeline(found.candidates[i], problem.X, machine)
+        for i, machine in zip(found.chosen, machines, strict=True)
+    ]
+    model = assemble(found, models, delivered, problem.task, problem.machine is not None)
+    evidence = gather(found, delivered, problem, work)
+    found = replace(
+        found,
+        left_out=tuple(work.left_out),
+        late=work.time_budget if work.late else None,
+        checks=tuple(replace(check, pseudo=None) for check in found.checks),
     )
-    odd = sorted(set(options) - {*known, *later})
-    if odd:
-        raise TypeError(
-            f"Expected arguments of rank_kernels, got {', '.join(odd)}. "
-            f"Known are {', '.join((*known, *later))}."
+    return KernelRanking(found, model, evidence, estimate, converged, problem.plan.columns)
+
+
+def _identity(problem: Problem) -> dict[str, Any]:
+    """Return what a journal of finished work belongs to."""
+    task, candidates = problem.task, problem.candidates
+    return {
+        "data": fingerprint(problem.samples.views, task.y, task.w, task.groups),
+        "kernels": [c.name for c in candidates],
+        "kernel parameters": fingerprint([c.kernel for c in candidates]),
+        "max_samples": problem.plan.max_samples,
+        "task": task.kind,
+        "seed": task.seed,
+        "ensemble": problem.ensemble,
+        "scoring": task.score_name if task.score.is_default else fingerprint(task.score.call),
+        "class_weight": fingerprint(task.class_weight),
+        "cv": fingerprint(task.cv),
+        "measures": fingerprint(problem.measures),
+        "machine": fingerprint(problem.machine),
+    }
+
+
+def reserve_time(problem: Problem, work: Work) -> None:
+    """Keep the time of the fit free, or refuse a budget that does not suffice for it.
+
+    How long a fit takes here and now is found by fitting a machine to a few rows.
+    """
+    work.reserve = rehearse(problem)
+    least = 1.1 * (work.spent() + work.reserve) + 0.2  # and a check of a few rows
+    if work.time_budget is not None and work.time_budget < least:
+        raise ValueError(
+            f"Expected a time_budget of at least {least:.1f} s for {problem.task.n:,} "
+            f"rows, got {work.time_budget:g}: {work.spent():.1f} s have gone into reading them, "
+            f"and the fit of one machine takes about {work.reserve:.1f} s. Allow more time, or use "
+            "fewer rows."
         )
-    chosen = {k: v for k, v in options.items() if k in known}
-    goal = read_goal(y, seed=as_seed(random_state), **chosen)
-    candidates, samples = _read_kernels(kernels, X, goal, roles)
-    n, p = goal.n, samples.n_features or 0
-    exact = machine is not None or not sizes.use_landmarks(n, [c.kernel for c in candidates])
-    classes = goal.classes is not None
-    if machine is not None:
-        name = type(machine).__name__
-    elif exact:
-        name = f"kernel ridge {'classifier' if classes else 'regression'}"
-    else:
-        name = f"kernel ridge {'classifier' if classes else 'regression'} on landmarks"
-    averages = ensemble and machine is None and may_average(candidates, n)
-    fitted = sizes.MEMBERS if averages else 1
-    # exact: a few Gram matrices; else kernel blocks of two machines that are compared, and X
-    blocks = 8 * min(n, sizes.LANDMARK_ROWS) * sizes.LANDMARKS
-    held = 3 * n**2 if exact else blocks + 2 * n * max(p, 1)
-    return RankingPlan(
-        n_samples=n,
-        n_features=p,
-        task=goal.kind,
-        kernels=[c.name for c in candidates],
-        n_measured=min(n, sizes.rows_measured(n, candidates), max_samples or n),
-        machine=name,
-        memory_mib=8.0 * max(held, 10 * sizes.CROSS_VALIDATION_ROWS**2) / 2**20 + 200.0,
-        seconds=sizes.ranking_seconds(n, len(candidates), classes, exact, fitted),
-        columns=samples.columns,
-    )
 
 
 def as_notes(resume: Any) -> MutableMapping[str, Any] | None:
@@ -559,44 +309,6 @@ def as_notes(resume: Any) -> MutableMapping[str, Any] | None:
     if isinstance(resume, MutableMapping):
         return resume
     return open_journal(resume)
-
-
-def as_seed(random_state: Any) -> int:
-    """Return a seed: the number itself, or one drawn from a RandomState."""
-    if random_state is None:
-        return 0
-    if isinstance(random_state, (int, np.integer)):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _read_kernels(
-    kernels: Any,
-    X: Any,
-    task: Task,
-    roles: Any = None,
-    told: Callable[[int], None] = lambda columns: None,
-) -> tuple[list[Candidate], Samples]:
-    rows = task.counting if len(task.counting) < task.n else None
-    samples = read_samples(X, task.labels, kernels, roles, told, rows)
-    candidates, views = named_candidates(
-        kernels,
-        samples.views,
-        task.seed,
-        variants=samples.variants,
-        blocks=samples.column_blocks,
-        rows=rows,
-    )
-    functions = any(isinstance(c.kernel, FromCallable) for c in candidates)
-    if functions and isinstance(X, np.ndarray) and X.dtype.kind in "fiu" and np.isfinite(X).all():
-        # A function is given the rows as they are: its values are kept, and every encoding of
-        # a fold would be other rows, to be computed anew.
-        views = (*views, X)
-        candidates = [
-            replace(c, view=len(views) - 1) if isinstance(c.kernel, FromCallable) else c
-            for c in candidates
-        ]
-    return candidates, replace(samples, views=views)
 
 
 class KernelRanking:
@@ -725,8 +437,8 @@ class KernelRanking:
 
     @property
     def partial(self) -> bool:
-        """Whether Ctrl-C ended the ranking early, so that some of the work was left out."""
-        return bool(self._findings.left_out)
+        """Whether some of the work was left out, because of Ctrl-C or for lack of time."""
+        return bool(self._findings.left_out) or self._findings.late is not None
 
     @property
     def interrupted(self) -> str | None:
@@ -808,7 +520,7 @@ class KernelRanking:
         Parameters
         ----------
         name : str, optional
-            A kernel of the ranking; default the winner.
+            A kernel of the ranking, or "average"; default what is fitted.
 
         Returns
         -------

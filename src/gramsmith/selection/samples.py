@@ -6,20 +6,19 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from gramsmith.gram.views import Views, take_rows
 from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
 from gramsmith.kernels.geometry import PairKernel
 from gramsmith.kernels.precomputed import rests_on_matrix
+from gramsmith.machines.pipelines import IntervalPipeline, TakeView
 from gramsmith.selection.candidates import Candidate, is_matrix
 from gramsmith.tables import TableEncoder, TakeColumn, Texts
 from gramsmith.tables.convert import plain_table
@@ -43,11 +42,6 @@ class Samples:
     variants: tuple[str, ...] = ()  # how each view differs from the plain encoding
     columns: ColumnTable = NO_COLUMNS  # what the columns of a table are
     tables: tuple[Any, ...] = ()  # what each encoder encoded; None where there is nothing to learn
-
-    @property
-    def has_indicators(self) -> bool:
-        """Whether the second view is the first with few-valued columns as indicators."""
-        return "categories" in self.variants
 
     @property
     def column_blocks(self) -> list[int] | None:
@@ -81,7 +75,7 @@ class Samples:
     def pipeline(self, candidate: Candidate, X: Any, machine: Any) -> Any:
         """Return a machine of a candidate's view with the steps from what the user passed, X."""
         steps = self.steps(candidate, X)
-        made = IntervalPipeline if hasattr(machine, "predict_interval") else Pipeline
+        made = IntervalPipeline if hasattr(machine, "calibrate_intervals") else Pipeline
         return made([*steps, ("model", machine)]) if steps else machine
 
     def of_rows(self, candidates: Sequence[Candidate], rows: Array) -> Samples:
@@ -98,20 +92,12 @@ class Samples:
         ]
         return replace(self, views=tuple(views), tables=tuple(tables))
 
-    def learns(self, candidate: Candidate) -> bool:
-        """Return whether what encodes the view of a candidate has learned from the rows."""
-        return candidate.view < len(self.tables) and self.tables[candidate.view] is not None
-
-    def learned_from(self, rows: Array, of: Sequence[Candidate] | None = None) -> Samples:
-        """Return all samples, encoded by what some of the rows alone can teach.
-
-        Only the views of some candidates if `of` names them: others stay as they are.
-        """
-        wanted = range(len(self.tables)) if of is None else {c.view for c in of}
+    def learned_from(self, rows: Array) -> Samples:
+        """Return all samples, encoded by what some of the rows alone can teach."""
         views = list(self.views)
-        for v in wanted:
-            if v < len(self.tables) and self.tables[v] is not None:
-                views[v] = self.encoders[v].encode_from(self.tables[v], rows)
+        for v, table in enumerate(self.tables):
+            if table is not None:
+                views[v] = self.encoders[v].encode_from(table, rows)
         return replace(self, views=tuple(views))
 
     def test_view(self, candidate: Candidate, train: Array, test: Array) -> Any:
@@ -120,10 +106,6 @@ class Samples:
         if isinstance(candidate.kernel, Precomputed):
             return _cut(X, test, train)
         return as_array(take_rows(X, test))
-
-    def take(self, candidate: Candidate, rows: Any) -> Any:
-        """Return rows of the view of a candidate; of a Gram matrix, rows and columns."""
-        return self.of([candidate]).take(rows).samples[0]
 
     def of(self, candidates: Sequence[Candidate]) -> Views:
         """Return the kernels of candidates, each with its view."""
@@ -347,96 +329,3 @@ def _named(kernels: Any) -> list[Any]:
         kernels = [kernels]
     given = kernels.values() if isinstance(kernels, dict) else kernels
     return [kernel[0] if isinstance(kernel, tuple) and kernel else kernel for kernel in given]
-
-
-class IntervalPipeline(Pipeline):
-    """A pipeline whose last step has prediction intervals, which it passes on.
-
-    `rank_kernels` returns one for values; everything else is as in scikit-learn's pipeline.
-
-    Examples
-    --------
-    >>> import gramsmith as gs
-    >>> from gramsmith.selection import IntervalPipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> steps = [("scale", StandardScaler()), ("model", gs.KernelSVR(gs.Linear(), C=1e3))]
-    >>> model = IntervalPipeline(steps).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
-    >>> _ = model[-1].calibrate_intervals([0.1, -0.2, 0.3])
-    >>> model.predict_interval([[1.0]], coverage=0.5).round(1)
-    array([[0.8, 1.2]])
-    """
-
-    _stored_parameters: ClassVar[dict[str, str]] = {"steps": "steps", "memory": "none"}
-
-    @available_if(lambda pipeline: hasattr(pipeline.steps[-1][1], "predict_interval"))  # type: ignore[untyped-decorator]
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
-        """Return intervals that hold the values of new samples with a given probability.
-
-        Parameters
-        ----------
-        X : like in fit
-        coverage : float, default=0.9
-            The probability.
-
-        Returns
-        -------
-        array of shape (n, 2) or (n, n_outputs, 2)
-            Lower and upper ends.
-        """
-        for _, step in self.steps[:-1]:
-            X = step.transform(X)
-        return np.asarray(self.steps[-1][1].predict_interval(X, coverage))
-
-
-class TakeView(TransformerMixin, BaseEstimator):
-    """Pass on one view of samples that come as a tuple of views.
-
-    Parameters
-    ----------
-    index : int, default=0
-        Which view.
-
-    Attributes
-    ----------
-    n_views_ : int
-        Number of views seen in fit.
-
-    Examples
-    --------
-    >>> from gramsmith.selection.samples import TakeView
-    >>> TakeView(1).fit_transform(([[1.0]], [[2.0]]))
-    [[2.0]]
-    """
-
-    _stored: ClassVar[dict[str, str]] = {"n_views_": "whole"}
-    _stored_parameters: ClassVar[dict[str, str]] = {"index": "whole"}
-
-    def __init__(self, index: int = 0) -> None:
-        self.index = index
-
-    def fit(self, X: Any, y: Any = None) -> TakeView:
-        """Count the views."""
-        if not isinstance(X, tuple) or not 0 <= self.index < len(X):
-            raise ValueError(
-                f"Expected a tuple of at least {self.index + 1} views, got {type(X).__name__}. "
-                "Pass the views in the order of fit."
-            )
-        self.n_views_ = len(X)
-        return self
-
-    def transform(self, X: Any) -> Any:
-        """Return the view."""
-        check_is_fitted(self)
-        if not isinstance(X, tuple) or len(X) != self.n_views_:
-            raise ValueError(
-                f"Expected a tuple of {self.n_views_} views, got {type(X).__name__}. "
-                "Pass the views in the order of fit."
-            )
-        return X[self.index]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "n_views_")
-
-    def _check_stored(self) -> None:
-        if not 0 <= self.index < self.n_views_:
-            raise ValueError(f"Expected one of {self.n_views_} views, got {self.index}.")

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from gramsmith.arguments import check_params
 from gramsmith.gram import SharesEngine
 from gramsmith.kernels.finite import checked_data
-from gramsmith.selection.ensemble import first_machine
-from gramsmith.selection.labels import label_accuracy
-from gramsmith.selection.ranking import CONSTRAINTS, WORK_OPTIONS, rank
+from gramsmith.machines.averages import first_machine
+from gramsmith.machines.labels import label_accuracy
+from gramsmith.selection.ranking import CONSTRAINTS, read_and_rank
 from gramsmith.selection.samples import all_precomputed, is_table
 from gramsmith.selection.work import Work
 from gramsmith.tables.encoder import FRAME
@@ -182,10 +182,6 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> KernelSelector:
         """Rank the kernels and fit the winner.
 
-        Ctrl-C ends the choice early, as in `rank_kernels`: from the first cross-validated kernel on
-        the selector is fitted with what was verified, and warns. Under `cross_val_score`, which
-        goes on with its next fold, that is one fold; a second Ctrl-C in the same fold ends all.
-
         Parameters
         ----------
         X : data frame, array or sparse matrix of shape (n, p), strings, tuple of views, or None
@@ -221,9 +217,12 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
             )
             y = _as_column(y)
         options = self.get_params(deep=False)
+        kernels = options.pop("kernels")
+        names = ("time_budget", "n_jobs", "memory", "engine", "verbose")
+        work = Work(**{name: options.pop(name) for name in names})
+        options |= {"groups": groups, "sample_weight": sample_weight}
         # whoever uses an estimator has folds of their own: the choice is not made anew for each
-        work = Work(**{name: options.pop(name) for name in WORK_OPTIONS}, nested=False)
-        self.ranking_ = rank(X, y, groups=groups, sample_weight=sample_weight, work=work, **options)
+        self.ranking_ = read_and_rank(X, y, kernels, work, options, nested=False)
         self.best_estimator_ = self.ranking_.best_estimator
         self.best_kernel_ = self.ranking_.best_kernel
         self.summary_ = self.ranking_.summary

@@ -1,29 +1,28 @@
-"""Task: what is predicted, and the weights, folds and score by which kernels are compared."""
+"""Task: what is predicted, and the weights, folds and score by which kernels are compared.
+
+Targets are columns of numbers that least squares can fit, `codes`, and a link from predictions back
+to answers: identity (`Values`), sign (`Labels`, two `Classes`) or argmax (more `Classes`).
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-)
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.class_weight import compute_sample_weight
 
 from gramsmith.arguments import abridged, counted
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.errors import jackknife
+from gramsmith.gram.views import unique_names
 from gramsmith.learning.cross_fit import given_folds
 from gramsmith.machines.calibration import fit_calibration, probabilities
+from gramsmith.selection.scores import Answers, ClassScore, LabelScore, Score, ValueScore
 from gramsmith.tables.target import alike_classes, decide_task
 from gramsmith.targets import (
     as_labels,
@@ -35,57 +34,73 @@ from gramsmith.targets import (
 )
 
 Array = npt.NDArray[Any]
+Folds = list[tuple[Array, Array]]
 
 COARSE = 8  # steps of a first look at thresholds
 BLOCKS = 20  # of the jackknife, for scores that are no function of sums over samples
 FEW_GROUPS = 10  # a sample of fewer groups is drawn row by row
-# Scores of two classes that ask which of them counts.
-OF_ONE_CLASS = ("f1", "precision", "recall", "jaccard", "average_precision")
-# Scores that read rankings or probabilities, so that no threshold changes them.
-WITHOUT_THRESHOLD = (
-    *("roc_auc", "roc_auc_ovr", "roc_auc_ovo", "roc_auc_ovr_weighted", "roc_auc_ovo_weighted"),
-    *("average_precision", "neg_log_loss", "neg_brier_score", "d2_log_loss_score"),
-    *("d2_brier_score", "top_k_accuracy"),
-)
-# Scores of values, as scikit-learn's names.
-ERRORS = ("neg_mean_absolute_error", "neg_mean_squared_error")
-OF_VALUES = ("r2", "explained_variance", "d2_absolute", "neg_mean_", "neg_median_", "neg_root_")
-# Scores that are functions of sums over the samples, so that every bag and fold is cheap.
-OF_SUMS = ("neg_log_loss", "balanced_accuracy")
-OF_COUNTS: dict[str, Callable[[Array, Array, Array], tuple[Array, Array]]] = {
-    "f1": lambda tp, fp, fn: (2 * tp, 2 * tp + fp + fn),
-    "precision": lambda tp, fp, fn: (tp, tp + fp),
-    "recall": lambda tp, fp, fn: (tp, tp + fn),
-    "jaccard": lambda tp, fp, fn: (tp, tp + fp + fn),
-}
-OF_SHARES = ("balanced_accuracy", "roc_auc", "average_precision", *OF_COUNTS)
-INSTEAD = {"roc_auc": "roc_auc_ovr", "average_precision": "roc_auc_ovr"}
+BOTH = np.array([0, 1])  # a label is not there, or it is
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Task:
-    """Targets, weights, folds and score of one selection."""
+    """Targets, weights, folds and score of one selection; what kinds of targets share."""
 
-    kind: str  # "classification" or "regression"
-    y: Array  # class numbers, or values
-    classes: Array | None = None
-    w: Array | None = None  # sample weights
-    class_weight: Any = None
-    scoring: Any = None
+    y: Array  # class numbers (n,), values (n, q) in units of their deviation, labels (n, q)
+    score: Score
+    w: Array | None = None  # sample weights of mean one
     cv: Any = None
     groups: Array | None = None
     seed: int = 0
-    names: tuple[str, ...] = ()  # of several outputs or labels, see `several`
+    names: tuple[str, ...] = ()  # of several outputs or labels
+
+    kind: ClassVar[str]
+    classes: Array | None = None
+    class_weight: Any = None
+
+    # ---- what kinds of targets differ in ---------------------------------------------------------
 
     @property
-    def n(self) -> int:
-        """The number of samples."""
-        return len(self.y)
+    def codes(self) -> Array:
+        """The targets of least squares, shape (n, q)."""
+        raise NotImplementedError
 
     @property
     def labels(self) -> Array:
         """What the user called the targets."""
-        return self.y if self.classes is None else np.asarray(self.classes[self.y])
+        raise NotImplementedError
+
+    def constant(self, rows: Array) -> tuple[Answers, str]:
+        """Return the best answers that look at no features, and what they are."""
+        raise NotImplementedError
+
+    def column(self, k: int) -> Task:
+        """Return the task of one of several columns, with the default score."""
+        raise NotImplementedError
+
+    def calibration(self, f: Array, rows: Array) -> Callable[[Array], Array]:
+        """Return what turns decision values into probabilities, fitted to held-out ones."""
+        raise NotImplementedError
+
+    @property
+    def measured_as(self) -> str:
+        """The task as measures and learners know it."""
+        return "regression" if self.classes is None else "classification"
+
+    @property
+    def target_kind(self) -> str:
+        """What the measures call such targets."""
+        return {"regression": "values", "classification": "classes"}.get(self.kind, "labels")
+
+    @property
+    def measured(self) -> Array:
+        """The targets as measures and learners take them."""
+        return self.y[:, 0] if self.y.ndim == 2 and self.y.shape[1] == 1 else self.y
+
+    @property
+    def strata(self) -> Array | None:
+        """Class numbers by which folds and samples are balanced, if there are any."""
+        return None
 
     @property
     def taught(self) -> Array:
@@ -93,130 +108,75 @@ class Task:
         return self.labels
 
     def in_units(self, values: Array) -> Array:
-        """Return predictions in the units of `y`, which are the user's unless there are several."""
-        return values
+        """Return predictions of the user's in the units of `codes`, shape (m, q)."""
+        return values.reshape(len(values), -1)
 
     def as_given(self, values: Array) -> Array:
-        """Return values in the units of `y` in those of the user."""
+        """Return values in the units of `codes` in those of the user."""
         return values
 
-    @property
-    def measured_as(self) -> str:
-        """The task as measures and learners know it."""
-        return self.kind
+    # ---- shared ---------------------------------------------------------------------------------
 
     @property
-    def target_kind(self) -> str:
-        """What the measures call such targets."""
-        return "values" if self.classes is None else "classes"
+    def n(self) -> int:
+        """The number of samples."""
+        return len(self.y)
 
-    @property
+    @cached_property
     def line(self) -> Array:
         """One number per sample by which they can be put in order."""
-        return self.y
-
-    @property
-    def columns(self) -> Array:
-        """The targets as columns, shape (n, 1) unless there are several."""
-        return self.y.reshape(self.n, -1)
+        if self.strata is not None:
+            return self.strata
+        Z = self.codes - self.codes.mean(axis=0)
+        return np.asarray(Z @ np.linalg.eigh(Z.T @ Z)[1][:, -1] if Z.shape[1] > 1 else Z[:, 0])
 
     @property
     def default_score(self) -> bool:
-        """Whether the score is the default: accuracy, or the squared error."""
-        own = "accuracy" if self.kind == "classification" else "r2"
-        return self.scoring is None or (isinstance(self.scoring, str) and self.scoring == own)
+        """Whether the score is the default."""
+        return self.score.is_default
+
+    @property
+    def score_name(self) -> str:
+        """The name of the score that is shown."""
+        return self.score.name
+
+    @property
+    def own_folds(self) -> bool:
+        """Whether the folds are those of a splitter of the user's."""
+        return self.cv is not None and not isinstance(self.cv, int)
 
     @property
     def exchangeable(self) -> bool:
         """Whether leaving one sample out is a fair test: no groups and no splitter of the user."""
-        return self.groups is None and (self.cv is None or isinstance(self.cv, int))
+        return self.groups is None and not self.own_folds
 
     @property
     def tunes_threshold(self) -> bool:
         """Whether the score asks for a threshold of its own."""
-        return not self.default_score and self.score.by_threshold
-
-    @cached_property
-    def weights(self) -> Array:
-        """The weight of every sample in training: sample weight times class weight, one on average.
-
-        Balanced classes have equal sums of weights.
-        """
-        w = np.ones(self.n) if self.w is None else self.w
-        if self.class_weight is None or self.classes is None:
-            return w
-        if isinstance(self.class_weight, str):
-            totals = np.bincount(self.y, w, len(self.classes))
-            return normalised_weights(w / np.where(totals > 0, totals, 1.0)[self.y])
-        found = w * compute_sample_weight(self.class_weight, self.labels)
-        if not (np.isfinite(found).all() and found.min() >= 0 and found.any()):
-            raise ValueError(
-                f"Expected class weights that are numbers >= 0, got {abridged(self.class_weight)}. "
-                'Use "balanced", or a dict of label -> weight.'
-            )
-        return normalised_weights(found)
-
-    @cached_property
-    def codes(self) -> Array:
-        """The targets of least squares, shape (n, q): ±1, one column per class past two."""
-        if self.kind == "regression":
-            return np.asarray(self.y, dtype=float)[:, None]
-        C = 2 if self.classes is None else len(self.classes)
-        if C == 2:
-            return np.where(self.y == 1, 1.0, -1.0)[:, None]
-        return np.where(self.y[:, None] == np.arange(C), 1.0, -1.0)
+        return isinstance(self.score, ClassScore) and self.score.by_threshold
 
     @property
-    def score_name(self) -> str:
-        """The name of the score that is shown; the squared error is shown as R²."""
-        if self.default_score:
-            return "accuracy" if self.kind == "classification" else "r2"
-        return self.score.name
+    def weights(self) -> Array:
+        """The weight of every sample in training."""
+        return np.ones(self.n) if self.w is None else self.w
 
-    @cached_property
-    def _unit(self) -> float:
-        """What a loss is divided by before it is shown."""
-        return self.deviation**2 if self.default_score and self.kind == "regression" else 1.0
+    def weight_of(self, rows: Array) -> Array | None:
+        """Return the sample weights of some rows, if there are any."""
+        return None if self.w is None else self.w[rows]
 
     def as_score(self, loss: float) -> float:
         """Return a loss as the score that is shown."""
-        return 1.0 - float(loss) / self._unit if self.default_score else -float(loss)
+        return -float(loss)
+
+    def as_error(self, error: float) -> float:
+        """Return the standard error of a loss in units of the score that is shown."""
+        return float(error)
 
     @property
     def best_score(self) -> float | None:
         """The best score there can be, if that is known."""
-        known = self.default_score or (self.classes is not None and self.score.name in OF_SHARES)
-        return 1.0 if known else 0.0 if self.score_name.startswith("neg_") else None
-
-    def as_error(self, error: float) -> float:
-        """Return the standard error of a loss in units of the score that is shown."""
-        return float(error) / self._unit
-
-    @cached_property
-    def score(self) -> Score:
-        """The score of scikit-learn, where it is not the default."""
-        counts = None if self.classes is None else np.bincount(self.y, self.w)
-        return Score(self.scoring, self.classes, counts).try_out(self.w is not None)
-
-    def losses(self, f: Array, rows: Array) -> Array:
-        """Return the default loss of every sample: wrong or not, or the squared error.
-
-        f holds decision values or predictions, (m,) or (m, C), of the samples `rows`.
-        """
-        y = self.y[rows]
-        if self.kind == "regression":
-            return np.asarray((f - y) ** 2)
-        return np.asarray(self.guess(f) != y, dtype=float)
-
-    def guess(self, f: Array) -> Array:
-        """Return the class numbers that decision values stand for."""
-        return np.asarray((f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1))
-
-    @cached_property
-    def deviation(self) -> float:
-        """The weighted standard deviation of the values; one if they do not vary."""
-        mean = np.average(self.y, weights=self.w)
-        return float(np.sqrt(np.average((self.y - mean) ** 2, weights=self.w))) or 1.0
+        high = self.score.range[1]
+        return high if np.isfinite(high) else None
 
     # ---- answers: what a score is computed from ---------------------------------------------
 
@@ -226,13 +186,12 @@ class Task:
         What is used for the samples of one fold is fitted to those of the others, so that no score
         is fitted to the samples it is computed for.
         """
-        tune = tune and self.tunes_threshold
-        proba = not self.default_score and self.score.by_probability
-        if not (tune or proba):
-            return Answers(f)
-        shifted = f.copy()
-        for here, others in self._other_folds(rows, fold) if tune else ():
-            shifted[here] = f[here] - self.best_threshold(f[others], rows[others])
+        shifted = f
+        if tune and self.tunes_threshold:
+            shifted = f.copy()
+            for here, others in self._other_folds(rows, fold):
+                shifted[here] = f[here] - self.best_threshold(f[others], rows[others])
+        proba = self.score.by_probability
         return Answers(shifted, self.probabilities(f, rows, fold) if proba else None)
 
     def probabilities(self, f: Array, rows: Array, fold: Array) -> Array:
@@ -242,16 +201,9 @@ class Task:
             for here, others in self._other_folds(rows, fold)
         ]
         p = np.empty((len(f), parts[0][1].shape[1]))
-        for here, found in parts:
-            p[here] = found
+        for here, values in parts:
+            p[here] = values
         return p
-
-    def calibration(self, f: Array, rows: Array) -> Callable[[Array], Array]:
-        """Return what turns decision values into probabilities, (m, C), fitted to held-out ones."""
-        C = 2 if self.classes is None else len(self.classes)
-        w = None if self.w is None else self.w[rows]
-        slope, offsets = fit_calibration(f, self.y[rows], C, w)
-        return lambda f: probabilities(f, slope, offsets)
 
     def _other_folds(self, rows: Array, fold: Array) -> Iterator[tuple[Array, Array]]:
         """Yield the samples of each fold, and those of all others."""
@@ -259,32 +211,25 @@ class Task:
         for part in np.unique(parts):
             yield parts == part, np.flatnonzero(parts != part)
 
-    def loss(self, answers: Answers | Array, rows: Array) -> float:
+    def loss(self, answers: Answers, rows: Array) -> float:
         """Return the loss of answers: lower is better, whatever the score."""
-        if isinstance(answers, np.ndarray):
-            answers = Answers(answers)
         parts = self.parts(answers, rows)
         if parts is not None:
             return float(self.loss_of(parts.sum(axis=0)))
-        w = None if self.w is None else self.w[rows]
-        return -self.score.value(answers.f, self.y[rows], w, p=answers.p)
+        return -self.score.value(answers, self.y[rows], self.weight_of(rows))
 
     def parts(self, answers: Answers, rows: Array) -> Array | None:
         """Return what every sample adds to the sums of `loss_of`, shape (m, s).
 
         None if the score is not known to be a function of sums.
         """
-        w = np.ones(len(rows)) if self.w is None else self.w[rows]
-        if self.default_score:
-            return np.column_stack([w * self.losses(answers.f, rows), w])
         if not self.score.weighted and self.w is not None:
             return None
+        w = np.ones(len(rows)) if self.w is None else self.w[rows]
         return self.score.parts(answers, self.y[rows], w)
 
     def loss_of(self, sums: Array) -> Array:
         """Return the loss of sums of `parts`, shape (..., s)."""
-        if self.default_score:
-            return np.asarray(sums[..., 0] / np.maximum(sums[..., 1], 1e-300))
         return -self.score.of_sums(sums)
 
     # ---- errors: clusters, not rows, are what was drawn ------------------------------------------
@@ -296,12 +241,16 @@ class Task:
 
     def error(self, answers: Answers, rows: Array) -> float:
         """Return the standard error of `loss` by leaving out one cluster at a time."""
-        error = self._jackknife(rows, [(1.0, answers)])
-        if self.kind != "regression" and self.default_score:
+        error = self.plain_error(answers, rows)
+        if self.score.is_default and self.classes is not None:
             # no mistake among few samples is no certainty
             G = len(np.unique(self.clusters(rows)))
             error = max(error, float(np.sqrt(0.5 / (G + 1.0) / G)))
         return error
+
+    def plain_error(self, answers: Answers, rows: Array) -> float:
+        """Return the standard error as it is: zero where no cluster differs from others."""
+        return self._jackknife(rows, [(1.0, answers)])
 
     def difference(self, a: Answers, b: Answers, rows: Array) -> tuple[float, float]:
         """Return the loss of a less that of b on the same samples, and its standard error."""
@@ -326,6 +275,24 @@ class Task:
         error = jackknife(left[np.isfinite(left)])  # a score may be undefined without some samples
         return float("inf") if error is None else error
 
+    def pseudo_losses(self, answers: Answers, rows: Array) -> Array:
+        """Return numbers whose mean is the loss, one for every cluster of samples.
+
+        G times the loss less G - 1 times the loss without the cluster: with them a choice can be
+        repeated in any bag of clusters. Scores that are no sums have one for each of `BLOCKS`.
+        """
+        parts = self.parts(answers, rows)
+        if parts is not None:
+            sums = cluster_sums(parts, self.clusters(rows))
+            left = self.loss_of(sums.sum(axis=0) - sums)
+        else:
+            block = self._blocks(rows, BLOCKS)
+            places = [np.flatnonzero(block != b) for b in np.unique(block)]
+            left = np.array([self.loss(answers.at(p), rows[p]) for p in places])
+        G = len(left)
+        pseudo = G * self.loss(answers, rows) - (G - 1) * left
+        return np.where(np.isfinite(pseudo), pseudo, self.loss(answers, rows))
+
     def _blocks(self, rows: Array, count: int) -> Array:
         """Return a block number for each sample: whole clusters, targets spread evenly."""
         cluster = self.clusters(rows)
@@ -335,107 +302,101 @@ class Task:
         block[np.argsort(mean, kind="stable")] = np.arange(G) % max(2, min(count, G))
         return np.asarray(block[cluster])
 
-    def constant(self, rows: Array) -> tuple[Answers, str]:
-        """Return the best answers that look at no features, and what they are."""
-        y, w = self.y[rows], None if self.w is None else self.w[rows]
-        if self.classes is None:
-            return Answers(np.full(len(rows), np.average(y, weights=w))), "predicting the mean"
-        C = len(self.classes)
-        share = np.bincount(y, w, C) / np.bincount(y, w, C).sum()
-        p = np.tile(share, (len(rows), 1))
-        found = []
-        for c in range(C) if self.default_score or self.score.by_label else [int(share.argmax())]:
-            F = np.where(np.arange(C) == c, 1.0, -1.0)
-            one = Answers(np.tile(F, (len(rows), 1)) if C > 2 else np.full(len(rows), F[1]), p)
-            found.append((self.loss(one, rows), c, one))
-        _, c, best = min(found, key=lambda item: item[:2])
-        if not self.default_score and self.score.by_probability:
-            return best, "answering with the shares of the classes"
-        return best, f"always answering {str(self.classes[c])!r}"
+    def column_scores(self, answers: Answers, rows: Array) -> dict[str, tuple[float, float, float]]:
+        """Return the score of each column by its name, its error, and that of a constant answer."""
+        scores = {}
+        for k, name in enumerate(self.names):
+            task, own = self.column(k), Answers(answers.f[:, [k]])
+            constant, _ = task.constant(rows)
+            losses = (task.loss(a, rows) for a in (own, constant))
+            value, base = (task.as_score(loss) for loss in losses)
+            scores[name] = (value, task.as_error(task.error(own, rows)), base)
+        return scores
 
     # ---- thresholds, folds, samples --------------------------------------------------------------
 
     def best_threshold(self, f: Array, rows: Array) -> float:
-        """Return the threshold with the best score, from held-out decision values."""
-        levels = np.unique(np.quantile(f, np.linspace(0.01, 0.99, 99)))
-        yes, no = (self.parts(Answers(np.full(len(f), v)), rows) for v in (1.0, -1.0))
+        """Return the threshold with the best score, from held-out decision values (m, 1)."""
+        line = f[:, 0]
+        levels = np.unique(np.quantile(line, np.linspace(0.01, 0.99, 99)))
+        yes, no = (self.parts(Answers(np.full_like(f, v)), rows) for v in (1.0, -1.0))
         if yes is not None and no is not None:
             # from all answers "no" to "yes" above the level: sums from the largest value down
-            order = np.argsort(-f, kind="stable")
+            order = np.argsort(-line, kind="stable")
             gained = np.cumsum(np.vstack([np.zeros(yes.shape[1]), (yes - no)[order]]), axis=0)
-            above = len(f) - np.searchsorted(f[order][::-1], levels, side="right")
-            found = self.loss_of(no.sum(axis=0) + gained[above])
+            above = len(f) - np.searchsorted(line[order][::-1], levels, side="right")
+            losses = self.loss_of(no.sum(axis=0) + gained[above])
         else:
-            found = np.full(len(levels), np.inf)
+            losses = np.full(len(levels), np.inf)
 
             def look(places: Any) -> None:
                 for k in places:
-                    if not np.isfinite(found[k]):
-                        found[k] = self.loss(f - levels[k], rows)
+                    if not np.isfinite(losses[k]):
+                        losses[k] = self.loss(Answers(f - levels[k]), rows)
 
             look(range(0, len(levels), COARSE))
-            best = int(np.argmin(found))
+            best = int(np.argmin(losses))
             look(range(max(best - COARSE, 0), min(best + COARSE + 1, len(levels))))
-        seen = found[np.isfinite(found)]
+        seen = losses[np.isfinite(losses)]
         if not len(seen) or np.ptp(seen) <= 1e-12:
             return 0.0  # the score does not mind
-        flat = np.flatnonzero(found <= seen.min() + 1e-12)
+        flat = np.flatnonzero(losses <= seen.min() + 1e-12)
         # the middle of the best plateau is the steadiest choice
         return float(levels[flat[len(flat) // 2]])
 
-    def splits(self, rows: Array, folds: int) -> list[tuple[Array, Array]]:
-        """Return (training, test) positions within `rows` for every fold."""
-        y = self.y[rows]
-        groups = None if self.groups is None else self.groups[rows]
-        if self.cv is not None and not isinstance(self.cv, int):
+    def splits(self, rows: Array, folds: int) -> Folds:
+        """Return (training, test) positions within `rows`: the user's folds, or so many."""
+        if self.own_folds:
             return self._within(rows)
-        folds = self.cv if isinstance(self.cv, int) else folds
-        classify = self.kind == "classification"
+        return self.plain_splits(rows, self.cv or folds)
+
+    def plain_splits(self, rows: Array, folds: int) -> Folds:
+        """Return so many folds of whole groups and even classes, whatever `cv` says.
+
+        A class with fewer samples than folds is in some of them only.
+        """
+        groups = None if self.groups is None else self.groups[rows]
+        y = None if self.strata is None else self.strata[rows]
+        options = {"shuffle": True, "random_state": self.seed}
         cv: Any
         if groups is not None:
             folds = min(folds, len(np.unique(groups)))
             if folds < 2:
                 raise ValueError("Expected at least two groups, got one. Leave groups out.")
-            cv = (
-                StratifiedGroupKFold(folds, shuffle=True, random_state=self.seed)
-                if classify
-                else GroupKFold(folds)
-            )
-        elif classify and np.bincount(y).max() >= 2:
-            folds = max(2, min(folds, int(np.bincount(y)[np.bincount(y) > 1].min())))
-            cv = StratifiedKFold(folds, shuffle=True, random_state=self.seed)
+            cv = GroupKFold(folds) if y is None else StratifiedGroupKFold(folds, **options)
+        elif y is not None and np.bincount(y).max() >= 2:
+            cv = StratifiedKFold(max(2, min(folds, int(np.bincount(y).max()))), **options)
         else:
-            cv = KFold(max(2, min(folds, len(rows))), shuffle=True, random_state=self.seed)
+            cv = KFold(max(2, min(folds, len(rows))), **options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer members than folds
-            return list(cv.split(np.zeros(len(rows)), y, groups))
+            splits = cv.split(np.zeros(len(rows)), y, groups)
+            return [(train, test) for train, test in splits if len(test)]
 
     @cached_property
-    def _given_splits(self) -> list[tuple[Array, Array]]:
+    def _given_splits(self) -> Folds:
         """The folds of the user's splitter, of all samples, asked for once."""
         return given_folds(self.cv, self.labels, self.groups)
 
-    def _within(self, rows: Array) -> list[tuple[Array, Array]]:
+    def _within(self, rows: Array) -> Folds:
         """Return the user's folds as far as they lie within some rows, as positions there."""
         place = np.full(self.n, -1)
         place[rows] = np.arange(len(rows))
-        found = []
+        inside = []
         for train, test in self._given_splits:
             train, test = (part[part >= 0] for part in (place[train], place[test]))
             if len(train) > 1 and len(test):
-                found.append((train, test))
-        if not found:
-            raise ValueError(
+                inside.append((train, test))
+        if not inside:
+            raise NoFolds(
                 f"Expected folds with training and test samples, got "
                 f"{counted(len(self._given_splits), 'fold')} of cv={abridged(self.cv)} with none "
                 f"in the {len(rows)} rows in use. Use cv=5."
             )
-        return found
+        return inside
 
     def try_out(self) -> Task:
-        """Return the task after score, folds and class weights have been tried, before any work."""
-        if not self.default_score:
-            self.score  # noqa: B018
+        """Return the task after folds and class weights have been tried, before any work."""
         if not self.exchangeable:
             self.splits(np.arange(self.n), 5)
         self.weights  # noqa: B018
@@ -443,7 +404,7 @@ class Task:
 
     @cached_property
     def counting(self) -> Array:
-        """The samples that have a weight: a row of no weight is no row."""
+        """The samples that have a weight: rows of weight zero are dropped before anything else."""
         return np.arange(self.n) if self.w is None else np.flatnonzero(self.w > 0)
 
     def sample(self, size: int, salt: int = 0) -> Array:
@@ -458,11 +419,11 @@ class Task:
         whole = self._whole_groups(order, size)
         if whole is not None:
             return whole
-        if self.kind != "classification":
+        if self.strata is None:
             return np.sort(order[:size])
         chosen = []
-        for code in np.unique(self.y[order]):
-            members = order[self.y[order] == code]
+        for code in np.unique(self.strata[order]):
+            members = order[self.strata[order] == code]
             chosen.append(members[: max(2, round(size * len(members) / len(order)))])
         return np.sort(np.concatenate(chosen))
 
@@ -475,35 +436,208 @@ class Task:
         counts = np.cumsum(np.bincount(place))
         taken = int(np.searchsorted(counts, size, side="right"))
         rows = order[place < taken]
-        lost = self.kind == "classification" and len(np.unique(self.y[rows])) < len(
-            np.unique(self.y[order])
-        )
+        y = self.strata
+        lost = y is not None and len(np.unique(y[rows])) < len(np.unique(y[order]))
         return None if taken < FEW_GROUPS or lost else np.sort(rows)
 
-    def of_rows(self, rows: Array) -> Task:
+    def at(self, rows: Array) -> Task:
         """Return the task of some of the samples, with the folds of the user cut to them."""
-        cv = self.cv
-        if cv is not None and not isinstance(cv, int):
-            cv = self._within(rows)
         return replace(
             self,
             y=self.y[rows],
-            w=None if self.w is None else self.w[rows],
-            cv=cv,
+            w=self.weight_of(rows),
+            cv=self._within(rows) if self.own_folds else self.cv,
             groups=None if self.groups is None else self.groups[rows],
         )
 
 
-@dataclass(frozen=True)
-class Answers:
-    """What is said of samples: decision values that are compared with zero, or predictions."""
+class NoFolds(ValueError):
+    """A splitter of the user's has no folds within some rows."""
 
-    f: Array  # (m,) or (m, C)
-    p: Array | None = None  # probabilities (m, C), where the score asks for them
 
-    def at(self, places: Array) -> Answers:
-        """Return the answers for some of the samples."""
-        return Answers(self.f[places], None if self.p is None else self.p[places])
+@dataclass(frozen=True, kw_only=True)
+class Values(Task):
+    """One or several values per sample; `y` and all answers are in units of `unit`."""
+
+    unit: Array = field(default_factory=lambda: np.ones(1))  # the deviation of every output
+
+    kind: ClassVar[str] = "regression"
+
+    @property
+    def codes(self) -> Array:
+        """The targets of least squares, shape (n, q)."""
+        return self.y
+
+    @property
+    def labels(self) -> Array:
+        """What the user passed."""
+        return self.as_given(self.y)
+
+    @property
+    def taught(self) -> Array:
+        """What machines are fitted to: results do not depend on the unit of the user."""
+        return self.measured
+
+    def in_units(self, values: Array) -> Array:
+        """Return predictions of the user's in the units of `codes`, shape (m, q)."""
+        return np.asarray(values.reshape(len(values), -1) / self.unit)
+
+    def as_given(self, values: Array) -> Array:
+        """Return values in the units of `codes` in those of the user; one output has no columns."""
+        values = values * self.unit
+        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
+
+    def constant(self, rows: Array) -> tuple[Answers, str]:
+        """Return the best answers that look at no features, and what they are."""
+        mean = np.average(self.y[rows], axis=0, weights=self.weight_of(rows))
+        what = "predicting the mean" + (" of every output" if self.names else "")
+        return Answers(np.tile(mean, (len(rows), 1))), what
+
+    def column(self, k: int) -> Task:
+        """Return the task of one output, in its unit."""
+        score = ValueScore(None, False, np.ones(1), self.y[:, k].mean())
+        return Values(y=self.y[:, [k]], score=score, w=self.w, groups=self.groups, seed=self.seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classes(Task):
+    """One of several classes per sample; `y` holds their numbers."""
+
+    kind: ClassVar[str] = "classification"
+
+    @property
+    def labels(self) -> Array:
+        """What the user called the targets."""
+        return np.asarray(np.asarray(self.classes)[self.y])
+
+    @property
+    def strata(self) -> Array:
+        """The class numbers."""
+        return self.y
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(np.asarray(self.classes))
+
+    @cached_property
+    def codes(self) -> Array:
+        """The targets of least squares, shape (n, q): ±1, one column per class past two."""
+        if self.n_classes == 2:
+            return np.where(self.y == 1, 1.0, -1.0)[:, None]
+        return np.where(self.y[:, None] == np.arange(self.n_classes), 1.0, -1.0)
+
+    @cached_property
+    def weights(self) -> Array:
+        """The weight of every sample in training: sample weight times class weight, one on average.
+
+        Balanced classes have equal sums of weights.
+        """
+        w = super().weights
+        if self.class_weight is None:
+            return w
+        if isinstance(self.class_weight, str):
+            totals = np.bincount(self.y, w, self.n_classes)
+            return normalised_weights(w / np.where(totals > 0, totals, 1.0)[self.y])
+        product = w * compute_sample_weight(self.class_weight, self.labels)
+        if not (np.isfinite(product).all() and product.min() >= 0 and product.any()):
+            raise ValueError(
+                f"Expected class weights that are numbers >= 0, got {abridged(self.class_weight)}. "
+                'Use "balanced", or a dict of label -> weight.'
+            )
+        return normalised_weights(product)
+
+    @property
+    def has_offsets(self) -> bool:
+        """Whether probabilities need offsets of their own.
+
+        Without class weights a prediction of least squares is the share of a class in the long run:
+        at equal shares it changes sign. Then probabilities never contradict the answer.
+        """
+        return self.class_weight is not None or self.tunes_threshold
+
+    def calibration(self, f: Array, rows: Array) -> Callable[[Array], Array]:
+        """Return what turns decision values into probabilities, (m, C), fitted to held-out ones."""
+        known = fit_calibration(
+            as_machine(f), self.y[rows], self.n_classes, self.weight_of(rows), self.has_offsets
+        )
+        return lambda f: probabilities(as_machine(f), *known)
+
+    def constant(self, rows: Array) -> tuple[Answers, str]:
+        """Return the best answers that look at no features, and what they are."""
+        C, y = self.n_classes, self.y[rows]
+        share = np.bincount(y, self.weight_of(rows), C)
+        p = np.tile(share / share.sum(), (len(rows), 1))
+        choices = []
+        for c in range(C) if self.score.by_label else [int(share.argmax())]:
+            F = np.where(np.arange(C) == c, 1.0, -1.0)
+            one = Answers(np.tile(F if C > 2 else F[1:], (len(rows), 1)), p)
+            choices.append((self.loss(one, rows), c, one))
+        _, c, best = min(choices, key=lambda item: item[:2])
+        if self.score.by_probability:
+            return best, "answering with the shares of the classes"
+        return best, f"always answering {str(np.asarray(self.classes)[c])!r}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels(Task):
+    """Labels that are there or not, any number per sample; y holds 0 and 1, shape (n, q)."""
+
+    given_names: Array = field(default_factory=lambda: np.arange(0))  # or numbers, as scikit-learn
+
+    kind: ClassVar[str] = "multilabel"
+
+    @cached_property
+    def codes(self) -> Array:
+        """The targets of least squares: -1 and +1, shape (n, q)."""
+        return 2.0 * self.y - 1.0
+
+    @property
+    def labels(self) -> Array:
+        """What the user passed."""
+        return np.asarray(np.asarray(self.classes)[self.y])
+
+    @property
+    def taught(self) -> Array:
+        """What machines are fitted to."""
+        return self.codes
+
+    def calibration(self, f: Array, rows: Array) -> Callable[[Array], Array]:
+        """Return what turns decision values into a probability for every label, (m, labels)."""
+        w = self.weight_of(rows)
+        fitted = [fit_calibration(f[:, k], self.y[rows, k], 2, w, False) for k in range(f.shape[1])]
+        return lambda f: np.column_stack(
+            [probabilities(f[:, k], *known)[:, 1] for k, known in enumerate(fitted)]
+        )
+
+    def constant(self, rows: Array) -> tuple[Answers, str]:
+        """Return the best answers that look at no features, and what they are."""
+        share = np.average(self.y[rows], axis=0, weights=self.weight_of(rows))
+        p = np.tile(share, (len(rows), 1))
+        known = [
+            (np.where(share > 0.5, 1.0, -1.0), "answering every label with its majority"),
+            (np.ones(len(share)), "always answering all labels"),
+        ]
+        choices = [(Answers(np.tile(f, (len(rows), 1)), p), words) for f, words in known]
+        if self.score.by_probability:
+            return choices[0][0], "answering with the shares of the labels"
+        return min(choices, key=lambda item: self.loss(item[0], rows))
+
+    def counts(self, rows: Any = slice(None)) -> dict[str, int]:
+        """Return how many of the rows have each label."""
+        return dict(zip(self.names, self.y[rows].sum(axis=0).tolist(), strict=True))
+
+    def column(self, k: int) -> Task:
+        """Return the task of one label."""
+        y, known = self.y[:, k], np.asarray(self.classes)
+        score = ClassScore(None, False, known, np.bincount(y, minlength=2))
+        options: dict[str, Any] = {"w": self.w, "groups": self.groups, "seed": self.seed}
+        return Classes(y=y, score=score, classes=known, **options)
+
+
+def as_machine(f: Array) -> Array:
+    """Return decision values (m, q) as machines have them: one column has no second axis."""
+    return f[:, 0] if f.shape[1] == 1 else f
 
 
 def cluster_sums(parts: Array, cluster: Array) -> Array:
@@ -512,180 +646,7 @@ def cluster_sums(parts: Array, cluster: Array) -> Array:
     return np.column_stack([np.bincount(cluster, column, G) for column in parts.T])
 
 
-class GivenDecisions(ClassifierMixin, BaseEstimator):
-    """A classifier that returns the answers it is given, for scikit-learn's scorers."""
-
-    def __init__(self, classes: Any, p: Any = None) -> None:
-        self.classes = classes
-        self.p = p
-        self.classes_ = classes
-        self.asked: set[str] = set()
-
-    def decision_function(self, X: Any) -> Array:
-        return np.asarray(X)
-
-    def predict(self, X: Any) -> Array:
-        self.asked.add("predict")
-        f = np.asarray(X)
-        code = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=1)
-        return np.asarray(self.classes_[code])
-
-    def predict_proba(self, X: Any) -> Array:
-        self.asked.add("predict_proba")
-        if self.p is None:
-            raise AttributeError("probabilities")
-        return np.asarray(self.p)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-
-class _GivenValues(RegressorMixin, BaseEstimator):
-    """A regressor that returns the values it is given."""
-
-    def predict(self, X: Any) -> Array:
-        return np.asarray(X)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-
-class Score:
-    """A score of scikit-learn for held-out decision values or predictions.
-
-    Where a score counts one of two classes ("f1", "precision", "recall" and their like) and none of
-    the labels is 1, the rarer class counts. There are no classes for values.
-    """
-
-    usual: ClassVar[str] = 'classes, such as "balanced_accuracy"'  # where another does not fit
-
-    def __init__(self, scoring: Any, classes: Array | None, counts: Array | None = None) -> None:
-        self.call = get_scorer(scoring) if isinstance(scoring, str) else scoring
-        self.name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
-        self.classes, self.weighted = classes, True
-        two = classes is not None and len(classes) == 2
-        if two and scoring in OF_ONE_CLASS and 1 not in classes.tolist():  # type: ignore[union-attr]
-            rare = 0 if counts is not None and counts[0] < counts[1] else 1
-            self.classes = np.array([0, 1]) if rare else np.array([1, 0])
-        self.by_threshold = two and self.name not in WITHOUT_THRESHOLD
-        self.by_probability = self.by_label = False  # found out in `try_out`
-        known = ERRORS if classes is None else (*OF_SUMS, *(OF_COUNTS if two else ()))
-        self.summed = isinstance(scoring, str) and scoring in known
-
-    def parts(self, answers: Answers, y: Array, w: Array) -> Array | None:
-        """Return what every sample adds to the sums of `of_sums`, or None for other scores."""
-        if not self.summed:
-            return None
-        f, p = answers.f, answers.p
-        if self.name in ERRORS:
-            gap = np.abs(f - y)
-            return np.column_stack([w * (gap if "absolute" in self.name else gap**2), w])
-        if self.name == "neg_log_loss":
-            if p is None:
-                return None
-            chosen = np.clip(p[np.arange(len(y)), y], np.finfo(float).eps, 1.0)
-            return np.column_stack([-w * np.log(chosen), w])
-        guess = (f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)
-        if self.name == "balanced_accuracy":
-            member = w[:, None] * (y[:, None] == np.arange(len(self.classes)))  # type: ignore[arg-type]
-            return np.concatenate([member * (guess == y)[:, None], member], axis=1)
-        one = int(np.flatnonzero(self.classes == 1)[0])
-        true, said = y == one, guess == one
-        return np.column_stack([w * (true & said), w * (~true & said), w * (true & ~said)])
-
-    def of_sums(self, sums: Array) -> Array:
-        """Return the score of sums of `parts`, shape (..., s)."""
-        if self.name in ERRORS or self.name == "neg_log_loss":
-            return np.asarray(-sums[..., 0] / np.maximum(sums[..., 1], 1e-300))
-        if self.name == "balanced_accuracy":
-            right, all_ = np.split(sums, 2, axis=-1)
-            there = all_ > 1e-12
-            recall = np.where(there, right / np.where(there, all_, 1.0), 0.0)
-            return np.asarray(recall.sum(axis=-1) / np.maximum(there.sum(axis=-1), 1))
-        tp, fp, fn = np.moveaxis(sums, -1, 0)
-        top, bottom = OF_COUNTS[self.name](tp, fp, fn)
-        return np.asarray(
-            np.where(bottom > 1e-12, top / np.where(bottom > 1e-12, bottom, 1.0), 0.0)
-        )
-
-    def value(self, f: Array, y: Array, w: Array | None = None, p: Array | None = None) -> float:
-        """Return the score of decision values f, or of predictions.
-
-        y holds class numbers or values, p probabilities for scores that ask for them; above zero
-        the second of two classes is predicted.
-        """
-        given: Any = _GivenValues()
-        if self.classes is not None:
-            given, y = self.given(p), self.classes[y]
-        if w is None or not self.weighted or not w.any():
-            value = float(self.call(given, f, y))
-        else:
-            value = float(self.call(given, f, y, sample_weight=w))
-        if self.classes is not None and "predict_proba" in given.asked:
-            self.by_probability = True
-        if self.classes is not None and "predict" in given.asked:
-            self.by_label = True
-        return value
-
-    def given(self, p: Array | None) -> Any:
-        """Return the classifier that scikit-learn is to score."""
-        return GivenDecisions(self.classes, p)
-
-    def example(self) -> tuple[Array, Array, Array | None]:
-        """Return decision values, targets and probabilities that any such score can be tried on."""
-        if self.classes is None:
-            y = np.arange(1.0, 7.0)
-            return y + 0.1 * np.cos(np.arange(len(y))), y, None
-        C = len(self.classes)
-        y = np.arange(C).repeat(3)
-        f = y + 0.1 * np.cos(np.arange(len(y))) - 0.5 if C == 2 else 2.0 * np.eye(C)[y] - 1.0
-        return f, y, 0.7 * np.eye(C)[y] + 0.3 / C
-
-    def try_out(self, weighted: bool) -> Score:
-        """Raise a ValueError, before any work, unless the score can be computed for such a task.
-
-        A score that takes no weights is used without, with a warning if there are any.
-        """
-        f, y, p = self.example()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                self.value(f, y, p=p)
-                if self.classes is not None and self.name.startswith((*OF_VALUES, "neg_max_")):
-                    raise ValueError(f"{self.name} compares numbers")
-            except Exception as error:
-                raise ValueError(self._refusal(error)) from error
-            try:
-                self.value(f, y, np.ones(len(y)), p)
-            except Exception:
-                self.weighted = False
-        if weighted and not self.weighted:
-            warnings.warn(
-                f"The score {self.name!r} takes no sample_weight: weights count in training, "
-                "but not in the comparison.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return self
-
-    @property
-    def of(self) -> str:
-        """What it is a score of, in words."""
-        return "values" if self.classes is None else f"{len(self.classes)} classes"
-
-    def _refusal(self, error: Exception) -> str:
-        other = INSTEAD.get(self.name, f"{self.name}_macro")
-        if self.classes is None:
-            advice = 'Use a score of values, such as "neg_mean_absolute_error".'
-        elif len(self.classes) > 2 and self.name in (*OF_ONE_CLASS, *INSTEAD):
-            advice = f'Use "{other}".'
-        else:
-            advice = f"Use a score of {self.usual}."
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        return (
-            f"Expected a score for {self.of}, got {self.name!r}, which fails: "
-            f"{reason.rstrip('.')}. {advice}"
-        )
+# ---- reading ------------------------------------------------------------------------------------
 
 
 def read_task(
@@ -699,33 +660,82 @@ def read_task(
     sample_weight: Any = None,
     seed: int = 0,
 ) -> Task:
-    """Return the task of one label or value per sample, tried out before any work starts."""
-    y = as_labels(y)
-    if not len(y):
-        raise ValueError("Expected at least one sample, got none.")
-    kind = kind_of(y)
-    if task == "auto":
-        task = "regression" if kind == "continuous" else decide_task(y)[0]
-    options = {"scoring": scoring, "seed": seed, **checked_options(y, cv, groups, sample_weight)}
-    w = options["w"]
-    if task == "regression":
-        values = finite_values(y)
-        if np.ptp(values) <= 1e-14 * max(float(np.abs(values).max()), 1e-300):
+    """Return the task of one target per sample, or of several in columns; tried before any work.
+
+    Columns of 0 and 1 are labels, unless ``task="regression"``; other columns are values.
+    """
+    columns = getattr(y, "columns", None)
+    y = y.toarray() if hasattr(y, "toarray") else y
+    if len(getattr(y, "shape", ())) == 2 and y.shape[1] > 1 and columns is not None:
+        _check_numbers(y, columns)
+    Y = as_labels(y)
+    if not Y.size:
+        raise ValueError(f"Expected at least one sample and one column in y, got shape {Y.shape}.")
+    w = None if sample_weight is None else normalised_weights(check_weights(sample_weight, len(Y)))
+    shared = {
+        "w": w,
+        "cv": int(cv) if isinstance(cv, np.integer) else cv,
+        "groups": check_groups(groups, len(Y)),
+        "seed": seed,
+    }
+    used = Y if w is None else Y[w > 0]
+    if Y.ndim == 1:
+        kind = kind_of(Y)
+        if task == "auto":
+            task = "regression" if kind == "continuous" else decide_task(Y)[0]
+        if task == "regression":
+            Y, used = finite_values(Y)[:, None], finite_values(used)[:, None]
+            return _read_values(Y, used, ("y",), scoring, shared).try_out()
+        if kind.startswith("continuous"):
             raise ValueError(
-                "Expected targets that vary, got a constant y. Nothing can be learned."
+                "Expected class labels, got real numbers. Unknown label type: continuous. "
+                'Use task="regression".'
             )
-        return Task("regression", values, **options).try_out()
-    if kind.startswith("continuous"):
+        return _read_classes(Y, scoring, class_weight, shared).try_out()
+    if Y.dtype.kind not in "fiub":
         raise ValueError(
-            "Expected class labels, got real numbers. Unknown label type: continuous. "
-            'Use task="regression".'
+            "Expected numbers in a y of several columns, got texts. Several targets at once are "
+            "values, or labels of 0 and 1; rank classes one column at a time."
         )
+    are_labels = bool(np.isin(Y, BOTH).all()) and task != "regression"
+    word = "label" if are_labels else "output"
+    given = [f"{word} {k + 1}" for k in range(Y.shape[1])] if columns is None else columns
+    names = tuple(unique_names([str(name) for name in given]))
+    if are_labels:
+        known = np.arange(len(names)) if columns is None else np.array(names)
+        return _read_labels(Y, used, names, known, scoring, class_weight, shared).try_out()
+    values = _read_values(Y, used, names, scoring, shared)
+    _check_values(Y, names, task)
+    return values.try_out()
+
+
+def _read_values(
+    Y: Array, used: Array, names: tuple[str, ...], scoring: Any, shared: dict[str, Any]
+) -> Task:
+    values, used = finite_values(Y), finite_values(used)
+    flat = np.ptp(used, axis=0) <= 1e-14 * np.maximum(np.abs(used).max(axis=0), 1e-300)
+    if flat.any():
+        which = "a constant y" if len(names) == 1 else f"a constant column {names[flat.argmax()]!r}"
+        raise ValueError(
+            f"Expected targets that vary, got {which}. Nothing can be learned of it: leave it out."
+        )
+    w = shared["w"]
+    apart = values - np.average(values, axis=0, weights=w)
+    size = np.abs(apart).max(axis=0)  # squares of tiny values would be zero
+    unit = size * np.sqrt(np.average((apart / size) ** 2, axis=0, weights=w))
+    centre = np.average(values / unit, axis=0, weights=w)
+    score = ValueScore(scoring, w is not None, unit, centre)
+    several = names if len(names) > 1 else ()
+    return Values(y=values / unit, score=score, unit=unit, names=several, **shared)
+
+
+def _read_classes(y: Array, scoring: Any, class_weight: Any, shared: dict[str, Any]) -> Task:
     classes, codes = np.unique(y, return_inverse=True)
-    said = alike_classes(classes.tolist())
-    if said:
-        warnings.warn(said, UserWarning, stacklevel=3)
-    known = codes if w is None else codes[w > 0]
-    if len(np.unique(known)) < 2:
+    remark = alike_classes(classes.tolist())
+    if remark:
+        warnings.warn(remark, UserWarning, stacklevel=3)
+    w = shared["w"]
+    if len(np.unique(codes if w is None else codes[w > 0])) < 2:
         raise ValueError(
             f"Expected at least two classes, got 1 class: {classes[:1].tolist()}. "
             "Add samples of another class."
@@ -735,13 +745,68 @@ def read_task(
             f"Expected classes with several samples each, got {len(classes)} classes in {len(y)} "
             'samples. If these are numbers to predict, use task="regression".'
         )
-    found = Task("classification", codes, classes, class_weight=class_weight, **options)
-    return found.try_out()
+    if class_weight == "balanced" and scoring is None:
+        scoring = "balanced_accuracy"  # a score that sees the weights: accuracy hardly would
+    counts = np.bincount(codes, w, len(classes))
+    score = ClassScore(scoring, w is not None, classes, counts)
+    return Classes(y=codes, score=score, classes=classes, class_weight=class_weight, **shared)
 
 
-def checked_options(y: Any, cv: Any, groups: Any, sample_weight: Any) -> dict[str, Any]:
-    """Return weights, groups and folds of a task, or raise."""
-    n = len(y)
-    w = None if sample_weight is None else normalised_weights(check_weights(sample_weight, n))
-    cv = int(cv) if isinstance(cv, np.integer) else cv
-    return {"w": w, "cv": cv, "groups": check_groups(groups, n)}
+def _check_numbers(y: Any, columns: Any) -> None:
+    """Refuse columns of texts in a data frame of targets by their name."""
+    for k, name in enumerate(columns):
+        column = np.asarray(y)[:, k]
+        if any(isinstance(value, str) for value in column.tolist()):
+            raise ValueError(
+                f"Expected numbers in a y of several columns, got texts in column {str(name)!r}. "
+                "Several targets at once are values, or labels of 0 and 1; rank classes one column "
+                "at a time."
+            )
+
+
+def _check_values(Y: Array, names: tuple[str, ...], task: str) -> None:
+    """Refuse columns that may be classes, unless they were said to be values."""
+    if task == "regression":
+        return
+    kinds = [decide_task(column)[0] for column in Y.T]
+    if task == "auto" and "classification" not in kinds:
+        return
+    if task == "classification":
+        strange = next(k for k, column in enumerate(Y.T) if not np.isin(column, BOTH).all())
+        raise ValueError(
+            f"Expected labels of 0 and 1 in every column of y, got other numbers in column "
+            f"{names[strange]!r}. Rank several classes one column at a time."
+        )
+    odd = names[kinds.index("classification")]
+    others = "values in others" if "regression" in kinds else "not 0 and 1 everywhere"
+    raise ValueError(
+        f"Expected columns of values, or of 0 and 1, in y, got a column {odd!r} that looks like "
+        f'classes, and {others}. Use task="regression" if all are values; rank classes one column '
+        "at a time."
+    )
+
+
+def _read_labels(
+    Y: Array,
+    used: Array,
+    names: tuple[str, ...],
+    known: Array,
+    scoring: Any,
+    class_weight: Any,
+    shared: dict[str, Any],
+) -> Task:
+    lone = np.ptp(used.astype(int), axis=0) == 0
+    if lone.any():
+        k = int(lone.argmax())
+        raise ValueError(
+            f"Expected 0 and 1 in every label, got only {int(used[0, k])} in column "
+            f"{names[k]!r} of y. Leave it out: nothing can be learned of it."
+        )
+    if class_weight is not None:
+        raise ValueError(
+            f"Expected no class_weight with several labels, got {abridged(class_weight)}. A row "
+            "has many labels: weigh rows with sample_weight, or rank one label at a time."
+        )
+    score = LabelScore(scoring, shared["w"] is not None, Y.shape[1])
+    options = {"names": names, "given_names": known, **shared}
+    return Labels(y=Y.astype(int), score=score, classes=np.unique(Y), **options)

@@ -1,93 +1,32 @@
-"""Work: what a selection may spend, and whether the next piece of it would end in time."""
+"""Work: what a ranking may spend, whom it tells, what is kept, and how Ctrl-C ends it.
+
+`Work.stage` carries all of that: progress and time of a stage, and, for stages that may be left
+out, an interrupt or a lack of time.
+"""
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate
+from types import FrameType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gramsmith.cached import cached_property
 from gramsmith.gram import Engine, Journal, Serial, Threads, as_engine
 from gramsmith.progress import Progress
-from gramsmith.selection.interrupts import Interrupts
-from gramsmith.selection.task import Task
 
-Array = npt.NDArray[Any]
-CHOICE = ("check", "learn", "measures", "cross-validation")  # stages of a choice
-FINISHING = "interrupted: Ctrl-C again ends at once"  # said while what is needed is finished
 Listener = Callable[[str, int, int, str], Any]
-# does a piece of work and returns its result, or None if there is no time for it
-Attempt = Callable[[Callable[[], Any]], Any]
 
 
-def always(piece: Callable[[], Any]) -> Any:
-    """Return the result of a piece of work: there is time for all."""
-    return piece()
-
-
-def work_off(
-    function: Callable[[Any], Any],
-    items: Iterable[Any],
-    engine: Engine | None = None,
-    attempt: Attempt = always,
-) -> Iterator[Any]:
-    """Yield function(item) for every item in order, or None where there was no time.
-
-    Parameters
-    ----------
-    function : callable
-    items : iterable
-    engine : Engine, optional
-        Where the work is done; default in the calling thread.
-    attempt : callable
-        See `Work.attempts`.
-    """
-    engine = Serial() if engine is None else engine
-    if isinstance(engine, Threads):
-        yield from engine.map(lambda item: attempt(partial(function, item)), items)
-        return
-    # The clock is here, and is looked at when a piece is handed out.
-    begin = getattr(attempt, "may_begin", lambda: True)
-    tell = getattr(attempt, "tell", lambda seconds: None)
-    handed_out = ((item,) if begin() else None for item in items)
-    for result, seconds in engine.map(partial(_timed, function), handed_out):
-        if seconds is not None:
-            tell(seconds)
-        yield result
-
-
-def _timed(function: Callable[[Any], Any], item: tuple[Any] | None) -> tuple[Any, float | None]:
-    if item is None:
-        return None, None
-    begun = time.monotonic()
-    return function(*item), time.monotonic() - begun
-
-
-def share_done(seconds: Mapping[str, float]) -> Callable[[str, float], float]:
-    """Return what tells which share of a choice is done, after the time that stages have taken.
-
-    Examples
-    --------
-    >>> from gramsmith.selection.work import share_done
-    >>> share_done({"check": 2.0, "cross-validation": 2.0})("cross-validation", 0.5)
-    0.75
-    """
-    ends = dict(zip(CHOICE, accumulate(seconds.get(stage, 0.0) for stage in CHOICE), strict=True))
-    whole = max(ends.values()) or 1.0
-
-    def share(stage: str, of_stage: float) -> float:
-        length = seconds.get(stage, 0.0)
-        return (ends[stage] - (1.0 - of_stage) * length) / whole
-
-    return share
+class OutOfTime(Exception):
+    """There is no time for a piece of work that others depend on."""
 
 
 @dataclass
@@ -97,22 +36,19 @@ class Work:
     n_jobs: int | None = None
     memory: float | None = None  # MiB for tiles, see `Gram`
     engine: Engine | None = None  # instead of both
-    max_samples: int | None = None  # most rows in any one step
     time_budget: float | None = None  # seconds after which no further work is begun
     progress: Listener | None = None  # called with (stage, done, total, label)
     checkpoint: MutableMapping[str, Any] | None = None  # finished steps, see `Journal`
-    reserve: float = 0.0  # seconds that are kept for the fit of the winner, on a quiet machine
-    pace: float = 1.0  # how many times longer things take here, by the first check
     verbose: bool | int = False  # whether to show a progress bar
-    nested: bool = True  # whether the estimate may make the choice anew
-    inner: bool = False  # whether it is such a choice: an interrupt is for whoever makes it
+    reserve: float = 0.0  # seconds that are kept for the fit of the winner
     clock: Callable[[], float] = time.monotonic
     start: float = float("nan")  # by the clock; default now
     late: bool = False  # whether work was left out because the time was up
-    interrupts: Interrupts = field(default_factory=Interrupts)
+    interrupted: bool = False  # whether Ctrl-C was pressed
+    left_out: list[str] = field(default_factory=list)  # what was left out because of it
     bar: Progress | None = field(default=None, init=False)
     seconds: dict[str, float] = field(default_factory=dict, init=False)  # spent, by stage
-    lock: Any = field(default_factory=threading.RLock, repr=False)  # one word at a time
+    lock: Any = field(default_factory=threading.RLock, repr=False)  # one listener at a time
 
     def __post_init__(self) -> None:
         self.start = self.clock() if np.isnan(self.start) else self.start
@@ -123,104 +59,153 @@ class Work:
         journal = self.checkpoint if isinstance(self.checkpoint, Journal) else None
         return as_engine(self.engine, self.n_jobs, self.memory, journal)
 
+    # ---- stages ---------------------------------------------------------------------------------
+
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Show the progress if that was asked for, and hear Ctrl-C, while the work lasts."""
-        with Progress() if self.verbose else nullcontext() as self.bar, self.interrupts:
-            yield
+        """Show the progress if that was asked for, and notice Ctrl-C, while the work lasts.
 
-    def in_time(self, seconds: float = 0.0) -> bool:
-        """Return whether another piece of work, of about that length, may begin."""
-        if self.interrupts.asked:
-            return False
-        if self.time_budget is None:
-            return True
-        if self.spent() + self.pace * self.reserve + seconds < self.time_budget:
-            return True
-        self.late = True
-        return False
+        It is noticed even where a library takes it for its own: learners end their search and keep
+        the best so far.
+        """
+        before = None
+        if threading.current_thread() is threading.main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            if handler is signal.default_int_handler:  # else the program has its own way with it
+                before = handler
+                with suppress(ValueError):  # an interpreter within another hears no signals
+                    signal.signal(signal.SIGINT, self._on_signal)
+        try:
+            with Progress() if self.verbose else nullcontext() as self.bar:
+                yield
+        finally:
+            if before is not None and signal.getsignal(signal.SIGINT) == self._on_signal:
+                signal.signal(signal.SIGINT, before)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.interrupted = True
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def stage(self, name: str, total: int, label: str, *, without: str = "") -> Iterator[Stage]:
+        """Do a stage: tell of its beginning, its steps and its end, and take its time.
+
+        A stage with words `without` may be left out: it begins with `Stage.begin`, which ends it if
+        there is no time, and Ctrl-C ends it alone. Any other ends with the interrupt.
+        """
+        begun = self.spent()
+        stage = Stage(self, name, total, label)
+        if not without:
+            stage.reach(0)
+        try:
+            yield stage
+            if self.interrupted and not self.left_out:  # someone kept it to himself
+                raise KeyboardInterrupt
+        except (KeyboardInterrupt, OutOfTime) as reason:
+            if not without:
+                raise
+            if isinstance(reason, KeyboardInterrupt):
+                if self.left_out:  # pressed twice
+                    raise
+                self.interrupted = True
+            if self.interrupted:
+                self.left_out.append(without)
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + self.spent() - begun
+        self.report(name, total, total, label)
+
+    def report(self, stage: str, done: int, total: int, label: str) -> None:
+        """Tell the listeners, if there are any."""
+        with self.lock:
+            for listener in (self.bar, self.progress):
+                if listener is not None:
+                    listener(stage, done, total, label)
+
+    # ---- time -----------------------------------------------------------------------------------
 
     def spent(self) -> float:
         """Return the seconds since the start."""
         return self.clock() - self.start
 
-    def unless_interrupted(
-        self, what: str, piece: Callable[[], Any], seconds: float | None = None
-    ) -> Any:
-        """Return the result of a piece of work that may be left out, or None.
+    def in_time(self, seconds: float = 0.0) -> bool:
+        """Return whether another piece of work, of about that length, may begin."""
+        if self.time_budget is None or self.spent() + self.reserve + seconds < self.time_budget:
+            return True
+        self.late = True
+        return False
 
-        Parameters
-        ----------
-        what : str
-            How it is called where Ctrl-C has it left out, see `Interrupts.attempt`.
-        piece : callable
-        seconds : float, optional
-            Its length: it is left out too if there is no time for it.
+    # ---- what is kept ---------------------------------------------------------------------------
+
+    def kept(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what an earlier run has left under a key, or make it and leave it."""
+        if self.checkpoint is None:
+            return make()
+        value = self.checkpoint.get(key)
+        if value is None:
+            value = make()
+            if value is not None:
+                self.checkpoint[key] = value
+        return value
+
+    # ---- many pieces ----------------------------------------------------------------------------
+
+    def pieces(
+        self,
+        function: Callable[[Any], Any],
+        items: Iterable[Any],
+        *,
+        here: bool = False,
+        must: bool = False,
+        guess: float = 0.0,
+    ) -> Iterator[Any]:
+        """Yield function(item) for every item in order, or None where there was no time.
+
+        A piece begins only if the longest so far, or a guess, would end in time; or if it must.
+        Few and small pieces are done `here`, without threads.
         """
-        if self.inner:
-            return piece()
-        if seconds is not None and not self.interrupts.asked and not self.in_time(seconds):
-            return None
-        return self.interrupts.attempt(what, piece)
+        engine = Serial() if here else self.sweeps
+        longest = [guess]
 
-    def leave_out(self, what: str) -> None:
-        """Take note, if Ctrl-C was pressed, that something is left out because of it."""
-        if self.interrupts.asked and not self.inner:
-            self.interrupts.leave_out(what)
+        def begin() -> bool:
+            return must or self.in_time(max(longest))
 
-    def attempts(self, guess: float = 0.0, *, must: bool = False) -> Attempts:
-        """Return what does pieces of work of about equal length, as long as there is time."""
-        return Attempts(self, guess, must)
+        def timed(item: Any) -> Any:
+            if not begin():
+                return None
+            result, seconds = _timed(function, (item,))
+            longest.append(seconds or 0.0)
+            return result
 
-    def rows(self, task: Task, size: int, salt: int = 0) -> Array:
-        """Return the rows of a step that uses at most `size` of them."""
-        return task.sample(min(size, self.max_samples or task.n), salt)
-
-    def report(self, stage: str, done: int, total: int, label: str) -> None:
-        """Tell the listeners, if there are any."""
-        with self.lock:
-            self.note(stage)
-            if not self.inner:
-                self.interrupts.now(stage)
-            self.interrupts.check()  # someone may have kept one to himself
-            label = FINISHING if self.interrupts.asked else label
-            try:
-                for listener in (self.bar, self.progress):
-                    if listener is not None:
-                        listener(stage, done, total, label)
-            except KeyboardInterrupt:
-                self.interrupts.heard()
-
-    def counting(self, stage: str, total: int, label: str) -> Steps:
-        """Return what is told of every step of a stage, which takes about `total` of them."""
-        return Steps(self, stage, total, label)
-
-    def note(self, stage: str) -> None:
-        """Take note that the time since the last note was spent on a stage."""
-        already = sum(self.seconds.values())
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + max(self.spent() - already, 0.0)
-
-    def recall(self, key: str) -> Any:
-        """Return what an earlier run has left, or None."""
-        return None if self.checkpoint is None else self.checkpoint.get(key)
-
-    def keep(self, key: str, value: Any) -> None:
-        """Leave something for a later run."""
-        if self.checkpoint is not None:
-            self.checkpoint[key] = value
+        if isinstance(engine, (Threads, Serial)):
+            yield from engine.map(timed, items)
+            return
+        # On a cluster the clock is looked at here, when a piece is handed out.
+        handed_out = ((item,) if begin() else None for item in items)
+        for result, seconds in engine.map(partial(_timed, function), handed_out):
+            longest.append(seconds or 0.0)
+            yield result
 
 
-class Steps:
-    """Counts the steps of a stage and tells; who ends the stage says so.
+def _timed(function: Callable[[Any], Any], item: tuple[Any] | None) -> tuple[Any, float | None]:
+    """Return the result of a piece of work and its seconds."""
+    if item is None:
+        return None, None
+    begun = time.monotonic()
+    return function(*item), time.monotonic() - begun
 
-    Called with the number of steps that were done, by any thread.
-    """
 
-    def __init__(self, work: Work, stage: str, total: int, label: str) -> None:
-        self.work = work
-        self.stage, self.total, self.label = stage, total, label
+class Stage:
+    """Counts the steps of a stage, of which there are about `total`, and tells; by any thread."""
+
+    def __init__(self, work: Work, name: str, total: int, label: str) -> None:
+        self.work, self.name, self.total, self.label = work, name, total, label
         self.done = 0
+
+    def begin(self, seconds: float = 0.0) -> None:
+        """Begin a stage that may be left out, of about that length, or leave it out."""
         self.reach(0)
+        if self.work.interrupted or not self.work.in_time(seconds):
+            raise OutOfTime
 
     def __call__(self, steps: int = 1) -> None:
         """Tell of so many more steps."""
@@ -231,39 +216,4 @@ class Steps:
         """Tell that so many are done, some of which may not have been necessary."""
         with self.work.lock:
             self.done = max(self.done, min(done, self.total - 1))
-            self.work.report(self.stage, self.done, self.total, self.label)
-
-    def end(self) -> None:
-        """Tell that the stage is done."""
-        self.work.report(self.stage, self.total, self.total, self.label)
-
-
-class Attempts:
-    """Does pieces of work of about equal length, as long as there is time.
-
-    A piece begins only if the longest so far would end in time, or if it must; `guess` is the
-    length of the first. A piece that does not begin has the result None.
-    """
-
-    def __init__(self, work: Work, guess: float = 0.0, must: bool = False) -> None:
-        self.work = work
-        self.longest = guess
-        self.must = must
-        self.lengths: list[float] = []
-
-    def __call__(self, piece: Callable[[], Any]) -> Any:
-        if not self.may_begin():
-            return None
-        begun = self.work.clock()
-        result = piece()
-        self.tell(self.work.clock() - begun)
-        return result
-
-    def may_begin(self) -> bool:
-        """Return whether the next piece may begin now."""
-        return self.must or self.work.in_time(self.longest)
-
-    def tell(self, seconds: float) -> None:
-        """Take note of how long a piece has taken."""
-        self.lengths.append(seconds)
-        self.longest = max(self.longest, seconds)
+            self.work.report(self.name, self.done, self.total, self.label)

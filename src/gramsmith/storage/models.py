@@ -20,9 +20,9 @@ from sklearn.pipeline import Pipeline
 
 from gramsmith import __version__
 from gramsmith.arguments import as_flag
+from gramsmith.machines.averages import AveragedMachines
 from gramsmith.machines.base import KernelMachine
 from gramsmith.selection import KernelSelector
-from gramsmith.selection.ensemble import AveragedMachines
 from gramsmith.storage.container import (
     FORMAT,
     VERSION,

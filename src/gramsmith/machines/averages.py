@@ -1,14 +1,9 @@
-"""Ensemble: kernels that do well together are averaged instead of one being picked.
-
-Every kernel of the short list has a held-out record of the same samples. The weights of the average
-minimise the squared error of the averaged record, none below zero, summing to one (stacking;
-Wolpert, 1992; Breiman, 1996), drawn a little towards equal ones.
-"""
+"""Averages: the weighted mean of what several machines say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,121 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from gramsmith.arguments import abridged
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.intervals import PredictionIntervals
-from gramsmith.selection import sizes
-from gramsmith.selection.held_out import FAR, HeldOut, Scored, score
-from gramsmith.selection.labels import LabelsClassifier
-from gramsmith.selection.task import Task
-from gramsmith.solvers import solve_nonnegative
+from gramsmith.machines.labels import LabelsClassifier
 
 Array = npt.NDArray[Any]
-
-LEAST = 0.05  # weight below which a kernel is not worth its time
-TOWARDS_EQUAL = 0.01  # pull towards equal weights, in units of the mean square of the records
-RIGID = 1e3  # price of weights that do not sum to one, in the same units
-
-
-@dataclass(frozen=True, eq=False)
-class Average:
-    """Candidates that are averaged, by their position, the heaviest first."""
-
-    weights: dict[int, float]  # sum to one
-    result: Scored  # of the averaged held-out record
-
-    @property
-    def members(self) -> tuple[int, ...]:
-        """The candidates."""
-        return tuple(self.weights)
-
-
-def average(results: Mapping[int, Scored], task: Task, best: int) -> Average | None:
-    """Return the average of the candidates that have a record, or None if one is as good.
-
-    Candidates whose predictions go far beyond the targets take part only if those of the best do.
-    An average that is worse than the best alone, by more than two errors, is none.
-    """
-    first = results[best]
-    usable = {
-        i: result
-        for i, result in results.items()
-        if mixes(result, task, first.record.rows) and result.reach <= max(FAR, first.reach)
-    }
-    if len(usable) < 2:
-        return None
-    values = [result.record.values[result.best] for result in usable.values()]
-    shares = stacked(values, task, first.record.rows)
-    weights = {i: float(w) for i, w in zip(usable, shares, strict=True) if w > 0}
-    weights = dict(sorted(weights.items(), key=lambda item: -item[1]))
-    if len(weights) < 2:
-        return None
-    record = mixed_record([usable[i] for i in weights], list(weights.values()))
-    found = Average(weights, score(record, task))
-    return None if found.result.loss > first.loss + 2.0 * first.error else found
-
-
-def mixes(result: Scored, task: Task, rows: Array) -> bool:
-    """Return whether a record may be part of an average of these rows.
-
-    Ridge predicts the codes of the classes; decision values of a support vector machine have a
-    scale of their own, and would be weighted by it.
-    """
-    of_codes = task.classes is None or result.record.machine != "svc"
-    return of_codes and np.array_equal(result.record.rows, rows)
-
-
-def stacked(values: Sequence[Array], task: Task, rows: Array, counts: Any = 1.0) -> Array:
-    """Return the weights of records in their average, most of them zero.
-
-    Parameters
-    ----------
-    values : list of arrays of shape (m,) or (m, C)
-        Held-out decision values or predictions of the samples `rows`.
-    task : Task
-    rows : int array of shape (m,)
-    counts : float or array of shape (m,)
-        How often each sample counts, in a bag.
-    """
-    w = task.weights[rows] * counts
-    Y = task.codes[rows]
-    centre = np.average(Y, axis=0, weights=w)
-    target = (Y - centre).ravel()
-    A = np.column_stack([(f.reshape(len(rows), -1) - centre).ravel() for f in values])
-    w = np.repeat(w, Y.shape[1])
-    M, a = A.T @ (w[:, None] * A), A.T @ (w * target)
-    chosen = np.arange(len(values))
-    found = _on_simplex(M, a)
-    for _ in range(2):  # once more without those that are not worth their time
-        order = np.argsort(-found, kind="stable")[: sizes.MEMBERS]
-        kept = np.sort(order[found[order] >= LEAST])
-        if len(kept) == len(found):
-            break
-        chosen = chosen[kept]
-        M, a = M[np.ix_(kept, kept)], a[kept]
-        found = _on_simplex(M, a)
-    weights = np.zeros(len(values))
-    weights[chosen] = np.round(found, 2)  # whole per cents, whatever the last digits say
-    return np.asarray(weights / weights.sum())
-
-
-def _on_simplex(M: Array, a: Array) -> Array:
-    """Return v >= 0 with sum one that minimises v'Mv - 2a'v, and a pull towards equal ones."""
-    k, unit = len(a), float(np.trace(M)) / len(a) or 1.0
-    pull, rigid = TOWARDS_EQUAL * unit, RIGID * unit
-    v = solve_nonnegative(M + pull * np.eye(k) + rigid * np.ones((k, k)), a + pull / k + rigid).v
-    return np.asarray(v / v.sum()) if v.sum() > 0 else np.full(k, 1.0 / k)
-
-
-def mixed_record(members: Sequence[Scored], weights: Sequence[float]) -> HeldOut:
-    """Return the held-out record of an average."""
-    values = sum(
-        w * member.record.values[member.best] for w, member in zip(weights, members, strict=True)
-    )
-    return replace(
-        members[0].record,
-        machine="average",
-        settings=np.array([np.nan]),
-        values=np.asarray(values)[None],
-        outermost=None,
-    )
 
 
 class AveragedMachines(BaseEstimator):
@@ -223,10 +106,15 @@ class AveragedMachines(BaseEstimator):
 
     def _mean(self, X: Any, method: str) -> Array:
         check_is_fitted(self, "machines_")
-        parts = [
-            w * np.asarray(getattr(machine, method)(X), dtype=float)
-            for w, machine in zip(self.weights_, self.machines_, strict=True)
-        ]
+        # Machines that take the same samples say the same of them: once is enough.
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            parts = [
+                w * np.asarray(getattr(machine, method)(X), dtype=float)
+                for w, machine in zip(self.weights_, self.machines_, strict=True)
+            ]
+        for item in {(w.category, str(w.message)): w for w in caught}.values():
+            warnings.warn(item.message, item.category, stacklevel=3)
         return np.asarray(sum(parts[1:], parts[0]))
 
     def _check_stored(self) -> None:

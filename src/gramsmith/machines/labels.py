@@ -151,7 +151,11 @@ class LabelsClassifier(ClassifierMixin, BaseEstimator):
                 f"Expected decision values and labels of shape (n, {len(self.classes_)}), got "
                 f"{f.shape} and {there.shape}. Pass what decision_function returns."
             )
-        found = [fit_calibration(a, b, 2, sample_weight) for a, b in zip(f.T, there.T, strict=True)]
+        # Without offsets: a label is predicted exactly where it is more likely than not.
+        found = [
+            fit_calibration(a, b, 2, sample_weight, False)
+            for a, b in zip(f.T, there.T, strict=True)
+        ]
         self.calibration_slopes_ = np.array([slope for slope, _ in found])
         self.calibration_offsets_ = np.array([b[1] - b[0] for _, b in found])
         return self

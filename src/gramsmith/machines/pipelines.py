@@ -1,0 +1,107 @@
+"""Pipelines: steps from what the user passed to a machine, for prediction intervals and views."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+Array = npt.NDArray[Any]
+
+
+class IntervalPipeline(Pipeline):
+    """A pipeline whose last step has prediction intervals, which it passes on.
+
+    `rank_kernels` returns one for values; everything else is as in scikit-learn's pipeline.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> from gramsmith.selection import IntervalPipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> steps = [("scale", StandardScaler()), ("model", gs.KernelSVR(gs.Linear(), C=1e3))]
+    >>> model = IntervalPipeline(steps).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> _ = model[-1].calibrate_intervals([0.1, -0.2, 0.3])
+    >>> model.predict_interval([[1.0]], coverage=0.5).round(1)
+    array([[0.8, 1.2]])
+    """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"steps": "steps", "memory": "none"}
+
+    @available_if(lambda pipeline: hasattr(pipeline.steps[-1][1], "predict_interval"))  # type: ignore[untyped-decorator]
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Return intervals that hold the values of new samples with a given probability.
+
+        Parameters
+        ----------
+        X : like in fit
+        coverage : float, default=0.9
+            The probability.
+
+        Returns
+        -------
+        array of shape (n, 2) or (n, n_outputs, 2)
+            Lower and upper ends.
+        """
+        for _, step in self.steps[:-1]:
+            X = step.transform(X)
+        return np.asarray(self.steps[-1][1].predict_interval(X, coverage))
+
+
+class TakeView(TransformerMixin, BaseEstimator):
+    """Pass on one view of samples that come as a tuple of views.
+
+    Parameters
+    ----------
+    index : int, default=0
+        Which view.
+
+    Attributes
+    ----------
+    n_views_ : int
+        Number of views seen in fit.
+
+    Examples
+    --------
+    >>> from gramsmith.selection import TakeView
+    >>> TakeView(1).fit_transform(([[1.0]], [[2.0]]))
+    [[2.0]]
+    """
+
+    _stored: ClassVar[dict[str, str]] = {"n_views_": "whole"}
+    _stored_parameters: ClassVar[dict[str, str]] = {"index": "whole"}
+
+    def __init__(self, index: int = 0) -> None:
+        self.index = index
+
+    def fit(self, X: Any, y: Any = None) -> TakeView:
+        """Count the views."""
+        if not isinstance(X, tuple) or not 0 <= self.index < len(X):
+            raise ValueError(
+                f"Expected a tuple of at least {self.index + 1} views, got {type(X).__name__}. "
+                "Pass the views in the order of fit."
+            )
+        self.n_views_ = len(X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the view."""
+        check_is_fitted(self)
+        if not isinstance(X, tuple) or len(X) != self.n_views_:
+            raise ValueError(
+                f"Expected a tuple of {self.n_views_} views, got {type(X).__name__}. "
+                "Pass the views in the order of fit."
+            )
+        return X[self.index]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_views_")
+
+    def _check_stored(self) -> None:
+        if not 0 <= self.index < self.n_views_:
+            raise ValueError(f"Expected one of {self.n_views_} views, got {self.index}.")

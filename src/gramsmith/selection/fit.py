@@ -1,0 +1,218 @@
+"""Fit: the winner, or those that are averaged, on all samples, with the settings verified."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from gramsmith.kernels import Precomputed
+from gramsmith.machines import KernelRidgeClassifier, KernelRidgeRegressor
+from gramsmith.machines.averages import AveragedClassifier, AveragedRegressor
+from gramsmith.machines.labels import LabelsClassifier
+from gramsmith.selection import plan as sizes
+from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.choose import Findings
+from gramsmith.selection.held_out import HeldOut, Scored, score
+from gramsmith.selection.problem import Problem
+from gramsmith.selection.samples import as_array
+from gramsmith.selection.scores import Answers
+from gramsmith.selection.task import Classes, Labels, Task, Values, as_machine
+from gramsmith.selection.verify import decision_values, fit_weighted
+from gramsmith.selection.work import Work
+
+Array = npt.NDArray[Any]
+
+CALIBRATION_ROWS = 16_384  # to whose left-out decision values probabilities are fitted
+
+
+def fit_machines(found: Findings, problem: Problem, work: Work) -> list[Any]:
+    """Return the machines of all that were chosen, each fitted on all samples of its view.
+
+    The regulariser of each is the one that was verified; without time for that, the one of the
+    first check.
+    """
+    passes = sizes.PASSES * problem.task.n
+    with work.stage("fit", len(found.chosen) * passes, found.best.name) as stage:
+        machines = []
+        for number, i in enumerate(found.chosen):
+            result = found.results.get(i)
+            setting = found.checks[i].alpha if result is None else result.setting
+            machine = make_machine(found.candidates[i], setting, problem)
+            if problem.plan.landmarks:
+                machine._told = stage  # called with the rows that have been met
+            X = as_array(problem.samples.views[found.candidates[i].view])
+            y = problem.task.labels if problem.machine is not None else problem.task.taught
+            machines.append(fit_weighted(machine, X, y, problem.task.weights))
+            machine.__dict__.pop("_told", None)
+            stage.reach((number + 1) * passes)
+    return machines
+
+
+def make_machine(candidate: Candidate, setting: float, problem: Problem) -> Any:
+    """Return the machine of a candidate, not fitted yet."""
+    task, kernel = problem.task, candidate.kernel
+    given: Any = "precomputed" if isinstance(kernel, Precomputed) else kernel
+    if problem.machine is not None:
+        return clone(problem.machine).set_params(kernel=given)
+    kind = KernelRidgeClassifier if isinstance(task, Classes) else KernelRidgeRegressor
+    options: dict[str, Any] = {}
+    if problem.plan.landmarks:
+        options = {"n_landmarks": problem.plan.landmarks, "random_state": task.seed}
+        options["solver"] = "nystroem"
+    return kind(given, alpha=setting * float(task.weights.sum()), **options)
+
+
+def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem) -> Scored | None:
+    """Return the record that describes the machines as they are delivered.
+
+    Where rows are exchangeable and were compared on some of them only, the exact leave-one-out
+    residuals of the fitted machines on all rows, but for those that taught a learned kernel.
+    """
+    task, result = problem.task, found.result
+    known = result is not None and problem.plan.compare_rows >= len(task.counting)
+    if known or not task.exchangeable or problem.machine is not None:
+        return result
+    rows = task.counting[task.weights[task.counting] > 0]
+    values = np.zeros((len(rows), task.codes.shape[1]))
+    for weight, machine in zip(found.chosen.values(), machines, strict=True):
+        residuals = machine.loo_residuals_.reshape(len(rows), -1)
+        if residuals.shape != values.shape:  # a class has no weight, and the machine none of it
+            return result
+        values += weight * (task.codes[rows] - residuals)
+    fresh = np.flatnonzero(~np.isin(rows, found.taught))
+    fold = np.empty(len(rows), dtype=int)
+    for number, (_, test) in enumerate(task.plain_splits(rows, 5)):
+        fold[test] = number
+    name = "average" if found.average is not None else "ridge"
+    record = HeldOut(
+        machine="landmarks" if problem.plan.landmarks and name == "ridge" else name,
+        kind="leave-one-out",
+        settings=np.array([np.nan if result is None else result.setting]),
+        values=values[fresh][None],
+        rows=rows[fresh],
+        fold=fold[fresh],
+    )
+    return score(record, task)
+
+
+def assemble(
+    found: Findings, models: Sequence[Any], record: Scored | None, task: Task, users: bool
+) -> Any:
+    """Return the one model of all that were fitted, with threshold, probabilities and intervals.
+
+    Each of the models takes the same samples. What is set after the fit is from the held-out
+    record of the delivered machines; a machine of the user's is left as it is.
+    """
+    weights = list(found.chosen.values())
+    if isinstance(task, Values):
+        if not users:  # machines were fitted to values in units of their deviation
+            unit = task.unit if task.names else float(task.unit[0])
+            for model in models:
+                (model[-1] if hasattr(model, "steps") else model)._times(unit)
+        model = models[0] if len(models) == 1 else AveragedRegressor.of(models, weights)
+        if record is not None and hasattr(model, "predict"):
+            rows = record.record.rows
+            groups = None if task.groups is None else task.groups[rows]
+            errors = task.as_given(task.codes[rows] - record.values)
+            _last(model, "calibrate_intervals", errors, task.weight_of(rows), groups)
+        return model
+    if users:
+        return models[0]
+    threshold = 0.0 if record is None else record.threshold(task)
+    if isinstance(task, Labels):
+        names, values = task.given_names, np.asarray(task.classes)
+        if len(models) > 1:
+            model = LabelsClassifier.of(AveragedRegressor.of(models, weights), names, values)
+        elif hasattr(models[0], "steps"):
+            *steps, (name, machine) = models[0].steps
+            model = Pipeline([*steps, (name, LabelsClassifier.of(machine, names, values))])
+        else:
+            model = LabelsClassifier.of(models[0], names, values)
+    elif len(models) == 1:
+        model = models[0]
+        machine = model[-1] if hasattr(model, "steps") else model
+        machine.intercept_ = machine.intercept_ - threshold
+    else:
+        model = AveragedClassifier.of(models, weights, threshold=threshold)
+    if record is not None:
+        _calibrate(model, record.values - threshold, record.record.rows, task)
+    return model
+
+
+def _last(model: Any, method: str, *arguments: Any, **options: Any) -> None:
+    """Call a method of a machine, or of the machine at the end of a pipeline, if it has it."""
+    machine = model[-1] if hasattr(model, "steps") else model
+    if hasattr(machine, method):
+        getattr(machine, method)(*arguments, **options)
+
+
+def _calibrate(model: Any, f: Array, rows: Array, task: Task) -> None:
+    """Fit probabilities to decision values of left-out samples."""
+    some = np.intersect1d(rows, task.sample(CALIBRATION_ROWS, salt=8))
+    keep = np.isin(rows, some) & (task.weights[rows] > 0)
+    f, rows = f[keep], rows[keep]
+    w = task.weight_of(rows)
+    if isinstance(task, Labels):
+        _last(model, "calibrate", f, task.y[rows], w)
+    if isinstance(task, Classes):
+        seen = np.isin(np.asarray(task.classes), model.classes_)
+        if not seen.all():
+            f = f[:, seen] if f.shape[1] > 1 else f
+            f = f[:, 1:] - f[:, :1] if f.shape[1] == 2 else f
+        options = {"has_offsets": task.has_offsets}
+        _last(model, "calibrate", as_machine(f), task.labels[rows], w, **options)
+
+
+def answers_of(model: Any, X: Any, task: Task) -> Answers:
+    """Return what a fitted model says of samples, in the form that the score asks for."""
+    if task.classes is None:
+        return Answers(task.in_units(np.asarray(model.predict(X), dtype=float)))
+    p = None
+    if isinstance(task, Labels):
+        p = np.asarray(model.predict_proba(X)) if task.score.by_probability else None
+        return Answers(np.asarray(model.decision_function(X)), p)
+    seen = np.flatnonzero(np.isin(task.classes, getattr(model, "classes_", task.classes)))
+    C = len(task.classes)
+    if task.score.by_probability:
+        shares = model.predict_proba(X)
+        p = np.zeros((len(shares), C))
+        p[:, seen] = shares
+    if task.score.by_label:
+        F = np.where(np.asarray(model.predict(X))[:, None] == task.classes, 1.0, -1.0)
+        return Answers(F[:, 1:] if C == 2 else F, p)
+    return Answers(decision_values(model, X, seen, task), p)
+
+
+def rehearse(problem: Problem) -> float:
+    """Return about how many seconds the fit of one machine takes, from fits to a few rows.
+
+    On landmarks the time is a start and so much for every row; else it grows with the cube of the
+    rows.
+    """
+    task, landmarks = problem.task, problem.plan.landmarks
+    sizes_tried = [2000, 4000] if landmarks else [min(task.n, 1000)]
+    candidate = problem.candidates[len(problem.candidates) // 2]
+    seconds = []
+    for size in sizes_tried:
+        rows = task.sample(size, salt=10)
+        part = replace(problem, samples=problem.samples.of_rows(problem.candidates, rows))
+        machine = make_machine(candidate, 1e-3, replace(part, task=task.at(rows)))
+        X = as_array(part.samples.views[candidate.view])
+        begun = time.monotonic()
+        if problem.machine is None:
+            y = task.taught[rows]
+            fit_weighted(machine, X, y, task.weights[rows])
+            seconds.append(time.monotonic() - begun)
+    if not seconds:
+        return 0.0
+    if landmarks:
+        slope = max(seconds[1] - seconds[0], 0.0) / (sizes_tried[1] - sizes_tried[0])
+        return float(seconds[1] + slope * (task.n - sizes_tried[1]))
+    return float(seconds[0] * (task.n / sizes_tried[0]) ** 3)

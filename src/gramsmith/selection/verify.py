@@ -1,0 +1,251 @@
+"""Verify: the short list is cross-validated with the machine to be used, each kernel in one go.
+
+One decomposition of a Gram matrix gives what ridge machines of all folds and regularisers say of
+the rows that they have not seen (`RidgePath.fold_residuals`). Kernels that differ between folds,
+because they are learned, and machines of the user's are fitted fold by fold.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from gramsmith.selection import plan as sizes
+from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.first_check import left_out
+from gramsmith.selection.held_out import HeldOut, tested_rows
+from gramsmith.selection.learn import Learned, learn_from
+from gramsmith.selection.problem import Problem
+from gramsmith.selection.task import Folds, Task
+from gramsmith.selection.work import Stage, Work
+from gramsmith.solvers import RidgePath
+
+Array = npt.NDArray[Any]
+
+# Regularisers, in units of the best of the first check, which has fewer rows or landmarks.
+ALPHAS = 10.0 ** np.linspace(-1.5, 1.5, 7)
+
+
+def verify(
+    group: Sequence[Candidate],
+    alphas: Sequence[float],
+    problem: Problem,
+    learned: Learned | None,
+    work: Work,
+    stage: Stage,
+) -> list[HeldOut | None]:
+    """Return the held-out records of candidates; None where there was no time.
+
+    `alphas` are the regularisers of their first checks.
+    """
+    records: list[HeldOut | None] = [None] * len(group)
+    notes = {} if work.checkpoint is None else work.checkpoint
+    for k, candidate in enumerate(group):
+        kept = notes.get(f"held-out/{candidate.name}")
+        records[k] = None if kept is None else HeldOut(**kept)
+    left = [k for k, record in enumerate(records) if record is None]
+    task = problem.task
+    rows = task.sample(problem.plan.compare_rows, salt=3)
+
+    def done(k: int, record: HeldOut | None) -> None:
+        records[k] = record
+        if record is not None:
+            notes[f"held-out/{group[k].name}"] = record.to_plain()
+        stage(1)
+
+    # Comparisons are only for the order; the winner is fitted with its warnings. Filters belong to
+    # the whole process: they are set here, never in a thread.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if problem.plan.landmarks:
+            _on_landmarks(group, left, rows, problem, learned, work, done)
+            return records
+        splits = task.splits(rows, 5)
+        given = [k for k in left if learned is None or group[k] is not learned.candidate]
+        order = []
+
+        def blocks() -> Any:
+            part = [group[k] for k in given]
+            for place, block in problem.samples.lazy_blocks(part, rows, rows):
+                order.append(given[place])
+                yield block, alphas[given[place]]
+
+        def run(item: tuple[Callable[[], Array], float]) -> HeldOut:
+            K = item[0]()
+            return _record(0.5 * (K + K.T), item[1], problem, rows, splits)
+
+        few = len(rows) <= sizes.SERIAL_ROWS
+        for place, record in enumerate(work.pieces(run, blocks(), here=few)):
+            done(order[place], record)
+        lesson = len(splits) * work.seconds.get("learn", 0.0)
+        for k in set(left) - set(given):
+            if learned is not None and work.in_time(lesson):
+                done(k, _learned_record(learned, alphas[k], problem, rows, splits, work))
+    return records
+
+
+def _on_landmarks(
+    group: Sequence[Candidate],
+    left: Sequence[int],
+    rows: Array,
+    problem: Problem,
+    learned: Learned | None,
+    work: Work,
+    done: Callable[[int, HeldOut | None], None],
+) -> None:
+    """Compare ridge machines on landmarks, which large sets use.
+
+    One sample is left out at a time, or a fold where there are groups. Samples that taught a
+    learned kernel, and their groups, are not tested, whatever the kernel.
+    """
+    task, fresh = problem.task, None
+    if learned is not None and learned.candidate in group:
+        names = np.arange(task.n) if task.groups is None else task.groups
+        fresh = ~np.isin(names[rows], names[learned.taught])
+    results = left_out(
+        [group[k] for k in left],
+        problem.samples,
+        task,
+        rows,
+        work=work,
+        landmarks=problem.plan.landmarks,
+        fresh=fresh,
+        must=False,
+        guess=0.2 + 1e-4 * len(rows),
+    )
+    for place, result in results:
+        done(left[place], None if result is None else result[1])
+
+
+def _record(K: Array, alpha: float, problem: Problem, rows: Array, splits: Folds) -> HeldOut:
+    """Return the record of one kernel in all folds, from its Gram matrix."""
+    task, settings = problem.task, alpha * ALPHAS
+    looks = [outermost(K)] if task.classes is None else []
+    complete = all(len(train) + len(test) == len(rows) for train, test in splits)
+    if problem.machine is None and complete:
+        Y, w = task.codes[rows], training_weights(task, rows)
+        path = RidgePath(K, Y, sample_weight=w)
+        folds = [test for _, test in (*splits, *looks)]
+        residuals = path.fold_residuals(settings * np.sum(task.weights[rows]), folds)
+        parts = [Y[test] - e for test, e in zip(folds, residuals, strict=True)]
+    else:
+        parts = [
+            fold_values(
+                K[np.ix_(train, train)], rows[train], K[np.ix_(test, train)], settings, problem
+            )
+            for train, test in (*splits, *looks)
+        ]
+    return _of_parts(parts, settings, problem, rows, splits)
+
+
+def _of_parts(
+    parts: Sequence[Array], settings: Array, problem: Problem, rows: Array, splits: Folds
+) -> HeldOut:
+    """Return the record of what all folds, and perhaps one of the outermost samples, say."""
+    name, machine = "ridge", problem.machine
+    if machine is not None:
+        name, settings = type(machine).__name__, np.array([np.nan])
+    tested, fold, taught = tested_rows(rows, splits)
+    values = np.concatenate(parts[: len(splits)], axis=1)
+    far = parts[-1] if len(parts) > len(splits) else None
+    return HeldOut(name, "cross-validation", settings, values, tested, fold, taught, far)
+
+
+def fold_values(K: Array, rows: Array, K_test: Array, settings: Array, problem: Problem) -> Array:
+    """Return what a machine fitted to some rows says of others, (settings, test rows, q)."""
+    task, machine = problem.task, problem.machine
+    if machine is not None:
+        return users_values(machine, K, rows, K_test, task)[None]
+    path = RidgePath(K, task.codes[rows], sample_weight=training_weights(task, rows))
+    solved = [path.solve(alpha) for alpha in settings * np.sum(task.weights[rows])]
+    return np.stack([K_test @ s.coef + s.intercept for s in solved])
+
+
+def training_weights(task: Task, rows: Array) -> Array | None:
+    """Return the weights in training, none below a billionth: a class may have weight zero."""
+    w = task.weights[rows]
+    return None if np.all(w == 1.0) else np.maximum(w, 1e-9)
+
+
+def _learned_record(
+    learned: Learned, alpha: float, problem: Problem, rows: Array, splits: Folds, work: Work
+) -> HeldOut:
+    """Return the record of the kernel that each fold learns from its training rows."""
+    parts, settings = [], alpha * ALPHAS
+    for number, (train, test) in enumerate(splits):
+        key, told = f"learned/{number}", lambda steps: None
+        found = learn_from(learned.source, learned.middle, problem, rows[train], work, key, told)
+        kernel = learned.source if found is None else found.candidate
+        both = rows[np.concatenate([train, test])]
+        [(_, K)] = problem.samples.blocks([kernel], both, rows[train])
+        block = 0.5 * (K[: len(train)] + K[: len(train)].T)
+        parts.append(fold_values(block, rows[train], K[len(train) :], settings, problem))
+        if number == 0 and problem.task.classes is None:
+            inner, outer = outermost(block)
+            cross = block[np.ix_(outer, inner)]
+            inside = block[np.ix_(inner, inner)]
+            far = fold_values(inside, rows[train][inner], cross, settings, problem)
+    if problem.task.classes is None:
+        parts.append(far)
+    return _of_parts(parts, settings, problem, rows, splits)
+
+
+def outermost(K: Array) -> tuple[Array, Array]:
+    """Return the positions of the inner samples, and of the quarter farthest from their mean."""
+    distance = np.diagonal(K) - 2.0 * K.mean(axis=1)
+    order = np.argsort(distance, kind="stable")
+    inner = len(order) - max(len(order) // 4, 1)
+    return np.sort(order[:inner]), order[inner:]
+
+
+# ---- machines of the user's -------------------------------------------------------------------
+
+
+def users_values(machine: Any, K: Array, rows: Array, K_test: Array, task: Task) -> Array:
+    """Return what a machine of the user's says of samples, as it is."""
+    counts = task.weights[rows] > 0
+    if not counts.all():
+        K, rows, K_test = K[np.ix_(counts, counts)], rows[counts], K_test[:, counts]
+    seen = np.unique(task.y[rows]) if task.classes is not None else np.empty(0)
+    if task.classes is not None and len(seen) < 2:
+        return all_classes(np.ones((len(K_test), 1)), seen, task)
+    fitted = fit_weighted(
+        clone(machine).set_params(kernel="precomputed"), K, task.labels[rows], task.weights[rows]
+    )
+    return decision_values(fitted, K_test, seen, task)
+
+
+def fit_weighted(machine: Any, X: Any, y: Array, w: Array) -> Any:
+    """Return a machine after its fit; weights that are all one are not mentioned."""
+    return machine.fit(X, y) if np.all(w == 1.0) else machine.fit(X, y, sample_weight=w)
+
+
+def decision_values(machine: Any, K: Any, seen: Array, task: Task) -> Array:
+    """Return predictions, or values of which the largest decides, whatever the machine has."""
+    if task.classes is None:
+        return task.in_units(np.asarray(machine.predict(K), dtype=float))
+    if hasattr(machine, "decision_function"):
+        f = np.asarray(machine.decision_function(K))
+        if f.ndim == 1 or f.shape[1] == len(seen):
+            return all_classes(f, seen, task)
+    if hasattr(machine, "predict_proba"):
+        F = np.asarray(machine.predict_proba(K))
+    else:
+        F = (np.asarray(machine.predict(K))[:, None] == task.classes[seen]).astype(float)
+    return all_classes(F[:, 1] - F[:, 0] if len(seen) == 2 else F, seen, task)
+
+
+def all_classes(f: Array, seen: Array, task: Task) -> Array:
+    """Return decision values (m, q) for all classes where some training rows have seen but some."""
+    C = len(np.asarray(task.classes))
+    if len(seen) == C:
+        return f.reshape(len(f), -1)
+    columns = np.column_stack([-f, f]) if f.ndim == 1 else f
+    full = np.full((len(columns), C), float(columns.min(initial=0.0)) - 1.0)
+    full[:, seen] = columns
+    return full if C > 2 else np.asarray(full[:, 1:] - full[:, :1])
