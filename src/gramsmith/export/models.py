@@ -52,7 +52,8 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
     """Return a fitted model as an ONNX graph of plain float64 operators.
 
     The graph predicts what the model predicts, in any runtime and without gramsmith. Its input is
-    ``X`` of shape (n, p), or one input per column, named after it, where a table has categories.
+    ``X`` of shape (n, p), or one input per column that is used, named after it, where a table has
+    more than numbers: texts for categories ("" where missing), dates as seconds since 1970.
     Its outputs are ``prediction``, and for classes ``decision_function`` and, where the model has
     them, ``probabilities``. It checks nothing: rows that the model refuses give numbers that mean
     nothing. Like a model file it holds training rows.
@@ -60,7 +61,7 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
     Parameters
     ----------
     model : machine, pipeline or KernelSelector
-        Fitted, of vectors or of a table of numbers and categories.
+        Fitted, of vectors or of a table without free text.
     X : array or table of a few samples, optional
         Rows like those to come: the model predicts them first, so that it is told here, and not
         by wrong numbers later, if it does not take them.
