@@ -1,6 +1,7 @@
 """Small files that would fill the memory: each is refused by a process of 1 GB."""
 
 import io
+import os
 import subprocess
 import sys
 import zipfile
@@ -147,6 +148,7 @@ def test_a_small_file_cannot_fill_the_memory(make, tmp_path):
         text=True,
         timeout=300,
         check=False,
+        env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},  # others reserve addresses
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.startswith("refused:"), done.stdout

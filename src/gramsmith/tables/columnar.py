@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -59,8 +60,8 @@ def read_feather(path: Path, limits: Limits, drop: Sequence[str] = ()) -> dict[s
     from pyarrow import ipc
 
     def batches(stream: Any) -> tuple[Any, Iterator[Any]]:
-        data = stream.read(limits.bytes + 1)
-        limits.check_bytes(len(data), path.name)
+        limits.check_bytes(os.fstat(stream.fileno()).st_size, path.name)
+        data = stream.read()
         lengths = _unpacked(data)
         limits.check_bytes(sum(lengths), path.name)
         buffer = pa.BufferReader(data)
