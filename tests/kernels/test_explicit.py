@@ -131,7 +131,7 @@ def test_in_scikit_learn_and_in_files(X, tmp_path):
 
 def test_what_cannot_be_is_said(X):
     for kernel, words in (
-        (gs.Nystroem(gs.Gaussian(), method="best"), "method among"),
+        (gs.Nystroem(gs.Gaussian(), method="best"), "expected method"),
         (gs.Nystroem(gs.Gaussian(), n_landmarks=0), "n_landmarks >= 1"),
         (gs.Nystroem(gs.Precomputed()), "kernel of samples"),
         (gs.Nystroem(gs.Gaussian(), landmarks=X[:0]), "at least one landmark"),

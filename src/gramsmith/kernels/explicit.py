@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from gramsmith.arguments import abridged, counted, is_one_of, is_whole
+from gramsmith.arguments import abridged, counted, is_whole
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles
 from gramsmith.kernels.embedding import Embedding, add, add_named, count, fitting, prefixed, rows
 from gramsmith.kernels.landmarks import METHODS, choose_landmarks, inverse_root
@@ -99,6 +99,9 @@ class Nystroem(ExplicitKernel):
         "landmarks": "samples * * | none",
     }
 
+    whole: ClassVar[dict[str, int]] = {"n_landmarks": 1}
+    choices: ClassVar[dict[str, tuple[Any, ...]]] = {"method": METHODS}
+
     def __init__(
         self,
         kernel: Kernel,
@@ -115,15 +118,6 @@ class Nystroem(ExplicitKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if not is_one_of(self.method, METHODS):
-            raise ValueError(
-                f"Nystroem: expected a method among {', '.join(METHODS)}, "
-                f"got {abridged(self.method)}."
-            )
-        if not is_whole(self.n_landmarks, 1):
-            raise ValueError(
-                f"Nystroem: expected n_landmarks >= 1, got {abridged(self.n_landmarks)}. Use 500."
-            )
         if rests_on_matrix(self.kernel):
             raise ValueError(
                 "Nystroem: expected a kernel of samples, got one of a given matrix. Use "

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from gramsmith.arguments import abridged, as_numbers, counted, is_one_of
+from gramsmith.arguments import abridged, as_numbers, counted
 from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
 from gramsmith.kernels.embedding import Embedding, in_strips
 
@@ -46,6 +46,7 @@ class Mixed(WritesTiles):
            [0.5  , 0.184, 1.   ]])
     """
 
+    choices: ClassVar[dict[str, tuple[Any, ...]]] = {"combine": ("sum", "product")}
     positive: ClassVar[tuple[str, ...]] = ("length_scale",)
     _stored_parameters: ClassVar[dict[str, str]] = {
         "blocks": "none | list whole | array *",
@@ -59,8 +60,6 @@ class Mixed(WritesTiles):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if not is_one_of(self.combine, ("sum", "product")):
-            raise ValueError(f'Expected combine="sum" or "product", got {abridged(self.combine)}.')
         if self.blocks is None:
             return
         numbers = as_numbers(self.blocks)

@@ -11,11 +11,22 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 
-from gramsmith.arguments import abridged, as_numbers, is_finite, is_positive, is_whole
+from gramsmith.arguments import abridged, as_numbers, is_finite, is_one_of, is_positive
 
 Array = npt.NDArray[Any]
 
 BOUNDS = (1e-5, 1e5)
+
+
+def check_whole(owner: str, name: str, value: Any, least: int) -> None:
+    """Raise a ValueError unless `value` is a whole number of at least `least`."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not least <= value < 2**31:
+        raise ValueError(
+            f"{owner}: expected a whole number {name} >= {least} below 2^31, "
+            f"got {abridged(value)}. "
+            f"Try {name}={max(least, 3)}."
+        )
 
 
 class unless_argument(property):
@@ -55,6 +66,8 @@ class Parametrised(BaseEstimator):
     single: ClassVar[tuple[str, ...]] = ()  # of these, those that must be one number
     ranges: ClassVar[dict[str, tuple[float, float]]] = {}  # of positive parameters, if not BOUNDS
     whole: ClassVar[dict[str, int]] = {}  # parameters that are whole numbers, and the least of each
+    choices: ClassVar[dict[str, tuple[Any, ...]]] = {}  # what a parameter may be
+    optional: ClassVar[tuple[str, ...]] = ()  # of the whole numbers, those that may be None
     parts: ClassVar[tuple[str, ...]] = ()  # the arguments that are kernels
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -107,10 +120,14 @@ class Parametrised(BaseEstimator):
                     f"Give {'numbers' if name not in self.single else 'a number'}."
                 )
         for name, least in self.whole.items():
-            if not is_whole(getattr(self, name), least):
+            value = getattr(self, name)
+            if value is not None or name not in self.optional:
+                check_whole(type(self).__name__, name, value, least)
+        for name, allowed in self.choices.items():
+            if not is_one_of(getattr(self, name), allowed):
                 raise ValueError(
-                    f"{type(self).__name__}: expected {name} to be a whole number >= {least}, got "
-                    f"{abridged(getattr(self, name))}."
+                    f"{type(self).__name__}: expected {name} to be one of "
+                    f"{', '.join(map(repr, allowed))}, got {abridged(getattr(self, name))}."
                 )
         for child in self.children().values():
             child.check_parameters()

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.arguments import abridged, is_number, is_one_of, is_positive
+from gramsmith.arguments import abridged, is_number, is_positive
 from gramsmith.kernels import pointwise as formulas
 from gramsmith.kernels.base import Array, Gradient
 from gramsmith.kernels.embedding import Embedding
@@ -117,6 +117,8 @@ class Laplacian(Radial):
     array([[0.006738]])
     """
 
+    choices: ClassVar[dict[str, tuple[Any, ...]]] = {"norm": ("l1", "l2")}
+
     def __init__(self, length_scale: Any = 1.0, norm: str = "l1") -> None:
         self.length_scale = length_scale
         self.norm = norm
@@ -124,13 +126,6 @@ class Laplacian(Radial):
     @property
     def geometry(self) -> Geometry:  # type: ignore[override]
         return CityBlock() if self.norm == "l1" else SquaredEuclidean(cusp=True)
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        if not is_one_of(self.norm, ("l1", "l2")):
-            raise ValueError(
-                f'Expected norm "l1" or "l2", got {abridged(self.norm)}. Choose one of them.'
-            )
 
     def is_power_of(self, other: Laplacian, squarings: int, E: Embedding) -> bool:
         """Return whether tiles of `other`, which embeds samples as E, squared so often are ours."""
@@ -168,6 +163,8 @@ class Matern(Radial):
     array([[0.523994]])
     """
 
+    choices: ClassVar[dict[str, tuple[Any, ...]]] = {"nu": (0.5, 1.5, 2.5)}
+
     def __init__(self, length_scale: Any = 1.0, nu: float = 1.5) -> None:
         self.length_scale = length_scale
         self.nu = nu
@@ -175,14 +172,6 @@ class Matern(Radial):
     @property
     def geometry(self) -> Geometry:  # type: ignore[override]
         return SquaredEuclidean(cusp=self.nu == 0.5)
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        if not is_one_of(self.nu, (0.5, 1.5, 2.5)):
-            raise ValueError(
-                f"Expected nu 0.5, 1.5 or 2.5, got {abridged(self.nu)}. Choose one of them, "
-                "or Gaussian for the limit of large nu."
-            )
 
     @property
     def pointwise(self) -> Formula | None:  # type: ignore[override]

@@ -72,17 +72,6 @@ class DecayKernel(SymbolicKernel):
         return None, {"decay": float(np.vdot(w, self.diagonal_slope(a)))}
 
 
-def check_whole(owner: str, name: str, value: Any, least: int) -> None:
-    """Raise a ValueError unless `value` is a whole number of at least `least`."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not least <= value < 2**31:
-        raise ValueError(
-            f"{owner}: expected a whole number {name} >= {least} below 2^31, "
-            f"got {abridged(value)}. "
-            f"Try {name}={max(least, 3)}."
-        )
-
-
 def refuse_symbols(owner: str, X: Any) -> None:
     """Raise a TypeError if X holds strings or sets where columns of numbers are needed."""
     listed = isinstance(X, list | tuple) or getattr(X, "ndim", 2) == 1

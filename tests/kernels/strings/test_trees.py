@@ -64,7 +64,11 @@ def test_features_of_complete_subtrees(random_tree):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"kind": "partial"}, "kind="), ({"decay": 0}, "decay"), ({"size_limit": 0}, "size_limit")],
+    [
+        ({"kind": "partial"}, "expected kind"),
+        ({"decay": 0}, "decay"),
+        ({"size_limit": 0}, "size_limit"),
+    ],
 )
 def test_bad_parameters(options, message):
     with pytest.raises(ValueError, match=message):

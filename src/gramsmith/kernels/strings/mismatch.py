@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, product
 from math import comb, factorial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
 from gramsmith.kernels.strings.sequences import SequenceKernel, as_sequences
 from gramsmith.kernels.strings.spectrum import LARGEST, Integers, Vocabulary
-from gramsmith.kernels.symbolic import check_whole, count_matrix, squares
+from gramsmith.kernels.symbolic import count_matrix, squares
 from gramsmith.kernels.symbolic import product as sparse_product
 
 # Explicit features are built up to this many entries; beyond it pairs of strings are compared.
@@ -70,6 +70,8 @@ class Mismatch(SequenceKernel):
     array([[30., 16., 12.]])
     """
 
+    whole: ClassVar[dict[str, int]] = {**SequenceKernel.whole, "k": 1, "m": 0}
+
     def __init__(
         self,
         k: int = 5,
@@ -88,8 +90,6 @@ class Mismatch(SequenceKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_whole("Mismatch", "k", self.k, 1)
-        check_whole("Mismatch", "m", self.m, 0)
         if self.m >= self.k:
             raise ValueError(
                 f"Mismatch: expected m < k, got m={self.m} and k={self.k}; otherwise all "

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gramsmith.arguments import abridged, is_one_of
-from gramsmith.kernels.symbolic import SymbolicKernel, check_whole
+from gramsmith.kernels.symbolic import SymbolicKernel
 
 Sequences = npt.NDArray[np.object_]
 
@@ -300,6 +300,9 @@ class SequenceKernel(SymbolicKernel):
     Every subclass has the parameters `alphabet`, `case`, `unknown` and `length_limit`.
     """
 
+    whole: ClassVar[dict[str, int]] = {"length_limit": 1}
+    optional: ClassVar[tuple[str, ...]] = ("length_limit",)
+
     alphabet: Any
     case: str
     unknown: str
@@ -307,10 +310,7 @@ class SequenceKernel(SymbolicKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        name = type(self).__name__
-        check_alphabet(self.alphabet, self.case, self.unknown, name)
-        if self.length_limit is not None:
-            check_whole(name, "length_limit", self.length_limit, 1)
+        check_alphabet(self.alphabet, self.case, self.unknown, type(self).__name__)
 
     def check_input(self, X: Any) -> Any:
         name = type(self).__name__

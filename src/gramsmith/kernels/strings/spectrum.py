@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from gramsmith.arguments import abridged
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.parameters import check_whole
 from gramsmith.kernels.strings.sequences import Alphabet, SequenceKernel, Sequences
-from gramsmith.kernels.symbolic import check_whole, count_matrix, product, squares
+from gramsmith.kernels.symbolic import count_matrix, product, squares
 
 Integers = npt.NDArray[np.int64]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, longest, ragged, tile_of_pairs
 from gramsmith.kernels.strings.sequences import SequenceKernel
-from gramsmith.kernels.symbolic import DecayKernel, check_whole
+from gramsmith.kernels.symbolic import DecayKernel
 
 
 class Subsequence(DecayKernel, SequenceKernel):
@@ -57,6 +57,8 @@ class Subsequence(DecayKernel, SequenceKernel):
     array([[0.03125]])
     """
 
+    whole: ClassVar[dict[str, int]] = {**SequenceKernel.whole, "length": 1}
+
     def __init__(
         self,
         length: int = 3,
@@ -72,10 +74,6 @@ class Subsequence(DecayKernel, SequenceKernel):
         self.case = case
         self.unknown = unknown
         self.length_limit = length_limit
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_whole("Subsequence", "length", self.length, 1)
 
     def reference(self, *Xs: Any) -> Any:
         return self.symbols(*Xs)

@@ -11,7 +11,7 @@ that a kernel of common substrings needs. Time and memory stay near linear in th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings import compiled
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
 from gramsmith.kernels.strings.sequences import Alphabet, SequenceKernel, Sequences
-from gramsmith.kernels.symbolic import DecayKernel, check_whole, product, squares
+from gramsmith.kernels.symbolic import DecayKernel, product, squares
 
 
 @dataclass(frozen=True)
@@ -287,6 +287,9 @@ class AllSubstrings(DecayKernel, SequenceKernel):
     array([[8.5]])
     """
 
+    whole: ClassVar[dict[str, int]] = {**SequenceKernel.whole, "max_length": 1}
+    optional: ClassVar[tuple[str, ...]] = ("length_limit", "max_length")
+
     def __init__(
         self,
         max_length: int | None = None,
@@ -302,11 +305,6 @@ class AllSubstrings(DecayKernel, SequenceKernel):
         self.case = case
         self.unknown = unknown
         self.length_limit = length_limit
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        if self.max_length is not None:
-            check_whole("AllSubstrings", "max_length", self.max_length, 1)
 
     def reference(self, *Xs: Any) -> Collection:
         alphabet = self.symbols(*Xs)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramsmith.arguments import abridged, is_one_of
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.symbolic import DecayKernel, check_whole, count_matrix, product, squares
+from gramsmith.kernels.symbolic import DecayKernel, count_matrix, product, squares
 
 Trees = npt.NDArray[np.object_]
 
@@ -241,21 +240,16 @@ class Subtree(DecayKernel):
     array([[6., 3.]])
     """
 
+    whole: ClassVar[dict[str, int]] = {"size_limit": 1}
+    optional: ClassVar[tuple[str, ...]] = ("size_limit",)
+    choices: ClassVar[dict[str, tuple[Any, ...]]] = {"kind": ("complete", "fragment")}
+
     def __init__(
         self, decay: float = 1.0, kind: str = "complete", size_limit: int | None = 100_000
     ) -> None:
         self.decay = decay
         self.kind = kind
         self.size_limit = size_limit
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        if not is_one_of(self.kind, ("complete", "fragment")):
-            raise ValueError(
-                f"Subtree: expected kind='complete' or 'fragment', got {abridged(self.kind)}."
-            )
-        if self.size_limit is not None:
-            check_whole("Subtree", "size_limit", self.size_limit, 1)
 
     def check_input(self, X: Any) -> Any:
         return as_trees(X, self.size_limit)

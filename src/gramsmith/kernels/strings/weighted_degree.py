@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.strings.pairs import diagonal_of_pairs, longest, ragged, tile_of_pairs
 from gramsmith.kernels.strings.sequences import SequenceKernel
-from gramsmith.kernels.symbolic import check_whole
 
 
 class WeightedDegree(SequenceKernel):
@@ -58,6 +57,8 @@ class WeightedDegree(SequenceKernel):
     array([[0.6667]])
     """
 
+    whole: ClassVar[dict[str, int]] = {**SequenceKernel.whole, "degree": 1, "shift": 0}
+
     def __init__(
         self,
         degree: int = 5,
@@ -73,11 +74,6 @@ class WeightedDegree(SequenceKernel):
         self.case = case
         self.unknown = unknown
         self.length_limit = length_limit
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_whole("WeightedDegree", "degree", self.degree, 1)
-        check_whole("WeightedDegree", "shift", self.shift, 0)
 
     def _options(self, a: Embedding, b: Embedding) -> tuple[Array, Array]:
         # tables no longer than the strings, whatever degree and shift are
