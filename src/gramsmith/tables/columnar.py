@@ -48,7 +48,8 @@ def read_parquet(path: Path, limits: Limits, drop: Sequence[str] = ()) -> dict[s
             for j in range(group.num_columns)
         )
         wanted = [name for name in schema.names if name not in drop]
-        opened = parquet.ParquetFile(stream, read_dictionary=words)
+        # texts that share their beginnings cannot be read coded
+        opened = parquet.ParquetFile(stream, read_dictionary=[] if shared else words)
         return schema, opened.iter_batches(FEW_ROWS if shared else ROWS, columns=wanted)
 
     return _read_arrow(path, limits, drop, batches, "parquet")
