@@ -82,7 +82,7 @@ SLOW_FUNCTIONS = (
     "gram/test_engine.py::test_same_bits_on_every_engine",
     "gram/test_journal.py::test_a_killed_client_is_resumed",
 )
-COMPILED = ("gram/test_band.py",)  # run once before all others, so that no child has to compile
+COMPILED = ("gram/test_sweep.py",)  # run once before all others, so that no child has to compile
 LEFT_OUT = ("no-op", "Variable", "ExceptionReplacer", "RemoveDecorator")
 SECONDS, TESTS = 3.0, 300  # of tests for a mutant, and at most so many
 # What tests import, loaded once; not polars, whose threads do not survive a fork.

@@ -540,15 +540,24 @@ class PairKernel(PointwiseKernel):
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(self.value(self.geometry.diagonal(a)), dtype=np.float64)
 
+    def _slopes(self, a: Embedding, b: Embedding, K: Any) -> Slopes:
+        """Return the slopes that were handed in, those of a tile, or new ones."""
+        if isinstance(K, Slopes):
+            return K
+        if K is not None and self.slopes_from_tile:
+            return Slopes(K, None, self._formula().ratio or 1.0)
+        found: Slopes = PairKernel.tile_and_slopes(self, a, b, None)[1]
+        return found
+
+    def chained(self, a: Embedding, b: Embedding, W: Array, K: Any) -> tuple[Array, Gradient]:
+        """Return W * slope(s) and the derivatives by the parameters of the formula."""
+        slopes = self._slopes(a, b, K)
+        return slopes.factor * (W * slopes.slope), self.by_parameter(slopes, W)
+
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        if isinstance(K, Slopes):
-            slopes = K
-        elif K is not None and self.slopes_from_tile:
-            slopes = Slopes(K, None, self._formula().ratio or 1.0)
-        else:
-            slopes = self.tile_and_slopes(a, b, None)[1]
+        slopes = self._slopes(a, b, K)
         by_parameter = self.by_parameter(slopes, W)
         if wants == "parameters" and not self.scales_inputs:
             return None, None, by_parameter
