@@ -285,7 +285,8 @@ def test_sample_keeps_every_class():
 def test_class_weight_multiplies_sample_weight():
     task = read_task(list("aab"), sample_weight=[1.0, 2.0, 3.0], class_weight={"b": 5.0})
     np.testing.assert_allclose(task.weights, np.array([1.0, 2.0, 15.0]) / 6.0)
-    assert task.score_name == "balanced_accuracy"  # accuracy would not see the weights
+    # accuracy would not see weights that balance the classes
+    assert read_task(list("aab"), class_weight="balanced").score_name == "balanced_accuracy"
 
 
 def test_three_classes_have_a_column_each():
