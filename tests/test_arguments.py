@@ -129,10 +129,10 @@ def test_separability_of_what_is_no_kernel_matrix():
 LISTS = {"a": X[:, 0], "b": [[1, 2]] * 30}
 MIXED = np.array([[v, "xy"[i % 2]] for i, v in enumerate(X[:, 0])], dtype=object)
 TABLES = {
-    "lists in a frame": (lambda: pd.DataFrame(LISTS), r"got \[1, 2\].* column 'b'"),
+    "lists in a frame": (lambda: pd.DataFrame(LISTS), r"got \[1, 2\]"),
     "dicts in a frame": (
         lambda: pd.DataFrame({"a": X[:, 0], "b": [{"k": 1}] * 30}),
-        r"got \{'k': 1\}.* column 'b'",
+        r"got \{'k': 1\}",
     ),
     "lists in an array": (
         lambda: pd.DataFrame(LISTS).to_numpy(),
@@ -166,8 +166,9 @@ def test_cells_that_are_no_numbers_are_named(use, table):
     if use in ("rank", "selector") and "'x' in column 'b'" in words:
         READERS[use](make())  # they encode texts
         return
-    with pytest.raises((ValueError, TypeError), match=rf"(?is)(expected .*{words})") as refused:
+    with pytest.raises((ValueError, TypeError), match=rf"(?is)expected .*({words})") as refused:
         READERS[use](make())
+    assert "column " in str(refused.value).lower()
     assert len(str(refused.value)) < 400
 
 
