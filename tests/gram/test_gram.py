@@ -310,7 +310,7 @@ def test_progress_and_interruption(X, blas_of_two):
         (-2.0 * gs.Linear(), [[1.0]], ValueError, "scale > 0"),
         (gs.Polynomial(0), [[1.0]], ValueError, "degree"),
         (gs.Polynomial(2, 1.0, -1.0), [[1.0]], ValueError, "coef0 >= 0"),
-        (gs.Matern(1.0, 2.0), [[1.0]], ValueError, "nu 0.5"),
+        (gs.Matern(1.0, 2.0), [[1.0]], ValueError, "nu to be one of 0.5"),
         (gs.Laplacian(1.0, "l3"), [[1.0]], ValueError, "norm"),
         (gs.Periodic([1.0, 2.0]), [[1.0, 2.0]], ValueError, "one length_scale"),
         (gs.Chi2(), [[-1.0]], ValueError, "non-negative"),

@@ -486,7 +486,7 @@ def plot_surface(surface: Any, ax: Any = None, *, mark: tuple[float, float] | No
     >>> import gramsmith as gs
     >>> from gramsmith.report import plot_surface
     >>> x = np.array([0.0, 3.0, 5.0, 40.0])[:, None]
-    >>> learner = gs.TwoGaussianLearner(sigma1=1.0).fit(x, [-1, 1, 1, 1])
+    >>> learner = gs.TwoGaussianLearner(sigma1=1.0, keep=1.0).fit(x, [-1, 1, 1, 1])
     >>> ax = plot_surface(learner)
     >>> ax.get_xlabel()
     'sigma2'
