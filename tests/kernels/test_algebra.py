@@ -86,3 +86,9 @@ def test_calls_check_widths_and_gradients(rng):
         gs.Bilinear(np.eye(3))(X)
     with pytest.raises(ValueError, match="symmetric matrix B"):
         gs.Bilinear(np.ones((2, 3)))(X)
+
+
+@pytest.mark.parametrize("part", [[1.0], {"a": 1}, "rbf"])
+def test_bounds_of_what_is_no_kernel_are_refused(part):
+    with pytest.raises(TypeError, match="expected a kernel as kernel"):
+        _ = gs.Bounded(part, {}).theta

@@ -477,6 +477,7 @@ class Fixed(FunctionOf):
             )
 
     def parameter_names(self, *, kinds: tuple[str, ...] = ("positive", "free")) -> Iterator[str]:
+        self.check_parts()
         for name in self.kernel.parameter_names(kinds=kinds):
             if self._is_loose(name):
                 yield f"kernel__{name}"
