@@ -217,3 +217,19 @@ def test_flags_of_numpy(flag):
     assert gs.cka(K, y, debiased=flag) == gs.cka(K, y, debiased=True)
     X = np.arange(12.0).reshape(6, 2)
     gs.evaluate(gs.Gaussian(), X, y, folds=np.int64(0))
+
+
+@pytest.mark.parametrize("kernel", [gs.White(), gs.Constant()])
+def test_what_holds_no_samples_is_refused(kernel):
+    with pytest.raises(TypeError, match="Expected samples, got"):
+        kernel(gs.KernelSVC())
+
+
+def test_one_number_is_no_target():
+    with pytest.raises(ValueError, match="one target per sample"):
+        gs.L2SVC(gs.Spectrum(2)).fit(["ab", "bc"], 3)
+
+
+def test_an_array_is_no_name_of_a_kernel(ranking):
+    with pytest.raises(ValueError, match="Expected a kernel of this ranking"):
+        ranking.explain(np.zeros(3))

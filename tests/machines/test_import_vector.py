@@ -180,7 +180,7 @@ def test_bad_parameters():
 
 
 def test_banana_with_a_few_points(data_dir):
-    """Within one point of a tuned SVC on the first split, with at most 30 import points (26 of 400)."""
+    """Within one point of a tuned SVC on the first split, with at most 30 points of 400."""
     z = np.load(data_dir / "more" / "ida-banana" / "ida-banana.npz")
     X, y = z["X"][z["train"][0]], z["y"][z["train"][0]]
     new, truth = z["X"][z["test"][0]], z["y"][z["test"][0]]

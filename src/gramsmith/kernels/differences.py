@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.kernels.finite import count_samples
+
 Array = npt.NDArray[Any]
 
 # Differences of fourth order: h^4 / 30 of the fifth derivative, and eps / h of the kernel, are both
@@ -39,5 +41,5 @@ def theta_gradient(kernel: Any, X: Any) -> Array:
         far = values(theta + 2.0 * step) - values(theta - 2.0 * step)
         slope = (8.0 * near - far) / (12.0 * STEP)
         slopes.append(0.5 * (slope + slope.T))
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    n = count_samples(X)
     return np.stack(slopes, axis=2) if slopes else np.empty((n, n, 0))

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array, validate_data
 
-from gramsmith.arguments import counted
+from gramsmith.arguments import abridged, counted
 
 ENCODE = (
     "Encode such columns, for example with sklearn.preprocessing.OneHotEncoder, or leave them out."
@@ -21,6 +21,18 @@ def is_complex(X: Any) -> bool:
         return np.iscomplexobj(X)
     except ValueError:
         return False
+
+
+def count_samples(X: Any) -> int:
+    """Return how many samples there are in an array, a table or a list; or raise."""
+    shape = getattr(X, "shape", None)
+    if shape is None and hasattr(X, "__len__"):
+        return len(X)
+    if not shape:
+        raise TypeError(
+            f"Expected samples, got {abridged(X)}. Give an array, a table or a list, a row each."
+        )
+    return int(shape[0])
 
 
 def as_rows(X: Any) -> Any:

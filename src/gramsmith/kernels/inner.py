@@ -13,6 +13,7 @@ from gramsmith.kernels import pointwise as formulas
 from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding, fitting, strips
+from gramsmith.kernels.finite import count_samples
 from gramsmith.kernels.geometry import Geometry, InnerProduct, PairKernel
 from gramsmith.kernels.pointwise import MOST, Formula
 
@@ -366,7 +367,7 @@ class Constant(WritesTiles):
         return X
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = count_samples(X)
         return np.full(n, self.value, dtype=dtype)
 
     def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:

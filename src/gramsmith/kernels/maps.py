@@ -21,6 +21,7 @@ from gramsmith.kernels.base import (
     formed,
 )
 from gramsmith.kernels.embedding import Embedding, prefixed
+from gramsmith.kernels.finite import count_samples
 from gramsmith.kernels.geometry import column_centre
 
 
@@ -253,7 +254,7 @@ class Composed(WritesTiles):
 
     def _check_rows(self, phi: Any, X: Any) -> None:
         shape = phi.shape if hasattr(phi, "shape") else (len(phi),)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = count_samples(X)
         if shape[:1] != (n,) or (len(shape) != 2 and self.kernel.requires_vector_input):
             raise ValueError(
                 f"Expected one row of numbers per sample, shape ({n}, q), got shape {shape}. "

@@ -8,6 +8,7 @@ import numpy as np
 
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.finite import count_samples
 
 
 class White(Kernel):
@@ -61,7 +62,7 @@ class White(Kernel):
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         # numbers of the samples; those of two sets are never the same, and NaN is not NaN
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = count_samples(X)
         return np.full(n, np.nan) if reference else np.arange(n, dtype=np.float64)
 
     def tile(self, a: Embedding, b: Embedding) -> Array:

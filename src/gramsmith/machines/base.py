@@ -345,9 +345,9 @@ class KernelMachine(SharesEngine, BaseEstimator):
             y = np.asarray(y)
             if numeric:
                 y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-            if len(X) != len(y):
+            if not y.ndim or len(X) != len(y):
                 raise ValueError(
-                    f"Expected one target per sample ({len(X)}), got {len(y)}. "
+                    f"Expected one target per sample ({len(X)}), got {y.size}. "
                     "X and y have inconsistent numbers of samples."
                 )
         if not (np.ndim(y) == 1 or (many and np.ndim(y) == 2)):

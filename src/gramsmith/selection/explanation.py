@@ -275,7 +275,7 @@ def told_apart(found: Findings) -> float | None:
 def explain(found: Findings, records: Records, name: str | None) -> str:
     """Return what is known about one kernel, or about the average; default what is fitted."""
     names = [r["kernel"] for r in records]
-    if found.average is not None and name in (None, "average"):
+    if found.average is not None and (name is None or is_one_of(name, ["average"])):
         return _explain_average(found, records)
     name = names[0] if name is None else name
     if not is_one_of(name, names):
