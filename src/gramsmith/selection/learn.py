@@ -28,8 +28,8 @@ class Learned:
     candidate: Candidate
     check: Check  # on samples that taught nothing
     taught: Array  # the samples that taught the weights
-    source: Candidate  # the Gaussian from which the weights were learned
-    middle: Candidate  # another, near the median distance: wide kernels hide interactions
+    source: Candidate  # the best Gaussian, which learned weights have to beat
+    middle: Candidate  # the one near the median distance, from which they are learned
 
 
 def learn_candidate(
