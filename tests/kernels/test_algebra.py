@@ -92,3 +92,8 @@ def test_calls_check_widths_and_gradients(rng):
 def test_bounds_of_what_is_no_kernel_are_refused(part):
     with pytest.raises(TypeError, match="expected a kernel as kernel"):
         _ = gs.Bounded(part, {}).theta
+
+
+def test_a_block_of_a_large_number_is_refused_without_a_list_up_to_it():
+    with pytest.raises(ValueError, match="without a gap"):
+        gs.Mixed([0, 10**15])([[1.0, 2.0]])

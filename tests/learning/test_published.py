@@ -69,7 +69,7 @@ def test_the_paper_s_ascent_reaches_the_same(name, full, data_dir):
 def test_early_stopping_generalises_better(data_dir):
     X, y, X_new, y_new = realisation(data_dir, "waveform")
     options = {"structure": "full", "measure": "kta", "random_state": 0}
-    early = TransformLearner(**options).fit(X, y)
+    early = TransformLearner(early_stopping=True, **options).fit(X, y)
     late = TransformLearner(early_stopping=False, **options).fit(X, y)
     assert svm(early.kernel_, X, y, X_new, y_new)[1] < svm(late.kernel_, X, y, X_new, y_new)[1]
 

@@ -200,7 +200,8 @@ class Decoder:
         for old in range(self._format, VERSION):
             upgrade = self._entry(state, where).upgrades.get(old)
             try:
-                state = state if upgrade is None else upgrade(state)
+                if upgrade is not None:
+                    state = _checked_again(upgrade(state), where)
             except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
                 # a forged file need not hold what an upgrade looks for
                 raise ModelFormatError(
@@ -218,6 +219,23 @@ class Decoder:
                 "written by a newer version or by another program."
             )
         return REGISTRY[name]
+
+
+def _checked_again(state: State, where: str) -> State:
+    """Return what an upgrade gave; objects that it made are checked as if they had been read."""
+
+    def remade(value: Any, place: str) -> Any:
+        if isinstance(value, list):
+            return [remade(item, place) for item in value]
+        entry = REGISTRY.get(type(value).__name__)
+        if entry is None or type(value) is not entry.cls or entry.make is not None:
+            return value
+        params = {name: getattr(value, name) for name in entry.arguments}
+        learned = {name: getattr(value, name) for name in entry.fitted if hasattr(value, name)}
+        return restored(entry, params, learned, place)
+
+    fitted = {name: remade(value, f"{where}.{name}") for name, value in state["fitted"].items()}
+    return {**state, "fitted": fitted}
 
 
 def restored(entry: Entry, params: dict[str, Any], learned: dict[str, Any], where: str) -> Any:
