@@ -1,0 +1,50 @@
+"""Estimators: probabilities and answers, invariances."""
+
+import numpy as np
+
+import gramsmith as gs
+from promises import promise
+
+
+@promise(
+    "predictions do not change",
+    offset_and_unit_of_the_inputs={"change": "inputs"},
+    order_of_rows={"change": "rows"},
+    rows_of_weight_zero={"change": "zero"},
+    unit_of_the_target={"change": "target"},
+)
+def invariance(rng, change):
+    n = int(rng.integers(20, 60))
+    X, Z = rng.normal(size=(n, 3)), rng.normal(size=(5, 3))
+    y = X[:, 0] + 0.3 * rng.normal(size=n)
+    w = rng.uniform(0.1, 3.0, n)
+
+    def values(X, y, w, Z):
+        return gs.KernelRidgeRegressor(alpha="loo", n_jobs=1).fit(X, y, sample_weight=w).predict(Z)
+
+    before = values(X, y, w, Z)
+    if change == "inputs":
+        after = values(7.0 * X + [1e3, 0.0, -20.0], y, w, 7.0 * Z + [1e3, 0.0, -20.0])
+    elif change == "rows":
+        order = rng.permutation(n)
+        after = values(X[order], y[order], w[order], Z)
+    elif change == "zero":
+        after = values(np.r_[X, Z], np.r_[y, np.full(5, 9.0)], np.r_[w, np.zeros(5)], Z)
+    else:
+        after = values(X, 1e6 * y, w, Z) / 1e6
+    return np.allclose(before, after, rtol=1e-5, atol=1e-6)
+
+
+@promise("probabilities", answers_are_the_likelier_class={}, runs=400)
+def answers_and_probabilities(rng):
+    n, classes = int(rng.integers(40, 90)), int(rng.integers(2, 4))
+    X = rng.normal(size=(n, 2))
+    y = rng.choice(classes, p=[0.6, 0.4] if classes == 2 else [0.6, 0.3, 0.1], size=n)
+    y[: 6 * classes] = np.tile(np.arange(classes), 6)
+    X[:, 0] += y
+    model = gs.rank_kernels(X, y, {"k": gs.Gaussian(1.0)}, n_jobs=1).best_estimator
+    Z = rng.normal(size=(200, 2)) * 2.0
+    P = model.predict_proba(Z)
+    # where the calibration is flat both classes have one half
+    answered = P[np.arange(200), np.searchsorted(model.classes_, model.predict(Z))]
+    return bool((answered == P.max(1)).all())
