@@ -30,7 +30,7 @@ def count_samples(X: Any) -> int:
         return len(X)
     if not shape:
         raise TypeError(
-            f"Expected samples, got {abridged(X)}. Give an array, a table or a list, a row each."
+            f"Expected samples, got {abridged(X)}. Pass a table or a list, one sample a row."
         )
     return int(shape[0])
 

@@ -360,10 +360,7 @@ class Constant(WritesTiles):
         return True
 
     def check_input(self, X: Any) -> Any:
-        if not (getattr(X, "shape", ()) or hasattr(X, "__len__")) or getattr(X, "ndim", 1) == 0:
-            raise TypeError(
-                f"Expected samples, got {abridged(X)}. Pass a table or a list, one sample a row."
-            )
+        count_samples(X)
         return X
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
