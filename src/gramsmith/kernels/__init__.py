@@ -2,7 +2,7 @@
 
 `base` says what a kernel is. A kernel of vectors is two formulas on top of a geometry (`geometry`,
 `radial`, `inner`); `algebra`, `maps`, `normalized` and `explicit` build kernels from kernels;
-`precomputed` and `adapt` take kernels from elsewhere; `sets` and `strings` compare samples that are
+`precomputed` and `adapt` take kernels from elsewhere; `symbolic` compares samples that are
 not vectors.
 """
 
@@ -50,10 +50,10 @@ from gramsmith.kernels.radial import Matern as Matern
 from gramsmith.kernels.radial import Periodic as Periodic
 from gramsmith.kernels.radial import PowerExponential as PowerExponential
 from gramsmith.kernels.radial import RationalQuadratic as RationalQuadratic
-from gramsmith.kernels.sets import AllSubsets as AllSubsets
-from gramsmith.kernels.strings import AllSubstrings as AllSubstrings
-from gramsmith.kernels.strings import Mismatch as Mismatch
-from gramsmith.kernels.strings import Spectrum as Spectrum
-from gramsmith.kernels.strings import Subsequence as Subsequence
-from gramsmith.kernels.strings import Subtree as Subtree
-from gramsmith.kernels.strings import WeightedDegree as WeightedDegree
+from gramsmith.kernels.symbolic import AllSubsets as AllSubsets
+from gramsmith.kernels.symbolic import AllSubstrings as AllSubstrings
+from gramsmith.kernels.symbolic import Mismatch as Mismatch
+from gramsmith.kernels.symbolic import Spectrum as Spectrum
+from gramsmith.kernels.symbolic import Subsequence as Subsequence
+from gramsmith.kernels.symbolic import Subtree as Subtree
+from gramsmith.kernels.symbolic import WeightedDegree as WeightedDegree

@@ -18,10 +18,10 @@ import scipy.sparse as sp
 
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.strings import compiled
-from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
-from gramsmith.kernels.strings.sequences import Alphabet, SequenceKernel, Sequences
-from gramsmith.kernels.symbolic import DecayKernel, product, squares
+from gramsmith.kernels.symbolic import compiled
+from gramsmith.kernels.symbolic.base import DecayKernel, product, squares
+from gramsmith.kernels.symbolic.pairs import diagonal_of_pairs, ragged, tile_of_pairs
+from gramsmith.kernels.symbolic.sequences import Alphabet, SequenceKernel, Sequences
 
 
 @dataclass(frozen=True)

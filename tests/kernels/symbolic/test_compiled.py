@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gramsmith.kernels.compilation import compile_loop
-from gramsmith.kernels.strings import batched, compiled
+from gramsmith.kernels.symbolic import batched, compiled
 
 LOOPS = {
     "subsequences": [(3, 0.7, False), (3, 0.7, True), (1, 1.0, True)],

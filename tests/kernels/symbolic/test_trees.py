@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose
 
 import gramsmith as gs
 import textbook_strings as tb
-from gramsmith.kernels.strings import trees
-from gramsmith.kernels.strings.trees import Forest, as_trees, count_pairs, flatten, fragment_tables
+from gramsmith.kernels.symbolic import trees
+from gramsmith.kernels.symbolic.trees import Forest, as_trees, count_pairs, flatten, fragment_tables
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import numpy as np
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.compilation import available, compile_loop
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.strings import batched, compiled
-from gramsmith.kernels.strings.sequences import Alphabet, Sequences
+from gramsmith.kernels.symbolic import batched, compiled
+from gramsmith.kernels.symbolic.sequences import Alphabet, Sequences
 
 
 def ragged(alphabet: Alphabet, X: Sequences) -> Embedding:

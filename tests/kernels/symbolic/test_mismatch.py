@@ -3,7 +3,7 @@ import pytest
 
 import gramsmith as gs
 import textbook_strings as tb
-from gramsmith.kernels.strings import mismatch
+from gramsmith.kernels.symbolic import mismatch
 
 LETTERS = "abé\ud800"
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import gramsmith as gs
-from gramsmith.kernels.strings.sequences import (
+from gramsmith.kernels.symbolic.sequences import (
     GAP,
     Alphabet,
     as_sequences,

@@ -13,8 +13,8 @@ from gramsmith.arguments import abridged
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.parameters import check_whole
-from gramsmith.kernels.strings.sequences import Alphabet, SequenceKernel, Sequences
-from gramsmith.kernels.symbolic import count_matrix, product, squares
+from gramsmith.kernels.symbolic.base import count_matrix, product, squares
+from gramsmith.kernels.symbolic.sequences import Alphabet, SequenceKernel, Sequences
 
 Integers = npt.NDArray[np.int64]
 

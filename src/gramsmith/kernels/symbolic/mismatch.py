@@ -12,11 +12,11 @@ from sklearn.base import clone
 
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
-from gramsmith.kernels.strings.sequences import SequenceKernel, as_sequences
-from gramsmith.kernels.strings.spectrum import LARGEST, Integers, Vocabulary
-from gramsmith.kernels.symbolic import count_matrix, squares
-from gramsmith.kernels.symbolic import product as sparse_product
+from gramsmith.kernels.symbolic.base import count_matrix, squares
+from gramsmith.kernels.symbolic.base import product as sparse_product
+from gramsmith.kernels.symbolic.pairs import diagonal_of_pairs, ragged, tile_of_pairs
+from gramsmith.kernels.symbolic.sequences import SequenceKernel, as_sequences
+from gramsmith.kernels.symbolic.spectrum import LARGEST, Integers, Vocabulary
 
 # Explicit features are built up to this many entries; beyond it pairs of strings are compared.
 ENTRIES = 1 << 26

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.arguments import abridged, is_one_of
-from gramsmith.kernels.symbolic import SymbolicKernel
+from gramsmith.kernels.symbolic.base import SymbolicKernel
 
 Sequences = npt.NDArray[np.object_]
 

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 
 import gramsmith as gs
 import textbook_strings as tb
-from gramsmith.kernels.strings import substrings
-from gramsmith.kernels.strings.substrings import substring_counts
+from gramsmith.kernels.symbolic import substrings
+from gramsmith.kernels.symbolic.substrings import substring_counts
 
 
 @pytest.fixture(params=["features", "pairs"])

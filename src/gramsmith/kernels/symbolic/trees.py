@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.symbolic import DecayKernel, count_matrix, product, squares
+from gramsmith.kernels.symbolic.base import DecayKernel, count_matrix, product, squares
 
 Trees = npt.NDArray[np.object_]
 

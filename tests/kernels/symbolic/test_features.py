@@ -4,9 +4,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import gramsmith as gs
-from gramsmith.kernels import symbolic
 from gramsmith.kernels.parameters import check_whole
-from gramsmith.kernels.symbolic import count_matrix, product, squares
+from gramsmith.kernels.symbolic import base as symbolic
+from gramsmith.kernels.symbolic.base import count_matrix, product, squares
 
 
 @pytest.fixture(params=[0.0, 0.02, 2.0])

@@ -8,8 +8,8 @@ import numpy as np
 
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.strings.pairs import diagonal_of_pairs, longest, ragged, tile_of_pairs
-from gramsmith.kernels.strings.sequences import SequenceKernel
+from gramsmith.kernels.symbolic.pairs import diagonal_of_pairs, longest, ragged, tile_of_pairs
+from gramsmith.kernels.symbolic.sequences import SequenceKernel
 
 
 class WeightedDegree(SequenceKernel):

@@ -1,7 +1,7 @@
 import numpy as np
 
-from gramsmith.kernels.strings.pairs import diagonal_of_pairs, ragged, tile_of_pairs
-from gramsmith.kernels.strings.sequences import Alphabet, as_sequences
+from gramsmith.kernels.symbolic.pairs import diagonal_of_pairs, ragged, tile_of_pairs
+from gramsmith.kernels.symbolic.sequences import Alphabet, as_sequences
 
 EQUAL_SYMBOLS = (np.array([0.0, 1.0]), np.array([1.0]))  # matches at the same place, each counts 1
 

@@ -13,7 +13,7 @@ from gramsmith.arguments import abridged, as_numbers, is_one_of
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import check_finite
-from gramsmith.kernels.symbolic import SymbolicKernel, count_matrix, product, squares
+from gramsmith.kernels.symbolic.base import SymbolicKernel, count_matrix, product, squares
 
 ADVICE = (
     "Pass a list of sets such as [{'milk', 'bread'}, {'milk'}], or a matrix with one column per "

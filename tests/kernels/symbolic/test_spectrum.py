@@ -4,8 +4,8 @@ import scipy.sparse as sp
 
 import gramsmith as gs
 import textbook_strings as tb
-from gramsmith.kernels.strings import spectrum
-from gramsmith.kernels.strings.spectrum import Numbering, windows
+from gramsmith.kernels.symbolic import spectrum
+from gramsmith.kernels.symbolic.spectrum import Numbering, windows
 
 
 def test_the_textbook_example():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gramsmith.kernels.strings import batched
+from gramsmith.kernels.symbolic import batched
 
 
 @pytest.mark.parametrize("batch", [1, 7, 64])
