@@ -134,14 +134,14 @@ def test_sparse_stays_sparse():
 def test_few_values_as_indicators():
     X = np.column_stack([np.arange(60) % 4 - 1.5, np.linspace(0, 1, 60)])
     encoder = TableEncoder(indicators=True).fit(X)
-    assert encoder.numbers_.level_slots_.tolist() == [0]
+    assert [len(levels) > 0 for levels in encoder.numbers_.levels_].index(True) == 0
     Z = encoder.transform([[-1.4, 0.5]])  # the nearest level
     assert Z.shape == (1, 5)
     assert Z[0, 1:].tolist() == [1, 0, 0, 0]
 
 
 def test_infinity_names_its_column():
-    with pytest.raises(ValueError, match=r"Column 1, row 0.*infinity"):
+    with pytest.raises(ValueError, match=r"Column .x1., row 0.*infinity"):
         TableEncoder().fit([[0.0, np.inf], [1.0, 2.0]])
 
 

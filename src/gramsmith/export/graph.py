@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 Array = npt.NDArray[Any]
 
@@ -18,13 +19,7 @@ IR_VERSION = 9
 
 
 class Graph:
-    """Operators and constants collected so far.
-
-    Parameters
-    ----------
-    onnx : module
-        The package, which is imported by whoever exports.
-    """
+    """Operators and constants collected so far; `onnx` is the package."""
 
     def __init__(self, onnx: Any) -> None:
         self.onnx = onnx
@@ -85,14 +80,8 @@ class Graph:
         return [Tensor(self, result) for result in results]
 
 
-class Tensor:
-    """A value of a graph, with the arithmetic that formulas need.
-
-    Parameters
-    ----------
-    graph : Graph
-    name : str
-    """
+class Tensor(NDArrayOperatorsMixin):
+    """A value of a graph, to which operators and functions of NumPy can be applied."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph = graph
@@ -102,104 +91,78 @@ class Tensor:
         """Return the value of an operator whose first argument this is."""
         return self.graph.call(operator, self, *more, **attributes)
 
-    def _factor(self, other: Any) -> Any:
-        value = _real(other)
-        # onnxruntime puts a constant factor into an attribute of MatMul, which is float32
-        single = isinstance(value, np.ndarray) and value.size == 1
-        return self.graph.column(value.item()) if single else value
+    def __array_ufunc__(self, function: Any, method: str, *arguments: Any, **options: Any) -> Any:
+        formula = FORMULAS.get(function)
+        if formula is not None:
+            return formula(*arguments)
+        operator = OPERATORS.get(function)
+        if method != "__call__" or operator is None:
+            return NotImplemented
+        given = [_real(argument) for argument in arguments]
+        if operator in ("Mul", "Div"):
+            # onnxruntime puts a constant factor into an attribute of MatMul, which is float32
+            given = [
+                self.graph.column(v.item()) if isinstance(v, np.ndarray) and v.size == 1 else v
+                for v in given
+            ]
+        return self.graph.call(operator, *given)
 
-    def __add__(self, other: Any) -> Tensor:
-        return self.call("Add", _real(other))
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        formula = FORMULAS.get(function)
+        return NotImplemented if formula is None else formula(*arguments, **options)
 
-    def __mul__(self, other: Any) -> Tensor:
-        return self.call("Mul", self._factor(other))
-
-    def __sub__(self, other: Any) -> Tensor:
-        return self.call("Sub", _real(other))
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return self.call("Div", self._factor(other))
-
-    def __pow__(self, other: Any) -> Tensor:
-        return self.call("Pow", _real(other))
-
-    def __matmul__(self, other: Any) -> Tensor:
-        return self.call("MatMul", _real(other))
-
-    def __gt__(self, other: Any) -> Tensor:
-        return self.call("Greater", _real(other))
-
-    def __radd__(self, other: Any) -> Tensor:
-        return self + other
-
-    def __rmul__(self, other: Any) -> Tensor:
-        return self * other
-
-    def __rsub__(self, other: Any) -> Tensor:
-        return -self + other
-
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return self.graph.constant(_real(other)) / self
-
-    def __neg__(self) -> Tensor:
-        return self.call("Neg")
-
-    def __abs__(self) -> Tensor:
-        return self.call("Abs")
-
-    # NumPy's functions of an array of objects call the methods of these names.
-
-    def exp(self) -> Tensor:
-        """Return the exponential."""
-        return self.call("Exp")
-
-    def sqrt(self) -> Tensor:
-        """Return the square root."""
-        return self.call("Sqrt")
-
-    def log(self) -> Tensor:
-        """Return the logarithm."""
-        return self.call("Log")
-
-    def sin(self) -> Tensor:
-        """Return the sine."""
-        return self.call("Sin")
-
-    def cos(self) -> Tensor:
-        """Return the cosine: a sine, because onnxruntime up to 1.28 has no cosine of float64."""
-        return (self + np.pi / 2).sin()
-
-    def tanh(self) -> Tensor:
-        """Return the hyperbolic tangent."""
-        return self.call("Tanh")
+    def columns(self, places: Any) -> Any:
+        """Return some columns."""
+        return self.call("Gather", np.asarray(places, np.int64), axis=1)
 
     def total(self) -> Tensor:
         """Return the sum of every row, as a column."""
         return self.call("ReduceSum", np.array([1]), keepdims=1)
 
-    def columns(self, index: Any) -> Tensor:
-        """Return some columns."""
-        return self.call("Gather", np.asarray(index, dtype=np.int64), axis=1)
+    def astype(self, kind: type) -> Tensor:
+        """Return flags or whole numbers as float64 or int64."""
+        code = self.graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+        return self.call("Cast", to=code)
 
-    def as_numbers(self) -> Tensor:
-        """Return flags or whole numbers as float64."""
-        return self.call("Cast", to=self.graph.onnx.TensorProto.DOUBLE)
+    def reshape(self, *shape: int) -> Tensor:
+        """Return the same numbers in another shape."""
+        return self.call("Reshape", np.array(shape))
+
+
+OPERATORS: dict[Any, str] = {
+    **{np.add: "Add", np.subtract: "Sub", np.multiply: "Mul", np.divide: "Div", np.power: "Pow"},
+    **{np.matmul: "MatMul", np.negative: "Neg", np.absolute: "Abs", np.exp: "Exp"},
+    **{np.log: "Log", np.sqrt: "Sqrt", np.sin: "Sin", np.tanh: "Tanh", np.floor: "Floor"},
+    **{np.maximum: "Max", np.minimum: "Min", np.isnan: "IsNaN", np.equal: "Equal"},
+    **{np.greater: "Greater", np.greater_equal: "GreaterOrEqual"},
+}
+FORMULAS: dict[Any, Any] = {
+    # a sine, because onnxruntime up to 1.28 has no cosine of float64
+    np.cos: lambda x: np.sin(x + np.pi / 2),
+    np.log1p: lambda x: np.log(x + 1.0),
+    np.expm1: lambda x: np.exp(x) - 1.0,
+    np.where: lambda at, a, b: at.graph.call("Where", at, _real(a), _real(b)),
+    np.take: lambda x, places, axis: x.columns(places),
+    np.argmin: lambda x, axis: x.call("ArgMin", axis=axis, keepdims=0).astype(np.float64),
+    np.hstack: lambda parts: (
+        parts[0].graph.call("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+    ),
+}
 
 
 def _real(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype == object:
+    """Return an argument of an operator: texts as they are, other constants as float64."""
+    if isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 0:
         value = value.item()
     if isinstance(value, Tensor):
         return value
-    return np.asarray(value, dtype=np.float64)
+    value = np.asarray(value)
+    return value if value.dtype.kind in "UO" else value.astype(np.float64)
 
 
 def traced(formula: Any, value: Tensor) -> Tensor:
     """Return a formula of NumPy's functions, applied to a value of the graph."""
-    # in an array of objects NumPy leaves the arithmetic to the objects
-    box = np.empty((), dtype=object)
-    box[()] = value
-    found = formula(box)
+    found = formula(value)
     found = found.item() if isinstance(found, np.ndarray) else found
     if not isinstance(found, Tensor):
         raise TypeError(f"Expected a formula of arithmetic, got {type(found).__name__}.")

@@ -182,7 +182,7 @@ def _normalized(kernel: Normalized, X: Tensor, Z: Array) -> Tensor:
 
 def _inverse_root(d: Tensor) -> Tensor:
     safe = (d > 0.0).call("Where", d, np.float64(np.inf))  # 1 / sqrt(inf) is 0
-    return 1.0 / safe.sqrt()
+    return 1.0 / np.sqrt(safe)
 
 
 def _mixed(kernel: Mixed, X: Tensor, Z: Array) -> Tensor:
@@ -201,7 +201,7 @@ def _mixed(kernel: Mixed, X: Tensor, Z: Array) -> Tensor:
 def _gaussian_of(kernel: GaussianOf, X: Tensor, Z: Array) -> Tensor:
     s = matrix(kernel.kernel, X, Z) * 2.0 - diagonal(kernel.kernel, X, Z.shape[1])
     s = (s - kernel.kernel.diag(Z)).call("Min", np.float64(0.0))
-    return (s * (0.5 / float(kernel.length_scale) ** 2)).exp()
+    return np.exp(s * (0.5 / float(kernel.length_scale) ** 2))
 
 
 def _constant(kernel: Constant, X: Tensor, Z: Array) -> Tensor:
@@ -221,7 +221,7 @@ def _waves(kernel: RandomFourier, X: Tensor, Z: Array) -> Tensor:
     half = omega.shape[1]
     U, phase = kernel.features(Z), X @ omega
     scale = half**-0.5
-    return phase.cos() @ (scale * U[:, :half].T) + phase.sin() @ (scale * U[:, half:].T)
+    return np.cos(phase) @ (scale * U[:, :half].T) + np.sin(phase) @ (scale * U[:, half:].T)
 
 
 MATRICES: dict[type, Callable[[Any, Tensor, Array], Tensor]] = {
@@ -259,7 +259,7 @@ def _square(U: Tensor) -> Tensor:
 
 
 def _is_positive(d: Tensor) -> Tensor:
-    return (d > 0.0).as_numbers()
+    return (d > 0.0).astype(np.float64)
 
 
 DIAGONALS: dict[type, Callable[[Any, Tensor, int], Tensor]] = {

@@ -141,7 +141,7 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
 def _rows(graph: Graph, steps: list[Any], machine: Any) -> Tensor:
     """Return the rows that a machine sees, from the inputs of the graph."""
     first = steps[0] if steps else machine
-    if isinstance(first, TableEncoder) and not _takes_matrix(first):
+    if isinstance(first, TableEncoder) and not first.takes_matrix:
         rows, steps = _encoded_table(graph, first), steps[1:]
     else:
         rows = graph.input("X", np.float64, ["n", _width(first)])
@@ -210,14 +210,8 @@ def _encoded_table(graph: Graph, encoder: TableEncoder) -> Tensor:
             f"{str(names[texts.columns_[0]])!r}, for which ONNX has no operators. Encode the table "
             "with the first step of the pipeline, and export what follows."
         )
-    parts = [part for block in others for part in block.export(graph, value)]
-    return parts[0] if len(parts) == 1 else graph.call("Concat", *parts, axis=1)
-
-
-def _takes_matrix(encoder: TableEncoder) -> bool:
-    """Return whether all columns of a table are numbers that are used, so that it is a matrix."""
-    numbers = encoder.numbers_
-    return len(numbers.columns_) == encoder.n_features_in_ and not len(numbers.orders_)
+    encoded: Any = np.hstack([part for block in others for part in block.export(value)])
+    return encoded
 
 
 def _transformed(step: Any, X: Tensor) -> Tensor:
@@ -248,7 +242,7 @@ def _centred(step: KernelCenterer, X: Tensor) -> Tensor:
 
 
 TRANSFORMERS: dict[type, Callable[[Any, Tensor], Tensor]] = {
-    TableEncoder: lambda step, X: step.numbers_.export_matrix(X),
+    TableEncoder: lambda step, X: step.numbers_.formula(X),
     StandardScaler: _standardised,
     MinMaxScaler: _ranged,
     TransformLearner: lambda step, X: mapped(step.kernel_.map, X, _width(step)),
@@ -280,7 +274,7 @@ def _votes(machine: Any, X: Tensor) -> Tensor:
     pairs = [(a, b) for a in range(C) for b in range(a + 1, C)]
     first = np.array([[float(c == a) for c in range(C)] for a, _ in pairs])
     second = np.array([[float(c == b) for c in range(C)] for _, b in pairs])
-    wins = (F > 0.0).as_numbers()
+    wins = (F > 0.0).astype(np.float64)
     margin = F @ (first - second)
     return wins @ first + (1.0 - wins) @ second + margin / ((abs(margin) + 1.0) * 3.0)
 
@@ -308,7 +302,7 @@ def _relevance(machine: RelevanceVectorClassifier, X: Tensor) -> Tensor:
         # (1, k)' C (1, k), the intercept first
         variances.append(((K @ C[1:, 1:]) * K).total() + K @ (2.0 * C[1:, :1]) + float(C[0, 0]))
     variance = X.graph.call("Concat", *variances, axis=1).call("Max", np.float64(0.0))
-    return mean / (variance * (np.pi / 8.0) + 1.0).sqrt()
+    return mean / np.sqrt(variance * (np.pi / 8.0) + 1.0)
 
 
 # The method of a class -> what it computes, shape (n, 1) for two classes, else (n, classes).
@@ -347,7 +341,7 @@ def _one_against_rest(machine: Any, f: Tensor) -> Tensor:
         return _softmax(_both(f))
     # softmax of log σ(f) = min(f, 0) - log(1 + exp(-|f|))
     low = f.call("Min", np.float64(0.0))
-    return _softmax(low - ((-abs(f)).exp() + 1.0).log())
+    return _softmax(low - np.log1p(np.exp(-abs(f))))
 
 
 # The method of a class -> probabilities from decision values.

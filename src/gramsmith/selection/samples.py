@@ -82,14 +82,7 @@ class Samples:
         """Return some of the samples; of Gram matrices, rows and columns."""
         matrices = {c.view for c in candidates if isinstance(c.kernel, Precomputed)}
         views = [take_rows(X, rows, square=v in matrices) for v, X in enumerate(self.views)]
-        tables = [
-            [cells.at(rows) for cells in table]
-            if isinstance(table, list)
-            else None
-            if table is None
-            else table[rows]
-            for table in self.tables
-        ]
+        tables = [table and [cells.at(rows) for cells in table] for table in self.tables]
         return replace(self, views=tuple(views), tables=tuple(tables))
 
     def learned_from(self, rows: Array) -> Samples:
@@ -270,7 +263,7 @@ def _variants(
     """Yield other encodings of a table that are worth a view of their own."""
     coded = _fitted(TableEncoder(indicators=True, roles=roles), told, X)
     # where such columns are more than a few
-    leveled = len(coded.numbers_.level_slots_)
+    leveled = sum(len(levels) > 0 for levels in coded.numbers_.levels_)
     if leveled and 3 * leveled >= len(coded.numbers_.columns_):
         yield "categories", coded
     powered = _fitted(TableEncoder(power=True, roles=roles), told, X)

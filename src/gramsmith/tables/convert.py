@@ -92,12 +92,14 @@ def frame_columns(X: Any) -> dict[Any, Any] | None:
     return dict(zip(parted_names(names), found, strict=True))
 
 
-def plain_table(X: Any) -> list[Cells] | Array | None:
-    """Return the columns of a data frame, a dense array as floats, and None for sparse rows."""
+def plain_table(X: Any) -> list[Cells] | None:
+    """Return the columns of a data frame or a dense array, and None for sparse rows."""
+    if sp.issparse(X):
+        return None
     columns = frame_columns(X)
-    if columns is not None:
-        return [plain(column, name) for name, column in columns.items()]
-    return None if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    if columns is None:
+        return [Cells(column) for column in np.asarray(X, dtype=np.float64).T]
+    return [plain(column, name) for name, column in columns.items()]
 
 
 def plain(column: Any, name: Any = "") -> Cells:

@@ -181,8 +181,12 @@ def decide(
     table: TableFacts = ALONE,
     role: str | None = None,
     max_categories: int = 100,
+    is_number: bool = False,
 ) -> Column:
-    """Return what a column is, by its cells, the other columns, and what the user says of it."""
+    """Return what a column is, by its cells, the other columns, and what the user says of it.
+
+    That of an array is a number, whatever its values are.
+    """
     if role == "drop":
         return Column(str(name), "left out", "drop", 0, 0, "")
     values = cells.values
@@ -192,6 +196,8 @@ def decide(
     distinct = np.unique(present) if present.dtype != object else None
     size = len(counts) if distinct is None else len(distinct)
     seen = Column(str(name), "input", "number", int(absent.sum()), size, _example(present))
+    if is_number:
+        return _with_sentinel(seen, present, np.unique(present))
     twice = TWICE.fullmatch(seen.name)
     if twice and twice.group(1) in table.names:
         seen = replace(seen, note=f"one of several columns named {twice.group(1)!r}")
@@ -259,16 +265,6 @@ def _with_sentinel(seen: Column, present: Array, distinct: Array) -> Column:
         missing=seen.missing + count,
         distinct=len(distinct) - 1,
     )
-
-
-def decide_array(name: str, x: Array) -> Column:
-    """Return what a column of an array is: a number, whatever its values are."""
-    absent = np.isnan(x)
-    present = x[~absent]
-    distinct = np.unique(present)
-    size = len(distinct)
-    seen = Column(name, "input", "number", int(absent.sum()), size, _example(present))
-    return _with_sentinel(seen, present, distinct)
 
 
 def _words(

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.arguments import counted
 from gramsmith.kernels.finite import checked_data
-from gramsmith.tables.blocks import Block, Categories, Dates, Numbers, Texts
+from gramsmith.tables.blocks import Categories, Dates, Numbers, Texts
 from gramsmith.tables.convert import Cells, as_words, frame_columns, plain
 from gramsmith.tables.decide import (
     Column,
@@ -23,7 +23,6 @@ from gramsmith.tables.decide import (
     check_roles,
     copy_of_target,
     decide,
-    decide_array,
 )
 from gramsmith.tables.streams import Array, DataError
 
@@ -38,8 +37,9 @@ def _from_format_2(state: dict[str, Any]) -> dict[str, Any]:
     kinds = np.asarray(old["kinds_"], dtype=str)
     styles = np.asarray(old["styles_"], dtype=str)
 
-    def block(made: Block, **fitted: Any) -> Block:
-        made.columns_ = np.flatnonzero(np.isin(kinds, made.kinds)).astype(np.int64)
+    def block(made: Any, **fitted: Any) -> Any:
+        own = np.isin(kinds, made.kinds)
+        fitted |= {"columns_": np.flatnonzero(own), "kinds_": kinds[own], "styles_": styles[own]}
         for name, value in fitted.items():
             setattr(made, name, value)
         return made
@@ -50,44 +50,27 @@ def _from_format_2(state: dict[str, Any]) -> dict[str, Any]:
             raise ValueError("Expected as many values as were counted.")
         return np.split(old[values], np.cumsum(sizes)[:-1]) if len(sizes) else []
 
-    number, date = np.isin(kinds, Numbers.kinds), kinds == "date"
-    m = int(number.sum())
-    orders, levels = lists("order_counts_", "order_names_"), lists("level_counts_", "level_values_")
+    number = np.isin(kinds, Numbers.kinds)
+    numbers = Numbers(bool(params.get("indicators", False)), bool(params.get("power", False)))
+    numbers._begin(int(number.sum()))
     names = lists("category_counts_", "category_names_")
-    gaps = [len(known) > 0 and known[-1] == "missing" for known in names]
-    texts = kinds[np.isin(kinds, Texts.kinds)]
+    gaps = [bool(len(known)) and known[-1] == "missing" for known in names]
     blocks = [
         block(
-            Numbers(bool(params.get("indicators", False)), bool(params.get("power", False))),
-            kinds_=kinds[number],
-            styles_=styles[number],
+            numbers,
             sentinels_=np.asarray(old["sentinels_"])[number],
-            orders_=[v.astype(str) for v in orders if len(v)],
-            order_slots_=np.array([i for i, v in enumerate(orders) if len(v)], dtype=np.int64),
-            centre_=np.zeros(m),
-            unit_=np.ones(m),
-            logs_=np.zeros(m, dtype=bool),
-            floor_=np.zeros(m),
-            levels_=[v for v in levels if len(v)],
-            level_slots_=np.array([i for i, v in enumerate(levels) if len(v)], dtype=np.int64),
+            orders_=[v.astype(str) for v in lists("order_counts_", "order_names_")],
+            levels_=lists("level_counts_", "level_values_"),
             **{k: old[k] for k in ("mean_", "scale_", "fill_", "gaps_", "powers_")},
         ),
         block(
             Categories(),
-            names_=[
-                (known[:-1] if gap else known).astype(str)
-                for known, gap in zip(names, gaps, strict=True)
-            ],
+            names_=[v[: len(v) - gap].astype(str) for v, gap in zip(names, gaps, strict=True)],
             gaps_=np.array(gaps, dtype=bool),
         ),
-        block(
-            Dates(),
-            styles_=styles[date],
-            **{k: old[f"date_{k}"] for k in ("mean_", "scale_", "cycles_", "gaps_")},
-        ),
+        block(Dates(), **{k: old[f"date_{k}"] for k in ("mean_", "scale_", "cycles_", "gaps_")}),
         block(
             Texts(),
-            kinds_=texts,
             weights_=old["text_weights_"],
             components_=lists("text_counts_", "text_components_"),
         ),
@@ -192,8 +175,34 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         columns = frame_columns(X)
         self.__dict__.pop("column_names_", None)
-        if columns is None:
-            return self._fit_array(X)
+        if sp.issparse(X):
+            self._check_array(X, True)
+            self.columns_ = ColumnTable()
+            numbers = Numbers(self.indicators, self.power).fit_sparse(X)
+            self.blocks_ = [numbers, *(kind().fit((), ()) for kind in (Categories, Dates, Texts))]
+        else:
+            cells = self._cells_of_array(X) if columns is None else self._cells_of_frame(columns)
+            facts, roles = TableFacts.of(cells), dict(self.roles or {})
+            self.columns_ = ColumnTable(
+                self._tell(
+                    decide(name, c, facts, roles.get(name), self.max_categories, columns is None)
+                )
+                for name, c in cells.items()
+            )
+            self.blocks_ = self._fitted_blocks(self.columns_, list(cells.values()))
+            if columns is not None and y is not None and np.ndim(y) == 1:
+                self._warn_of_copies(cells, np.asarray(y))
+            if not any(column.role == "input" for column in self.columns_):
+                raise ValueError(
+                    "Expected at least one column to learn from, got none: "
+                    f"{'; '.join(f'{c.name!r} is {c.kind}' for c in self.columns_[:8])}. "
+                    "Set roles for columns that should be used."
+                )
+        self.feature_names_out_ = self._output_names()
+        return self
+
+    def _cells_of_frame(self, columns: dict[Any, Any]) -> dict[Any, Cells]:
+        """Return the columns of a data frame as cells, and keep their names."""
         names = list(columns)
         if all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -210,53 +219,40 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         roles = check_roles(self.roles, names)
         # what is left out is not looked at: it may hold anything
-        cells = {
+        return {
             k: Cells(np.full(n, np.nan)) if roles.get(k) == "drop" else plain(c, k)
             for k, c in columns.items()
         }
-        facts = TableFacts.of(cells)
-        found = [
-            self._tell(decide(name, column, facts, roles.get(name), self.max_categories))
-            for name, column in cells.items()
-        ]
-        self.columns_ = ColumnTable(found)
-        self.blocks_ = self._fitted_blocks(found, list(cells.values()))
-        self.feature_names_out_ = self._output_names()
-        if y is not None and np.ndim(y) == 1:
-            self._warn_of_copies(cells, np.asarray(y))
-        if not any(column.role == "input" for column in found):
+
+    def _cells_of_array(self, X: Any) -> dict[Any, Cells]:
+        if self.roles:
             raise ValueError(
-                "Expected at least one column to learn from, got none: "
-                f"{'; '.join(f'{c.name!r} is {c.kind}' for c in found[:8])}. "
-                "Set roles for columns that should be used."
+                "Expected a data frame with roles, whose columns have names, got an array. "
+                "Pass pandas.DataFrame(X, columns=...), or leave roles out."
             )
-        return self
+        X = self._check_array(X, True)
+        return {f"x{j}": Cells(X[:, j]) for j in range(X.shape[1])}
+
+    def _check_array(self, X: Any, reset: bool) -> Any:
+        """Return a matrix of numbers; gaps are for dense ones only."""
+        with warnings.catch_warnings():
+            # Fitted on a data frame, given an array: columns are then taken by position.
+            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+            return checked_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=np.float64,
+                ensure_all_finite=sp.issparse(X),
+                reset=reset,
+                advice=FRAME,
+            )
 
     def _fitted_blocks(
         self, columns: Sequence[Column], cells: Sequence[Cells], like: Sequence[Any] = (None,) * 4
     ) -> list[Any]:
         made = (Numbers(self.indicators, self.power), Categories(), Dates(), Texts())
         return [block.fit(columns, cells, old) for block, old in zip(made, like, strict=True)]
-
-    def _fit_array(self, X: Any) -> TableEncoder:
-        if self.roles:
-            raise ValueError(
-                "Expected a data frame with roles, whose columns have names, got an array. "
-                "Pass pandas.DataFrame(X, columns=...), or leave roles out."
-            )
-        X = checked_data(
-            self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, advice=FRAME
-        )
-        check_finite_columns(X, None, gaps=not sp.issparse(X))
-        self.columns_ = ColumnTable()
-        if not sp.issparse(X):
-            self.columns_ = ColumnTable(
-                self._tell(decide_array(f"x{j}", X[:, j])) for j in range(X.shape[1])
-            )
-        numbers = Numbers(self.indicators, self.power).fit_matrix(X, self.columns_)
-        self.blocks_ = [numbers, *(kind().fit((), ()) for kind in (Categories, Dates, Texts))]
-        self.feature_names_out_ = self._output_names()
-        return self
 
     def _tell(self, value: Any) -> Any:
         """Return a value, and tell whoever listens that one more column was looked at."""
@@ -275,7 +271,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """The kind of each column, "left out" for those that are."""
         kinds = np.full(self.n_features_in_, "left out", dtype=object)
         for block in self.blocks_:
-            kinds[block.columns_] = [block.kind_of(i) for i in range(len(block.columns_))]
+            kinds[block.columns_] = block.kinds_
         return kinds.astype(str)
 
     @property
@@ -305,71 +301,44 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         array of shape (n, n_features_out)
         """
         check_is_fitted(self)
-        columns = frame_columns(X)
+        columns, names = frame_columns(X), self.column_names()
         if columns is not None:
-            return self._encode(self._in_order(columns))
-        if len(self.numbers_.columns_) < self.n_features_in_ or len(self.numbers_.orders_):
-            return self._encode(self._columns_of_array(X))
-        with warnings.catch_warnings():
-            # Fitted on a data frame, given an array: columns are then taken by position.
-            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-            X = checked_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=np.float64,
-                ensure_all_finite=False,
-                reset=False,
-                advice=FRAME,
-            )
-        names = self.column_names()
-        check_finite_columns(X, names, gaps=not sp.issparse(X))
-        return self.numbers_.encode_matrix(X, names)
+            columns = self._in_order(columns)
+        elif not self.takes_matrix:
+            columns = self._columns_of_array(X)
+        else:
+            X = self._check_array(X, False)
+            if sp.issparse(X):
+                return sp.csr_array(X.multiply(1.0 / self.numbers_.scale_[None, :]))
+            columns = {name: X[:, j] for j, name in enumerate(names)}
+        used = {int(j) for block in self.blocks_ for j in block.columns_}
+        listed = list(columns.items())
+        empty = Cells(np.full(len(listed[min(used)][1]), np.nan))
+        cells = [plain(c, k) if j in used else empty for j, (k, c) in enumerate(listed)]
+        return np.hstack([p for block in self.blocks_ for p in block.encode(cells, list(columns))])
 
-    def encode_from(self, table: list[Cells] | Array, rows: Array) -> Array:
+    @property
+    def takes_matrix(self) -> bool:
+        """Whether all columns are numbers that are used, so that a table is a matrix."""
+        numbers = self.numbers_
+        return len(numbers.columns_) == self.n_features_in_ and not any(map(len, numbers.orders_))
+
+    def encode_from(self, table: list[Cells], rows: Array) -> Array:
         """Return all rows of a table, encoded by what some of the rows alone can teach.
 
         What columns are, and which encoded columns there are, stays as it was found in fit, so that
         a kernel can be compared with itself between folds. What the rows do not show (a category,
         gaps of a number) is a column of zeros: unseen, as `transform` has it.
-
-        Parameters
-        ----------
-        table : list of Cells, or array of shape (n, p)
-            What `plain_table` makes of the table.
-        rows : int array
-            The rows to learn from.
-
-        Returns
-        -------
-        array of shape (n, n_features_out)
         """
-        names = self.column_names()
         with warnings.catch_warnings():  # that a fold has seen less than all rows is no news
             warnings.simplefilter("ignore", UserWarning)
-            if isinstance(table, list):
-                some = [cells.at(rows) for cells in table]
-                blocks = self._fitted_blocks(self.columns_, some, self.blocks_)
-                Z = np.hstack([block.encode(table, names) for block in blocks])
-            else:
-                numbers = Numbers(self.indicators, self.power)
-                numbers.fit_matrix(table[rows], self.columns_, self.numbers_)
-                blocks, Z = [numbers], numbers.encode_matrix(table, names)
+            some = [cells.at(rows) for cells in table]
+            blocks = self._fitted_blocks(self.columns_, some, self.blocks_)
+            Z = np.hstack([p for b in blocks for p in b.encode(table, self.column_names())])
         place = {part: k for k, part in enumerate(self._parts(self.blocks_))}
         out = np.zeros((len(Z), len(self.feature_names_out_)))
         out[:, [place[part] for part in self._parts(blocks)]] = Z
         return out
-
-    def _encode(self, columns: Mapping[Any, Any]) -> Array:
-        names = list(columns)
-        used = {int(j) for block in self.blocks_ for j in block.columns_}
-        n = len(columns[names[min(used)]])
-        empty = Cells(np.full(n, np.nan))
-        cells = [
-            plain(column, name) if j in used else empty
-            for j, (name, column) in enumerate(columns.items())
-        ]
-        return np.hstack([block.encode(cells, names) for block in self.blocks_])
 
     def _in_order(self, columns: dict[Any, Any]) -> dict[Any, Any]:
         """Return the columns in the order of fit, found by name."""
@@ -531,23 +500,3 @@ class TakeColumn(TransformerMixin, BaseEstimator):
     def _check_stored(self) -> None:
         if not 0 <= getattr(self, "place_", 0) < max(self.n_columns_, 1):
             raise ValueError(f"Expected one of {self.n_columns_} columns, got {self.place_}.")
-
-
-def check_finite_columns(X: Any, names: Any = None, *, gaps: bool = False) -> None:
-    """Raise a DataError that names the first infinite value; also missing ones unless `gaps`."""
-    values = X.data if sp.issparse(X) else X
-    bad = np.isinf(values) if gaps else ~np.isfinite(values)
-    if not bad.any():
-        return
-    if sp.issparse(X):
-        row, column = (int(where[bad][0]) for where in X.tocoo().coords)
-    else:
-        row, column = (int(v) for v in np.argwhere(bad)[0])
-    what = "NaN" if np.isnan(X[row, column]) else "infinity"
-    raise DataError(
-        f"expected a finite number, got {what}. Input X contains NaN or infinity.",
-        "Correct such cells, or " + ("make them missing." if gaps else "leave them out."),
-        "infinite",
-        column=column if names is None else names[column],
-        row=row,
-    )
