@@ -54,11 +54,7 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
 PUBLIC = {name: getattr(import_module(home), name) for name, home in gramsmith._PUBLIC.items()}
-PICTURES = [n for n in vars(import_module("gramsmith.report")) if n.endswith("Display")]
-TASKS = [
-    task._replace(groups=(" ".join(sorted(PICTURES)),)) if task.heading == "Pictures" else task
-    for task in tasks.TASKS
-]
+TASKS = tasks.TASKS
 HOMES = {name: task for task in TASKS for name in task.names}
 ITEMS = {name: getattr(import_module(task.module), name) for name, task in HOMES.items()}
 if missing := set(PUBLIC) - set(HOMES):

@@ -109,9 +109,9 @@ TASKS = (
     ),
     Task(
         "Pictures",
-        "The pictures of the report as objects, in the manner of scikit-learn's displays.",
+        "Samples as a kernel sees them; a ranking has the other pictures of its report.",
         "guide/read_the_report",
-        (),  # whatever gramsmith.report has
+        ("plot_gram plot_map",),
         "gramsmith.report",
     ),
     Task(

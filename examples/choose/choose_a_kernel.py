@@ -14,7 +14,6 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 import gramsmith as gs
-from gramsmith.report import KernelMapDisplay, KernelRankingDisplay
 
 data = load_breast_cancer(as_frame=True)
 y = data.target.map({0: "malignant", 1: "benign"})
@@ -34,8 +33,8 @@ ranking
 # %%
 # Two of its pictures: scores with their errors, and the samples as the best kernel sees them.
 fig, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-KernelRankingDisplay.from_ranking(ranking).plot(axes[0])
-KernelMapDisplay.from_ranking(ranking).plot(axes[1])
+ranking.plot("scores", axes[0])
+ranking.plot("map", axes[1])
 plt.show()
 
 # %%

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.svm import SVC
 
 import gramsmith as gs
-from gramsmith.report import FeatureWeightsDisplay, KeepDisplay
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1300, 30))
@@ -22,10 +21,15 @@ learner = gs.TransformLearner(random_state=0).fit(X[train], y[train])
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
-weights = FeatureWeightsDisplay.from_estimator(learner)
-weights.weights = weights.weights[:12]  # the largest
-weights.plot(axes[0])
-KeepDisplay.from_estimator(learner).plot(axes[1])
+weights = learner.feature_importances_
+largest = np.argsort(weights)[-12:]
+axes[0].barh([f"x{j}" for j in largest], weights[largest])
+axes[0].set_xlabel("importance")
+curve = learner.keep_curve_
+axes[1].errorbar(curve["amount"], curve["loss"], yerr=curve["error"], fmt="o-")
+axes[1].axvline(learner.keep_, ls="--", color="tab:green", label="taken")
+axes[1].set(xlabel="amount of learning", ylabel="loss on other rows")
+axes[1].legend()
 plt.show()
 
 # %%

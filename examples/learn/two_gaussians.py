@@ -11,7 +11,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import gramsmith as gs
-from gramsmith.report import plot_surface
 
 x = np.array([0.0, 1.0, 10.0, 11.0, 100.0, 101.0, 110.0, 111.0])[:, None]
 y = [1, 1, 1, -1, -1, -1, -1, -1]
@@ -25,6 +24,9 @@ axes[0].plot(widths, [gs.kta(gs.Gaussian(s)(x), y) for s in widths], label="one 
 axes[0].axhline(learner.value_, color="C3", ls="--", label="the best mixture of two")
 axes[0].set(xscale="log", xlabel="bandwidth", ylabel="alignment (KTA)")
 axes[0].legend()
-plot_surface(learner, axes[1])
+surface = learner.surface_
+axes[1].contourf(surface["sigma"], surface["u"], surface["value"], levels=24)
+axes[1].plot(learner.sigma2_, learner.u_, "o", color="white", markeredgecolor="black")
+axes[1].set(xscale="log", xlabel="sigma2", ylabel="u, share of the first Gaussian")
 axes[1].set_title("alignment of mixtures, the best marked")
 plt.show()

@@ -13,7 +13,6 @@ from sklearn.metrics.pairwise import cosine_similarity, laplacian_kernel
 from sklearn.pipeline import make_pipeline
 
 import gramsmith as gs
-from gramsmith.report import KernelRankingDisplay
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:240] + 9 * np.random.default_rng(0).random((240, 64)), y[:240]
@@ -27,7 +26,7 @@ matrices["squared, normalised"] = gs.KernelNormalizer().fit_transform(matrices["
 ranking = gs.rank_kernels(X, y, matrices)
 
 # %%
-KernelRankingDisplay.from_ranking(ranking).plot()
+ranking.plot("scores")
 plt.show()
 
 # %%

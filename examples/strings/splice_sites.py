@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 import gramsmith as gs
-from gramsmith.report import KernelRankingDisplay
 
 rng = np.random.default_rng(0)
 letters = rng.choice(list("ACGT"), (400, 40))
@@ -35,7 +34,7 @@ kernels = {
 ranking = gs.rank_kernels(X, y, {name: gs.Normalized(k) for name, k in kernels.items()})
 
 # %%
-KernelRankingDisplay.from_ranking(ranking).plot()
+ranking.plot("scores")
 plt.show()
 
 # %%

@@ -5,7 +5,6 @@ import sys
 from importlib import import_module
 from importlib.resources import files
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -15,14 +14,12 @@ from gramsmith.report.axes import (
     label_ticks,
     needs_extra,
     new_axes,
-    settled_style,
     shorten,
     spread_out,
     strip_frame,
     without_outliers,
 )
-
-LOUD = {"axes.grid": True, "lines.linewidth": 9.0, "font.size": 30.0, "axes.edgecolor": "red"}
+from gramsmith.report.pictures import ON_SHADES, SHADES
 
 
 @pytest.fixture(autouse=True)
@@ -36,19 +33,10 @@ def test_long_and_steering_labels_are_tamed():
     assert "\u202e" not in shorten("a\u202eb")
 
 
-def test_the_users_style_is_put_aside_and_back():
-    with mpl.rc_context(LOUD):
-        with settled_style({"font.size": 9}):
-            assert mpl.rcParams["font.size"] == 9
-            for name in LOUD.keys() - {"font.size"}:
-                assert mpl.rcParams[name] == mpl.rcParamsDefault[name]
-        assert mpl.rcParams["lines.linewidth"] == 9.0
-
-
 def test_axes_given_are_kept():
-    ax = new_axes(None, width=2.0)
+    ax = new_axes(None, height=2.0)
     assert new_axes(ax) is ax
-    assert ax.figure.get_figwidth() == 2.0
+    assert ax.figure.get_figheight() == 2.0
 
 
 def test_ticks_are_text_and_the_frame_is_open():
@@ -64,12 +52,12 @@ def test_labels_are_spread_out_and_keep_their_order():
     for _ in range(50):
         k = rng.integers(1, 12)
         places = np.sort(rng.uniform(0, 10, k))
-        moved = spread_out(places, 0.8, 0.0, 10.0)
+        moved = spread_out(places, 0.8, 10.0)
         assert (np.diff(moved) >= 0.8 - 1e-9).all()
         assert moved.min() >= -1e-9
         assert moved.max() <= 10 + 1e-9
     far = np.array([1.0, 5.0, 9.0])
-    assert spread_out(far, 0.8, 0.0, 10.0).tolist() == far.tolist()
+    np.testing.assert_allclose(spread_out(far, 0.8, 10.0), far)
 
 
 def test_far_values_are_left_out():
@@ -127,6 +115,7 @@ def test_any_two_colours_are_told_apart(name, eyes):
     gaps = [np.linalg.norm(a - b) for i, a in enumerate(points) for b in points[:i]]
     assert min(gaps) > 14  # a difference of 2 is just seen side by side
     assert min(contrast(c, back) for c in colours) >= 3
+    assert min(contrast(ON_SHADES, shade) for shade in SHADES) >= 4.5  # on an image of any page
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2", "pandas"])

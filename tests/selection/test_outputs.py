@@ -88,7 +88,7 @@ def test_everything_a_ranking_does(ranking, tmp_path):
     assert "force" in ranking._repr_html_()
     assert json.dumps(ranking.evidence.to_plain())
     assert ranking.summary["outputs"][1][0] == "force"
-    assert ranking.plot("predictions").ax_.get_xlabel() == "predicted"
+    assert ranking.plot("predictions").get_xlabel() == "predicted"
     gs.save_model(model, tmp_path / "m.safetensors", about={"summary": ranking.summary})
     again = gs.load_model(tmp_path / "m.safetensors")
     assert again.predict(X).tobytes() == model.predict(X).tobytes()

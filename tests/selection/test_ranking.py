@@ -333,7 +333,7 @@ def test_regression_is_shown_in_r2(regression):
 
 def test_plot_returns_a_display(ranking):
     display = ranking.plot()
-    assert display.ax_.get_xlabel() == "accuracy"
+    assert display.get_xlabel() == "accuracy"
 
 
 class Overlap(Kernel):

@@ -240,8 +240,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         How much of what was learned is in the map.
     keep_curve_ : dict of arrays
         With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
-        "error" (standard error of the difference to the best). `gramsmith.report.KeepDisplay`
-        draws it.
+        "error" (standard error of the difference to the best).
     feature_importances_ : array of shape (p,)
         Share of every feature in the mean squared distance of mapped samples.
     feature_importances_std_ : array of shape (p,)
@@ -251,7 +250,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         The measure on the samples that were climbed, at the end of the climb.
     history_ : dict of arrays
         Per iteration: "value" (also as "measure"), "score", "step", "gradient_norm", and
-        "held_out" if there is one. `gramsmith.report.HistoryDisplay` draws it.
+        "held_out" if there is one.
     n_iter_ : int
         The number of iterations.
     n_features_in_ : int

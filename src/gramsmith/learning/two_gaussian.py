@@ -224,7 +224,7 @@ class TwoGaussianLearner(Learner):
     surface_ : dict
         For alignments, whose mixtures all come from one sweep: "u" of shape (a,), "sigma" of shape
         (b,), "value" of shape (a, b), the alignment of every mixture on the grid, beside the first
-        bandwidth of the search. `gramsmith.report.plot_surface` draws it.
+        bandwidth of the search.
     history_ : dict of arrays
         "sigma1" (NaN for one Gaussian alone), "sigma", "value", "u" of every bandwidth visited.
     n_iter_ : int

@@ -1,8 +1,8 @@
-"""Axes as all displays have them: small, bare, labels taken as text."""
+"""Axes as all pictures have them: small, bare, labels taken as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,22 +31,12 @@ def needs_extra() -> Iterator[None]:
         raise ModuleNotFoundError(advice, name=error.name) from error
 
 
-@contextmanager
-def settled_style(settings: Mapping[Any, Any]) -> Iterator[None]:
-    """Draw under matplotlib's defaults and these settings, whatever the user's own style is."""
-    with needs_extra():
-        from matplotlib import style
-
-    with style.context(["default", dict(settings)]):
-        yield
-
-
-def new_axes(ax: Any, width: float = 4.4, height: float = 3.0) -> Any:
-    """Return the axes given, or new ones of this size."""
+def new_axes(ax: Any, height: float = 3.6) -> Any:
+    """Return the axes given, or new ones of this height."""
     with needs_extra():
         import matplotlib.pyplot as plt
 
-    return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
+    return plt.subplots(figsize=(4.4, height), layout="constrained")[1] if ax is None else ax
 
 
 def shorten(text: Any, length: int = LABEL) -> str:
@@ -66,34 +56,30 @@ def as_text(artist: Any) -> Any:
 
 def label_ticks(axis: Any, positions: Any, labels: Sequence[str], **style: Any) -> None:
     """Put labels at positions of an axis."""
-    for label in axis.set_ticks(positions, [shorten(x) for x in labels], **style) or []:
-        as_text(label.label1)
+    axis.set_ticks(positions, [shorten(x) for x in labels], **style)
     for label in axis.get_ticklabels():
         as_text(label)
 
 
-def strip_frame(ax: Any) -> None:
-    """Take away the upper and the right line of the frame."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+def strip_frame(ax: Any) -> Any:
+    """Take away the upper and the right line of the frame, and return the axes."""
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def list_rows(ax: Any, names: Sequence[str], xlabel: str) -> Any:
+    """Name the rows of a picture from top to bottom, of which row k is at height -k."""
+    label_ticks(ax.yaxis, -np.arange(len(names)), [shorten(name, 27) for name in names])
+    ax.xaxis.get_major_locator().set_params(nbins=5)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel(shorten(xlabel))
+    ax.spines["left"].set_visible(False)
+    return strip_frame(ax)
 
 
 def without_outliers(values: Any) -> tuple[float, float]:
-    """Return the least and the largest value, but for those far outside the middle half.
+    """Return the ends of the values, but for those past three widths of the middle half from it.
 
-    Far is three times its width.
-
-    Parameters
-    ----------
-    values : array of shape (n,)
-
-    Returns
-    -------
-    low, high : float
-
-    Examples
-    --------
-    >>> from gramsmith.report.axes import without_outliers
     >>> without_outliers([1.0, 2.0, 3.0, 4.0, 5.0, 1e6])
     (1.0, 5.0)
     """
@@ -104,49 +90,19 @@ def without_outliers(values: Any) -> tuple[float, float]:
     return float(inner.min()), float(inner.max())
 
 
-def spread_out(places: Any, gap: float, low: float, high: float) -> Any:
-    """Return places moved as little as needed to be a gap apart, within limits, in their order.
+def spread_out(places: Any, gap: float, high: float) -> Any:
+    """Return ascending places moved to be a gap apart, from 0 to a limit with room for all.
 
-    Parameters
-    ----------
-    places : array of shape (k,)
-        Ascending.
-    gap : float
-        Least distance between two of them.
-    low, high : float
-        Limits; they must have room for all.
-
-    Returns
-    -------
-    array of shape (k,)
-
-    Examples
-    --------
-    >>> from gramsmith.report.axes import spread_out
-    >>> spread_out([4.0, 5.0, 9.0], 2.0, 0.0, 10.0)
-    array([3.5, 5.5, 9. ])
+    >>> spread_out([4.0, 5.0, 9.0], 2.0, 10.0)
+    array([4., 6., 9.])
     """
-    # clusters of labels that touch: each is centred on the places of its members
-    clusters: list[list[float]] = []
-    for place in np.asarray(places, dtype=float):
-        clusters.append([place])
-        while True:
-            starts = [_first(c, gap, low, high) for c in clusters[-2:]]
-            if len(starts) < 2 or starts[1] - starts[0] >= gap * len(clusters[-2]) - 1e-12:
-                break
-            last = clusters.pop()
-            clusters[-1] += last
-    return np.array([_first(c, gap, low, high) + gap * k for c in clusters for k in range(len(c))])
-
-
-def _first(cluster: list[float], gap: float, low: float, high: float) -> float:
-    extent = gap * (len(cluster) - 1)
-    middle = sum(cluster) / len(cluster)
-    return min(max(middle - extent / 2, low), max(high - extent, low))
+    steps = gap * np.arange(len(places))
+    apart = np.maximum.accumulate(np.asarray(places, dtype=float) - steps)
+    return np.clip(apart, 0.0, high - steps[-1] if len(steps) else high) + steps
 
 
 def legend_above(ax: Any, columns: int) -> Any:
-    """Put a legend above the axes, its labels taken as text, and return it."""
+    """Put a legend above the axes, its labels taken as text, and return the axes."""
     legend = ax.legend(
         loc="lower left",
         bbox_to_anchor=(0.0, 1.01),
@@ -159,4 +115,4 @@ def legend_above(ax: Any, columns: int) -> Any:
     )
     for text in legend.get_texts():
         as_text(text)
-    return legend
+    return ax

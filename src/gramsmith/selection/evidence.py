@@ -32,7 +32,7 @@ from gramsmith.report.evidence import (
     Rival,
     TargetOutcome,
 )
-from gramsmith.report.sample_displays import kernel_map
+from gramsmith.report.pictures import kernel_map
 from gramsmith.selection.candidates import Candidate, median_distances
 from gramsmith.selection.choose import Findings, count_copies
 from gramsmith.selection.estimate import wilson

@@ -26,9 +26,9 @@ from gramsmith.gram import ENGINES, Journal
 from gramsmith.gram.journal import fingerprint, open_journal
 from gramsmith.measures import Measure
 from gramsmith.report.contents import Answer, number, records_frame, with_error
-from gramsmith.report.displays import plot_ranking
 from gramsmith.report.evidence import Evidence
-from gramsmith.report.html import classes_of, render, rivals_of, targets_of
+from gramsmith.report.page import classes_of, render, rivals_of, targets_of
+from gramsmith.report.pictures import plot_ranking
 from gramsmith.selection import explanation
 from gramsmith.selection.choose import Findings, choose
 from gramsmith.selection.estimate import Estimate, expect
@@ -612,16 +612,15 @@ class KernelRanking:
         Parameters
         ----------
         kind : str, default="scores"
-            "scores" of the kernels with their errors, or "folds"; "confusion", "roc",
-            "precision_recall" and "reliability" for classes; "predictions" and "residuals" for
-            values; "bandwidth", "gram", "map", "relevance" and "importance" for the winner.
+            "scores" of the kernels with their errors; "confusion", "roc", "precision_recall" and
+            "reliability" for classes; "predictions" and "residuals" for values; "importance",
+            "bandwidth", "gram" and "map" for the winner.
         ax : matplotlib axes, optional
             Where to draw; default a new figure.
 
         Returns
         -------
-        display
-            One of `gramsmith.report`, with `ax_` and `figure_`.
+        matplotlib axes
         """
         return plot_ranking(self, kind, ax)
 

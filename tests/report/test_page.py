@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -12,7 +13,8 @@ import pytest
 import gramsmith as gs
 from gramsmith.report.contents import Answer, BandwidthPath
 from gramsmith.report.evidence import ColumnPicture, Curve, Evidence, Outcome, Reading
-from gramsmith.report.html import draw, render, visible
+from gramsmith.report.page import draw, render, visible
+from gramsmith.report.pictures import draw_map
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(1)>'
@@ -64,7 +66,8 @@ KERNEL |= {"first_check": 0.912345, "first_check_error": 0.01, "verified": "cros
 def ranking_of(**parts):
     """Return what the page needs of a ranking."""
     estimate = SimpleNamespace(value=0.9, low=0.8, high=0.95)
-    usual = {"evidence": Evidence(Reading(0)), "measures": {}, "paths": [], "facts": []}
+    pictures = {"gram": np.eye(2), "map": np.zeros((2, 2)), "map_colours": np.zeros(2)}
+    usual = {"evidence": Evidence(Reading(0), **pictures), "measures": {}, "paths": [], "facts": []}
     usual |= {"answer": Answer("good", "It works."), "verdict": "rbf wins.", "best_score": 1.0}
     usual |= {"estimate": estimate, "warnings": [], "task": "regression", "scoring": "r2"}
     usual |= {"summary": {"versions": {"gramsmith": "0"}, "date": "2026-01-02"}}
@@ -150,26 +153,17 @@ def test_page_has_its_parts(text):
     assert "width=device-width" in text
 
 
-def test_pictures_follow_the_page_colour():
-    from gramsmith.report.displays import FeatureWeightsDisplay
+def test_pictures_follow_the_page_and_not_the_users_style():
+    import matplotlib as mpl
 
-    svg = str(draw(FeatureWeightsDisplay([("a", 1.0)]).plot))
+    points = np.arange(6.0).reshape(3, 2)
+    svg = draw(partial(draw_map, points, points[:, 0], []))
     assert svg.startswith("<svg")
     assert "currentColor" in svg
     assert "<metadata" not in svg
-
-
-def test_the_users_style_does_not_matter():
-    import matplotlib as mpl
-
-    from gramsmith.report import FeatureWeightsDisplay, KernelMapDisplay
-
     loud = {"axes.grid": True, "lines.linewidth": 9.0, "font.size": 30.0, "savefig.bbox": "tight"}
-    points = np.arange(6.0).reshape(3, 2)
-    for display in (FeatureWeightsDisplay([("a", 1.0)]), KernelMapDisplay(points, points[:, 0])):
-        expected = draw(display.plot)
-        with mpl.rc_context(loud):
-            assert draw(display.plot) == expected
+    with mpl.rc_context(loud):
+        assert draw(partial(draw_map, points, points[:, 0], [])) == svg
 
 
 def test_titles_are_escaped():

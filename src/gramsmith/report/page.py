@@ -1,0 +1,274 @@
+"""The page: one HTML file without scripts or requests, the same bytes for the same ranking."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from functools import partial
+from importlib.resources import files
+from io import StringIO
+from typing import Any
+
+from gramsmith.report.axes import COLOURS, GREY, needs_extra
+from gramsmith.report.contents import MEANING, next_steps, number, provenance, with_error
+from gramsmith.report.evidence import Outcome
+from gramsmith.report.pictures import PICTURES, NothingToDraw
+
+# What is drawn in this colour takes the colour of the page: dark on light, light on dark.
+INK = "#0b0c0d"
+
+WIDTH, HEIGHT = 4.2, 3.3  # of a picture, in inches
+
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gramsmith",
+    "text.parse_math": False,
+    "axes.formatter.use_mathtext": False,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9,
+    "legend.fontsize": 8.5,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("axes.facecolor", "figure.facecolor", "savefig.facecolor"), "none"),
+    "figure.constrained_layout.w_pad": 0.1,
+    "figure.constrained_layout.h_pad": 0.06,
+}
+
+# Titles and captions of the pictures.
+CAPTIONS = {
+    "scores": (
+        "Scores with their standard errors",
+        "Right is better. Filled dots are held-out scores of the machine that is used, open "
+        "diamonds are scores of the first check. Blue kernels are not clearly worse than the best.",
+    ),
+    "confusion": (
+        "Which classes are taken for which",
+        "Rows are true classes, columns the answers; dark off the diagonal means mistakes.",
+    ),
+    "roc": (
+        "Found against false alarms (ROC)",
+        "What other thresholds would give; up and left is better, the dotted line is guessing. "
+        "Marks are the threshold in use.",
+    ),
+    "reliability": (
+        "Can its probabilities be believed?",
+        "What was said against what came true on held-out rows, in tenths, with "
+        "intervals of 95 %. On the dotted line they can be believed; below it they promise too "
+        "much.",
+    ),
+    "precision_recall": (
+        "Precision against recall",
+        "What other thresholds would give; up and right is better. Marks are the threshold in use, "
+        "and where there is one curve the dotted line is guessing.",
+    ),
+    "predictions": (
+        "Predicted against actual",
+        "One point per held-out row; on the dashed line the prediction is right.",
+    ),
+    "residuals": (
+        "What is left unexplained",
+        "Actual minus predicted. A bend or a funnel means that something is still to be learned, "
+        "or that some predictions are less certain than others.",
+    ),
+    "importance": (
+        "What is lost without each column",
+        "How much the score falls when the column is shuffled on held-out rows, with its standard "
+        "error; a little below zero is chance. It says nothing about the direction. Columns that "
+        "say the same share their importance.",
+    ),
+    "bandwidth": (
+        "Wide or narrow?",
+        "Up is better, for every curve: each goes from its worst to its best in the family of the "
+        "winner. The thick line is the score of the first check, dots mark the favourites.",
+    ),
+    "gram": (
+        "The winner's Gram matrix",
+        "A sample of the rows, sorted by class or value. Bright blocks on the diagonal: the kernel "
+        "finds members of a class alike.",
+    ),
+    "map": (
+        "The samples as the kernel sees them",
+        "The two leading kernel principal components of a sample. They show the coarse structure; "
+        "the machine uses all the others too.",
+    ),
+}
+SHOWN = 30  # kernels, and columns, that are shown without being asked for
+CLASSES = 12  # classes up to which all are listed at once
+
+
+def render(
+    ranking: Any,
+    title: str | None = None,
+    source: str | None = None,
+    *,
+    target: str | None = None,
+    model: str | None = None,
+    command: str | None = None,
+    data: str | None = None,
+) -> str:
+    """Return the report of a `KernelRanking` as the text of an HTML page, see `write_html`."""
+    with needs_extra():
+        from jinja2 import Environment
+        from markupsafe import Markup
+
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    # control characters, such as right-to-left marks, are spelled out in whatever is shown
+    environment.finalize = lambda value: (
+        value if isinstance(value, Markup) or not isinstance(value, str) else visible(value)
+    )
+    folder = files("gramsmith.report").joinpath("templates")
+    template = environment.from_string(folder.joinpath("report.html.j2").read_text("utf-8"))
+    # only what this module has made itself (pictures, the style sheet) passes unescaped
+    style = Markup(folder.joinpath("report.css").read_text("utf-8"))  # noqa: S704
+    pictures = {kind: Markup(svg) for kind, svg in drawn(ranking).items()}  # noqa: S704
+    return template.render(
+        ranking=ranking,
+        title=title or f"How well can {f'“{target}”' if target else 'it'} be predicted?",
+        source=source or "",
+        next_steps=next_steps(ranking, source, model),
+        provenance=provenance(ranking, command, data),
+        reading=ranking.evidence.reading,
+        outcome=ranking.evidence.outcome,
+        rivals=rivals_of(ranking),
+        classes=classes_of(ranking.evidence.outcome),
+        targets=targets_of(ranking.evidence.outcome),
+        pictures=pictures,
+        style=style,
+        functions={"number": number, "with_error": with_error, "bars": bars},
+        CAPTIONS=CAPTIONS,
+        MEANING=MEANING,
+        SHOWN=SHOWN,
+        CLASSES=CLASSES,
+    )
+
+
+def visible(text: str) -> str:
+    """Return text with characters that steer the layout (right-to-left marks) spelled out."""
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\u{ord(c):04x}" for c in text)
+
+
+def rivals_of(ranking: Any) -> list[dict[str, Any]]:
+    """Return simpler answers and the model on one scale: shares of the way from end to end."""
+    value, low, high = (getattr(ranking.estimate, name) for name in ("value", "low", "high"))
+    scores = [r.score for r in ranking.evidence.rivals]
+    top = max([high, *scores]) if ranking.best_score is None else ranking.best_score
+    bottom = min([low, *scores])
+    bottom = 0.0 if bottom >= 0 and top == 1 else max(bottom, top - 3.0 * (top - value))
+    span = (top - bottom) or 1.0
+
+    def place(x: float) -> float:
+        return round(100.0 * min(max((x - bottom) / span, 0.0), 1.0), 1)
+
+    rows = [
+        {
+            "name": f"{r.name[:1].upper()}{r.name[1:]}",
+            "note": r.judgement,
+            "value": number(r.score),
+            "at": place(r.score),
+        }
+        for r in ranking.evidence.rivals
+    ]
+    own = {"name": "This model, on new data", "value": number(value), "at": place(value)}
+    limits = f"{number(low)} to {number(high)}"
+    return [*rows, {**own, "note": limits, "low": place(low), "high": place(high)}]
+
+
+def classes_of(outcome: Outcome | None) -> list[dict[str, Any]]:
+    """Return what was found of each class; of many classes those that are found least first."""
+    if outcome is None or not outcome.classes:
+        return []
+    total, right = outcome.confusion.sum(axis=1), outcome.confusion.diagonal()
+    found = [
+        {
+            "name": name,
+            "counts": f"{_amount(right[c])} of {_amount(total[c])}",
+            "recall": _share(outcome.recall[c]),
+            "precision": _share(outcome.precision[c]),
+        }
+        for c, name in enumerate(outcome.classes)
+        if total[c] > 0
+    ]
+    if len(found) > CLASSES:
+        found.sort(key=lambda item: item["recall"][0])
+    return found
+
+
+def targets_of(outcome: Outcome | None) -> tuple[list[str], list[list[str]]]:
+    """Return heads and rows of a table of several outputs or labels; of many the worst first."""
+    if outcome is None or not outcome.targets:
+        return [], []
+    ordered = outcome.targets
+    if len(ordered) > CLASSES:
+        ordered = sorted(ordered, key=lambda t: t.score - t.baseline)
+    if ordered[0].errors:
+        head = ["output", "R²", "half within", "90 % within"]
+        rows = [[f"± {number(t.errors[n])}" for n in ("half", "nine of ten")] for t in ordered]
+    else:
+        head = ["label", "accuracy", "majority", "found", "precision"]
+        rows = [
+            [
+                number(t.baseline),
+                f"{_amount(t.found)} of {_amount(t.there)}",
+                _share(t.found / t.said if t.said > 0 else float("nan"))[1],
+            ]
+            for t in ordered
+        ]
+    scores = [[t.name, with_error(t.score, t.error)] for t in ordered]
+    return head, [[*a, *b] for a, b in zip(scores, rows, strict=True)]
+
+
+def _share(value: float) -> tuple[float, str]:
+    return (0.0, "–") if value != value else (round(100 * float(value), 1), f"{value:.0%}")
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def bars(counts: list[int]) -> str:
+    """Return the path of a small histogram in a box of 38 x 10."""
+    heights = [round(9 * count / max(counts) + 1) if count else 0 for count in counts]
+    return "".join(f"M{3 * k + 2} 10v-{h}" for k, h in enumerate(heights) if h)
+
+
+def drawn(ranking: Any) -> dict[str, str]:
+    """Return the pictures of a ranking; what there is nothing to draw of is left out."""
+    found = {}
+    for kind, plot in PICTURES.items():
+        try:
+            found[kind] = draw(partial(plot, ranking))
+        except NothingToDraw:
+            continue
+    if ranking.evidence.outcome is not None and ranking.evidence.outcome.targets:
+        # residuals of several outputs with errors of several sizes would say little
+        found.pop("residuals", None)
+    return found
+
+
+def draw(plot: Any) -> str:
+    """Return what `plot(ax=)` draws as SVG text that follows the colours of the page."""
+    with needs_extra():
+        from matplotlib import style
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+
+    # matplotlib's defaults and these settings, whatever the user's own style is
+    with style.context(["default", STYLE]), warnings.catch_warnings():
+        # a label may hold letters that the drawing font lacks; the browser has them
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        FigureCanvasSVG(figure)
+        plot(ax=figure.subplots())
+        out = StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    # the size comes from the page, the shape from the view box
+    text = re.sub(r' (?:width|height)="[^"]*"', "", text, count=2)
+    for pattern in (r"<metadata>.*?</metadata>", r"<!--.*?-->", r' id="[a-z]*_[^"]*"'):
+        text = re.sub(pattern, "", text, flags=re.DOTALL)
+    text = text.replace(INK, "currentColor").replace(GREY, "var(--grey)")
+    for k, colour in enumerate(COLOURS):
+        text = text.replace(colour, f"var(--c{k})")
+    return text
