@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 
 import gramsmith as gs
 from benchmarks.measuring import processor
-from gramsmith.gram.dask import PARCEL_BYTES, PARCELS, Dask
+from gramsmith.gram.dask import PARCEL_BYTES, PARCELS, Dask, pack
 from gramsmith.gram.engine import sum_up
 from gramsmith.gram.plan import LONGEST, MIB, PIECES, ROWS
 from gramsmith.gram.sweep import Forward
@@ -91,6 +91,13 @@ def forward(X: np.ndarray, y: np.ndarray) -> Forward:
     goal = make_target(y)
     members = G._travelling(G._members, G.plan())
     return Forward(members, G.plan(), G.dtype, goal.wV, goal.w, np.zeros(1))
+
+
+def worker_bytes(engine: Dask, task: Forward) -> int:
+    """Return what a worker with one thread needs at most, see docs/guide/cluster.rst."""
+    sent = sum(array.nbytes for array in pack(task).arrays.values())
+    results = (engine.in_flight + 1) * max(PARCEL_BYTES, task.band_bytes)
+    return 2 * sent + 2 * task.probe.nbytes + task.worker_bytes + results
 
 
 def timed(engine: gs.Engine, task: Forward) -> float:
@@ -166,7 +173,7 @@ def main() -> None:
         print(f"n = {options.n}, float32, {P} features, {found['bands']:.0f} bands")
         print(f"two threads {threads:.2f} s, two workers {there:.2f} s: {there / threads:.2f} x")
         print(f"model {found['seconds']:.2f} s: {there / found['seconds']:.2f} x")
-        peak, bound = max(peak_bytes(client)), max(base) + engine.memory_bound(large)
+        peak, bound = max(peak_bytes(client)), max(base) + worker_bytes(engine, large)
         print(f"peak of a worker {peak / MIB:.0f} MiB, bound {bound / MIB:.0f} MiB")
     far = Cluster(rate, cluster.scheduler, 1.25e9, 10.0)
     for n, cores in ((10**6, 16), (10**6, 100), (10**7, 1000)):

@@ -10,25 +10,25 @@ results, and the journal, stay with the caller (`gramsmith.gram.engine.sum_up`).
 
 from __future__ import annotations
 
-import io
+import hashlib
 import ipaddress
 import os
 import pickle
-import queue
+import socket
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from weakref import WeakValueDictionary
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.gram.embedded import Unembedded
 from gramsmith.gram.engine import Engine, Task, set_journal
 from gramsmith.gram.host import differences, host
 from gramsmith.gram.parquet import ParquetRows
@@ -41,6 +41,7 @@ PARCELS = 32  # of a thread in a sweep: the last ones end together, few enough f
 PARCEL_BYTES = 32 * MIB  # of results in one message
 AHEAD = 4  # times as many parcels as are out may wait for their turn
 POLL = 0.5  # seconds after which workers are looked at when no result comes
+LOOK = 2.0  # seconds after which they are looked at while results come
 USABLE = 0.8  # of a worker's memory: Dask lets it rest beyond
 
 
@@ -76,16 +77,6 @@ class Dask(Engine):
     resume : path or Journal, optional
         A file at the client for finished bands, as for `Threads`.
 
-    Notes
-    -----
-    A worker with t threads holds the embedded rows E twice (as they came, and in place for BLAS;
-    with `shared` once), two copies of the probe V, and for each thread the tiles in work and the
-    results of `in_flight` + 1 parcels,
-
-        bytes <= 2 |E| + 2 |V| + t (tiles + (in_flight + 1) max(32 MiB, one band)),
-
-    beside what the process had before. It is compared with the worker's limit before work begins.
-
     Examples
     --------
     >>> import numpy as np
@@ -111,18 +102,19 @@ class Dask(Engine):
     def __post_init__(self) -> None:
         client = self.client
         if client is None:
-            client = _active_client()
+            try:
+                client = _distributed().default_client()
+            except ValueError as error:
+                raise ValueError(
+                    "Expected an active Dask client, got none. Make one, for example "
+                    "Client(address), or pass it."
+                ) from error
         elif isinstance(client, str):
             client = connect(client, timeout=self.patience)
-        if not isinstance(client, _distributed().Client):
+        if not isinstance(client, _distributed().Client) or client.asynchronous:
             raise TypeError(
-                f"Expected a distributed.Client or an address, got {type(client).__name__}. Pass "
-                "Client(address), or a string such as 'tcp://127.0.0.1:8786'."
-            )
-        if client.asynchronous:
-            raise TypeError(
-                "Expected a client that waits for its results, got one with asynchronous=True. "
-                "Make it without."
+                "Expected a distributed.Client that is not asynchronous, or an address, got "
+                f"{type(client).__name__}. Pass Client(address), or 'tcp://127.0.0.1:8786'."
             )
         if self.in_flight < 1 or self.retries < 0 or not self.patience > 0:
             raise ValueError(
@@ -132,7 +124,7 @@ class Dask(Engine):
         object.__setattr__(self, "client", client)
         object.__setattr__(self, "source", as_source(self.source))
         set_journal(self, self.resume)
-        _session(client).warn_if_open_to_others()
+        warn_if_open_to_others(str(getattr(client.scheduler, "address", "")))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Dask:
         """Return itself: a connection is shared by the copies of an estimator."""
@@ -145,44 +137,31 @@ class Dask(Engine):
 
     def run(self, task: Task, numbers: Sequence[int]) -> Iterator[Any]:
         """Yield the results of bands in order."""
-        facts = _session(self.client).admit(self)
-        self._check_source(task)
-        self._check_memory(task, pack(task), facts)
-        threads = sum(fact["threads"] for fact in facts.values())
+        call = _Call(self, partial(_bands, task), lambda part: _name_of(task, part))
+        if self.source is not None and not call.files:
+            for member in task.members:
+                if isinstance(member.E, Unembedded) and member.E.X.nbytes >= LARGE:
+                    raise ValueError(
+                        f"Expected X to be the rows of {self.source.path}, got others of shape "
+                        f"{member.E.X.shape}. Pass X as it was read, or leave source= out."
+                    )
+        sent = sum(array.nbytes for array in call.function.arrays.values())
+        self._check_memory(task, sent, call.workers)
+        threads = sum(fact["threads"] for fact in call.workers.values())
         parcels = cut(numbers, threads, PARCEL_BYTES // max(1, task.band_bytes))
-        for parts in _Call(self, Bands(task), parcels, lambda part: _name_of(task, part)).results():
+        for parts in call.results(parcels):
             yield from parts
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Yield function(item) in the order of items; both are pickled."""
-        yield from _Call(self, function, items, lambda item: "A fit").results()
+        yield from _Call(self, function, lambda item: "A fit").results(items)
 
-    def memory_bound(self, task: Task, threads: int = 1) -> int:
-        """Return the bytes that a worker with so many threads needs, beside what it had before."""
-        return self._bound(task, pack(task), threads)
-
-    def _bound(self, task: Task, packed: Packed, threads: int) -> int:
-        probe = getattr(task, "probe", np.empty(0)).nbytes
-        results = (self.in_flight + 1) * max(PARCEL_BYTES, task.band_bytes)
-        rows = (2 if self.shared is None and self.source is None else 1) * packed.nbytes
-        return rows + 2 * probe + threads * (task.worker_bytes + results)
-
-    def _check_source(self, task: Task) -> None:
-        """Raise an error if rows that workers are to read are not those of the file."""
-        for member in getattr(task, "members", ()) if self.source is not None else ():
-            X = getattr(member.E, "X", None)
-            if isinstance(X, np.ndarray) and X.nbytes >= LARGE and not self.source.holds(X):
-                raise ValueError(
-                    f"Expected X to be the rows of {self.source.path}, got others of shape "
-                    f"{X.shape}. Pass X as it was read, or leave source= out."
-                )
-
-    def _check_memory(self, task: Task, packed: Packed, facts: dict[str, dict[str, Any]]) -> None:
+    def _check_memory(self, task: Task, sent: int, workers: dict[str, dict[str, Any]]) -> None:
         short = []
-        for address, fact in facts.items():
+        for address, fact in workers.items():
             limit = fact["memory_limit"]
             # one parcel of one band is what it takes at least
-            least = 2 * packed.nbytes + fact["threads"] * (task.worker_bytes + task.band_bytes)
+            least = 2 * sent + fact["threads"] * (task.worker_bytes + task.band_bytes)
             if limit and fact["resident"] + least > USABLE * limit:
                 need = (fact["resident"] + least) / USABLE
                 short.append(f"{address} {limit / MIB:.0f} MiB (needs {need / MIB:.0f})")
@@ -200,44 +179,21 @@ def connect(
     scheduler_file: str | os.PathLike[str] | None = None,
     timeout: float = 30.0,
 ) -> Any:
-    """Return a client of the scheduler at an address, or say why there is none.
-
-    Certificates for ``tls://`` are those of Dask's configuration.
-
-    Parameters
-    ----------
-    address : str, optional
-        For example ``tcp://10.0.0.1:8786`` or ``tls://10.0.0.1:8786``.
-    scheduler_file : path, optional
-        What ``dask scheduler --scheduler-file`` has written, instead of an address.
-    timeout : float
-        Seconds.
-
-    Returns
-    -------
-    distributed.Client
-    """
-    if (address is None) == (scheduler_file is None):
-        raise ValueError(
-            "Expected an address or a scheduler file, got "
-            f"{'neither' if address is None else 'both'}. Give one of them."
-        )
+    """Return a client of the scheduler at an address, or of its file, or say why there is none."""
     if scheduler_file is not None and not Path(scheduler_file).is_file():
         raise FileNotFoundError(
             f"Expected the file of a running scheduler, got {scheduler_file}, which does not "
             "exist. Start `dask scheduler --scheduler-file FILE` on a file system that both see."
         )
-    file = None if scheduler_file is None else str(scheduler_file)
+    where = {"scheduler_file": str(scheduler_file)} if scheduler_file else {"address": address}
     try:
-        return _distributed().Client(
-            address, scheduler_file=file, timeout=timeout, set_as_default=False
-        )
+        return _distributed().Client(**where, timeout=timeout, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
-        where = address if address is not None else f"the address in {scheduler_file}"
         raise ConnectionError(
-            f"Expected a Dask scheduler at {where}, got no answer within {timeout:g} seconds "
-            f"({type(error).__name__}: {error}). Start it with `dask scheduler`, and see that "
-            "host, port, protocol (tcp, tls) and certificates (Dask's configuration) are right."
+            f"Expected a Dask scheduler at {next(iter(where.values()))}, got no answer within "
+            f"{timeout:g} seconds ({type(error).__name__}: {error}). Start it with `dask "
+            "scheduler`, and see that host, port, protocol (tcp, tls) and certificates (Dask's "
+            "configuration) are right."
         ) from error
 
 
@@ -253,70 +209,63 @@ def _distributed() -> Any:
     return distributed
 
 
+@lru_cache(32)  # which is said once for each
+def warn_if_open_to_others(address: str) -> None:
+    """Warn if rows travel over a network as they are."""
+    parts = urlsplit(address)
+    if parts.scheme != "tcp":
+        return
+    try:
+        found = {info[4][0] for info in socket.getaddrinfo(parts.hostname, None)}
+        here = all(ipaddress.ip_address(str(a).split("%")[0]).is_loopback for a in found)
+    except OSError:
+        here = False
+    if not here:
+        warnings.warn(
+            f"The scheduler at tcp://{parts.netloc} is on another machine and its connections are "
+            "not encrypted: rows can be read, and code run, by others in the network. Use tls:// "
+            "unless the network is your own.",
+            stacklevel=4,
+        )
+
+
 # ---- what travels ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Packed:
-    """An object without its large arrays, and these, by the hash of their content."""
+    """An object without its large arrays, their hashes in order, and these, by their hashes."""
 
     skeleton: bytes
+    names: tuple[str, ...]
     arrays: dict[str, Array]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in all."""
-        return len(self.skeleton) + sum(array.nbytes for array in self.arrays.values())
-
-
-@cache
-def _pickler() -> Any:
-    """Return a pickler of functions and classes of any module, which lays large arrays aside."""
-    import cloudpickle  # which comes with Dask
-
-    class Pickler(cloudpickle.Pickler):
-        def __init__(self, stream: io.BytesIO) -> None:
-            super().__init__(stream, protocol=5)
-            self.arrays: dict[str, Array] = {}
-            self.seen: dict[int, str] = {}
-
-        def persistent_id(self, value: Any) -> str | None:
-            if type(value) is not np.ndarray or value.nbytes < LARGE or value.dtype.hasobject:
-                return None
-            key = self.seen.get(id(value))
-            if key is None:
-                ordered = value.flags.c_contiguous or value.flags.f_contiguous
-                array = value if ordered else np.ascontiguousarray(value)
-                key = self.seen[id(value)] = str(joblib.hash(array))
-                self.arrays.setdefault(key, array)
-            return key
-
-    return Pickler
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, skeleton: bytes, arrays: dict[str, Array]) -> None:
-        super().__init__(io.BytesIO(skeleton))
-        self.arrays = arrays
-
-    def persistent_load(self, key: str) -> Array:
-        return self.arrays[key]
 
 
 def pack(value: Any) -> Packed:
     """Return an object as bytes and arrays; large arrays that it holds twice are there once."""
-    stream = io.BytesIO()
-    pickler = _pickler()(stream)
-    pickler.dump(value)
-    return Packed(stream.getvalue(), pickler.arrays)
+    import cloudpickle  # which comes with Dask
+
+    names: list[str] = []
+    arrays: dict[str, Array] = {}
+
+    def lay_aside(buffer: Any) -> bool:
+        array = np.asarray(memoryview(buffer))
+        if array.nbytes >= LARGE:
+            names.append(_hash_of(array))
+            arrays.setdefault(names[-1], array)
+        return array.nbytes < LARGE  # true: in the skeleton
+
+    skeleton = cloudpickle.dumps(value, protocol=5, buffer_callback=lay_aside)
+    return Packed(skeleton, tuple(names), arrays)
 
 
-def unpack(packed: Packed) -> Any:
-    """Return the object; its large arrays are those of the record, not copies."""
-    return _Unpickler(packed.skeleton, packed.arrays).load()
+def unpack(skeleton: bytes, names: Sequence[str], arrays: dict[str, Array]) -> Any:
+    """Return the object; its large arrays are those given, not copies."""
+    return pickle.loads(skeleton, buffers=[arrays[name] for name in names])  # noqa: S301 - our own
 
 
-# ---- the user's own file -----------------------------------------------------------------------
+def _hash_of(array: Any) -> str:
+    return hashlib.sha256(array).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -326,30 +275,29 @@ class Source:
     path: str
     columns: tuple[str, ...] | None = None
 
-    def read(self, dtype: Any = None, order: str = "C") -> Array:
+    def read(self, dtype: str, order: Any) -> Array:
         """Return the rows; of a .npy file of the same type and order its own pages."""
         if self.columns is None:
-            held: Array = np.load(self.path, mmap_mode="c")
+            held = np.asarray(np.load(self.path, mmap_mode="c"))
         else:
             table = ParquetRows(self.path, list(self.columns))
             held = table[np.arange(len(table))]
-        array = held.view(np.ndarray)
-        if dtype is not None and array.dtype != dtype:
-            array = array.astype(dtype)
-        fits = array.flags.c_contiguous if order == "C" else array.flags.f_contiguous
-        return array if fits else np.array(array, order=order)  # type: ignore[call-overload]
+        held = held.astype(dtype, order=order, copy=False)
+        return held if order == "C" else held.T  # as pickle sees it
 
-    def holds(self, array: Array) -> bool:
-        """Return whether these are the rows of the file."""
+    def order_of(self, array: Array, name: str) -> str | None:
+        """Return in which order the rows of the file are these, or None if they are others."""
         stat = os.stat(self.path)
-        order = "C" if array.flags.c_contiguous else "F"
-        found = _hash_of_file(self, stat.st_mtime_ns, stat.st_size, array.dtype.str, order)
-        return found == str(joblib.hash(array))
+        for order in "CF" if array.dtype.kind == "f" and array.ndim == 2 else "":
+            key = (self, stat.st_mtime_ns, stat.st_size, array.dtype.str, order)
+            if _hash_of_file(*key) == name:
+                return order
+        return None
 
 
 @lru_cache(8)
 def _hash_of_file(source: Source, changed: int, size: int, dtype: str, order: str) -> str:
-    return str(joblib.hash(source.read(dtype, order)))
+    return _hash_of(source.read(dtype, order))
 
 
 def as_source(given: Any) -> Source | None:
@@ -364,24 +312,17 @@ def as_source(given: Any) -> Source | None:
             f"Expected the .npy or .parquet file that X was read from, got {str(given)!r}"
             f"{'' if path.is_file() else ', which is not there'}. Leave source= out to send rows."
         )
-    if path.suffix == ".npy":
-        return Source(str(path))
-    return Source(str(path), tuple(ParquetRows(path).columns))
+    return Source(str(path)) if path.suffix == ".npy" else as_source(ParquetRows(path))
 
 
 # ---- on a worker -------------------------------------------------------------------------------
 
-_unpacked: dict[str, Any] = {}  # the function of the sweep in work, by the hash of its skeleton
+_unpacked: dict[Any, Any] = {}  # the function of the sweep in work, by the hash of its content
 
 
-@dataclass(frozen=True)
-class Bands:
-    """Bands of a task: what a parcel of a sweep is."""
-
-    task: Any
-
-    def __call__(self, numbers: Sequence[int]) -> list[Any]:
-        return [self.task.band(number) for number in numbers]
+def _bands(task: Task, numbers: Sequence[int]) -> list[Any]:
+    """Return the results of some bands: what a parcel of a sweep is."""
+    return [task.band(number) for number in numbers]
 
 
 @dataclass(frozen=True)
@@ -391,19 +332,24 @@ class _Failure:
     error: Exception
 
 
-def _work(contents: list[Any], places: dict[str, Any], item: bytes, lent: list[Any]) -> Any:
+class _BadFile(RuntimeError):
+    """A shared file that is absent or not what was written."""
+
+
+def _work(
+    key: str, contents: list[Any], files: dict[str, Any], item: bytes, names: Any, lent: list[Any]
+) -> Any:
     """Return function(item): what a task of the scheduler is."""
     try:
-        skeleton, *arrays = contents
-        key = str(joblib.hash(skeleton))
         function = _unpacked.get(key)
         if function is None:
+            (skeleton, ordered), *arrays = contents
             found = {name: _aligned(array) for name, array in arrays}
-            found |= {name: _read(place, name) for name, place in places.items()}
-            function = unpack(Packed(skeleton, found))
+            found |= {name: _read(name, *file) for name, file in files.items()}
+            function = unpack(skeleton, ordered, found)
             _unpacked.clear()
             _unpacked[key] = function
-        return function(unpack(Packed(item, {name: _aligned(array) for name, array in lent})))
+        return function(unpack(item, names, {name: _aligned(array) for name, array in lent}))
     except (OSError, MemoryError):
         raise  # which Dask tries again
     except Exception as error:
@@ -418,13 +364,12 @@ def _aligned(array: Array) -> Array:
     """
     if array.ctypes.data % 16 == 0 and array.flags.writeable:
         return array
-    return array.copy(order="K")
+    return array.copy()
 
 
-def _read(place: tuple[Source, str, str], name: str) -> Array:
+def _read(name: str, source: Source, dtype: str, order: str) -> Array:
     """Return the rows in a file; pages are those of the file, and private if written to."""
     here = _distributed().get_worker().address
-    source, dtype, order = place
     try:
         array = source.read(dtype, order)
     except (OSError, ValueError, ImportError) as error:
@@ -433,16 +378,12 @@ def _read(place: tuple[Source, str, str], name: str) -> Array:
             f"it ({error}). Give a folder that is shared with all of them, or leave shared= and "
             "source= out."
         ) from error
-    if joblib.hash(array) != name:
+    if _hash_of(array) != name:
         raise _BadFile(
             f"Expected the rows with hash {name[:12]} in {source.path}, got others on {here}: the "
             "file is not the one that was written or read here. Give each run a folder of its own."
         )
     return array
-
-
-class _BadFile(RuntimeError):
-    """A shared file that is absent or not what was written."""
 
 
 # ---- at the client -----------------------------------------------------------------------------
@@ -453,170 +394,134 @@ class _Session:
     """What is known of the workers of a client, and what the last sweep left there."""
 
     client: Any
-    facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # of all workers that are there
-    late: dict[str, bool] = field(default_factory=dict)  # those that came later: warned of or not
-    held: dict[str, Any] = field(default_factory=dict)  # key -> future of the content
-    warned: bool = False
+    same_bits: bool
 
-    def warn_if_open_to_others(self) -> None:
-        """Warn once if rows travel over a network as they are."""
-        parts = urlsplit(str(getattr(self.client.scheduler, "address", "")))
-        if self.warned or parts.scheme != "tcp" or _is_here(parts.hostname or ""):
-            return
-        self.warned = True
-        warnings.warn(
-            f"The scheduler at tcp://{parts.netloc} is on another machine and its connections are "
-            "not encrypted: rows can be read, and code run, by others in the network. Use tls:// "
-            "unless the network is your own.",
-            stacklevel=5,
-        )
+    def __post_init__(self) -> None:
+        self.facts: dict[str, dict[str, Any]] = {}  # of all workers that are there
+        self.begun = False  # whether some have been admitted: others are late
+        self.passed_over: set[str] = set()
+        self.held: dict[str, Any] = {}  # key -> future of the content
 
-    def admit(self, engine: Dask) -> dict[str, dict[str, Any]]:
+    def admit(self, patience: float) -> dict[str, dict[str, Any]]:
         """Return the workers that give the right bits; the first ones that do not raise an error.
 
         Those that join later and do not are left out, with a warning.
         """
         _check_open(self.client)
         try:
-            self.client.wait_for_workers(1, timeout=engine.patience)
+            self.client.wait_for_workers(1, timeout=patience)
         except TimeoutError as error:
             raise LostWorkers(
                 f"Expected workers at {self.client.scheduler.address}, got none within "
-                f"{engine.patience:g} seconds. Start some, for example with `dask worker ADDRESS`; "
-                "with resume= finished bands are not computed again."
+                f"{patience:g} seconds. Start some, for example with `dask worker ADDRESS`; with "
+                "resume= finished bands are not computed again."
             ) from error
         present = self.client.nthreads()
         new = [address for address in present if address not in self.facts]
-        if new:
-            if self.facts:
-                self.late |= dict.fromkeys(new, False)
-            # one that is lost while it is asked is left out
+        if new:  # one that is lost while it is asked is left out
             self.facts |= self.client.run(_facts(), workers=new, on_error="ignore")
         self.facts = {a: fact for a, fact in self.facts.items() if a in present}
-        unfit = {a: why for a, fact in self.facts.items() if (why := _unfit(fact, engine))}
+        unfit = {a: self._odd(fact) for a, fact in self.facts.items() if self._odd(fact)}
         useful = {a: fact for a, fact in self.facts.items() if a not in unfit}
-        if unfit and not (useful and unfit.keys() <= self.late.keys()):
+        if unfit and not (useful and self.begun):
+            missing = [a for a in unfit if "missing" in self.facts[a]]
             self.facts.clear()  # they may be mended by the next time
-            _refuse(unfit)
-        for address, (_, reason) in unfit.items():
-            if not self.late[address]:
-                self.late[address] = True
-                warnings.warn(
-                    f"The worker {address} joined meanwhile and is passed over: {reason}. The work "
-                    "goes on with the others; install the same versions there to use it.",
-                    stacklevel=2,
+            if missing:
+                raise ImportError(
+                    f"Expected gramsmith on every worker, got none on {_some(missing)} "
+                    f"({unfit[missing[0]]}). Install the same version there."
                 )
+            raise RuntimeError(
+                "Expected workers that give the bits of this process, got "
+                f"{_some([f'{a}: {why}' for a, why in unfit.items()])}. Install the same versions, "
+                "leave those workers out, or allow sums that differ in their last digits with "
+                "Dask(client, same_bits=False)."
+            )
+        self.begun = True
+        for address in unfit.keys() - self.passed_over:
+            self.passed_over.add(address)
+            warnings.warn(
+                f"The worker {address} joined meanwhile and is passed over: {unfit[address]}. The "
+                "work goes on with the others; install the same versions there to use it.",
+                stacklevel=2,
+            )
         return useful
 
-    def send(
-        self, packed: Packed, engine: Dask, workers: list[str]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return futures of what travels, by keys, and files of what is read by workers.
+    def _odd(self, fact: dict[str, Any]) -> str:
+        """Return why a worker is of no use, if it is not."""
+        if "missing" in fact:
+            return str(fact["missing"])
+        return ", ".join(differences(host(), fact["host"])) if self.same_bits else ""
 
-        What the last sweep left there, by the same keys, is not sent again; the rest of it may go.
+    def keep(self, wanted: dict[str, Any], workers: list[str]) -> list[Any]:
+        """Return futures of what all workers are to have, by keys.
+
+        What the last sweep left there is not sent again; the rest of it may go.
         """
-        places: dict[str, tuple[Source, str, str]] = {}
-        wanted: dict[str, Any] = {f"gramsmith-{joblib.hash(packed.skeleton)}": packed.skeleton}
-        for name, array in packed.arrays.items():
-            order = "C" if array.flags.c_contiguous else "F"
-            if engine.source is not None and engine.source.holds(array):
-                places[name] = (engine.source, array.dtype.str, order)
-            elif engine.shared is None:
-                wanted[f"gramsmith-{name}"] = (name, array)
-            else:
-                file = Source(_write(Path(engine.shared), name, array))
-                places[name] = (file, array.dtype.str, order)
         there = {key: f for key, f in self.held.items() if f.status == "finished" and key in wanted}
         known = self.client.who_has(list(there.values())) if there else {}
         self.held = {key: future for key, future in there.items() if known.get(future.key)}
         missing = {key: value for key, value in wanted.items() if key not in self.held}
         if missing:
             self.held |= self.client.scatter(missing, broadcast=True, workers=workers)
-        return {key: self.held[key] for key in wanted}, places
+        return [self.held[key] for key in wanted]
 
 
-_sessions: dict[str, _Session] = {}
+@lru_cache(8)
+def _session(client: Any, same_bits: bool) -> _Session:
+    return _Session(client, same_bits)
 
 
-def _session(client: Any) -> _Session:
-    for key, session in list(_sessions.items()):
-        if session.client.status == "closed" and session.client is not client:
-            _sessions.pop(key, None)
-    return _sessions.setdefault(client.id, _Session(client))
-
-
-def _check_open(client: Any, done: str = "") -> None:
+def _check_open(client: Any, finished: int = 0) -> None:
     if client.status not in ("running", "connecting", "newly-created"):
         raise LostWorkers(
-            f"The Dask client was closed{done}. Make another Client; with resume= finished bands "
-            "are not computed again."
+            f"The Dask client was closed after {finished} pieces of work. Make another Client; "
+            "with resume= finished bands are not computed again."
         )
-
-
-def _unfit(fact: dict[str, Any], engine: Dask) -> tuple[type[Exception], str] | None:
-    """Return why a worker is of no use, and the error that says so."""
-    if "missing" in fact:
-        return ImportError, fact["missing"]
-    odd = differences(host(), fact["host"]) if engine.same_bits else []
-    return (RuntimeError, ", ".join(odd)) if odd else None
-
-
-def _refuse(unfit: dict[str, tuple[type[Exception], str]]) -> None:
-    """Raise an error that names workers of no use."""
-    missing = {a: why for a, (kind, why) in unfit.items() if kind is ImportError}
-    if missing:
-        raise ImportError(
-            f"Expected gramsmith on every worker, got none on {_some(list(missing))} "
-            f"({next(iter(missing.values()))}). Install the same version there."
-        )
-    raise RuntimeError(
-        "Expected workers that give the bits of this process, got "
-        f"{_some([f'{a}: {why}' for a, (_, why) in unfit.items()])}. Install the same versions, "
-        "leave those workers out, or allow sums that differ in their last digits with "
-        "Dask(client, same_bits=False)."
-    )
 
 
 class _Call:
     """The pieces of work of one call: which are out, which have come back."""
 
     def __init__(
-        self,
-        engine: Dask,
-        function: Callable[[Any], Any],
-        items: Iterable[Any],
-        describe: Callable[[Any], str],
+        self, engine: Dask, function: Callable[[Any], Any], describe: Callable[[Any], str]
     ) -> None:
         self.engine, self.client, self.describe = engine, engine.client, describe
-        self.session = _session(engine.client)
+        self.session = _session(engine.client, engine.same_bits)
         self.function = pack(function)
-        self.items = enumerate(items)
+        content = [_hash_of(self.function.skeleton), *self.function.names]
+        self.key = _hash_of(" ".join(content).encode())
+        self.files: dict[str, Any] = {}
+        for name, array in self.function.arrays.items():
+            order = engine.source and engine.source.order_of(array, name)
+            if order:
+                self.files[name] = engine.source, array.dtype.str, order
+            elif engine.shared is not None:
+                file = Source(_write(Path(engine.shared), name, array))
+                self.files[name] = file, array.dtype.str, "C"
         self.out: dict[Any, tuple[int, Any, list[Any]]] = {}  # future -> number, item, its arrays
-        self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()  # futures as they come back
-        self.lent: WeakValueDictionary[str, Any] = WeakValueDictionary()  # arrays of items
         self.finished = 0
         self.sent_again = False  # since the last result
-        self.looked = -np.inf
+        self.workers = self.session.admit(engine.patience)
 
-    def results(self) -> Iterator[Any]:
-        """Yield the results in order."""
-        waiting: dict[int, Any] = {}
-        given, number, more = 0, -1, True
+    def results(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results in order; items are taken as they are needed."""
+        numbered, waiting, given, taken = enumerate(items), dict[int, Any](), 0, 0
+        self._send()
         try:
-            self._send()
             while True:
-                limit = self.engine.in_flight * self._threads()
-                while more and len(self.out) < limit and number - given < AHEAD * limit:
-                    following = next(self.items, None)
-                    if following is None:
-                        more = False
-                        break
-                    number, item = following
+                if time.monotonic() - self.looked > LOOK:
+                    self._look()
+                _check_open(self.client, self.finished)
+                threads = sum(int(fact["threads"]) for fact in self.workers.values())
+                limit = self.engine.in_flight * max(1, threads)
+                room = min(limit - len(self.out), given + AHEAD * limit - taken)
+                for number, item in islice(numbered, max(0, room)):
                     self._submit(number, item)
+                    taken = number + 1
                 if not self.out:
                     return
-                arrived, result = self._receive()
-                waiting[arrived] = result
+                waiting |= self._receive()
                 while given in waiting:
                     yield waiting.pop(given)
                     given += 1
@@ -626,103 +531,87 @@ class _Call:
 
     def _send(self) -> None:
         """Send what all pieces of work need to the workers that are of use."""
-        self.workers = self.session.admit(self.engine)
-        sent = self.session.send(self.function, self.engine, list(self.workers))
-        self.contents, self.places = sent
-
-    def _threads(self) -> int:
-        """Return how many threads there are now; workers come and go."""
-        now = time.monotonic()
-        if now - self.looked > 4 * POLL:
-            _check_open(self.client, self._progress())
-            self.workers = self.session.admit(self.engine) if self.client.nthreads() else {}
-            self.looked = now
-        return max(1, sum(int(fact["threads"]) for fact in self.workers.values()))
+        packed, self.looked = self.function, time.monotonic()
+        wanted: dict[str, Any] = {f"gramsmith-{self.key}": (packed.skeleton, packed.names)}
+        for name, array in packed.arrays.items():
+            if name not in self.files:
+                wanted[f"gramsmith-{name}"] = name, array
+        self.sent_to = self.workers.keys()
+        self.contents = self.session.keep(wanted, list(self.workers))
 
     def _submit(self, number: int, item: Any) -> None:
-        _check_open(self.client, self._progress())
         packed = pack(item)
-        lent = []
-        for name, array in packed.arrays.items():
-            future = self.lent.get(name)
-            if future is None:
-                key = f"gramsmith-{name}"
-                future = self.client.scatter({key: (name, array)}, workers=list(self.workers))[key]
-                self.lent[name] = future
-            lent.append(future)
+        arrays = {f"gramsmith-{name}": (name, array) for name, array in packed.arrays.items()}
+        out = {future.key: future for _, _, lent in self.out.values() for future in lent}
+        new = {key: array for key, array in arrays.items() if key not in out}
+        out |= self.client.scatter(new, workers=list(self.workers)) if new else {}
+        lent = [out[key] for key in arrays]
         future = self.client.submit(
             _work,
-            list(self.contents.values()),
-            self.places,
+            self.key,
+            self.contents,
+            self.files,
             packed.skeleton,
+            packed.names,
             lent,
             pure=False,
             retries=self.engine.retries,
             workers=list(self.workers) or None,
         )
         self.out[future] = number, item, lent
-        future.add_done_callback(self.done.put)
 
-    def _receive(self) -> tuple[int, Any]:
-        """Return the next result that comes back, with its number."""
-        while True:
-            try:
-                future = self.done.get(timeout=POLL)
-            except queue.Empty:
-                self._look_for_rows()
-                continue
-            if future not in self.out or future.status == "pending":
-                if future in self.out:  # its worker was lost with the result: Dask does it again
-                    future.add_done_callback(self.done.put)
-                continue
-            number, item, _ = self.out[future]
-            if future.status == "error":
-                self._give_up(item, future.exception())
-            try:
+    def _receive(self) -> dict[int, Any]:
+        """Return the results that have come back, by their numbers."""
+        dask, results = _distributed(), {}
+        try:
+            with self.client.as_current():
+                ready = dask.wait(list(self.out), timeout=POLL, return_when="FIRST_COMPLETED").done
+            for future in ready:
+                number, item, _ = self.out[future]
+                if future.status == "error":
+                    self._give_up(item, future.exception())
                 result = future.result(timeout=self.engine.patience)
-            except (TimeoutError, OSError, _distributed().CancelledError):
-                self._look_for_rows(lost=True)
-                continue
-            del self.out[future]
-            if isinstance(result, _Failure):
-                self._give_up(item, result.error)
-            self.finished += 1
-            self.sent_again = False
-            return number, result
+                if isinstance(result, _Failure):
+                    self._give_up(item, result.error)
+                del self.out[future]
+                results[number] = result
+                self.sent_again = False
+        except (TimeoutError, OSError, dask.CancelledError) as error:
+            if not results:
+                self._look(lost=isinstance(error, dask.CancelledError))
+        self.finished += len(results)
+        return results
 
-    def _look_for_rows(self, *, lost: bool = False) -> None:
-        """Send rows and what is out again, once, if no worker that has the rows is left."""
-        _check_open(self.client, self._progress())
-        futures = list(self.contents.values())
+    def _look(self, *, lost: bool = False) -> None:
+        """Take in workers that have joined; send rows again, once, if none is left that has them.
+
+        Dask computes again what was lost with a worker, but not what was sent.
+        """
+        _check_open(self.client, self.finished)
+        self.looked = time.monotonic()
         if not lost:
-            present = self.client.nthreads()
-            held = self.client.who_has(futures)
-            lost = not any(a in present for a in self.workers) or not all(
-                held.get(future.key) for future in futures
-            )
-        if not lost:
-            return
-        if self.sent_again:
+            held = self.client.who_has(self.contents)
+            has_rows = self.sent_to & self.client.nthreads().keys()
+            lost = not has_rows or not all(held.get(future.key) for future in self.contents)
+        if lost and self.sent_again:
             error = _distributed().CancelledError("all workers were lost twice")
             self._give_up(next(iter(self.out.values()))[1], error)
-        self.sent_again = True
-        self.client.cancel(list(self.out), force=True)
-        again, self.out = list(self.out.values()), {}
-        self.session.held.clear()
-        self.lent.clear()
-        self._send()
-        for number, item, _ in again:
-            self._submit(number, item)
-
-    def _progress(self) -> str:
-        return f" after {self.finished} pieces of work"
+        self.workers = self.session.admit(self.engine.patience)
+        if lost:
+            self.sent_again = True
+            self.client.cancel(list(self.out), force=True)
+            again, self.out = list(self.out.values()), {}
+            self.session.held.clear()
+            self._send()
+            for number, item, _ in again:
+                self._submit(number, item)
 
     def _give_up(self, item: Any, error: Any) -> None:
         """Raise an error that says which rows it was."""
-        what = self.describe(item)
+        what, dask = self.describe(item), _distributed()
         if isinstance(error, _BadFile):
             raise error
-        if isinstance(error, _distributed().KilledWorker | _distributed().CancelledError):
+        if isinstance(error, dask.KilledWorker | dask.CancelledError):
             raise RuntimeError(
                 f"{what} ended every worker that tried it ({error}). See their logs; memory is the "
                 "usual cause (--memory-limit, fewer threads)."
@@ -734,15 +623,7 @@ class _Call:
 
 
 def cut(numbers: Sequence[int], threads: int, most: int) -> list[Sequence[int]]:
-    """Return numbers in parcels for so many threads, of at most so many.
-
-    Examples
-    --------
-    >>> cut(range(3), 1, 3)
-    [range(0, 1), range(1, 2), range(2, 3)]
-    >>> len(cut(range(1280), 2, 100)), len(cut(range(1280), 2, 5))
-    (64, 256)
-    """
+    """Return numbers in parcels for so many threads, of at most so many."""
     size = max(1, min(most, len(numbers) // (PARCELS * threads)))
     return [numbers[start : start + size] for start in range(0, len(numbers), size)]
 
@@ -759,33 +640,11 @@ def _facts() -> Callable[[Any], dict[str, Any]]:
             "resident": dask_worker.monitor.proc.memory_info().rss,
         }
         try:
-            here = import_module("gramsmith.gram.host").host()
+            return {**found, "host": import_module("gramsmith.gram.host").host()}
         except ImportError as error:
             return {**found, "missing": str(error)}
-        return {**found, "host": here}
 
     return facts
-
-
-def _active_client() -> Any:
-    try:
-        return _distributed().default_client()
-    except ValueError as error:
-        raise ValueError(
-            "Expected an active Dask client, got none. Make one, for example Client(address), or "
-            "pass it."
-        ) from error
-
-
-def _is_here(name: str) -> bool:
-    """Return whether a host is this machine, as far as its name or number tells."""
-    import socket
-
-    try:
-        found = {info[4][0] for info in socket.getaddrinfo(name, None)}
-    except OSError:
-        return False
-    return all(ipaddress.ip_address(str(a).split("%")[0]).is_loopback for a in found)
 
 
 def _write(folder: Path, name: str, array: Array) -> str:
@@ -810,17 +669,15 @@ def _write(folder: Path, name: str, array: Array) -> str:
 
 def _name_of(task: Any, numbers: Sequence[int]) -> str:
     """Return which rows and kernels bands stand for."""
-    plan = task.plan
-    first, last = plan.bands[numbers[0]], plan.bands[numbers[-1]]
-    top, bottom = plan.blocks[first.row].rows, plan.blocks[last.row].rows
-    columns = [plan.columns(plan.bands[number]) for number in numbers]
+    plan, bands = task.plan, [task.plan.bands[number] for number in numbers]
+    top, bottom = plan.blocks[bands[0].row].rows.start, plan.blocks[bands[-1].row].rows.stop
+    columns = [plan.columns(band) for band in bands]
     left, right = min(c.start for c in columns), max(c.stop for c in columns)
-    kernels = [kernel for member in task.members for kernel in member.kernels]
-    named = ", ".join(kernel.formula() for kernel in kernels[:3])
-    more = ", ..." if len(kernels) > 3 else ""
-    which = f"Band {numbers[0]}" if len(numbers) == 1 else f"Bands {numbers[0]} to {numbers[-1]}"
-    rows = f"rows {top.start} to {bottom.stop - 1} by {left} to {right - 1}"
-    return f"{which} ({rows} of {named}{more})"
+    kernels = [kernel.formula() for member in task.members for kernel in member.kernels]
+    return (
+        f"Bands {numbers[0]} to {numbers[-1]} (rows {top} to {bottom - 1} by {left} to "
+        f"{right - 1} of {_some(kernels)})"
+    )
 
 
 def _some(names: list[str]) -> str:
