@@ -13,14 +13,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from numbers import Real
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
 import joblib
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from gramsmith.arguments import abridged, is_whole
+from gramsmith.arguments import abridged, is_number, is_whole
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -117,29 +116,22 @@ class _TileLock(threading.local):
 def _share_of_cores(wanted: int) -> Iterator[int]:
     """Lend as many threads as were asked for, or as other sweeps leave, the caller's at least.
 
-    In a pool of threads, such as joblib's or Dask's, a sweep goes on in the thread that called it.
+    In a pool of threads, such as joblib's or Dask's, and within a tile of another sweep, a sweep
+    goes on in the thread that called it.
     """
-    me = threading.get_ident()
-    before = _at_work.get(me, 0)  # a sweep within a tile of another
+    me = object()
     try:
         with _counting:
-            others = sum(_at_work.values()) - (before > 0)
+            others = sum(_at_work.values())
             share = max(1, min(wanted, _cores() - others)) if others else wanted
-            _at_work[me] = max(0, before - 1) + share
+            _at_work[me] = share
         yield share
     finally:
         try:
-            _give_back(me, before)
+            _at_work.pop(me, None)
         except BaseException:  # an interrupt just then
-            _give_back(me, before)
+            _at_work.pop(me, None)
             raise
-
-
-def _give_back(me: int, before: int) -> None:
-    with _counting:
-        _at_work.pop(me, None)
-        if before:
-            _at_work[me] = before
 
 
 def _set_threads(counts: list[tuple[Any, int]]) -> None:
@@ -154,7 +146,7 @@ def _set_threads(counts: list[tuple[Any, int]]) -> None:
 
 one_blas_thread = _BlasLimit()
 _tile = _TileLock()
-_at_work: dict[int, int] = {}  # threads of the sweeps of this process, by the thread that began it
+_at_work: dict[object, int] = {}  # threads of each of the sweeps of this process
 _counting = threading.Lock()
 _held: list[Any] = []  # locks that a fork holds
 
@@ -201,17 +193,15 @@ def count_workers(n_jobs: Any) -> int:
     like, and those who start processes by the dozen (joblib and loky, Dask) limit it. The workers
     of `multiprocessing.Pool` have a thread each.
     """
-    if n_jobs is not None and not (
-        is_whole(n_jobs, 1) or (isinstance(n_jobs, Real) and is_whole(-n_jobs, 1))
-    ):
-        raise ValueError(
-            "Expected n_jobs to be None, -1 or a positive whole number below 2^31, got "
-            f"{abridged(n_jobs)}."
-        )
     if n_jobs is None:
         if multiprocessing.current_process().daemon:
             return 1
         return min(_cores(), one_blas_thread.allowed() or _cores())
+    if not is_number(n_jobs) or not is_whole(abs(n_jobs), 1):
+        raise ValueError(
+            "Expected n_jobs to be None, -1 or a positive whole number below 2^31, got "
+            f"{abridged(n_jobs)}."
+        )
     return int(n_jobs) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
 
 
