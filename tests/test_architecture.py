@@ -33,7 +33,7 @@ BELOW = {
     "solvers": {"kernels"},
     "learning": {"arguments", "gram", "kernels", "measures", "moments", "solvers", "targets"},
     "machines": {"arguments", "gram", "kernels", "solvers", "targets"},
-    "report": {"arguments", "gram", "kernels"},
+    "report": {"arguments", "gram", "kernels", "machines"},
     "tables": {"arguments", "kernels"},
     "selection": {
         *("arguments", "cached", "evaluation", "gram", "kernels", "learning", "machines"),

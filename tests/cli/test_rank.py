@@ -29,7 +29,7 @@ def test_a_run_leaves_five_files(command, table, tmp_path):
     assert done.status == 0, done.err
     assert {path.name for path in folder.iterdir()} == FILES
     ranking = json.loads((folder / "ranking.json").read_text())
-    assert ranking["verdict"] in done.out
+    assert ranking["verdict"]["text"] in done.out
     assert ranking["ranking"][0]["rank"] == 1
     rows = list(csv.DictReader((folder / "ranking.csv").read_text().splitlines()))
     assert [row["kernel"] for row in rows] == [record["kernel"] for record in ranking["ranking"]]

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import gramsmith as gs
-from gramsmith.report.contents import Answer, BandwidthPath
-from gramsmith.report.evidence import ColumnPicture, Curve, Evidence, Outcome, Reading
 from gramsmith.report.page import draw, render, visible
 from gramsmith.report.pictures import draw_map
+from gramsmith.report.words import BandwidthPath, Verdict
+from gramsmith.selection.evidence import ColumnPicture, Curve, Evidence, Outcome, Reading
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(1)>'
@@ -68,7 +68,8 @@ def ranking_of(**parts):
     estimate = SimpleNamespace(value=0.9, low=0.8, high=0.95)
     pictures = {"gram": np.eye(2), "map": np.zeros((2, 2)), "map_colours": np.zeros(2)}
     usual = {"evidence": Evidence(Reading(0), **pictures), "measures": {}, "paths": [], "facts": []}
-    usual |= {"answer": Answer("good", "It works."), "verdict": "rbf wins.", "best_score": 1.0}
+    usual |= {"verdict": Verdict("good", "It works.", "rbf wins."), "best_score": 1.0}
+    usual |= {"seconds": {}}
     usual |= {"estimate": estimate, "warnings": [], "task": "regression", "scoring": "r2"}
     usual |= {"summary": {"versions": {"gramsmith": "0"}, "date": "2026-01-02"}}
     return SimpleNamespace(**{**usual, **parts})

@@ -13,8 +13,6 @@ from sklearn.preprocessing import StandardScaler
 import gramsmith as gs
 from gramsmith.machines.svm import KernelSVC
 from gramsmith.report import plot_gram, plot_map
-from gramsmith.report.contents import BandwidthPath
-from gramsmith.report.evidence import Curve, Evidence, Outcome, Reading, Reliability
 from gramsmith.report.pictures import (
     PICTURES,
     colours_of,
@@ -25,6 +23,8 @@ from gramsmith.report.pictures import (
     limits,
     plot_ranking,
 )
+from gramsmith.report.words import BandwidthPath
+from gramsmith.selection.evidence import Curve, Evidence, Outcome, Reading, Reliability
 
 HOSTILE = r"$\frac{a}{b}$ <b>"
 

@@ -115,7 +115,7 @@ def test_the_model_is_the_mean_of_its_machines_and_files_keep_it(y, tmp_path):
     assert sum(ranking.average.values()) == pytest.approx(1.0)
     shown = {r["kernel"]: r["weight"] for r in ranking.records if r["weight"] is not None}
     assert shown == ranking.average
-    assert all(f"“{name}”" in ranking.verdict for name in ranking.average)
+    assert all(f"“{name}”" in ranking.verdict.winner for name in ranking.average)
     method = "predict" if y is VALUES else "decision_function"
     parts = [getattr(machine, method)(X) for machine in model.machines_]
     expected = sum(w * f for w, f in zip(model.weights_, parts, strict=True))

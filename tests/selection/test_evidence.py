@@ -1,5 +1,7 @@
 """Evidence: the numbers of the report, against scikit-learn's, and on unfriendly data."""
 
+import json
+import pickle
 import warnings
 
 import numpy as np
@@ -11,11 +13,23 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
 import gramsmith as gs
-from gramsmith.report.contents import provenance
-from gramsmith.report.evidence import Outcome
-from gramsmith.selection.evidence import binned, histogram, picture_of, thinned, wilson
+from gramsmith.report.words import provenance
+from gramsmith.selection.candidates import Candidate
+from gramsmith.selection.evidence import (
+    Curve,
+    Evidence,
+    Outcome,
+    Reading,
+    binned,
+    feature_weights,
+    histogram,
+    picture_of,
+    thinned,
+    wilson,
+)
 from gramsmith.tables.convert import Cells
 from gramsmith.tables.decide import Column
+from gramsmith.targets import make_target
 
 KERNELS = {"linear": "linear", "rbf": gs.Gaussian(1.0)}
 
@@ -211,7 +225,7 @@ def test_every_ranking_has_a_page(rng, tmp_path, kind):
         warnings.simplefilter("ignore")
         ranking = gs.rank_kernels(X, y, **{"kernels": KERNELS, **options})
     page = ranking.write_html(tmp_path / "report.html").read_text()
-    assert ranking.answer.text.split(":")[0] in page.replace("&#39;", "'")
+    assert ranking.verdict.text.split(":")[0] in page.replace("&#39;", "'")
     assert ">nan<" not in page.lower()
     assert (ranking.evidence.outcome is None) == (kind == "no time")
     assert ranking.evidence.to_plain()["reading"]["rows"] == len(y)
@@ -252,25 +266,23 @@ def test_a_copy_of_the_target_is_an_alarm(rng):
     with pytest.warns(UserWarning, match="one to one"):
         ranking = gs.rank_kernels(X, np.tile(["no", "yes"], 30), KERNELS)
     assert any("one to one" in text for text in ranking.warnings)
-    assert ranking.answer.level == "care"
+    assert ranking.verdict.level == "care"
 
 
 def test_answers_know_good_from_poor(rng):
     X, y = two_rings(rng, 240)
-    assert gs.rank_kernels(X, y, KERNELS).answer.level == "good"
-    noise = gs.rank_kernels(X, rng.permutation(y), KERNELS).answer
+    assert gs.rank_kernels(X, y, KERNELS).verdict.level == "good"
+    noise = gs.rank_kernels(X, rng.permutation(y), KERNELS).verdict
     assert noise.level == "poor"
     assert "not clearly better than always answering" in noise.text
     rare = (X[:, 0] > 1.3) & (rng.random(240) < 0.6)
-    missed = gs.rank_kernels(X, rare, KERNELS).answer
+    missed = gs.rank_kernels(X, rare, KERNELS).verdict
     assert missed.level != "good"
 
 
 def test_times_and_provenance(ranking):
-    assert {"check", "measures", "cross-validation", "fit", "evidence"} <= set(
-        ranking.evidence.seconds
-    )
-    assert all(value >= 0 for value in ranking.evidence.seconds.values())
+    assert {"check", "measures", "cross-validation", "fit", "evidence"} <= set(ranking.seconds)
+    assert all(value >= 0 for value in ranking.seconds.values())
     named = dict(provenance(ranking, None, None))
     assert named["seed"] == "0"
     assert "scipy" in named["versions"]
@@ -299,3 +311,76 @@ def test_shares_of_what_was_not_tested():
     assert outcome.recall[0] == 1.0
     assert np.isnan(outcome.recall[1])
     assert np.isnan(outcome.precision[1])
+
+
+def test_contents_of_a_classification(ranking):
+    assert ranking.evidence.gram.shape == (150, 150)
+    assert [name for name, _ in ranking.evidence.blocks] == ["in", "out"]
+    assert ranking.evidence.map.shape == (150, 2)
+    assert {path.family for path in ranking.paths} == {"gaussian", "laplacian", "matern"}
+    for path in ranking.paths:
+        assert (np.diff(path.steps) > 0).all()
+        assert np.isfinite(path.scores).all()
+
+
+def test_useful_features_weigh_more(ranking):
+    weights = dict(ranking.evidence.weights)
+    assert set(weights) == {"first", "second", "noise"}
+    assert min(weights["first"], weights["second"]) > weights["noise"]
+
+
+def test_contents_of_a_regression(regression):
+    assert regression.evidence.blocks == []
+    assert regression.classes is None
+    assert len(regression.evidence.map_colours) == 120
+
+
+def test_learned_weights_are_shares(rng):
+    X = rng.normal(size=(40, 2))
+    kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.array([2.0, 0.0]))
+    weights, meaning = feature_weights(
+        Candidate("l", kernel, "learned"), X, make_target(X[:, 0] > 0)
+    )
+    assert weights.tolist() == [1.0, 0.0]
+    assert "learned" in meaning
+
+
+def test_slope_is_that_of_the_alignment(rng):
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] > 0
+    weights, _ = feature_weights(Candidate("g", gs.Gaussian(1.5), "gaussian"), X, make_target(y))
+
+    def cka(logs):
+        return gs.cka(gs.Gaussian(1.5 / np.exp(logs))(X), y)
+
+    h = 1e-5
+    numeric = [(cka(h * e) - cka(-h * e)) / (2 * h) for e in np.eye(2)]
+    assert weights == pytest.approx(numeric, rel=1e-4)
+
+
+def test_constant_features_have_no_weights():
+    X = np.ones((10, 2))
+    weights, meaning = feature_weights(
+        Candidate("g", gs.Gaussian(1.0), "gaussian"), X, make_target([0, 1] * 5)
+    )
+    assert not len(weights)
+    assert meaning == ""
+
+
+def test_plain_values_are_json():
+    curve = Curve("a", np.arange(2.0), np.arange(2.0), 0.5, (0.1, 0.9), 0.3)
+    outcome = Outcome("cross-validation", 2, ["a", "b"], np.eye(2), roc=[curve])
+    plain = Evidence(Reading(2), outcome, gram=np.eye(2)).to_plain()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["outcome"]["confusion"] == [[1.0, 0.0], [0.0, 1.0]]
+    assert plain["outcome"]["roc"][0]["used"] == [0.1, 0.9]
+    assert not {"gram", "map"} & set(plain)
+
+
+def test_a_selector_gathers_evidence_when_asked(circle):
+    selector = gs.KernelSelector(["rbf", "linear"]).fit(*circle)
+    before = selector.ranking_.seconds
+    assert "evidence" not in before
+    whole = gs.rank_kernels(*circle, ["rbf", "linear"], random_state=0).evidence
+    again = pickle.loads(pickle.dumps(selector)).ranking_.evidence
+    assert again.to_plain() == whole.to_plain() == selector.ranking_.evidence.to_plain()

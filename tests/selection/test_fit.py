@@ -248,7 +248,7 @@ def test_machine_of_the_user(task, machine):
     best = found.records[0]
     assert best["kernel"] == "narrow"
     assert best["machine"] == type(machine).__name__ == type(found.best_estimator[-1]).__name__
-    assert best["machine"] in found.verdict
+    assert best["machine"] in found.verdict.winner
     splits = read_task(y).splits(np.arange(90), 5)
     Z = found.best_estimator[0].transform(X)
     mine = clone(machine).set_params(kernel="precomputed")

@@ -49,7 +49,7 @@ def test_everything_a_ranking_does(ranking, tmp_path):
     assert p.max() <= 1.0
     assert np.mean((p > 0.5) == model.predict(X)) > 0.95
     assert model.decision_function(X).shape == (120, 3)
-    assert "of 100 labels of new rows" in ranking.answer.text
+    assert "of 100 labels of new rows" in ranking.verdict.text
     page = ranking.write_html(tmp_path / "report.html").read_text()
     for text in ("Label by label", *NAMES, "answering with its majority"):
         assert text in page

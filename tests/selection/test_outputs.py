@@ -79,8 +79,8 @@ def test_everything_a_ranking_does(ranking, tmp_path):
     assert np.all((ends[..., 0] < model.predict(X)) & (model.predict(X) < ends[..., 1]))
     inside = (ends[..., 0] <= Y * UNITS) & (Y * UNITS <= ends[..., 1])
     assert inside.mean(axis=0).min() > 0.7
-    assert "on average over 3 outputs" in ranking.answer.text
-    assert any("“noise”" in text for text in ranking.answer.details)
+    assert "on average over 3 outputs" in ranking.verdict.text
+    assert any("“noise”" in text for text in ranking.verdict.details)
     page = ranking.write_html(tmp_path / "report.html").read_text()
     for text in ("Output by output", *NAMES, "in units of its deviation"):
         assert text in page

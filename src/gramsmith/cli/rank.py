@@ -126,9 +126,9 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
                 about |= {"summary": plain(ranking.summary)}
                 spent = {"command": {"file": file, **command}, "seconds": time.time() - started}
                 spent["versions"] = about["summary"]["versions"]
-                spent["steps"] = ranking.evidence.seconds
+                spent["steps"] = ranking.seconds
                 write_outputs(output, ranking, about, {**spent, **about})
-                journal.close(remove=not ranking.partial)
+                journal.close(remove=not ranking.interrupted)
         except KeyboardInterrupt:
             say("Interrupted." if output is None else interruption(output, journal))
             return INTERRUPTED
@@ -140,7 +140,7 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
             if journal is not None:
                 journal.close()
     show_ranking(ranking, remarks, output, as_json, quiet)
-    if ranking.partial:
+    if ranking.interrupted:
         say("Interrupted." if output is None else interruption(output, journal))
         return INTERRUPTED
     return 0 if ranking.converged else NOT_CONVERGED
@@ -450,10 +450,9 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
         write_json(
             folder / "ranking.json",
             {
-                "verdict": ranking.verdict,
+                "verdict": asdict(ranking.verdict),
                 "partial": ranking.partial,
                 "interrupted": ranking.interrupted,
-                "answer": asdict(ranking.answer),
                 "estimate": ranking.estimate.to_plain(),
                 "ranking": records,
                 "evidence": ranking.evidence.to_plain(),
@@ -507,7 +506,7 @@ def show_ranking(
     if as_json:
         show_json(
             {
-                "verdict": ranking.verdict,
+                "verdict": asdict(ranking.verdict),
                 "partial": ranking.partial,
                 "estimate": ranking.estimate.to_plain(),
                 "ranking": records,
@@ -518,8 +517,8 @@ def show_ranking(
         show_records(ranking)
         if len(records) > SHOWN:
             click.echo(f"... and {counted(len(records) - SHOWN, 'more kernel')}.")
-        click.echo(printable(ranking.answer.text))
-        click.echo(printable(ranking.verdict))
+        for text in ranking.verdict.lines:
+            click.echo(printable(text))
     for remark in remarks:
         say(f"Note: {as_options(remark)}")
     if ranking.sampled and ranking.sampled not in remarks and not quiet:

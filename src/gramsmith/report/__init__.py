@@ -1,6 +1,4 @@
 """Report: records and curves made visible. Plotting and templates are imported when used."""
 
-from gramsmith.report.evidence import Evidence as Evidence
-from gramsmith.report.evidence import Outcome as Outcome
 from gramsmith.report.pictures import plot_gram as plot_gram
 from gramsmith.report.pictures import plot_map as plot_map

@@ -10,9 +10,8 @@ from io import StringIO
 from typing import Any
 
 from gramsmith.report.axes import COLOURS, GREY, needs_extra
-from gramsmith.report.contents import MEANING, next_steps, number, provenance, with_error
-from gramsmith.report.evidence import Outcome
 from gramsmith.report.pictures import PICTURES, NothingToDraw
+from gramsmith.report.words import MEANING, amount, next_steps, number, provenance, with_error
 
 # What is drawn in this colour takes the colour of the page: dark on light, light on dark.
 INK = "#0b0c0d"
@@ -174,7 +173,7 @@ def rivals_of(ranking: Any) -> list[dict[str, Any]]:
     return [*rows, {**own, "note": limits, "low": place(low), "high": place(high)}]
 
 
-def classes_of(outcome: Outcome | None) -> list[dict[str, Any]]:
+def classes_of(outcome: Any) -> list[dict[str, Any]]:
     """Return what was found of each class; of many classes those that are found least first."""
     if outcome is None or not outcome.classes:
         return []
@@ -182,7 +181,7 @@ def classes_of(outcome: Outcome | None) -> list[dict[str, Any]]:
     found = [
         {
             "name": name,
-            "counts": f"{_amount(right[c])} of {_amount(total[c])}",
+            "counts": f"{amount(right[c])} of {amount(total[c])}",
             "recall": _share(outcome.recall[c]),
             "precision": _share(outcome.precision[c]),
         }
@@ -194,7 +193,7 @@ def classes_of(outcome: Outcome | None) -> list[dict[str, Any]]:
     return found
 
 
-def targets_of(outcome: Outcome | None) -> tuple[list[str], list[list[str]]]:
+def targets_of(outcome: Any) -> tuple[list[str], list[list[str]]]:
     """Return heads and rows of a table of several outputs or labels; of many the worst first."""
     if outcome is None or not outcome.targets:
         return [], []
@@ -209,7 +208,7 @@ def targets_of(outcome: Outcome | None) -> tuple[list[str], list[list[str]]]:
         rows = [
             [
                 number(t.baseline),
-                f"{_amount(t.found)} of {_amount(t.there)}",
+                f"{amount(t.found)} of {amount(t.there)}",
                 _share(t.found / t.said if t.said > 0 else float("nan"))[1],
             ]
             for t in ordered
@@ -220,10 +219,6 @@ def targets_of(outcome: Outcome | None) -> tuple[list[str], list[list[str]]]:
 
 def _share(value: float) -> tuple[float, str]:
     return (0.0, "–") if value != value else (round(100 * float(value), 1), f"{value:.0%}")
-
-
-def _amount(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
 def bars(counts: list[int]) -> str:

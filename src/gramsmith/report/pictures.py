@@ -32,7 +32,6 @@ from gramsmith.report.axes import (
     strip_frame,
     without_outliers,
 )
-from gramsmith.report.evidence import Outcome
 
 Array = npt.NDArray[Any]
 
@@ -139,9 +138,9 @@ def from_worst_to_best(values: Any) -> Array:
 # ---- held-out rows ------------------------------------------------------------------------------
 
 
-def outcome_of(ranking: Any, *kinds: str) -> Outcome:
+def outcome_of(ranking: Any, *kinds: str) -> Any:
     """Return the held-out outcome of a ranking, or raise if it is of none of some kinds."""
-    outcome: Outcome | None = ranking.evidence.outcome
+    outcome: Any = ranking.evidence.outcome
     if outcome is None:
         raise NothingToDraw(
             "Expected a ranking with held-out rows, got one that ran out of time. "

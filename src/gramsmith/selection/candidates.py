@@ -20,6 +20,7 @@ from gramsmith.gram.views import count_rows, take_rows, unique_names
 from gramsmith.kernels import as_kernel, check_kernel_matrix
 from gramsmith.kernels.base import Kernel
 from gramsmith.learning import TransformLearner
+from gramsmith.measures.base import Undefined
 from gramsmith.selection.task import Task
 
 Array = npt.NDArray[Any]
@@ -348,8 +349,8 @@ def _learn(
 ) -> Array | None:
     """Return feature weights that raise the alignment, or None where there are none."""
     w = task.weights[rows]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # stopping early is the intention
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)  # stopping early is the intention
         try:
             learner = TransformLearner(
                 structure="diagonal",
@@ -363,8 +364,10 @@ def _learn(
                 random_state=task.seed,
                 callback=lambda numbers: told(1),
             ).fit(X, task.measured[rows], sample_weight=None if np.all(w == w[0]) else w)
-        except ValueError:  # no alignment among rows of one class or constant features
+        except Undefined:  # no alignment among rows of one class or constant features
             return None
+    if any("interrupted" in str(item.message) for item in caught):
+        raise KeyboardInterrupt  # a learner that is interrupted keeps the best so far
     S = np.abs(np.diagonal(learner.components_))
     usable = np.isfinite(S).all() and float(S**2 @ X.var(axis=0)) > 0
     return np.ascontiguousarray(S) if usable else None

@@ -24,7 +24,7 @@ from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, tested_rows
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import Task, cluster_sums
-from gramsmith.selection.work import OutOfTime, Stage, Work
+from gramsmith.selection.work import Stage, Work
 
 Array = npt.NDArray[Any]
 
@@ -83,14 +83,14 @@ def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
         return _made(
             check.loss, check.error, base, "leave-one-out", check.rows, float(check.rows), task
         )
-    estimate = None
-    if plan.outer_folds and can_nest(task, plan.outer_folds):
-        needed = plan.outer_folds * sum(work.seconds.values())
-        label = f"choice made anew {plan.outer_folds} times"
-        without = "the choice made anew in outer folds for the estimate"
-        with work.stage("estimate", plan.outer_folds + 1, label, without=without) as stage:
-            stage.begin(needed)
-            estimate = nested(problem, work, stage)
+    estimate, folds = None, plan.outer_folds
+    needed = folds * sum(work.seconds.values())
+    if folds and can_nest(task, folds) and work.in_time(needed):
+        try:
+            with work.stage("estimate", folds + 1, f"choice made anew {folds} times") as stage:
+                estimate = nested(problem, work, stage)
+        except KeyboardInterrupt:  # there is a model, and a shorter way to the estimate
+            work.left_out.append("the choice made anew in outer folds for the estimate")
     if estimate is not None:
         if work.checkpoint is not None:
             work.checkpoint["estimate"] = estimate.to_plain()
@@ -110,8 +110,8 @@ def can_nest(task: Task, folds: int) -> bool:
     )
 
 
-def nested(problem: Problem, work: Work, stage: Stage) -> Estimate:
-    """Return the estimate from the whole choice made anew in outer folds."""
+def nested(problem: Problem, work: Work, stage: Stage) -> Estimate | None:
+    """Return the estimate from the whole choice made anew in outer folds; None out of time."""
     task = problem.task
     rows = task.counting
     splits = task.plain_splits(rows, problem.plan.outer_folds)
@@ -122,7 +122,7 @@ def nested(problem: Problem, work: Work, stage: Stage) -> Estimate:
             warnings.simplefilter("ignore")
             said.append(_choose_anew(problem, rows[train], rows[test], inner))
         if inner.late:  # not the choice that is to be judged
-            raise OutOfTime
+            return None
         stage(1)
     p = None if any(a.p is None for a in said) else np.concatenate([np.asarray(a.p) for a in said])
     answers = Answers(np.concatenate([a.f for a in said]), p)

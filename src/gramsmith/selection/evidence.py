@@ -1,10 +1,10 @@
-"""Evidence: what people want to see of a ranking, computed once, at fit, from held-out rows."""
+"""Evidence: what people want to see of a ranking, from held-out rows, as plain values."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,18 +21,8 @@ from gramsmith.kernels import Gaussian, LinearMap, Precomputed
 from gramsmith.measures import get_measure
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.report.axes import without_outliers
-from gramsmith.report.contents import number
-from gramsmith.report.evidence import (
-    ColumnPicture,
-    Curve,
-    Evidence,
-    Outcome,
-    Reading,
-    Reliability,
-    Rival,
-    TargetOutcome,
-)
 from gramsmith.report.pictures import kernel_map
+from gramsmith.report.words import number
 from gramsmith.selection.candidates import Candidate, median_distances
 from gramsmith.selection.choose import Findings, count_copies
 from gramsmith.selection.estimate import wilson
@@ -68,14 +58,166 @@ LONG = 2.0  # times the other evidence: the least that a linear model or importa
 FOLDED = 6  # kernels whose scores are shown for each fold
 
 
+@dataclass(frozen=True)
+class Curve:
+    """A curve of one class against all others, and the point on it that is in use."""
+
+    name: str
+    x: Array  # share of false alarms, or recall
+    y: Array  # share of true alarms, or precision
+    area: float  # under the ROC curve, or the average precision
+    used: tuple[float, float]  # where the threshold in use stands
+    share: float  # of the class, which is the precision of guessing
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Probabilities that were said of held-out rows in tenths, and what came true."""
+
+    of: str  # class the probabilities are of; empty: of the answer that was given
+    said: Array  # mean probability; tenths of few rows are joined
+    true: Array  # share that came true
+    low: Array  # ends of an interval of 95 % of the share
+    high: Array
+    gap: float  # mean distance of said and true, weighted by rows
+
+
+@dataclass(frozen=True)
+class TargetOutcome:
+    """What was said of one of several outputs or labels on held-out rows."""
+
+    name: str
+    score: float  # R² of an output, or the accuracy of a label
+    error: float  # of the score
+    baseline: float  # the score of the mean, or of the majority
+    # of outputs, in their own unit: "half" and "nine of ten" of the absolute errors, and "mean"
+    errors: dict[str, float] = field(default_factory=dict)
+    # of labels: rows, or sums of their weights, that have it and were said to, have it, were said
+    found: float = 0.0
+    there: float = 0.0
+    said: float = 0.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the winner said of rows that it was not trained on."""
+
+    kind: str  # "cross-validation" or "leave-one-out"
+    rows: int  # that were tested
+    classes: list[str] = field(default_factory=list)  # empty for values
+    # true class by answer, (C, C): numbers of rows, or sums of their weights
+    confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
+    weighted: bool = False  # whether rows have weights
+    threshold: float = 0.0  # above this decision value the second of two classes is answered
+    roc: list[Curve] = field(default_factory=list)  # of classes, or of several labels
+    precision_recall: list[Curve] = field(default_factory=list)
+    reliability: Reliability | None = None  # None where the machine gives no probabilities
+    # values of a sample of the rows, (m,); of several outputs, less the mean, over the deviation
+    actual: Array = field(default_factory=lambda: np.empty(0))
+    predicted: Array = field(default_factory=lambda: np.empty(0))
+    # of values: "half" and "nine of ten" of the absolute errors are below this, and "mean"
+    errors: dict[str, float] = field(default_factory=dict)
+    targets: list[TargetOutcome] = field(default_factory=list)  # of several outputs or labels
+    folds: dict[str, Array] = field(default_factory=dict)  # scores of the best kernels in each fold
+
+    @property
+    def recall(self) -> Array:
+        """Share of each class that was found; NaN for classes that were not tested."""
+        return _shares(np.diagonal(self.confusion), self.confusion.sum(axis=1))
+
+    @property
+    def precision(self) -> Array:
+        """Share of right answers among those that name a class; NaN if none does."""
+        return _shares(np.diagonal(self.confusion), self.confusion.sum(axis=0))
+
+
+def _shares(part: Array, whole: Array) -> Array:
+    return np.asarray(np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan))
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A simpler way to answer, tested on the same rows."""
+
+    name: str
+    score: float
+    judgement: str = ""  # whether it is clearly worse, by a paired test; empty if not tested
+
+
+@dataclass(frozen=True)
+class ColumnPicture:
+    """A column as it was read, with a small histogram."""
+
+    name: str
+    role: str
+    kind: str
+    missing: int
+    distinct: int
+    note: str = ""
+    counts: list[int] = field(default_factory=list)  # of categories, the commonest
+    low: str = ""  # what stands at the ends of the histogram
+    high: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read."""
+
+    rows: int
+    columns: list[ColumnPicture] = field(default_factory=list)  # none of strings and matrices
+    n_columns: int = 0  # how many there are, shown or not
+    targets: list[ColumnPicture] = field(default_factory=list)  # values, one for each output
+    classes: list[tuple[str, int]] = field(default_factory=list)  # or labels, and their rows
+    copies: int | None = None  # rows that repeat another, target included; None if not known
+    looked_at: int = 0  # rows among which copies were counted
+    groups: tuple[int, int] | None = None  # number of groups, and rows of the largest
+    weighted: bool = False
+    alarms: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the report shows beside the table of a ranking."""
+
+    reading: Reading
+    outcome: Outcome | None = None  # None if there was no time for held-out rows
+    # answers that look at no features, and a plain linear model
+    rivals: list[Rival] = field(default_factory=list)
+    weights: list[tuple[str, float]] = field(default_factory=list)  # relevance, largest first
+    weights_meaning: str = ""
+    # columns, what the score loses when they are shuffled on held-out rows, and its error
+    importance: list[tuple[str, float, float]] = field(default_factory=list)
+    # Gram matrix of the winner on a sample, sorted by class or value, with classes and their rows
+    gram: Array = field(default_factory=lambda: np.empty((0, 0)))
+    blocks: list[tuple[str, int]] = field(default_factory=list)
+    map: Array = field(default_factory=lambda: np.empty((0, 2)))  # kernel map of a sample
+    # class numbers, or values; of several targets their main direction
+    map_colours: Array = field(default_factory=lambda: np.empty(0))
+    data: str = ""  # hash of samples and target
+    seed: int = 0
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return nested plain values; without the pictures of samples (Gram matrix and map)."""
+        pictures = ("gram", "blocks", "map", "map_colours")
+        plain: dict[str, Any] = _plain({k: v for k, v in asdict(self).items() if k not in pictures})
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def gather(found: Findings, delivered: Scored | None, problem: Problem, work: Work) -> Evidence:
     """Return what the report shows beside the table of a ranking.
 
-    What Ctrl-C ends, or what there is no time for, is left out.
+    What there is no time for, or what Ctrl-C has ended before, is left out.
     """
     task, samples = problem.task, problem.samples
-    outcome = None
-    importance: list[tuple[str, float, float]] = []
+    outcome, importance = None, []
     constant, base = task.constant(task.counting)
     rivals = [Rival(base, task.as_score(task.loss(constant, task.counting)))]
     with work.stage("evidence", 3, "what the report shows") as stage, dense_work():
@@ -87,16 +229,15 @@ def gather(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
         stage(1)
         if delivered is not None:
             outcome = outcome_of(delivered, found)
-    if found.result is not None and outcome is not None:
-        what = "a plain linear model beside it"
-        with work.stage("linear model", 1, what, without=what) as stage, dense_work():
-            stage.begin(LONG * work.seconds["evidence"])
-            rivals += filter(None, [linear_rival(found.result, found, samples)])
-        what = "the importance of columns"
-        with work.stage("importance", 1, what, without=what) as stage, dense_work():
-            stage.begin(LONG * work.seconds["evidence"])
-            names = [name for name, _ in weights[:MOST_SHUFFLED]]
-            importance = importance_of(found, problem, names)
+    long = LONG * work.seconds["evidence"]
+    if found.result is not None and outcome is not None and not work.left_out:
+        with work.stage("importance", 2, "of columns, and a linear model") as stage, dense_work():
+            if work.in_time(long):
+                rivals += filter(None, [linear_rival(found.result, found, samples)])
+            stage(1)
+            if work.in_time(long):
+                names = [name for name, _ in weights[:MOST_SHUFFLED]]
+                importance = importance_of(found, problem, names)
     return Evidence(
         reading=reading,
         outcome=outcome,
@@ -105,27 +246,12 @@ def gather(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
         weights_meaning=meaning,
         importance=importance[:FEATURES],
         gram=K[np.ix_(places, places)].astype(np.float32),
-        blocks=class_counts(task, gram) if isinstance(task, Classes) else [],
+        blocks=[] if task.strata is None else task.counts(gram),
         map=kernel_map(K),
         map_colours=np.asarray(task.line[some]),
-        seconds=dict(work.seconds),
         data=fingerprint(samples.views[0], task.y, task.w, task.groups),
         seed=task.seed,
     )
-
-
-def _named(task: Task) -> list[str]:
-    return [] if task.classes is None else [str(c) for c in task.classes]
-
-
-def class_counts(task: Task, rows: Array) -> list[tuple[str, int]]:
-    """Return classes or labels and how many of the rows are theirs; nothing for values."""
-    if isinstance(task, Labels):
-        return list(task.counts(rows).items())
-    names = _named(task)
-    if not names:
-        return []
-    return list(zip(names, np.bincount(task.y[rows], minlength=len(names)).tolist(), strict=True))
 
 
 def picture_rows(best: Candidate, samples: Samples, task: Task) -> tuple[Array, Array, Array]:
@@ -161,10 +287,11 @@ def outcome_of(scored: Scored, found: Findings) -> Outcome:
     C, y = len(task.classes), task.y[rows]
     guess = class_of(f)
     confusion = np.bincount(C * y + guess, w, C * C).reshape(C, C)
-    curves = _curves(f, y, w, guess, _named(task))
+    names = [str(c) for c in task.classes]
+    curves = _curves(f, y, w, guess, names)
     return replace(
         known,
-        classes=_named(task),
+        classes=names,
         confusion=confusion,
         threshold=scored.threshold(task),
         roc=[roc for roc, _ in curves],
@@ -588,7 +715,7 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
         columns=pictures,
         n_columns=len(samples.columns) or samples.n_features or 0,
         targets=targets,
-        classes=class_counts(task, np.arange(task.n)),
+        classes=task.counts(slice(None)),
         copies=copies,
         looked_at=looked_at,
         groups=groups,

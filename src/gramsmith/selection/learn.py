@@ -74,8 +74,6 @@ def learn_from(
 
     def make() -> dict[str, Any]:
         learned = _learn_from(source, middle, problem, rows, work, told)
-        if work.interrupted:  # a learner that is interrupted keeps the best so far
-            raise KeyboardInterrupt
         if learned is None:
             return {"name": ""}
         name, S = learned.candidate.name, learned.candidate.kernel.map.S

@@ -6,6 +6,7 @@ import html
 import warnings
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -25,14 +26,13 @@ from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.gram import ENGINES, Journal
 from gramsmith.gram.journal import fingerprint, open_journal
 from gramsmith.measures import Measure
-from gramsmith.report.contents import Answer, number, records_frame, with_error
-from gramsmith.report.evidence import Evidence
+from gramsmith.report import words
 from gramsmith.report.page import classes_of, render, rivals_of, targets_of
 from gramsmith.report.pictures import plot_ranking
-from gramsmith.selection import explanation
+from gramsmith.report.words import Verdict, number, records_frame, with_error
 from gramsmith.selection.choose import Findings, choose
 from gramsmith.selection.estimate import Estimate, expect
-from gramsmith.selection.evidence import gather
+from gramsmith.selection.evidence import Evidence, gather
 from gramsmith.selection.fit import assemble, delivered_record, fit_machines, rehearse
 from gramsmith.selection.problem import Problem, read
 from gramsmith.selection.task import Labels
@@ -192,9 +192,9 @@ def rank_kernels(
 
 
 def read_and_rank(
-    X: Any, y: Any, kernels: Any, work: Work, options: dict[str, Any], nested: bool = True
+    X: Any, y: Any, kernels: Any, work: Work, options: dict[str, Any], brief: bool = False
 ) -> KernelRanking:
-    """Return the ranking of `rank_kernels`; `nested`: whether the choice may be made anew."""
+    """Return the ranking of `rank_kernels`; in brief, without a choice made anew and evidence."""
     names = ("time_budget", "n_jobs", "memory", "engine", "verbose")
     checked = {**options, **{name: getattr(work, name) for name in names}}
     check_sizes("rank_kernels", checked)
@@ -211,12 +211,12 @@ def read_and_rank(
         seen = min(seen + columns, total - 1)
 
     with work.watched():
-        problem = read(X, y, kernels, nested=nested, told=told, **options)
+        problem = read(X, y, kernels, nested=not brief, told=told, **options)
         work.report("read", total, total, "table")
-    return rank(problem, work)
+    return rank(problem, work, brief)
 
 
-def rank(problem: Problem, work: Work) -> KernelRanking:
+def rank(problem: Problem, work: Work, brief: bool = False) -> KernelRanking:
     """Return the ranking of a problem that was read.
 
     Parameters
@@ -225,20 +225,21 @@ def rank(problem: Problem, work: Work) -> KernelRanking:
         What `read` returned.
     work : Work
         What may be spent on it.
+    brief : bool, default=False
+        Whether to gather the evidence when it is asked for, and not before.
 
     Returns
     -------
     KernelRanking
     """
     with work.watched():
-        ranking = _ranked(problem, work)
-    if work.interrupted:
-        done = "Interrupted when all was done: the ranking is whole."
-        warnings.warn(ranking.interrupted or done, ConvergenceWarning, stacklevel=2)
+        ranking = _ranked(problem, work, brief)
+    if ranking.interrupted:
+        warnings.warn(ranking.interrupted, ConvergenceWarning, stacklevel=2)
     return ranking
 
 
-def _ranked(problem: Problem, work: Work) -> KernelRanking:
+def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
     """Choose, fit, expect, gather."""
     if isinstance(work.checkpoint, Journal):
         work.checkpoint.begin(_identity(problem))
@@ -259,14 +260,23 @@ def _ranked(problem: Problem, work: Work) -> KernelRanking:
         for i, machine in zip(found.chosen, machines, strict=True)
     ]
     model = assemble(found, models, delivered, problem.task, problem.machine is not None)
-    evidence = gather(found, delivered, problem, work)
+    evidence = None
+    if not brief:
+        try:
+            evidence = gather(found, delivered, problem, work)
+        except KeyboardInterrupt:  # there is a model: the rest in short
+            work.left_out.append("a plain linear model and the importance of columns")
+            evidence = gather(found, delivered, problem, work)
     found = replace(
         found,
         left_out=tuple(work.left_out),
         late=work.time_budget if work.late else None,
         checks=tuple(replace(check, pseudo=None) for check in found.checks),
     )
-    return KernelRanking(found, model, evidence, estimate, converged, problem.plan.columns)
+    later = partial(gather, found, delivered, problem) if evidence is None else None
+    return KernelRanking(
+        found, model, evidence or later, estimate, converged, problem.plan.columns, work.seconds
+    )
 
 
 def _identity(problem: Problem) -> dict[str, Any]:
@@ -320,14 +330,16 @@ class KernelRanking:
         What the steps of the selection have found.
     model : estimator
         The winner, fitted.
-    evidence : Evidence
-        What the report shows beside the table.
+    evidence : Evidence or callable
+        What the report shows beside the table, or what gathers it when it is asked for.
     estimate : Estimate
         What to expect on new data.
     converged : bool
         Whether the winner's solver came to its end.
     columns : ColumnTable
         What the columns of a table are.
+    seconds : dict of str to float
+        Where the time went, by stage.
 
     Attributes
     ----------
@@ -341,7 +353,7 @@ class KernelRanking:
         The score to expect on new data, with an interval; how it was found is its `kind`.
     output_scores : dict of str to float
         R² of every output, or the accuracy of every label, on held-out rows; empty for one target.
-    evidence : gramsmith.report.Evidence
+    evidence : Evidence
         What was said of held-out rows (confusion matrix, curves, residuals, scores per fold), a
         plain linear model beside it, the importance of the columns, what was read.
     converged : bool
@@ -366,17 +378,26 @@ class KernelRanking:
         self,
         findings: Findings,
         model: Any,
-        evidence: Evidence,
+        evidence: Any,
         estimate: Estimate,
         converged: bool = True,
         columns: ColumnTable = NO_COLUMNS,
+        seconds: dict[str, float] | None = None,
     ) -> None:
         self._findings = findings
-        self.evidence = evidence
+        self._evidence = evidence
         self.estimate = estimate
         self.best_estimator = model
         self.converged = converged
         self.columns = columns
+        self.seconds = seconds or {}
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the report shows beside the table, gathered when it is asked for."""
+        if not isinstance(self._evidence, Evidence):
+            self._evidence = self._evidence(Work())
+        return self._evidence
 
     @property
     def average(self) -> dict[str, float]:
@@ -417,18 +438,21 @@ class KernelRanking:
         return {} if outcome is None else {t.name: t.score for t in outcome.targets}
 
     @property
-    def verdict(self) -> str:
-        """The outcome in one sentence."""
-        return explanation.verdict(self._findings, self.records, self.estimate)
+    def verdict(self) -> Verdict:
+        """Whether the model is good enough to be used: a level, a sentence, what won, details.
 
-    @cached_property
-    def answer(self) -> Answer:
-        """Whether the model is good enough to be used: a level, a sentence, and details."""
-        alarms = explanation.alarms(self._findings, self.estimate, self.evidence)
-        remarks = [*alarms, *(a.message for a in self._findings.advice if a.code == "copies")]
-        remarks += [] if self.converged else ["not converged"]
-        remarks += filter(None, [self.interrupted])
-        return explanation.answer(self._findings, self.estimate, self.evidence, remarks)
+        Evidence that was not gathered yet has no part in it.
+        """
+        remarks = [*self._alarms, *(a.code for a in self._findings.advice if a.code == "copies")]
+        remarks += filter(None, ["" if self.converged else "not converged", self.interrupted])
+        evidence = self._evidence if isinstance(self._evidence, Evidence) else None
+        return words.verdict(self._findings, self.records, self.estimate, evidence, remarks)
+
+    @property
+    def _alarms(self) -> list[str]:
+        if not isinstance(self._evidence, Evidence):
+            return []
+        return words.alarms(self._findings, self.estimate, self._evidence)
 
     @property
     def beats_baseline(self) -> bool:
@@ -443,19 +467,18 @@ class KernelRanking:
     @property
     def interrupted(self) -> str | None:
         """What was left out because of Ctrl-C, in words; None if nothing was."""
-        return explanation.interrupted(self._findings)
+        return words.interrupted(self._findings)
 
     @property
     def sampled(self) -> str | None:
         """What was computed on samples of the rows, in one sentence; None if nothing was."""
-        return explanation.sampled(self._findings)
+        return words.sampled(self._findings)
 
-    @cached_property
+    @property
     def warnings(self) -> list[str]:
         """What should be known before the result is used, in plain words."""
-        said = explanation.warnings(self._findings, self.estimate, self.converged)
-        alarms = explanation.alarms(self._findings, self.estimate, self.evidence)
-        return [*alarms, *self.columns.remarks, *said]
+        said = words.warnings(self._findings, self.estimate, self.converged)
+        return [*self._alarms, *self.columns.remarks, *said]
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -464,10 +487,9 @@ class KernelRanking:
         Keys: task, rows, columns (name and role), groups, classes (label and rows) or values (the
         range), kernel, machine, score, estimate, verdict, limits, date, versions.
         """
-        facts = explanation.summary(
-            self._findings, self.best_estimator, self.estimate, self.converged
-        )
-        return facts | {"verdict": self.verdict}
+        found, model = self._findings, self.best_estimator
+        facts = words.summary(found, model, self.estimate, self.converged)
+        return facts | {"verdict": str(self.verdict)}
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
@@ -526,7 +548,7 @@ class KernelRanking:
         -------
         str
         """
-        return explanation.explain(self._findings, self.records, name)
+        return words.explain(self._findings, self.records, name)
 
     # ---- as a table -------------------------------------------------------------------------
 
@@ -554,7 +576,7 @@ class KernelRanking:
         return head, body
 
     def __repr__(self) -> str:
-        lines = [self.verdict, "", text_table(*self._table())]
+        lines = [*self.verdict.lines, "", text_table(*self._table())]
         left = len(self.records) - SHOWN
         if left > 0:
             more = counted(left, "more kernel")
@@ -563,14 +585,14 @@ class KernelRanking:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        answer, outcome = self.answer, self.evidence.outcome
-        details = "".join(f"<li>{html.escape(text)}</li>" for text in answer.details)
+        outcome, verdict = self.evidence.outcome, self.verdict
+        told = [verdict.winner, *verdict.details]
+        details = "".join(f"<li>{html.escape(text)}</li>" for text in told)
         others = [["", r["name"], r["value"], r["note"]] for r in rivals_of(self)[:-1]]
         _, body = self._table(FEW)
         kernels = [[row[0], row[1], row[2], ""] for row in body]
         parts = [
-            f"<p><b>{html.escape(answer.text)}</b></p><ul>{details}</ul>",
-            f"<p>{html.escape(self.verdict)}</p>",
+            f"<p><b>{html.escape(verdict.text)}</b></p><ul>{details}</ul>",
             html_table(["rank", "kernel", self.scoring, ""], [*kernels, *others]),
         ]
         head, lines = targets_of(outcome)
@@ -588,12 +610,12 @@ class KernelRanking:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """What was done, label and value."""
-        return explanation.facts(self._findings)
+        return words.facts(self._findings)
 
     @property
     def paths(self) -> list[Any]:
         """Families of kernels along their parameter, that of the winner first."""
-        return explanation.paths(self._findings)
+        return words.paths(self._findings)
 
     @property
     def measures(self) -> dict[str, bool]:

@@ -222,7 +222,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         work = Work(**{name: options.pop(name) for name in names})
         options |= {"groups": groups, "sample_weight": sample_weight}
         # whoever uses an estimator has folds of their own: the choice is not made anew for each
-        self.ranking_ = read_and_rank(X, y, kernels, work, options, nested=False)
+        self.ranking_ = read_and_rank(X, y, kernels, work, options, brief=True)
         self.best_estimator_ = self.ranking_.best_estimator
         self.best_kernel_ = self.ranking_.best_kernel
         self.summary_ = self.ranking_.summary

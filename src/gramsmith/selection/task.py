@@ -107,6 +107,10 @@ class Task:
         """What machines are fitted to."""
         return self.labels
 
+    def counts(self, rows: Any) -> list[tuple[str, int]]:
+        """Return classes or labels and how many of the rows are theirs; nothing for values."""
+        return []
+
     def in_units(self, values: Array) -> Array:
         """Return predictions of the user's in the units of `codes`, shape (m, q)."""
         return values.reshape(len(values), -1)
@@ -547,6 +551,11 @@ class Classes(Task):
             )
         return normalised_weights(product)
 
+    def counts(self, rows: Any) -> list[tuple[str, int]]:
+        """Return the classes and how many of the rows are theirs."""
+        counts = np.bincount(self.y[rows], minlength=self.n_classes).tolist()
+        return list(zip(map(str, np.asarray(self.classes)), counts, strict=True))
+
     @property
     def has_offsets(self) -> bool:
         """Whether probabilities need offsets of their own.
@@ -623,9 +632,9 @@ class Labels(Task):
             return choices[0][0], "answering with the shares of the labels"
         return min(choices, key=lambda item: self.loss(item[0], rows))
 
-    def counts(self, rows: Any = slice(None)) -> dict[str, int]:
-        """Return how many of the rows have each label."""
-        return dict(zip(self.names, self.y[rows].sum(axis=0).tolist(), strict=True))
+    def counts(self, rows: Any) -> list[tuple[str, int]]:
+        """Return the labels and how many of the rows have each."""
+        return list(zip(self.names, self.y[rows].sum(axis=0).tolist(), strict=True))
 
     def column(self, k: int) -> Task:
         """Return the task of one label."""

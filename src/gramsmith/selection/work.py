@@ -1,19 +1,13 @@
-"""Work: what a ranking may spend, whom it tells, what is kept, and how Ctrl-C ends it.
-
-`Work.stage` carries all of that: progress and time of a stage, and, for stages that may be left
-out, an interrupt or a lack of time.
-"""
+"""Work: what a ranking may spend, whom it tells, and what is kept of finished stages."""
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -23,10 +17,6 @@ from gramsmith.gram import Engine, Journal, Serial, Threads, as_engine
 from gramsmith.progress import Progress
 
 Listener = Callable[[str, int, int, str], Any]
-
-
-class OutOfTime(Exception):
-    """There is no time for a piece of work that others depend on."""
 
 
 @dataclass
@@ -44,8 +34,7 @@ class Work:
     clock: Callable[[], float] = time.monotonic
     start: float = float("nan")  # by the clock; default now
     late: bool = False  # whether work was left out because the time was up
-    interrupted: bool = False  # whether Ctrl-C was pressed
-    left_out: list[str] = field(default_factory=list)  # what was left out because of it
+    left_out: list[str] = field(default_factory=list)  # because of Ctrl-C
     bar: Progress | None = field(default=None, init=False)
     seconds: dict[str, float] = field(default_factory=dict, init=False)  # spent, by stage
     lock: Any = field(default_factory=threading.RLock, repr=False)  # one listener at a time
@@ -63,53 +52,18 @@ class Work:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Show the progress if that was asked for, and notice Ctrl-C, while the work lasts.
-
-        It is noticed even where a library takes it for its own: learners end their search and keep
-        the best so far.
-        """
-        before = None
-        if threading.current_thread() is threading.main_thread():
-            handler = signal.getsignal(signal.SIGINT)
-            if handler is signal.default_int_handler:  # else the program has its own way with it
-                before = handler
-                with suppress(ValueError):  # an interpreter within another hears no signals
-                    signal.signal(signal.SIGINT, self._on_signal)
-        try:
-            with Progress() if self.verbose else nullcontext() as self.bar:
-                yield
-        finally:
-            if before is not None and signal.getsignal(signal.SIGINT) == self._on_signal:
-                signal.signal(signal.SIGINT, before)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self.interrupted = True
-        raise KeyboardInterrupt
+        """Show the progress while the work lasts, if that was asked for."""
+        with Progress() if self.verbose else nullcontext() as self.bar:
+            yield
 
     @contextmanager
-    def stage(self, name: str, total: int, label: str, *, without: str = "") -> Iterator[Stage]:
-        """Do a stage: tell of its beginning, its steps and its end, and take its time.
-
-        A stage with words `without` may be left out: it begins with `Stage.begin`, which ends it if
-        there is no time, and Ctrl-C ends it alone. Any other ends with the interrupt.
-        """
+    def stage(self, name: str, total: int, label: str) -> Iterator[Stage]:
+        """Do a stage: tell of its beginning, its steps and its end, and take its time."""
         begun = self.spent()
         stage = Stage(self, name, total, label)
-        if not without:
-            stage.reach(0)
+        stage.reach(0)
         try:
             yield stage
-            if self.interrupted and not self.left_out:  # someone kept it to himself
-                raise KeyboardInterrupt
-        except (KeyboardInterrupt, OutOfTime) as reason:
-            if not without:
-                raise
-            if isinstance(reason, KeyboardInterrupt):
-                if self.left_out:  # pressed twice
-                    raise
-                self.interrupted = True
-            if self.interrupted:
-                self.left_out.append(without)
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + self.spent() - begun
         self.report(name, total, total, label)
@@ -200,12 +154,6 @@ class Stage:
     def __init__(self, work: Work, name: str, total: int, label: str) -> None:
         self.work, self.name, self.total, self.label = work, name, total, label
         self.done = 0
-
-    def begin(self, seconds: float = 0.0) -> None:
-        """Begin a stage that may be left out, of about that length, or leave it out."""
-        self.reach(0)
-        if self.work.interrupted or not self.work.in_time(seconds):
-            raise OutOfTime
 
     def __call__(self, steps: int = 1) -> None:
         """Tell of so many more steps."""

@@ -1,0 +1,639 @@
+"""Words of a ranking: the verdict, warnings, what is known of a kernel, what to do next."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import platform
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+import sklearn
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import Pipeline
+
+from gramsmith import __version__
+from gramsmith.arguments import abridged, is_one_of
+from gramsmith.machines.averages import first_machine
+from gramsmith.report.axes import needs_extra
+
+Array = npt.NDArray[Any]
+Records = list[dict[str, Any]]
+
+MEANING = {
+    "cka": "alignment with the labels, both centred",
+    "cka_debiased": "the same without the bias of the diagonal",
+    "kta": "alignment with the labels",
+    "fsm": "spread of the classes over the distance of their means",
+    "fsm_loo": "spread over distance of the classes, with every sample left out of its own mean",
+    "csm": "scatter within over scatter between the classes",
+}
+ESTIMATES = {
+    "nested cross-validation": "nested cross-validation",
+    "bootstrap": "cross-validation, corrected for the choice by the bootstrap",
+    "leave-one-out": "leave-one-out of the first check, not corrected for the choice",
+}
+DESCRIPTIONS = {
+    "ridge": "kernel ridge",
+    "average": "an average of machines",
+    "landmarks": "kernel ridge on landmarks",
+}
+READERS = {
+    ".csv": 'pandas.read_csv("{}")',
+    ".tsv": 'pandas.read_csv("{}", sep="\\t")',
+    ".parquet": 'pandas.read_parquet("{}")',
+    ".feather": 'pandas.read_feather("{}")',
+    ".xlsx": 'pandas.read_excel("{}")',
+    ".npy": 'numpy.load("{}")',
+}
+SEQUENCES = (".fasta", ".fa", ".fna", ".faa")
+LENGTHS = ("spectrum", "mismatch", "weighted degree")  # families of substrings of some length
+FOUND = 0.5  # share of the rarest class that must be found, or else it is said
+UNEVEN = 0.8  # of an equal share: a class with less is called rare
+MISSED = 1 / 3  # share of a class that may be missed before it is a reason for care
+CARRIED = 0.8  # of what was gained over the baseline: a column that loses that much carries all
+
+# ---- numbers and lists --------------------------------------------------------------------------
+
+
+def number(value: Any, digits: int = 3) -> str:
+    """Return a number as short text; a dash for what is undefined."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, float):
+        return str(value)
+    if 1000 <= abs(value) < 1e6:
+        return f"{value:,.0f}"
+    return f"{value if abs(value) > 1e-12 else 0.0:.{digits}g}"
+
+
+def with_error(value: Any, error: Any) -> str:
+    """Return value ± error, to the digits that the error leaves."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "–"
+    if error is None or not math.isfinite(error) or error <= 0:
+        return f"{value:.3f}" if abs(value) < 100 else f"{value:.4g}"
+    places = min(6, max(0, 1 - math.floor(math.log10(error))))
+    return f"{value:.{places}f} ± {error:.{places}f}"
+
+
+def amount(value: float) -> str:
+    """Return a number of rows, or a sum of their weights."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def listed(items: list[str], word: str = "and") -> str:
+    """Return items as a list in a sentence."""
+    return f" {word} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def records_frame(records: Sequence[dict[str, Any]]) -> Any:
+    """Return records as a pandas data frame, one row each, indexed by "rank"."""
+    with needs_extra():
+        import pandas as pd
+
+    return pd.DataFrame.from_records(list(records)).set_index("rank")
+
+
+# ---- is it good, and can I use it? --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a model is good enough to be used, and what won."""
+
+    level: str  # "good", "care" or "poor"
+    text: str  # in one sentence
+    winner: str = ""  # what is fitted, and what else might be
+    details: list[str] = field(default_factory=list)  # what stands behind it, a sentence each
+
+    @property
+    def lines(self) -> list[str]:
+        """What is said in short: whether it works, how surely, what won."""
+        return [self.text, *self.details[:1], self.winner]
+
+    def __str__(self) -> str:
+        return " ".join(self.lines)
+
+
+def verdict(
+    found: Any, records: Records, estimate: Any, evidence: Any = None, remarks: Sequence[str] = ()
+) -> Verdict:
+    """Return whether the model is good enough to be used, in words for whoever asked.
+
+    "good": better than answers that look at no features, by a test. "care": so, but for something
+    that should be known first, such as `remarks`. "poor": not better.
+    """
+    task, name = found.task, found.task.constant(found.task.counting)[1]
+    value, who = in_words(estimate.value, task), winner(found, records)
+    if not found.results:
+        text = f"It is too early to say: {value}, by a first check only."
+        return Verdict("care", text, who, ["There was no time to test it on held-out rows."])
+    details = [_interval_words(estimate, task)]
+    if not estimate.beats_baseline:
+        apart = told_apart(found)
+        if apart is None:
+            text = f"It does not work yet: {value}, which is not clearly better than {name}."
+            return Verdict("poor", text, who, details)
+        text = (
+            f"Not by accuracy: {value}, which is not clearly better than {name}; but the classes "
+            f"can be told apart, with an area under the ROC curve of {apart:.2f}. Choose with "
+            'scoring="balanced_accuracy".'
+        )
+        return Verdict("care", text, who, details)
+    outcome, but = getattr(evidence, "outcome", None), ""
+    if outcome is not None and outcome.targets:
+        details.append(_targets_words(outcome))
+    if outcome is not None and outcome.classes:
+        missed, is_rare, share = missed_class(outcome)
+        but = missed if is_rare and share > MISSED else ""
+        details += [] if but else [missed]
+    if outcome is not None and outcome.errors:
+        near, far = (number(outcome.errors[key]) for key in ("half", "nine of ten"))
+        details.append(f"Half of the predictions are within ± {near}, nine of ten within ± {far}.")
+    for rival in evidence.rivals[1:] if evidence is not None else ():
+        details.append(LINEAR[rival.judgement].format(rival.name))
+    if not but and estimate.low <= estimate.baseline:
+        but = f"with 95 % confidence it may be no better than {name}."
+    if but:
+        text = f"It works, with care: {value}; but {but[:1].lower()}{but[1:]}"
+        return Verdict("care", text, who, details)
+    if remarks:
+        return Verdict("care", f"It works, with care: {value}.", who, details)
+    return Verdict("good", f"It works: {value}.", who, details)
+
+
+LINEAR = {
+    "clearly worse": "A plain linear model ({}) is clearly worse: the kernel is worth it.",
+    "better": "A plain linear model ({}) is better on these rows: prefer it.",
+    "about as good": (
+        "A plain linear model ({}) is about as good: if it must be explained, take the linear one."
+    ),
+}
+
+
+def winner(found: Any, records: Records) -> str:
+    """Return what is fitted, and what is as good, in one sentence."""
+    best = records[0]
+    shares = {r["kernel"]: r["weight"] for r in records if r["weight"] is not None}
+    if shares:
+        ordered = sorted(shares.items(), key=lambda item: -item[1])
+        named = listed([f"“{name}” ({weight:.0%})" for name, weight in ordered])
+        return f"The average of {named} is fitted; alone, “{best['kernel']}” is first."
+    machine = DESCRIPTIONS.get(best["machine"], best["machine"])
+    text = f"“{best['kernel']}” wins" + (f" with {machine}" if machine else "")
+    tied = [r["kernel"] for r in records[1:] if r["tied"]]
+    if tied:
+        more = [f"{len(tied) - 3} more"] if len(tied) > 3 else []
+        named = listed([*(f"“{name}”" for name in tied[:3]), *more])
+        return f"{text}; {named} {'is' if len(tied) == 1 else 'are'} not clearly worse, a tie."
+    others = [r["kernel"] for r in records[1:] if r["score"] is not None]
+    return f"{text}; “{others[0]}”, the next, is clearly worse." if others else f"{text}."
+
+
+def in_words(value: float, task: Any) -> str:
+    """Return a score as a part of a sentence about new rows."""
+    if task.default_score and task.classes is not None:
+        digits = 1 if value > 0.985 and round(1000 * value) % 10 else 0
+        what = "labels of new rows" if task.names else "new rows"
+        return f"right for {100 * value:.{digits}f} of 100 {what}"
+    if task.default_score:
+        over = f", on average over {len(task.names)} outputs" if task.names else ""
+        return f"it explains {max(value, 0.0):.0%} of the variation in new rows{over}"
+    return f"{task.score_name} {number(value)} on new rows"
+
+
+def _interval_words(estimate: Any, task: Any) -> str:
+    low, high = estimate.low, estimate.high
+    if task.default_score and task.classes is not None:
+        limits = f"{100 * max(low, 0.0):.1f} to {100 * high:.1f} of 100"
+    elif task.default_score:
+        limits = f"{low:.0%} to {high:.0%}"
+    else:
+        limits = f"{number(low)} to {number(high)}"
+    return f"With 95 % confidence {limits}; estimated by {ESTIMATES[estimate.kind]}."
+
+
+def _targets_words(outcome: Any) -> str:
+    """Return how the outputs or labels differ: the worst of them, and those without a gain."""
+    worst = min(outcome.targets, key=lambda t: t.score - t.baseline)
+    name = "R²" if worst.errors else "accuracy"
+    text = f"Worst is “{worst.name}”: {name} {number(worst.score)} on held-out rows"
+    text += "." if worst.errors else f", {number(worst.baseline)} for its majority."
+    lost = [t for t in outcome.targets if t.score - 2.0 * t.error <= t.baseline]
+    if len(lost) > 1:
+        text += f" {len(lost)} of {len(outcome.targets)} are not clearly predictable."
+    return text
+
+
+def missed_class(outcome: Any) -> tuple[str, bool, float]:
+    """Return how many rows were missed of the rare class, whether there is one, and their share.
+
+    Where classes are about even, of the class that is found least.
+    """
+    total = outcome.confusion.sum(axis=1)
+    tested = np.flatnonzero(total > 0)
+    rare = int(tested[total[tested].argmin()])
+    uneven = bool(total[rare] < UNEVEN * total.sum() / len(tested))
+    c = rare if uneven else int(tested[np.nanargmin(outcome.recall[tested])])
+    missed, share = total[c] - outcome.confusion[c, c], 1.0 - outcome.recall[c]
+    word = "the rarest class" if uneven else "the class that is found least"
+    rows = "of the weight" if outcome.weighted else "rows"
+    text = (
+        f"Of the {amount(total[c])} {rows} of “{outcome.classes[c]}”, {word}, "
+        f"{amount(missed)} ({share:.0%}) were missed."
+    )
+    return text, uneven, float(share)
+
+
+# ---- what should be known -----------------------------------------------------------------------
+
+
+def interrupted(found: Any) -> str | None:
+    """Return what was left out because of Ctrl-C, or None."""
+    if not found.left_out:
+        return None
+    return (
+        f"The ranking is partial: it was interrupted. Left out: {listed(list(found.left_out))}. "
+        "Run it again for the rest."
+    )
+
+
+def sampled(found: Any) -> str | None:
+    """Return what was computed on samples of the rows, or None."""
+    n, plan = found.task.n, found.plan
+    used = {
+        **({} if found.measures.draws else {"the measures": min(found.measures.n, n)}),
+        "the first check": max(check.rows for check in found.checks),
+        **({"the comparison of machines": plan.compare_rows} if found.results else {}),
+    }
+    parts = [f"{what} on {rows:,} rows" for what, rows in used.items() if rows < n]
+    if found.measures.draws:
+        count, rows = found.measures.draws
+        parts.insert(0, f"the measures, estimated from {count} random draws of {rows:,} rows")
+    if not parts:
+        return None
+    end = "the winner was fitted on all of them" + (", on landmarks" if plan.landmarks else "")
+    return f"Of {n:,} rows, samples were used for {listed(parts)}; {end}."
+
+
+def warnings(found: Any, estimate: Any, converged: bool) -> list[str]:
+    """Return what should be known before the result is used."""
+    said = [interrupted(found)]
+    if not estimate.beats_baseline and found.results:
+        apart = told_apart(found)
+        end = "the features may not carry the target."
+        if apart is not None:
+            end = (
+                f"but the classes can be told apart (area under the ROC curve {apart:.2f}), which "
+                "the accuracy of uneven classes does not show."
+            )
+        said.append(
+            f"No kernel does clearly better than {found.task.constant(found.task.counting)[1]} "
+            f"({found.task.score_name} {number(estimate.baseline)}): {end}"
+        )
+    said += [_about_classes(found), *(a.message for a in found.advice), _at_the_end(found)]
+    if found.late is not None:
+        said.append(
+            f"The time budget of {found.late:g} s ran out: kernels without a score are ranked by "
+            "the first check. Allow more time for a full comparison."
+        )
+    said.append(sampled(found))
+    favourites = set(found.favourites.values())
+    if len(favourites) > 2 and found.results:
+        said.append(
+            f"The measures disagree: they have {len(favourites)} different favourites. That is "
+            "why the short list was cross-validated; do not trust one measure alone."
+        )
+    if not converged:
+        said.append(
+            "The winner's solver stopped before it converged: scale the features, or ask for "
+            "less accuracy with a smaller C."
+        )
+    return [text for text in said if text]
+
+
+def alarms(found: Any, estimate: Any, evidence: Any) -> list[str]:
+    """Return what looks too good to be true: columns that tell the target."""
+    said = list(evidence.reading.alarms)
+    best, gained = found.task.best_score, abs(estimate.value - estimate.baseline)
+    perfect = best is not None and best - estimate.value < 0.05 * gained
+    if perfect and estimate.beats_baseline and len(evidence.importance) > 1:
+        name, lost, error = max(evidence.importance, key=lambda item: item[1])
+        if lost - 2 * error > CARRIED * gained:
+            said.append(
+                f"Nearly all of the score comes from column {name!r}. Make sure that it is known "
+                "before the answer is."
+            )
+    return said
+
+
+def _at_the_end(found: Any) -> str | None:
+    """Return a remark if the winner is the widest or narrowest of its family."""
+    best = found.best
+    steps = [c.step for c in found.candidates if c.family == best.family and c.step is not None]
+    if best.step is None or len(steps) < 5 or best.family == "spectrum":
+        return None
+    if best.step == min(steps):
+        # a wide Gaussian is linear, a wide Laplacian is a sum over features
+        end = "the task is close to linear" if best.family == "gaussian" else "try wider ones"
+        return f"The winner is the widest {best.family} kernel that was tried: {end}."
+    if best.step == max(steps):
+        return (
+            f"The winner is the narrowest {best.family} kernel that was tried: it decides "
+            "by the nearest samples. More data, or fewer irrelevant features, would help."
+        )
+    return None
+
+
+def _rarest(found: Any) -> tuple[Array, Array, Array, float] | None:
+    """Return who is of the rarest class, values for it, who is said to be, and its equal share.
+
+    None but for classes whose score is the accuracy.
+    """
+    task, result = found.task, found.result
+    if task.strata is None or not task.default_score or result is None:
+        return None
+    rows = result.record.rows
+    y = task.strata[rows]
+    counts = np.bincount(y, task.weights[rows], len(task.classes))
+    rare = int(np.where(counts > 0, counts, np.inf).argmin())
+    f = result.answer.f
+    f = np.hstack([-f, f]) if f.shape[1] == 1 else f
+    return y == rare, f[:, rare], f.argmax(axis=1) == rare, 1.0 / np.count_nonzero(counts)
+
+
+def _about_classes(found: Any) -> str | None:
+    """Return a remark if a class is hardly found, and nothing was asked for that would find it."""
+    rarest = _rarest(found)
+    if rarest is None:
+        return None
+    true, _, said, equal = rarest
+    w = found.task.weights[found.result.record.rows]
+    share, recall = np.average(true, weights=w), np.average(said[true], weights=w[true])
+    if recall >= FOUND or share >= UNEVEN * equal:
+        return None
+    return (
+        f"The smallest class has {share:.1%} of the samples, of which {recall:.0%} were found: the "
+        'accuracy hardly counts it. scoring="balanced_accuracy" counts all classes alike, '
+        'class_weight="balanced" also lets them weigh alike in training.'
+    )
+
+
+def told_apart(found: Any) -> float | None:
+    """Return the area under the ROC curve of the rarest class, if it is clearly above one half."""
+    rarest = _rarest(found)
+    if rarest is None or rarest[0].all():
+        return None
+    true, values, *_ = rarest
+    few, n = int(true.sum()), len(true)
+    area = float(roc_auc_score(true, values))
+    # of areas of nothing, by Mann and Whitney
+    error = np.sqrt((n + 1) / (12.0 * few * (n - few)))
+    return area if area > 0.5 + 3.0 * error else None
+
+
+# ---- a model, and one kernel ----------------------------------------------------------------
+
+
+def summary(found: Any, model: Any, estimate: Any, converged: bool) -> dict[str, Any]:
+    """Return what should go with a model, as plain values; no training sample is among them."""
+    task = found.task
+    machine = model[-1] if isinstance(model, Pipeline) else model
+    facts: dict[str, Any] = {
+        "task": task.kind,
+        "rows": task.n,
+        "columns": _columns(first_machine(model)),
+        "groups": None if task.groups is None else len(np.unique(task.groups)),
+        "kernel": _kernels(found),
+        "machine": type(machine).__name__,
+        "score": task.score_name,
+        "estimate": estimate.to_plain(),
+        "limits": warnings(found, estimate, converged),
+        "date": date.today().isoformat(),
+        "versions": {
+            **{"gramsmith": __version__, "python": platform.python_version()},
+            **{m.__name__: m.__version__ for m in (np, scipy, sklearn)},
+        },
+    }
+    if task.classes is not None:
+        counts = [list(pair) for pair in task.counts(slice(None))]
+        return facts | {"labels" if task.names else "classes": counts}
+    ends = task.labels.min(axis=0), task.labels.max(axis=0)
+    if task.names:
+        rows = zip(task.names, *ends, strict=True)
+        return facts | {"outputs": [[name, float(low), float(high)] for name, low, high in rows]}
+    return facts | {"values": [float(end) for end in ends]}
+
+
+def _kernels(found: Any) -> str:
+    """Return the kernel of the winner, or those of the average with their weights."""
+    if found.average is None:
+        return f"{found.best.name}: {found.best.kernel}"
+    parts = [(w, found.candidates[i]) for i, w in found.average.weights.items()]
+    return "; ".join(f"{w:.0%} {c.name}: {c.kernel}" for w, c in parts)
+
+
+def _columns(model: Any) -> list[list[str]] | None:
+    """Return names and roles of the columns that a model takes; None if they have no names."""
+    encoder = getattr(model, "named_steps", {}).get("encode")
+    named = any(hasattr(encoder, name) for name in ("column_names_", "feature_names_in_"))
+    if encoder is None or not named:
+        return None
+    sizes: Counter[int] = Counter(encoder.sources().tolist())
+    roles = [
+        f"{sizes[j]} categories" if kind == "category" else kind
+        for j, kind in enumerate(encoder.kinds_.tolist())
+    ]
+    return [[str(name), role] for name, role in zip(encoder.column_names(), roles, strict=True)]
+
+
+def explain(found: Any, records: Records, name: str | None) -> str:
+    """Return what is known about one kernel, or about the average; default what is fitted."""
+    names = [r["kernel"] for r in records]
+    if found.average is not None and (name is None or is_one_of(name, ["average"])):
+        return _explain_average(found, records)
+    name = names[0] if name is None else name
+    if not is_one_of(name, names):
+        near = difflib.get_close_matches(str(name)[:200], names, 3) or names[:3]
+        raise ValueError(
+            f"Expected a kernel of this ranking, got {abridged(name)}. "
+            f"Perhaps {listed([repr(n) for n in near], 'or')}."
+        )
+    record, score = records[names.index(name)], found.task.score_name
+    said = f"{score} {number(record['first_check'])} in the first check, by ridge regression."
+    if record["score"] is not None:
+        machine = DESCRIPTIONS.get(record["machine"], record["machine"])
+        value = with_error(record["score"], record["score_error"])
+        said = f"{score} {value} by {record['verified']} of {machine}; {said}"
+    lines = [
+        f"{name}: {found.measures.kernels[name].formula()}",
+        f"Rank {record['rank']} of {len(records)}"
+        + (", tied with the best." if record["tied"] else "."),
+        said,
+    ]
+    liked = [m for m, favourite in found.favourites.items() if favourite == name]
+    if liked:
+        lines.append(f"Favourite of {listed(liked)}.")
+    elif record["score"] is None:
+        lines.append("Not on the short list: neither the measures nor the check favoured it.")
+    for measure in found.measures.measures.values():
+        better = "higher" if measure.higher_is_better else "lower"
+        meaning = f"{MEANING[measure.name]}; " if measure.name in MEANING else ""
+        value = with_error(record[measure.name], record[f"{measure.name}_error"])
+        lines.append(f"  {measure.name} = {value} ({meaning}{better} is better)")
+    return "\n".join(lines)
+
+
+def _explain_average(found: Any, records: Records) -> str:
+    """Return what is known about the average that is fitted."""
+    name, result = found.task.score_name, found.result
+    value = with_error(found.task.as_score(result.loss), result.error)
+    lines = [
+        f"average: {_kernels(found)}",
+        f"{name} {value} by cross-validation of the average, which is what is fitted.",
+    ]
+    for record in records:
+        if record["weight"] is not None:
+            alone = with_error(record["score"], record["score_error"])
+            lines.append(f"  {record['weight']:.0%} {record['kernel']}: {name} {alone} alone")
+    return "\n".join(lines)
+
+
+# ---- the page -----------------------------------------------------------------------------------
+
+
+def facts(found: Any) -> list[tuple[str, str]]:
+    """Return what was done, label and value."""
+    counts = [
+        ("kernels tried", str(len(found.candidates))),
+        ("tested on held-out rows", str(len(found.results))),
+    ]
+    if found.average is not None:
+        return [*counts, ("average of", _kernels(found))]
+    machine = found.results[found.order[0]].record.machine if found.results else ""
+    said = [("machine", DESCRIPTIONS.get(machine, machine))] if machine else []
+    return [("kernel", found.best.kernel.formula()), *said, *counts]
+
+
+@dataclass(frozen=True)
+class BandwidthPath:
+    """A family of kernels along its parameter: from wide to narrow, or from short to long."""
+
+    family: str
+    steps: Array  # places on the axis, ascending
+    measures: dict[str, Array]  # oriented so that higher is better; NaN where undefined
+    scores: Array  # of every kernel in the first check, higher is better; NaN where unknown
+    axis: str = "width of the kernel"
+    labels: list[str] = field(default_factory=list)  # values of the parameter
+    chosen: float | None = None  # the step of the winner, if it is of this family
+
+
+def paths(found: Any) -> list[BandwidthPath]:
+    """Return the families along their parameter, that of the winner first."""
+    known = []
+    for family in dict.fromkeys([found.best.family, *(c.family for c in found.candidates)]):
+        members = [
+            i for i, c in enumerate(found.candidates) if c.family == family and c.step is not None
+        ]
+        if len(members) < 4 or family.startswith("polynomial"):
+            continue
+        members.sort(key=lambda i: found.candidates[i].step)
+        lengths = family.startswith(LENGTHS)
+        steps = [float(found.candidates[i].step) for i in members]
+        kernels = [found.candidates[i].kernel for i in members]
+        widths = steps if lengths else [getattr(k, "length_scale", None) for k in kernels]
+        known.append(
+            BandwidthPath(
+                family,
+                np.array(steps),
+                {
+                    m.name: m.sign * found.measures.values(m)[members]
+                    for m in found.measures.measures.values()
+                },
+                np.array([found.task.as_score(found.checks[i].loss) for i in members]),
+                axis="length of the substrings" if lengths else "width of the kernel",
+                labels=[number(w) if np.isscalar(w) else "" for w in widths],
+                chosen=steps[members.index(found.order[0])] if found.order[0] in members else None,
+            )
+        )
+    return known
+
+
+def next_steps(ranking: Any, source: str | None, model: str | None) -> list[tuple[str, str]]:
+    """Return what to do next, and the code."""
+    steps = []
+    if ranking.records[0]["tied"]:
+        second = next(r["kernel"] for r in ranking.records[1:] if r["tied"])
+        steps.append(
+            (
+                "The first places are tied: by these data neither is clearly worse. The order is "
+                "that of the score; read what else is known of the others.",
+                f"print(ranking.explain({second!r}))",
+            )
+        )
+    if model is None:
+        return [
+            (
+                "Predict new rows with the fitted winner.",
+                "model = ranking.best_estimator\nmodel.predict(X_new)",
+            ),
+            (
+                "Keep it in a file that runs no code when it is loaded, and load it again.",
+                'gs.save_model(model, "model.safetensors")\n'
+                'model = gs.load_model("model.safetensors")',
+            ),
+            *steps,
+            (
+                "Estimate what to expect on new data in another way: the choice of the kernel is "
+                "made anew in every fold.",
+                "from sklearn.model_selection import cross_val_score\n"
+                "cross_val_score(gs.KernelSelector(), X, y, cv=5)",
+            ),
+        ]
+    suffixes = PurePath(source or "new.csv").suffixes
+    kind = next((s for s in reversed(suffixes) if s in READERS or s in SEQUENCES), "")
+    new = f"new{kind or '.csv'}"
+    lines = ["import gramsmith as gs", f"model = gs.load_model({str(model)!r})"]
+    if kind in SEQUENCES:
+        lines.append(f'new = [record.sequence for record in gs.read_fasta("{new}")]')
+    elif kind in READERS:
+        reader = READERS[kind].format(new)
+        lines = [f"import {reader.partition('.')[0]}", *lines, f"new = {reader}"]
+    return [
+        (
+            "Predict new rows on the command line: a table like the one that was read, in the "
+            "same format.",
+            f"gramsmith predict {shlex.quote(str(model))} {new} -o predictions.csv",
+        ),
+        ("Or in Python.", "\n".join([*lines, "model.predict(new)"])),
+        (
+            "See what the file holds: columns, kernel, the score to expect, limits.",
+            f"gramsmith inspect {shlex.quote(str(model))}",
+        ),
+    ]
+
+
+def provenance(ranking: Any, command: str | None, data: str | None) -> list[tuple[str, str]]:
+    """Return how the page came about, label and value."""
+    evidence = ranking.evidence
+    summary = ranking.summary
+    versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
+    return [
+        *([("command", command)] if command else []),
+        ("date", summary["date"]),
+        ("versions", versions),
+        ("machine", f"{platform.system()} {platform.machine()}"),
+        ("seed", str(evidence.seed)),
+        ("data, SHA-256", data or f"{evidence.data} (of the encoded table and the target)"),
+    ]
