@@ -35,6 +35,12 @@ TASKS = (
         ),
     ),
     Task(
+        "Test a hypothesis",
+        "Do two samples differ, do two variables depend on each other? With a p-value.",
+        "guide/hypotheses",
+        ("two_sample_test independence_test KernelTest",),
+    ),
+    Task(
         "Kernels of numbers",
         "How two rows of numbers compare.",
         "theory/kernels",

@@ -29,11 +29,13 @@ BELOW = {
     "moments": {"cached", "targets"},
     "measures": {"arguments", "cached", "moments", "targets"},
     "gram": {"arguments", "kernels", "moments", "targets"},
-    "evaluation": {"arguments", "gram", "kernels", "measures", "moments", "targets"},
     "solvers": {"kernels"},
-    "learning": {"arguments", "gram", "kernels", "measures", "moments", "solvers", "targets"},
     "machines": {"arguments", "gram", "kernels", "solvers", "targets"},
     "report": {"arguments", "gram", "kernels", "machines"},
+    "evaluation": {
+        *("arguments", "cached", "gram", "kernels", "measures", "moments", "report", "targets"),
+    },
+    "learning": {"arguments", "gram", "kernels", "measures", "moments", "solvers", "targets"},
     "tables": {"arguments", "kernels"},
     "selection": {
         *("arguments", "cached", "evaluation", "gram", "kernels", "learning", "machines"),

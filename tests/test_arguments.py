@@ -78,7 +78,7 @@ NUMBERS = {
     "length_scale": lambda v: gs.Gaussian(v)(X),
     "scale": lambda v: (v * gs.Gaussian())(X),
     "coefficients": lambda v: gs.PolynomialOf(gs.Linear(), [v])(X),
-    "permutations": lambda v: gs.evaluate("rbf", X, y, permutations=v),
+    "permutations": lambda v: gs.evaluate("rbf", X, y, n_permutations=v),
     "memory": lambda v: gs.Gram("rbf", X, memory=v),
     "memory of an evaluation": lambda v: gs.evaluate("rbf", X, y, memory=v),
     "memory of threads": lambda v: gs.Threads(memory=v),

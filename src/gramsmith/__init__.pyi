@@ -6,6 +6,7 @@ from gramsmith import machines as machines
 from gramsmith import measures as measures
 from gramsmith import report as report
 from gramsmith.evaluation import Evaluation as Evaluation
+from gramsmith.evaluation import KernelTest as KernelTest
 from gramsmith.evaluation import alignment as alignment
 from gramsmith.evaluation import alignment_scorer as alignment_scorer
 from gramsmith.evaluation import bandwidth_path as bandwidth_path
@@ -16,10 +17,12 @@ from gramsmith.evaluation import evaluate as evaluate
 from gramsmith.evaluation import fsm as fsm
 from gramsmith.evaluation import fsm_error_bound as fsm_error_bound
 from gramsmith.evaluation import hsic as hsic
+from gramsmith.evaluation import independence_test as independence_test
 from gramsmith.evaluation import kta as kta
 from gramsmith.evaluation import mmd as mmd
 from gramsmith.evaluation import parzen_error_bound as parzen_error_bound
 from gramsmith.evaluation import polarity as polarity
+from gramsmith.evaluation import two_sample_test as two_sample_test
 from gramsmith.export import to_onnx as to_onnx
 from gramsmith.gram import Engine as Engine
 from gramsmith.gram import Gram as Gram

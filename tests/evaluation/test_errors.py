@@ -13,7 +13,7 @@ from gramsmith.evaluation.errors import (
     assign_folds,
     interval,
     jackknife,
-    p_value,
+    pvalue,
     shuffled_values,
     without_fold,
 )
@@ -140,13 +140,13 @@ def test_permutations_of_groups(rng):
     centre = rng.normal(size=(12, 2))[groups]
     X = 3.0 * centre + rng.normal(size=(120, 2))
     y = rng.permutation(np.arange(12) % 2)[groups]
-    options = {"measures": ["cka"], "permutations": 99}
-    alone = gs.evaluate({"k": gs.Gaussian()}, X, y, **options)["k", "cka"].p_value
-    together = gs.evaluate({"k": gs.Gaussian()}, X, y, groups=groups, **options)["k", "cka"].p_value
+    options = {"measures": ["cka"], "n_permutations": 99}
+    alone = gs.evaluate({"k": gs.Gaussian()}, X, y, **options)["k", "cka"].pvalue
+    together = gs.evaluate({"k": gs.Gaussian()}, X, y, groups=groups, **options)["k", "cka"].pvalue
     assert alone == 0.01  # every group is a cluster: its label is seen ten times
     assert together > 0.05
     path = gs.bandwidth_path(X, y, groups=groups, n_bandwidths=3, **options)
-    assert all(cell.p_value > 0.05 for cell in path.cells.values())
+    assert all(cell.pvalue > 0.05 for cell in path.cells.values())
     with pytest.raises(ValueError, match="one target per group"):
         gs.evaluate({"k": gs.Gaussian()}, X, X[:, 0] > 0, groups=groups, **options)
     with pytest.raises(ValueError, match="one group per sample"):
@@ -187,17 +187,17 @@ def test_shuffles_that_give_the_same_target_count_as_equal(measure, scale):
     best = textbook(K, y)
     orders = [textbook(K, y[list(order)]) for order in permutations(range(6))]
     exact = np.mean([v >= best * (1 - 1e-9) for v in orders])
-    table = gs.evaluate({"k": kernel}, Z, y, measures=[measure], permutations=2000)
+    table = gs.evaluate({"k": kernel}, Z, y, measures=[measure], n_permutations=2000)
     assert exact == 0.1
-    assert table["k", measure].p_value == pytest.approx(exact, abs=0.02)
+    assert table["k", measure].pvalue == pytest.approx(exact, abs=0.02)
 
 
 def test_p_value_of_every_orientation():
     shuffled = np.array([0.1, 0.2, 0.3, np.nan])
-    assert p_value(MEASURES["cka"], 0.25, shuffled) == 3 / 5
-    assert p_value(MEASURES["fsm"], 0.25, shuffled) == 4 / 5
-    assert p_value(MEASURES["fsm"], np.inf, shuffled) == 1.0
-    assert p_value(MEASURES["fsm"], 0.25, np.full(4, np.inf)) == 1 / 5
+    assert pvalue(MEASURES["cka"], 0.25, shuffled) == 3 / 5
+    assert pvalue(MEASURES["fsm"], 0.25, shuffled) == 4 / 5
+    assert pvalue(MEASURES["fsm"], np.inf, shuffled) == 1.0
+    assert pvalue(MEASURES["fsm"], 0.25, np.full(4, np.inf)) == 1 / 5
 
 
 def test_values_are_those_of_the_shuffled_targets_however_they_are_cut(monkeypatch, rng):
@@ -248,12 +248,12 @@ def test_p_values_of_noise_are_as_small_as_they_say(weights, share, runs, n, cou
             *(X, y),
             measures=names,
             folds=0,
-            permutations=count,
+            n_permutations=count,
             sample_weight=WEIGHTS[weights](y, rng),
             random_state=int(rng.integers(2**31)),
             n_jobs=1,
         )
-        small += [table["k", name].p_value <= 0.05 for name in names]
+        small += [table["k", name].pvalue <= 0.05 for name in names]
     # 3.5 Monte Carlo errors of a share of 5 %
     assert np.abs(small / runs - 0.05).max() <= 3.5 * np.sqrt(0.05 * 0.95 / runs) + 0.5 / runs
 
@@ -262,9 +262,9 @@ def test_memory_stays_within_the_budget(rng):
     X = rng.normal(size=(400, 2))
     y = rng.integers(0, 2, size=400)
     kernels = [gs.Gaussian(), gs.Laplacian(), gs.Matern()]
-    gs.evaluate(kernels, X, y, measures=["cka"], permutations=2, memory=12, n_jobs=1)
+    gs.evaluate(kernels, X, y, measures=["cka"], n_permutations=2, memory=12, n_jobs=1)
     tracemalloc.start()
-    gs.evaluate(kernels, X, y, measures=["cka"], permutations=800, memory=12, n_jobs=1, folds=0)
+    gs.evaluate(kernels, X, y, measures=["cka"], n_permutations=800, memory=12, n_jobs=1, folds=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 16 * 2**20  # all at once it would be 70
@@ -273,7 +273,9 @@ def test_memory_stays_within_the_budget(rng):
 @pytest.mark.parametrize("count", [-5, 2.5, True])
 def test_bad_counts(count, rng):
     with pytest.raises(ValueError, match="permutations to be a whole number >= 0"):
-        gs.evaluate([gs.Gaussian()], rng.normal(size=(9, 2)), np.arange(9) % 2, permutations=count)
+        gs.evaluate(
+            [gs.Gaussian()], rng.normal(size=(9, 2)), np.arange(9) % 2, n_permutations=count
+        )
 
 
 @pytest.mark.parametrize("left_out", [False, True])

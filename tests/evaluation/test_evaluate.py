@@ -53,11 +53,11 @@ def test_held_out_values_and_permutations(problem, rng):
     X, y = problem
     Z = rng.normal(size=(80, 3))
     labels = np.where(Z[:, 0] * Z[:, 1] > 0, "same", "other")
-    table = gs.evaluate(KERNELS, X, y, measures=["cka"], X_test=Z, y_test=labels, permutations=19)
+    table = gs.evaluate(KERNELS, X, y, measures=["cka"], X_test=Z, y_test=labels, n_permutations=19)
     assert table["rbf", "cka"].held_out == pytest.approx(gs.cka(gs.Gram(gs.Gaussian(), Z), labels))
-    assert table["rbf", "cka"].p_value == 0.05
-    noise = gs.evaluate([gs.Gaussian()], X, rng.permutation(y), measures=["cka"], permutations=99)
-    assert next(iter(noise.cells.values())).p_value > 0.05
+    assert table["rbf", "cka"].pvalue == 0.05
+    noise = gs.evaluate([gs.Gaussian()], X, rng.permutation(y), measures=["cka"], n_permutations=99)
+    assert next(iter(noise.cells.values())).pvalue > 0.05
 
 
 def test_matrices_views_and_single_kernels(problem):
@@ -84,21 +84,21 @@ def test_a_measure_of_your_own(problem, rng):
         measures=["cka", distance],
         X_test=Z,
         y_test=np.where(Z[:, 0] * Z[:, 1] > 0, "same", "other"),
-        permutations=19,
+        n_permutations=19,
     )
     for name in KERNELS:
         cell, known = table[name, distance], table[name, "cka"]
         assert cell.value == pytest.approx(1 - known.value)
         assert cell.error == pytest.approx(known.error)
         assert cell.held_out == pytest.approx(1 - known.held_out)
-        assert cell.p_value == known.p_value
+        assert cell.pvalue == known.pvalue
     assert table[name, distance] is table[name, "distance"]
     assert table.best(distance) == table.best("distance") == table.best("cka")
     assert table.ties(distance) == table.ties("cka")
     np.testing.assert_array_equal(table.values(distance), 1 - table.values("cka"))
     assert "distance ↓" in str(table)
     assert "distance ↓" in table._repr_html_()
-    assert table.records[0]["distance_p_value"] == table.records[0]["cka_p_value"]
+    assert table.records[0]["distance_pvalue"] == table.records[0]["cka_pvalue"]
     path = gs.bandwidth_path(X, y, distance, n_bandwidths=5)
     assert path.best(distance) == gs.bandwidth_path(X, y, "cka", n_bandwidths=5).best()
     value = measure_value(distance, gs.Gram(gs.Gaussian(), X), y)

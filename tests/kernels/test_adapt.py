@@ -289,7 +289,7 @@ def counting(count):
     [
         lambda f, X, y: gs.kta(gs.Gram(f, X), y),
         lambda f, X, y: gs.as_kernel(f)(X),
-        lambda f, X, y: gs.evaluate([f], X, y, permutations=3),
+        lambda f, X, y: gs.evaluate([f], X, y, n_permutations=3),
         lambda f, X, y: gs.rank_kernels(X, y, kernels=[f, gs.Linear()], ensemble=False),
     ],
     ids=["kta", "matrix", "evaluate", "ranking"],

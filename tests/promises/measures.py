@@ -83,12 +83,12 @@ def permutation_test(
         X,
         y,
         measures=measure,
-        permutations=99,
+        n_permutations=99,
         random_state=int(rng.integers(2**31)),
         folds=0,
         **options,
     )["k", measure]
-    return cell.p_value <= 0.05
+    return cell.pvalue <= 0.05
 
 
 @promise(

@@ -4,6 +4,9 @@ from gramsmith.evaluation.bounds import fsm_error_bound as fsm_error_bound
 from gramsmith.evaluation.bounds import parzen_error_bound as parzen_error_bound
 from gramsmith.evaluation.estimate import estimate as estimate
 from gramsmith.evaluation.evaluate import evaluate as evaluate
+from gramsmith.evaluation.hypotheses import KernelTest as KernelTest
+from gramsmith.evaluation.hypotheses import independence_test as independence_test
+from gramsmith.evaluation.hypotheses import two_sample_test as two_sample_test
 from gramsmith.evaluation.path import bandwidth_path as bandwidth_path
 from gramsmith.evaluation.path import median_distance as median_distance
 from gramsmith.evaluation.result import Advice as Advice

@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 from sklearn.model_selection import KFold
 
 from gramsmith.arguments import abridged, is_one_of, is_whole
+from gramsmith.evaluation.permutations import ranks_from_above, shuffled_orders
 from gramsmith.gram import Gram
 from gramsmith.measures import Measure, Sums, Undefined
 from gramsmith.moments import Moments
@@ -22,7 +23,6 @@ Array = npt.NDArray[Any]
 FOLDS = 10  # of the jackknife
 SCREENING_FOLDS = 5  # of the jackknife where many candidates are compared
 TOGETHER = 4  # kernels whose sums without a fold are held at a time
-TIE = 1e-10  # relative difference below which two values of a measure are the same
 
 
 def values_of(
@@ -152,16 +152,6 @@ def interval(value: float, values: Array, confidence: float = 0.95) -> tuple[flo
     return float(low), float(high)
 
 
-def check_permutations(count: Any) -> int:
-    """Return the number of permutations as an int, or raise."""
-    if isinstance(count, bool) or not is_whole(count, 0):
-        raise ValueError(
-            "Expected permutations to be a whole number >= 0 below 2^31, got "
-            f"{abridged(count)}. Use 0 for none."
-        )
-    return int(count)
-
-
 def shuffled_values(
     G: Gram,
     goal: Target,
@@ -197,31 +187,28 @@ def _shuffled(goal: Target, count: int, rng: Any, groups: Array | None = None) -
     and the given target would not be one among equals.
     """
     there = np.flatnonzero(goal.w > 0)  # samples of weight 0 have no part in the task
-    first, codes = np.arange(len(there)), np.arange(len(there))
-    if groups is not None:
-        _, first, codes = np.unique(groups[there], return_index=True, return_inverse=True)
+    together = None if groups is None else groups[there]
+    if together is not None:
+        _, first, codes = np.unique(together, return_index=True, return_inverse=True)
         pairs = np.column_stack([goal.V, goal.w])[there]
         if not (pairs == pairs[first[codes]]).all():
             raise ValueError(
                 "Expected one target per group, and one weight, to shuffle whole groups, got "
-                "groups within which they differ. Use permutations=0, or measure each group for "
+                "groups within which they differ. Use n_permutations=0, or measure each group for "
                 "itself."
             )
-    for _ in range(count):
+    for shuffled in shuffled_orders(len(there), count, rng, together):
         order = np.arange(len(goal.w))
-        order[there] = there[first[rng.permutation(len(first))][codes]]
-        shuffled = replace(goal, V=goal.V[order], w=goal.w[order])
+        order[there] = there[shuffled]
+        target = replace(goal, V=goal.V[order], w=goal.w[order])
         # groups of several sizes change the centre of values and the sizes of classes
-        yield shuffled if groups is None else shuffled.take(np.arange(len(order)))
+        yield target if groups is None else target.take(np.arange(len(order)))
 
 
-def p_value(measure: Measure, value: float, shuffled: Array) -> float:
+def pvalue(measure: Measure, value: float, shuffled: Array) -> float:
     """Return the share of shuffled targets that do as well; the given one counts as one of them.
 
-    A shuffle may give the same target again, its sums added in another order: values that differ
-    by rounding are equal. So are those where the measure is undefined.
+    Targets for which the measure is undefined do as well.
     """
-    finite = np.abs(shuffled[np.isfinite(shuffled)]).max(initial=0.0)
-    size = max(abs(value), finite) if np.isfinite(value) else finite
-    worse = measure.sign * shuffled < measure.sign * value - TIE * size
-    return (1.0 + float(np.sum(~worse))) / (1.0 + len(shuffled))
+    statistics = measure.sign * np.r_[value, shuffled]
+    return float(ranks_from_above(statistics[:, None])[0, 0]) / len(statistics)

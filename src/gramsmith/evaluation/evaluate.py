@@ -22,13 +22,13 @@ from gramsmith.evaluation.advice import (
 from gramsmith.evaluation.errors import (
     FOLDS,
     assign_folds,
-    check_permutations,
     jackknife,
     left_out_values,
-    p_value,
+    pvalue,
     shuffled_values,
     values_of,
 )
+from gramsmith.evaluation.permutations import check_permutations
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
 from gramsmith.gram import Engine, Gram, Views, as_engine, as_views
 from gramsmith.gram.threads import dense_work
@@ -53,7 +53,7 @@ def evaluate(
     X_test: Any = None,
     y_test: Any = None,
     folds: int = FOLDS,
-    permutations: int = 0,
+    n_permutations: int = 0,
     target: str = "auto",
     task: str = "auto",
     sample_weight: Any = None,
@@ -82,7 +82,7 @@ def evaluate(
         Held-out data, on which the measures are shown as well.
     folds : int
         Number of folds of the jackknife that gives the errors, see `Cell.interval`; 0 for none.
-    permutations : int
+    n_permutations : int
         Number of shuffled targets for p-values; 0 for none. Every label is shuffled together with
         its weight: what is tested is whether both are independent of the samples, so that weights
         which depend on the samples count as a relation.
@@ -115,7 +115,7 @@ def evaluate(
     linear  0.01804 ±0.034
     rbf     0.2069 ±0.041 *
     """
-    count = check_permutations(permutations)
+    count = check_permutations(n_permutations)
     if (X_test is None) != (y_test is None):
         raise ValueError("Expected both X_test and y_test, got one of them. Pass both or neither.")
     views = as_views(kernels, X)
@@ -161,7 +161,7 @@ def evaluate(
                 value,
                 error=jackknife(known),
                 held_out=None if seen is None else seen[k][j],
-                p_value=p_value(measure, value, shuffled[:, k, j]) if count else None,
+                pvalue=pvalue(measure, value, shuffled[:, k, j]) if count else None,
                 folds=known,
                 least=least_value(measure, views.kernels[k], value),
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from gramsmith.arguments import abridged, is_positive, is_whole
@@ -14,6 +15,8 @@ from gramsmith.evaluation.result import Evaluation
 from gramsmith.kernels.geometry import SquaredEuclidean
 from gramsmith.kernels.radial import Gaussian
 from gramsmith.measures import Measure
+
+Array = npt.NDArray[Any]
 
 
 def bandwidth_path(
@@ -71,8 +74,14 @@ def bandwidth_path(
     return evaluate(kernels, X, y, measures=measures, **options)
 
 
-def median_distance(X: Any, size: int = 1000, random_state: Any = 0) -> float:
-    """Return the median distance between distinct rows of X, from at most `size` of its rows."""
+def median_distance(X: Any, random_state: Any = 0) -> float:
+    """Return the median distance between distinct rows of X, from some of its rows."""
+    distances = sampled_distances(X, random_state)
+    return float(np.median(distances)) if len(distances) else 1.0
+
+
+def sampled_distances(X: Any, random_state: Any = 0, size: int = 1000) -> Array:
+    """Return the positive distances between rows of X, of at most `size` of them."""
     n = X.shape[0]
     rng = check_random_state(random_state)
     rows = np.sort(rng.permutation(n)[:size]) if n > size else np.arange(n)
@@ -80,5 +89,4 @@ def median_distance(X: Any, size: int = 1000, random_state: Any = 0) -> float:
     geometry = SquaredEuclidean(cusp=True)  # equal rows are at distance 0, not at rounding
     E = geometry.embed(part, geometry.reference(part), 1.0, float)
     upper = np.sqrt(np.maximum(geometry.pair(E, E)[np.triu_indices(len(rows), 1)], 0.0))
-    upper = upper[upper > 0]
-    return float(np.median(upper)) if len(upper) else 1.0
+    return np.asarray(upper[upper > 0])

@@ -30,7 +30,7 @@ class Cell:
         Jackknife standard error; for limits use `interval`.
     held_out : float or None
         The measure on the test data.
-    p_value : float or None
+    pvalue : float or None
         Share of shuffled targets that do as well.
     folds : array of shape (F,)
         The measure without each fold.
@@ -41,7 +41,7 @@ class Cell:
     value: float | None
     error: float | None = None
     held_out: float | None = None
-    p_value: float | None = None
+    pvalue: float | None = None
     folds: Array = field(default_factory=lambda: np.empty(0), repr=False)
     least: float = field(default=-np.inf, repr=False)
 
@@ -190,7 +190,7 @@ class Evaluation:
             for measure in self.measures:
                 cell = self.cells[name, measure]
                 row[measure] = cell.value
-                for suffix in ("error", "held_out", "p_value"):
+                for suffix in ("error", "held_out", "pvalue"):
                     value = getattr(cell, suffix)
                     if value is not None:
                         row[f"{measure}_{suffix}"] = value
@@ -207,8 +207,8 @@ class Evaluation:
             text += f" ±{cell.error:.2g}"
         if cell.held_out is not None:
             text += f" [{cell.held_out:.4g}]"
-        if cell.p_value is not None:
-            text += f" p={cell.p_value:.3g}"
+        if cell.pvalue is not None:
+            text += f" p={cell.pvalue:.3g}"
         return text
 
     def _table(self) -> tuple[list[str], list[list[str]]]:

@@ -14,7 +14,14 @@ from gramsmith.measures.alignment import pair_alignment
 from gramsmith.measures.separability import csm as csm_formula
 from gramsmith.measures.separability import fsm as fsm_formula
 from gramsmith.measures.separability import fsm_matrix
-from gramsmith.targets import Target, check_weights, make_target, normalised_weights
+from gramsmith.targets import (
+    Target,
+    as_labels,
+    check_weights,
+    kind_of,
+    make_target,
+    normalised_weights,
+)
 
 
 def kta(
@@ -340,6 +347,8 @@ def mmd(K: Any, y: Any, *, unbiased: bool = False, sample_weight: Any = None) ->
 
     .. math:: \|\phi_+ - \phi_-\|^2
 
+    `two_sample_test` compares two samples X and Y, without a choice of kernel, and has a p-value.
+
     Parameters
     ----------
     K : array of shape (n, n), or Gram
@@ -363,6 +372,11 @@ def mmd(K: Any, y: Any, *, unbiased: bool = False, sample_weight: Any = None) ->
     1.0
     """
     name = "mmd_unbiased" if as_flag("unbiased", unbiased) else "mmd"
+    if not isinstance(K, Gram) and kind_of(as_labels(y)).startswith("continuous"):
+        raise ValueError(
+            "Expected a kernel matrix and class labels for its rows, got real numbers as y. To "
+            "compare two samples use two_sample_test(X, Y)."
+        )
     return measure_value(name, K, y, task="classification", sample_weight=sample_weight)
 
 
