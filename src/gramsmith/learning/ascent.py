@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from gramsmith.kernels import Kernel
 from gramsmith.learning.coordinates import Coordinates
@@ -31,11 +29,6 @@ StepLimits = Callable[[Array], tuple[Array, Array]]
 #: theta -> score, value and derivative of the score
 Evaluate = Callable[[Array], tuple[float, float, Array]]
 
-SEARCH_CONSTRAINTS: dict[str, Any] = {
-    "solver": [StrOptions({"lbfgs", "ascent"})],
-    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-    "tol": [Interval(Real, 0, None, closed="left")],
-}
 ROUNDS = 100  # of the moving box, far more than it needs
 # How far a coordinate may move within a box, and how far the first step goes: a logarithm as such,
 # others relative to the largest. Under a penalty zero is a trap, and first steps are short.

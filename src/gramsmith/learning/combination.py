@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum, default_ke
 from gramsmith.learning.cross_fit import Matrix, choose_width, subsample
 from gramsmith.learning.learner import FEW_ITERATIONS, ITERATIONS, Learner, Path, Samples
 from gramsmith.learning.mixture import climb_shares, dense_sum, measured_sum, starting_shares
-from gramsmith.learning.monitor import Callback, sweep_progress
+from gramsmith.learning.monitor import sweep_progress
 from gramsmith.learning.objective import (
     Array,
     get_objective,
@@ -78,6 +78,7 @@ def sum_of(weights: Array, kernels: Any) -> Kernel:
     return reduce(Sum, terms)
 
 
+@dataclass(eq=False, repr=False)
 class KernelCombination(Learner):
     r"""Learn the weights of a sum of kernels from their alignment with the target.
 
@@ -92,7 +93,9 @@ class KernelCombination(Learner):
 
     The best sum for an alignment need not serve a machine better than its best member. It is
     therefore drawn back towards that member, the one of smallest leave-one-out error of a ridge
-    regression, by an amount chosen on rows that did not teach (`keep`).
+    regression, by an amount chosen on rows that did not teach (`keep`), by the mistakes of a ridge
+    regression where there are classes. Of several views the sum is no kernel of one X: asking for
+    `kernel_` raises an AttributeError that names `matrix`.
 
     Parameters
     ----------
@@ -110,50 +113,18 @@ class KernelCombination(Learner):
         Whether ALIGNF may use negative weights, for alignments only. The sum is then not positive
         definite in general: machines say so and cut negative eigenvalues off, see
         `gramsmith.nearest_psd`.
-    keep : float or "cross_fit", default="cross_fit"
-        How much of the learned sum is kept: 0 is the best member alone, 1 the sum with the best
-        weights. "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other
-        rows, and takes the smallest amount within one standard error of the best, by the mistakes
-        of a ridge regression where there are classes, and by its squared error elsewhere.
-        method="uniform" learns nothing and keeps its weights.
-    cv : int, splitter or iterable, optional
-        The folds; default four, in which classes have their share and groups stay together.
-    target, task : str, default="auto"
-        What similarity should look like; whole numbers are classes unless `task` says otherwise.
-        See `gramsmith.targets.make_target`.
-    memory, n_jobs, engine, dtype : optional
-        Budget in MiB, threads or engine, and type of the tiles, see `Gram`.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds.
-    callback : callable, optional
-        Called during the sweep over all samples with a dict of "done" and "total" tiles; a true
-        result stops it, as Ctrl-C does, before there is a result.
-    verbose : int, default=0
-        Print the progress of the sweep.
+    dtype : {"float64", "float32"}, optional
+        Type of the tiles, see `Gram`.
 
     Attributes
     ----------
     weights_ : array of shape (m,)
         Of Euclidean length 1 for "alignf" and "align", of sum 1 for "uniform". Where the measure
         grows with the size of the kernel ("hsic", ...) they are the best ones of this length.
-    kernel_ : Kernel
-        The weighted sum, where all kernels see the same X. Of several views there is no such
-        kernel: asking for it raises an AttributeError that names `matrix`.
-    keep_ : float
-        How much of the learned sum is in the kernel.
-    keep_curve_ : dict of arrays
-        With keep="cross_fit": "amount", "loss" (share of mistakes, or squared error of values,
-        on rows that did not teach) and "error" (standard error of the difference to the best).
-    value_ : float
-        The best measure of a sum, that at keep=1.
     alignments_ : array of shape (m,)
         The alignment of every kernel, or whatever `measure` is.
     names_ : list of str
         The names of the kernels.
-    n_iter_ : int
-        Sweeps over all samples, which is always 1: no weight needs another.
-    n_features_in_ : int
-        The number of features, where all kernels see the same array X.
 
     References
     ----------
@@ -171,10 +142,17 @@ class KernelCombination(Learner):
     True
     """
 
+    kernels: Any = None
+    method: str = "alignf"
+    measure: Any = "cka"
+    signed: bool = False
+    _: KW_ONLY
+    dtype: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Learner._parameter_constraints,
         "method": [StrOptions({"alignf", "align", "uniform"})],
         "signed": ["boolean"],
-        **Learner._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel?",
@@ -184,41 +162,6 @@ class KernelCombination(Learner):
         "kernels_": "list kernel",
         "n_iter_": "whole?",
     }
-
-    def __init__(
-        self,
-        kernels: Any = None,
-        method: str = "alignf",
-        measure: Any = "cka",
-        signed: bool = False,
-        *,
-        keep: float | str = "cross_fit",
-        cv: Any = None,
-        target: str = "auto",
-        task: str = "auto",
-        memory: float | None = None,
-        n_jobs: int | None = None,
-        engine: Any = None,
-        dtype: Any = None,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernels = kernels
-        self.method = method
-        self.measure = measure
-        self.signed = signed
-        self.keep = keep
-        self.cv = cv
-        self.target = target
-        self.task = task
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.engine = engine
-        self.dtype = dtype
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
 
     def matrix(self, X: Any, Y: Any = None) -> Array:
         """Return the combined kernel matrix of new samples.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import Interval
 from gramsmith.kernels import Kernel, default_kernel
 from gramsmith.learning.ascent import (
     REMEDY,
-    SEARCH_CONSTRAINTS,
     Ascent,
     Problem,
     degenerate,
@@ -22,9 +21,8 @@ from gramsmith.learning.ascent import (
 )
 from gramsmith.learning.coordinates import Coordinates, make_coordinates
 from gramsmith.learning.learner import Learner, Path, Samples
-from gramsmith.learning.monitor import Callback, Monitor
+from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import (
-    OBJECTIVE_CONSTRAINTS,
     Array,
     KernelError,
     get_objective,
@@ -53,6 +51,7 @@ class ParameterPath(Path):
         return kernel
 
 
+@dataclass(eq=False, repr=False)
 class KernelLearner(Learner):
     """Learn the parameters of any kernel expression by climbing an objective.
 
@@ -71,22 +70,12 @@ class KernelLearner(Learner):
         or an object of your own, see `gramsmith.learning.Objective`.
     solver : {"lbfgs", "ascent"}, default="lbfgs"
         Quasi-Newton, or gradient ascent with backtracking.
-    keep : float or "cross_fit", default="cross_fit"
-        How much of what was learned is kept: 0 is the start, 1 where the climb ended. "cross_fit"
-        tries 0, 1/4, 1/2, 3/4 and 1 over four folds, learning from the other rows, and takes the
-        smallest amount within one standard error of the best. It learns from at most 1000 rows
-        where the objective needs a solve.
-    cv : int, splitter or iterable, optional
-        The folds; default four, in which classes have their share and groups stay together.
     n_starts : int, default=1
         Number of starts; the second and later ones are random around the first.
     parameters : list of str, optional
         Nested names of the parameters to learn; default all.
     bounds : dict, optional
         (low, high) by nested name, in the units of the parameter.
-    target, task : str, default="auto"
-        What similarity should look like; whole numbers are classes unless `task` says otherwise.
-        See `gramsmith.targets.make_target`.
     C : float, default=100.0
         Penalty of the squared slacks for "radius_margin".
     max_iter : int, optional
@@ -94,35 +83,15 @@ class KernelLearner(Learner):
         stopping soon is part of the rule, and 200 otherwise.
     tol : float, default=1e-6
         Stop when a step improves the measure by less than this.
-    memory, n_jobs, engine, dtype : optional
-        Budget in MiB, threads or engine, and type of the tiles, see `Gram`.
-    random_state : int, RandomState or None, default=None
-        Seeds the random starts and the folds.
-    callback : callable, optional
-        Called after every iteration with a dict of its numbers and the parameters by name; a true
-        result stops the search, and the best kernel so far is kept.
-    verbose : int, default=0
-        Print a line per iteration.
+    dtype : {"float64", "float32"}, optional
+        Type of the tiles, see `Gram`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel with the learned parameters.
-    keep_ : float
-        How much of what was learned is in the kernel.
-    keep_curve_ : dict of arrays
-        With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
-        "error" (standard error of the difference to the best).
-    value_ : float
-        The measure at the end of the climb.
     values_ : array of shape (n_starts,)
         The measure that every start reached; NaN where a start failed.
     history_ : dict of arrays
         Of the best start, per iteration: "value", "score", "step", "gradient_norm".
-    n_iter_ : int
-        Iterations of the best start.
-    n_features_in_ : int
-        The number of features, for kernels of vectors.
 
     Examples
     --------
@@ -137,63 +106,28 @@ class KernelLearner(Learner):
     True
     """
 
+    kernel: Any = None
+    measure: Any = "ridge_loo"
+    solver: str = "lbfgs"
+    _: KW_ONLY
+    n_starts: int = 1
+    parameters: Any = None
+    bounds: Any = None
+    C: float = 100.0
+    max_iter: int | None = None
+    tol: float = 1e-6
+    dtype: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Learner._parameter_constraints,
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "parameters": ["array-like", None],
         "bounds": [dict, None],
-        **OBJECTIVE_CONSTRAINTS,
-        **SEARCH_CONSTRAINTS,
-        **Learner._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "values_": "loose *",
         "history_": "value",
     }
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        measure: Any = "ridge_loo",
-        solver: str = "lbfgs",
-        *,
-        keep: float | str = "cross_fit",
-        cv: Any = None,
-        n_starts: int = 1,
-        parameters: Any = None,
-        bounds: Any = None,
-        target: str = "auto",
-        task: str = "auto",
-        C: float = 100.0,
-        max_iter: int | None = None,
-        tol: float = 1e-6,
-        memory: float | None = None,
-        n_jobs: int | None = None,
-        engine: Any = None,
-        dtype: Any = None,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.measure = measure
-        self.solver = solver
-        self.keep = keep
-        self.cv = cv
-        self.n_starts = n_starts
-        self.parameters = parameters
-        self.bounds = bounds
-        self.target = target
-        self.task = task
-        self.C = C
-        self.max_iter = max_iter
-        self.tol = tol
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.engine = engine
-        self.dtype = dtype
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
 
     def search(self, X: Any, target: Target, rng: Any) -> ParameterPath:
         """Return the path from the first start to the best parameters of all starts."""

@@ -8,6 +8,8 @@ keep and which width goes with it, and sets the fitted attributes.
 
 from __future__ import annotations
 
+import inspect
+import re
 import warnings
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
@@ -54,17 +56,47 @@ Array = npt.NDArray[Any]
 ITERATIONS = 200
 FEW_ITERATIONS = 10  # where the amount of learning is cross-fitted: thirty were no better
 CAUTIOUS = 0.25  # the amount after an interrupt: in trials it did no harm to any criterion
+BROKEN_OFF = ("interrupted", "stopped")
 QUARTER = "A quarter of what was learned is kept; fit again for the amount that pays."
 
-# scikit-learn's constraints of parameters that not all learners have
-TARGET_CONSTRAINTS: dict[str, Any] = {
-    "target": [StrOptions(set(TARGETS))],
-    "task": [StrOptions({"auto", "classification", "regression"})],
-}
-HOLD_OUT_CONSTRAINTS: dict[str, Any] = {
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "random_state": ["random_state"],
-}
+# What the docstring of every learner says about what all have.
+PARAMETERS = """
+    keep : float or "cross_fit", default="cross_fit"
+        How much of what was learned is kept: 0 is the start, 1 all of it. "cross_fit" tries 0, 1/4,
+        1/2, 3/4 and 1 over folds, learning from the other rows, and takes the smallest amount
+        within one standard error of the best. It learns from at most 1000 rows where the objective
+        needs a solve.
+    cv : int, splitter or iterable, optional
+        The folds; default four, in which classes have their share and groups stay together.
+    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
+        What similarity should look like, see `gramsmith.targets.make_target`.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Whole numbers are classes unless this says otherwise.
+    memory, n_jobs, engine : optional
+        Budget in MiB and threads, or engine, of the tiles, see `Gram`.
+    random_state : int, RandomState or None, default=None
+        Seeds the folds and whatever else is drawn.
+    callback : callable, optional
+        Called with a dict of numbers at every step, also in the folds; a true result stops the fit,
+        and what was learned so far is kept: of a search that was to be cross-fitted a quarter.
+    verbose : int, default=0
+        Print a line per step.
+"""
+ATTRIBUTES = """
+    kernel_ : Kernel
+        The learned kernel, for any machine.
+    keep_ : float
+        How much of what was learned is in the kernel.
+    keep_curve_ : dict of arrays
+        With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+        "error" (standard error of the difference to the best).
+    value_ : float
+        The measure of all that was learned, that at keep=1, on the samples that were searched.
+    n_iter_ : int
+        The number of iterations.
+    n_features_in_ : int
+        The number of features, for kernels of vectors.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,12 +144,10 @@ class Samples:
     """What a learner learns from: the rows that count, and all that were given."""
 
     X: Any
-    y: Any
     target: Target
     groups: Array | None
     given: Any  # X with the rows of weight zero
     rows: Array  # numbers of the rows that count among those given
-    count: int  # of the rows given
 
 
 RENAMED = {"shrinkage": "keep", "shrinkage_": "keep_", "shrinkage_curve_": "keep_curve_"}
@@ -135,20 +165,18 @@ def _renamed(state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "params": params, "fitted": fitted}
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Learner(SharesEngine, BaseEstimator):
     """A learner of kernels: `search` is all that a learner of your own needs.
 
-    What it has as a parameter of its constructor is heeded: `keep`, `cv`, `measure`, `target`,
-    `task`, `max_iter`, `memory`, `n_jobs`, `engine`, `random_state`, `callback`, `verbose`. The
-    rest is as below.
+    Its constructor takes the parameters below; a dataclass adds its own. The sections *Parameters*
+    and *Attributes* of its docstring are completed by what all learners have.
     """
 
     keep: float | str = "cross_fit"
     cv: Any = None
-    measure: Any = None
     target: str = "auto"
     task: str = "auto"
-    max_iter: int | None = None
     memory: float | None = None
     n_jobs: int | None = None
     engine: Any = None
@@ -157,7 +185,8 @@ class Learner(SharesEngine, BaseEstimator):
     verbose: int = 0
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **TARGET_CONSTRAINTS,
+        "target": [StrOptions(set(TARGETS))],
+        "task": [StrOptions({"auto", "classification", "regression"})],
         "keep": [Interval(Real, 0, 1, closed="both"), StrOptions({"cross_fit"})],
         "cv": ["cv_object"],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
@@ -167,6 +196,12 @@ class Learner(SharesEngine, BaseEstimator):
         "random_state": ["random_state"],
         "callback": [callable, None],
         "verbose": ["verbose"],
+        # of some learners
+        "solver": [StrOptions({"lbfgs", "ascent"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     }
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel",
@@ -176,7 +211,20 @@ class Learner(SharesEngine, BaseEstimator):
         "keep_curve_": "value?",
     }
     _stored_upgrades: ClassVar[dict[int, Any]] = {2: _renamed}
+    # fitted attributes that not every fit has
+    _optional: ClassVar[tuple[str, ...]] = ("keep_curve_", "history_")
     _mistakes: ClassVar[bool] = False  # whether classes are judged by mistakes, see `cross_fit`
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        head, section, tail = (cls.__doc__ or "").partition("\n\n    Attributes\n")
+        if section:
+            names = [*inspect.get_annotations(cls), "_", "$"]
+            # in the order of the signature: shared ones before others that go by keyword
+            later = names[names.index("_") + 1]
+            head = re.sub(rf"\n(?=    {later}[ ,]|$)", PARAMETERS, f"{head}\n", count=1)
+            tail = re.sub(r"\n(?=\n    (References|Examples)\n)", ATTRIBUTES, tail, count=1)
+            cls.__doc__ = head + section[1:] + tail
 
     def search(self, X: Any, target: Target, rng: Any) -> Path:
         """Return the path that rows teach.
@@ -228,17 +276,14 @@ class Learner(SharesEngine, BaseEstimator):
         self._check_options()
         X, y = self._check_samples(X, y, sample_weight)
         samples, folds, seed, rng = self._prepare(X, y, sample_weight, groups)
-        everything = np.arange(len(samples.rows))
-        in_folds, fold_paths = self._in_folds(), list[Path]()
+        everything, fold_paths = np.arange(len(samples.rows)), list[Path]()
 
         def learn(rows: Array) -> Matrix:
-            part = samples.target.take(rows)
-            if not part.norm(part.M_centred) > 0:
-                raise Undefined("Expected rows that differ in their target, got one value.")
+            check_variety(samples.target.take(rows))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # all rows say it once
-                path = in_folds._search(samples, rows, np.random.RandomState(seed), seed, options)
-            if path.outcome.status in ("interrupted", "stopped"):
+                path = self._search(samples, rows, np.random.RandomState(seed), seed, options)
+            if path.outcome.status in BROKEN_OFF:
                 raise KeyboardInterrupt if path.outcome.status == "interrupted" else Stopped
             fold_paths.append(path)
             if self.verbose:
@@ -250,7 +295,7 @@ class Learner(SharesEngine, BaseEstimator):
             path = self._search(samples, everything, rng, seed, options)
             asked, curve, outcome = self._asked_amount(samples), None, path.outcome
             amount = CAUTIOUS if asked is None else asked
-            if asked is None and outcome.status not in ("interrupted", "stopped"):
+            if asked is None and outcome.status not in BROKEN_OFF:
                 judge: dict[str, Any] = {"widths": path.has_width, "mistakes": self._mistakes}
                 try:
                     with warnings.catch_warnings():
@@ -272,8 +317,9 @@ class Learner(SharesEngine, BaseEstimator):
                 matrix = self._matrix(path, samples.X, everything)
                 Y, w = responses(samples.target), samples.target.w
                 width = float(WIDTH ** choose_width(matrix, amount, rows, Y, w)[0])
+            for name in self._optional:  # of an earlier fit
+                self.__dict__.pop(name, None)
             self.keep_ = amount
-            self.__dict__.pop("keep_curve_", None)  # of an earlier fit
             if curve is not None:
                 self.keep_curve_ = curve.curve()
             self.value_ = float(path.value)
@@ -281,13 +327,17 @@ class Learner(SharesEngine, BaseEstimator):
             if path.history:
                 self.history_ = path.history
             self._set_fitted(path, width, samples, fold_paths if curve is not None else [])
-            return [self._as_intended(outcome), *self._remarks(path, samples)]
+            # that a search stopped early may have been the intention
+            early = self._crossing and getattr(self, "max_iter", None) is None
+            if (early and outcome.status == "max_iter") or outcome.status == "stopped":
+                outcome = replace(outcome, status="converged", advice="")
+            return [outcome, *self._remarks(path, samples)]
 
     # ---- what a learner may do otherwise ---------------------------------------------------------
 
     def _check_options(self) -> None:
         """Raise where parameters do not go together."""
-        if self.measure is not None:
+        if hasattr(self, "measure"):
             get_objective(self.measure)
 
     def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
@@ -315,10 +365,6 @@ class Learner(SharesEngine, BaseEstimator):
     def _options(self, samples: Samples, folds: Folds, seed: int) -> dict[str, Any]:
         """Return options of `search` that the folds decide."""
         return {}
-
-    def _in_folds(self) -> Learner:
-        """Return the learner that searches in folds."""
-        return self
 
     def _rows_to_search(self, target: Target, rows: Array, seed: int) -> Array:
         """Return the rows that are searched: a solve takes a limited number where folds follow."""
@@ -354,20 +400,12 @@ class Learner(SharesEngine, BaseEstimator):
     @property
     def _solves(self) -> bool:
         """Whether the measure is an objective of the dense matrix."""
-        return self.measure is not None and not isinstance(get_objective(self.measure), Measure)
+        return hasattr(self, "measure") and not isinstance(get_objective(self.measure), Measure)
 
     @property
     def _most_iterations(self) -> int:
-        if self.max_iter is None:
-            return FEW_ITERATIONS if self._crossing else ITERATIONS
-        return int(self.max_iter)
-
-    def _as_intended(self, outcome: Outcome) -> Outcome:
-        """Return how a search ended; that it stopped early may have been the intention."""
-        early = outcome.status == "max_iter" and self.max_iter is None and self._crossing
-        if early or outcome.status == "stopped":
-            return replace(outcome, status="converged", advice="")
-        return outcome
+        asked = getattr(self, "max_iter", None)
+        return int(asked or (FEW_ITERATIONS if self._crossing else ITERATIONS))
 
     def _engine(self) -> Engine:
         """Return who evaluates tiles."""
@@ -391,7 +429,7 @@ class Learner(SharesEngine, BaseEstimator):
             groups = None if groups is None else groups[rows]
         weights = None if sample_weight is None else w[rows]
         target = make_target(y, self.target, task=self.task, sample_weight=weights)
-        samples = Samples(X, y, target, groups, given, rows, n)
+        samples = Samples(X, target, groups, given, rows)
         rng = check_random_state(self.random_state)
         if self._asked_amount(samples) is not None:
             return samples, [], 0, rng
@@ -423,6 +461,12 @@ class Learner(SharesEngine, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
+
+
+def check_variety(target: Target) -> None:
+    """Raise `Undefined` unless rows differ in their target."""
+    if not target.norm(target.M_centred) > 0:
+        raise Undefined("Expected rows that differ in their target, got one value.")
 
 
 def as_given(y: Any) -> Any:

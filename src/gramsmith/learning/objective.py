@@ -19,13 +19,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
-from sklearn.utils._param_validation import Interval
 
 from gramsmith.arguments import abridged
 from gramsmith.gram import Engine, Gram, once
@@ -52,7 +50,6 @@ Array = npt.NDArray[Any]
 ALPHAS = np.logspace(-8, 4, 25)  # of regularisers, in units of the mean of the diagonal
 MATRICES = 3  # that a dense objective holds at once: K, its decomposition, the derivative
 PROJECTIONS = {"kta": "plain", "cka": "centred", "cka_debiased": "debiased"}  # of alignments
-OBJECTIVE_CONSTRAINTS: dict[str, Any] = {"C": [Interval(Real, 0, None, closed="neither")]}
 
 
 class Objective(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -25,15 +25,15 @@ from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.learning.cross_fit import ROWS, Matrix, subsample
 from gramsmith.learning.learner import (
     FEW_ITERATIONS,
-    HOLD_OUT_CONSTRAINTS,
     ITERATIONS,
     Learner,
     Path,
     Samples,
+    count_rows,
     take_rows,
 )
 from gramsmith.learning.mixture import climb_shares
-from gramsmith.learning.monitor import Callback, Stopped, sweep_progress
+from gramsmith.learning.monitor import Stopped, sweep_progress
 from gramsmith.learning.objective import (
     check_dense,
     get_objective,
@@ -155,6 +155,7 @@ class DirectionsPath(Path):
         return np.asarray(self.values > max(self.threshold, ROUNDING) * self.values[0])
 
 
+@dataclass(eq=False, repr=False)
 class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     r"""Reweight the eigen-directions of a kernel by their alignment with the target.
 
@@ -188,58 +189,20 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         What the weights make best: "kta" in closed form, any other measure, objective
         ("ridge_loo", ...) or object of your own (see `gramsmith.learning.Objective`) by a climb,
         on at most 1000 rows where it needs a solve and the amount is cross-fitted.
-    keep : float or "cross_fit", default="cross_fit"
-        How much of what was learned is kept: 0 is the kernel itself, as far as the directions go,
-        1 the best weights; in between both are mixed, with one trace. "cross_fit" tries 0, 1/4,
-        1/2, 3/4 and 1 over four folds, learning from the other rows, and takes the smallest amount
-        within one standard error of the best.
-    cv : int, splitter or iterable, optional
-        The folds; default four, in which classes have their share and groups stay together.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
-        What similarity should look like, see `gramsmith.targets.make_target`. Values are centred by
-        the training mean.
-    task : {"auto", "classification", "regression"}, default="auto"
-        Whole numbers are classes unless this says otherwise.
     validation_fraction : float, default=0.25
         Share of the samples held out for threshold="auto".
-    memory, n_jobs, engine : optional
-        Budget in MiB and threads, or engine, of the tiles, see `Gram`.
-    random_state : int, RandomState or None, default=None
-        Seeds the held-out split and the folds.
-    callback : callable, optional
-        Called during sweeps with a dict of "done" and "total" tiles, or columns of the factor, and
-        at the end where all eigenvectors are computed at once, also in the folds. A true result
-        stops the fit, as Ctrl-C does: the columns of the factor so far are kept, a sweep has no
-        result, and in a fold a quarter of what was learned is kept.
-    verbose : int, default=0
-        Print the progress.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel psi(x)'psi(z), for any machine.
-    keep_ : float
-        How much of what was learned is in the kernel.
-    keep_curve_ : dict of arrays
-        With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
-        "error" (standard error of the difference to the best).
     eigenvalues_ : array of shape (r,)
         Of the directions kept, descending: with keep < 1 also those below the threshold,
         which learn nothing.
     alphas_ : array of shape (r,)
         Their weights.
-    value_ : float
-        Alignment of G with the target on the training samples, or whatever `measure` is, that at
-        keep=1.
     threshold_ : float
         The threshold used.
     held_out_ : array of shape (7,) or None
         Held-out alignment for the thresholds 0.1, 0.01, ..., 1e-7, for threshold="auto".
-    n_iter_ : int
-        Products with the matrix where Lanczos finds a few eigenvectors, columns of the factor for
-        "cholesky", and 1 where all eigenvectors are computed at once.
-    n_features_in_ : int
-        The number of features, for kernels of vectors.
 
     References
     ----------
@@ -258,13 +221,21 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     True
     """
 
+    kernel: Any = None
+    threshold: float | str = 1e-3
+    n_components: int | None = None
+    method: str = "auto"
+    _: KW_ONLY
+    max_rank: int = 500
+    measure: Any = "kta"
+    validation_fraction: float = 0.25
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Learner._parameter_constraints,
         "threshold": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "method": [StrOptions({"auto", "eigen", "cholesky"})],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
-        **HOLD_OUT_CONSTRAINTS,
-        **Learner._parameter_constraints,
     }
     _stored: ClassVar[dict[str, str]] = {
         "held_out_": "loose * | none",
@@ -273,45 +244,6 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         "alphas_": "array q",
         "n_iter_": "whole?",
     }
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        threshold: float | str = 1e-3,
-        n_components: int | None = None,
-        method: str = "auto",
-        *,
-        max_rank: int = 500,
-        measure: Any = "kta",
-        keep: float | str = "cross_fit",
-        cv: Any = None,
-        target: str = "auto",
-        task: str = "auto",
-        validation_fraction: float = 0.25,
-        memory: float | None = None,
-        n_jobs: int | None = None,
-        engine: Any = None,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.threshold = threshold
-        self.n_components = n_components
-        self.method = method
-        self.max_rank = max_rank
-        self.measure = measure
-        self.keep = keep
-        self.cv = cv
-        self.target = target
-        self.task = task
-        self.validation_fraction = validation_fraction
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.engine = engine
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
 
     def transform(self, X: Any) -> Array:
         """Return psi(x) of every sample, so that the aligned kernel is their inner product.
@@ -545,9 +477,9 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         kept = path.kept(self.keep_)
         self.threshold_, self.held_out_ = path.threshold, path.held_out
         self.eigenvalues_, self.alphas_ = path.values[kept], path.weights(self.keep_)[kept]
-        if self._is_pairwise() and len(samples.rows) < samples.count:
+        if self._is_pairwise() and len(samples.rows) < count_rows(samples.given):
             # new rows have a column for every sample, of weight zero or not
-            coef = scattered(path.coef, samples.rows, samples.count)
+            coef = scattered(path.coef, samples.rows, count_rows(samples.given))
             path = replace(path, samples=samples.given, coef=coef)
         self.kernel_ = path.kernel(self.keep_)
 

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 
 from gramsmith.arguments import check_sizes
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
-from gramsmith.learning.learner import HOLD_OUT_CONSTRAINTS, TARGET_CONSTRAINTS
 from gramsmith.learning.samples import Array, hold_out
-from gramsmith.learning.spectral import THRESHOLDS, feature_alignment
+from gramsmith.learning.spectral import THRESHOLDS, SpectralAligner, feature_alignment
 from gramsmith.solvers import solve_nonnegative
 from gramsmith.targets import Target, as_labels, make_target
 
 CONSTRAINTS = {
+    **SpectralAligner._parameter_constraints,
     "rule": [StrOptions({"exact", "diagonal"})],
-    "threshold": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
-    "n_components": [Interval(Integral, 1, None, closed="left"), None],
-    **TARGET_CONSTRAINTS,
-    **HOLD_OUT_CONSTRAINTS,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -39,7 +39,6 @@ from gramsmith.learning.agop import (
 )
 from gramsmith.learning.ascent import (
     REMEDY,
-    SEARCH_CONSTRAINTS,
     Ascent,
     Problem,
     climb_batches,
@@ -49,10 +48,9 @@ from gramsmith.learning.ascent import (
 )
 from gramsmith.learning.coordinates import Coordinates, map_coordinates
 from gramsmith.learning.cross_fit import Folds, Matrix, cross_fit, subsample
-from gramsmith.learning.learner import HOLD_OUT_CONSTRAINTS, Learner, Path, Samples
-from gramsmith.learning.monitor import Callback, Monitor
+from gramsmith.learning.learner import Learner, Path, Samples
+from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import (
-    OBJECTIVE_CONSTRAINTS,
     Array,
     KernelObjective,
     get_objective,
@@ -144,6 +142,7 @@ def _shares(S: Array, variance: Array) -> Array:
     return np.asarray(share / share.sum() if share.sum() > 0 else share)
 
 
+@dataclass(eq=False, repr=False)
 class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     r"""Learn a linear map S of the inputs of a kernel by climbing an objective.
 
@@ -152,7 +151,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     A diagonal S weighs features, a full S also combines them, a low-rank S looks for a few
     directions. The climb fits the rows at hand better than it serves others: the map is therefore
     shrunk towards the one it started from, by an amount chosen on rows that did not teach
-    (`keep`), and its width is the one of smallest leave-one-out error of a ridge regression.
+    (`keep`: the weights relative to the start are raised to this power, a full map likewise in its
+    eigenvalues, a low-rank one on the line between both), and its width is the one of smallest
+    leave-one-out error of a ridge regression; at keep=1 both are those of the climb.
     The start weighs all columns alike: standardise them first where their units differ.
 
     Parameters
@@ -179,22 +180,10 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     early_stopping : bool or "auto", default=False
         Whether to hold samples out, so that fewer are climbed, and keep the map with the best
         measure on them; "auto" does so where there are enough.
-    keep : float or "cross_fit", default="cross_fit"
-        How much of what was learned is kept: 0 is the start, 1 the plain climb, to whose end the
-        width belongs as well. In between, the weights relative to the start are raised to this
-        power (a full map likewise in its eigenvalues, a low-rank one on the line between both).
-        "cross_fit" tries 0, 1/4, 1/2, 3/4 and 1 over folds, learning from the other rows, and takes
-        the smallest amount within one standard error of the best. It learns from at most 1000 rows
-        where the objective needs a solve.
-    cv : int, splitter or iterable, optional
-        The folds; default four, in which classes have their share and groups stay together.
     validation_fraction : float, default=0.2
         Share of the samples that is held out.
     patience : int, default=10
         Iterations without a better held-out value after which to stop.
-    target, task : str, default="auto"
-        What similarity should look like; whole numbers are classes unless `task` says otherwise.
-        See `gramsmith.targets.make_target`.
     init : array of shape (p,) or (p, q), optional
         The first S, not all zero. Default: a multiple of the identity.
     l1 : float or "auto", default="auto"
@@ -216,45 +205,23 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         is part of the rule, and 200 otherwise.
     tol : float, default=1e-6
         Stop when a step improves the measure by less than this.
-    memory, n_jobs, engine : optional
-        Budget in MiB and threads, or engine, of the tiles, see `Gram`.
     dtype : {"float64", "float32"}, optional
         Type of the tiles, see `Gram`. Default: float32 from 2000 samples on, where its rounding
         averages out and an iteration takes half the time.
-    random_state : int, RandomState or None, default=None
-        Seeds the held-out split, the batches and the start of a low-rank map.
-    callback : callable, optional
-        Called after every iteration with a dict of its numbers and "S", the map; a true result
-        stops the search, and the best map so far is kept.
-    verbose : int, default=0
-        Print a line per iteration.
 
     Attributes
     ----------
     components_ : array of shape (q, p)
         S', as in scikit-learn's `NeighborhoodComponentsAnalysis`; for a diagonal map of sparse rows
         a CSR array.
-    kernel_ : Kernel
-        The kernel with the learned map, for any machine.
-    keep_ : float
-        How much of what was learned is in the map.
-    keep_curve_ : dict of arrays
-        With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
-        "error" (standard error of the difference to the best).
     feature_importances_ : array of shape (p,)
         Share of every feature in the mean squared distance of mapped samples.
     feature_importances_std_ : array of shape (p,)
         With keep="cross_fit": the standard deviation of that share over the folds, each with
         the amount that was taken.
-    value_ : float
-        The measure on the samples that were climbed, at the end of the climb.
     history_ : dict of arrays
         Per iteration: "value" (also as "measure"), "score", "step", "gradient_norm", and
         "held_out" if there is one.
-    n_iter_ : int
-        The number of iterations.
-    n_features_in_ : int
-        The number of features.
 
     References
     ----------
@@ -273,7 +240,26 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     True
     """
 
+    kernel: Any = None
+    structure: str = "diagonal"
+    rank: int | None = None
+    measure: Any = "ridge_loo"
+    solver: str = "lbfgs"
+    early_stopping: bool | str = False
+    _: KW_ONLY
+    validation_fraction: float = 0.2
+    patience: int = 10
+    init: Any = None
+    l1: float | str = "auto"
+    l2: float = 0.0
+    C: float = 100.0
+    batch_size: int | None = None
+    max_iter: int | None = None
+    tol: float = 1e-6
+    dtype: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Learner._parameter_constraints,
         "structure": [StrOptions({"diagonal", "full", "low_rank"})],
         "rank": [Interval(Integral, 1, None, closed="left"), None],
         "early_stopping": ["boolean", StrOptions({"auto"})],
@@ -281,10 +267,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         "l1": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "l2": [Interval(Real, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 8, None, closed="left"), None],
-        **OBJECTIVE_CONSTRAINTS,
-        **SEARCH_CONSTRAINTS,
-        **HOLD_OUT_CONSTRAINTS,
-        **Learner._parameter_constraints,
         "solver": [StrOptions({"lbfgs", "ascent", "outer_product"})],
     }
     _stored: ClassVar[dict[str, str]] = {
@@ -293,63 +275,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         "feature_importances_std_": "array p?",
         "history_": "value",
     }
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        structure: str = "diagonal",
-        rank: int | None = None,
-        measure: Any = "ridge_loo",
-        solver: str = "lbfgs",
-        early_stopping: bool | str = False,
-        *,
-        keep: float | str = "cross_fit",
-        cv: Any = None,
-        validation_fraction: float = 0.2,
-        patience: int = 10,
-        target: str = "auto",
-        task: str = "auto",
-        init: Any = None,
-        l1: float | str = "auto",
-        l2: float = 0.0,
-        C: float = 100.0,
-        batch_size: int | None = None,
-        max_iter: int | None = None,
-        tol: float = 1e-6,
-        memory: float | None = None,
-        n_jobs: int | None = None,
-        engine: Any = None,
-        dtype: Any = None,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.structure = structure
-        self.rank = rank
-        self.measure = measure
-        self.solver = solver
-        self.early_stopping = early_stopping
-        self.keep = keep
-        self.cv = cv
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.target = target
-        self.task = task
-        self.init = init
-        self.l1 = l1
-        self.l2 = l2
-        self.C = C
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.engine = engine
-        self.dtype = dtype
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
 
     def transform(self, X: Any) -> Any:
         """Return X S, shape (n, q).
