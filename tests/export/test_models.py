@@ -88,7 +88,7 @@ def test_several_outputs_and_landmarks():
 
 
 def test_machines_without_any_sample():
-    constant = fitted(gs.KernelSVR(epsilon=100.0), y=VALUES).compress()
+    constant = fitted(gs.KernelSVR(epsilon=100.0), y=VALUES)
     assert not len(constant.coefficients_)
     assert_equal(constant, NEW)
 

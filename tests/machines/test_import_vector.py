@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.svm import SVC
 
 import gramsmith as gs
 import textbook_learning as textbook
@@ -158,37 +156,6 @@ def test_equal_points_are_not_imported_twice():
     machine = gs.ImportVectorClassifier(gs.Gaussian(0.7), alpha=0.01, tol=1e-6)
     machine.fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     assert len(np.unique(machine.import_indices_ // 2)) == len(machine.import_indices_)
-
-
-def test_progress_is_printed(capsys):
-    X, y, _ = moons(40)
-    gs.ImportVectorClassifier(gs.Gaussian(0.7), alpha=1.0, verbose=True).fit(X, y)
-    assert "[ImportVectorClassifier] alpha 1: 1 import points, objective" in capsys.readouterr().out
-
-
-def test_bad_parameters():
-    X, y = points(12)
-    for parameters, match in (
-        ({"alpha": 0.0}, "'alpha'.* Got 0.0"),
-        ({"alphas": [1.0, 0.0]}, "numbers > 0"),
-        ({"max_points": 0}, "'max_points'.* Got 0"),
-        ({"max_candidates": 0}, "'max_candidates'.* Got 0"),
-        ({"tol": -1.0}, "'tol'.* Got -1.0"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            gs.ImportVectorClassifier(**parameters).fit(X, y)
-
-
-def test_banana_with_a_few_points(data_dir):
-    """Within one point of a tuned SVC on the first split, with at most 30 points of 400."""
-    z = np.load(data_dir / "more" / "ida-banana" / "ida-banana.npz")
-    X, y = z["X"][z["train"][0]], z["y"][z["train"][0]]
-    new, truth = z["X"][z["test"][0]], z["y"][z["test"][0]]
-    grid = {"C": [0.1, 1, 10, 100], "gamma": [0.25, 0.5, 1, 2, 4]}
-    svc = GridSearchCV(SVC(), grid, cv=5).fit(X, y)
-    machine = gs.ImportVectorClassifier(gs.Gaussian(1.0), alpha=0.01).fit(X, y)
-    assert len(machine.import_indices_) <= 30
-    assert machine.score(new, truth) >= svc.score(new, truth) - 0.01
 
 
 def test_of_an_indefinite_kernel_points_with_a_definite_one_are_taken(rng):

@@ -84,31 +84,11 @@ def test_leave_one_out_errors_stay_below_the_bound(seed, C):
     assert wrong <= 4 * bound
 
 
-def test_without_radius_there_is_no_bound():
-    X, y = points(30)
-    machine = gs.L2SVC(gs.Gaussian(), radius=False).fit(X, y)
-    assert not hasattr(machine, "radius_margin_bounds_")
-    assert machine.score(X, y) > 0.8
-
-
-def test_limit_of_steps_warns():
-    X, y = points(200)
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
-        gs.L2SVC(gs.Gaussian(1.0), C=1e5, max_iter=1, radius=False).fit(X, y)
-
-
-@pytest.mark.parametrize("C", [0.0, -1.0, np.nan, "1"])
-def test_bad_penalty(C):
-    X, y = points(12)
-    with pytest.raises(ValueError, match=f"'C'.* Got {C!r}"):
-        gs.L2SVC(C=C).fit(X, y)
-
-
 def test_nothing_of_an_earlier_fit_remains():
     X, y = points(40)
     machine = gs.L2SVC(gs.Gaussian(1.5)).fit(X, y)
     assert machine.squared_radii_.shape == (1,)
-    machine.set_params(radius=False).fit(X, y)
+    assert machine.set_params(radius=False).fit(X, y).score(X, y) > 0.8
     assert not hasattr(machine, "squared_radii_")
     assert not hasattr(machine, "radius_margin_bounds_")
 

@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge
 
 import gramsmith as gs
@@ -27,13 +24,6 @@ def test_against_kernel_ridge(rng):
     theirs = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.3).fit(X, Y)
     np.testing.assert_allclose(ours.coefficients_, theirs.dual_coef_, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(ours.predict(X + 0.1), theirs.predict(X + 0.1), atol=1e-9)
-
-
-def test_against_a_gaussian_process(rng):
-    X, y = curve(rng)
-    theirs = GaussianProcessRegressor(RBF(1.0), alpha=0.2, optimizer=None).fit(X, y)
-    ours = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.2, fit_intercept=False).fit(X, y)
-    np.testing.assert_allclose(ours.predict(X + 0.1), theirs.predict(X + 0.1), atol=1e-8)
 
 
 def test_choice_among_regularisers(rng):
@@ -63,14 +53,6 @@ def test_classification_error_of_leave_one_out():
             [Y[:, c] - textbook.ridge_leave_one_out(K, Y[:, c], alpha, True) for c in range(3)]
         )
         assert found == pytest.approx(np.mean(left.argmax(axis=1) != y), abs=1e-6)
-
-
-def test_two_classes_are_least_squares():
-    X, y = points(40)
-    K = gs.Gaussian(1.0)(X)
-    machine = gs.KernelRidgeClassifier("precomputed", alpha=0.5).fit(K, y)
-    coef, bias = textbook.ridge(K, 2.0 * y - 1.0, 0.5, intercept=True)
-    np.testing.assert_allclose(machine.decision_function(K), K @ coef + bias, atol=1e-9)
 
 
 def test_zero_interpolates(rng):
@@ -109,26 +91,6 @@ def test_digits_of_paper_001(data_dir):
             machine.fit(u * narrow + (1 - u) * wide, y)
             found = machine.score(u * narrow_new + (1 - u) * wide_new, truth)
             assert found == pytest.approx(printed, abs=6e-4), (u, sigma)
-
-
-@pytest.mark.parametrize("machine", [gs.KernelRidgeRegressor, gs.KernelRidgeClassifier])
-def test_bad_parameters(machine):
-    X, y = points(12)
-    with pytest.raises(ValueError, match=r"'alpha'.* Got -1.0"):
-        machine(alpha=-1.0).fit(X, y)
-    with pytest.raises(ValueError, match=r"'loo'.* Got 'cv'"):
-        machine(alpha="cv").fit(X, y)
-    with pytest.raises(ValueError, match="numbers >= 0"):
-        machine(alphas=[1.0, -1.0]).fit(X, y)
-    with pytest.raises(ValueError, match="numbers >= 0"):
-        machine(alphas=[]).fit(X, y)
-    with pytest.raises(ValueError, match=r"'solver'.* Got 'svd'"):
-        machine(solver="svd").fit(X, y)
-    with pytest.raises(ValueError, match=r"'n_landmarks'.* Got 0"):
-        machine(n_landmarks=0).fit(X, y)
-    if machine is gs.KernelRidgeClassifier:
-        with pytest.raises(ValueError, match=r"'criterion'.* Got 'auc'"):
-            machine(criterion="auc").fit(X, y)
 
 
 def test_left_out_residuals_at_the_regulariser_in_use(rng):
@@ -291,21 +253,6 @@ def test_classifier_and_strings_take_the_routes():
         assert machine.fit(texts, labels).score(texts, labels) > 0.9
 
 
-def test_conjugate_gradients_do_not_interpolate(rng):
-    X, y = surface(rng, n=30)
-    with pytest.raises(ValueError, match="solver='eigen'"):
-        gs.KernelRidgeRegressor(gs.Gaussian(), alpha=0.0, solver="cg").fit(X, y)
-
-
-def test_unfinished_iteration_warns(rng):
-    X, y = surface(rng)
-    machine = gs.KernelRidgeRegressor(
-        gs.Gaussian(1.0), alpha=1e-8, solver="cg", n_landmarks=1, max_iter=2
-    )
-    with pytest.warns(ConvergenceWarning, match="landmarks"):
-        machine.fit(X, y)
-
-
 def test_landmarks_of_an_indefinite_kernel_say_what_they_do(rng):
     X = rng.normal(size=(60, 3))
     K = np.tanh(X @ X.T - 1.0)
@@ -326,14 +273,6 @@ def test_a_constant_target_takes_the_largest_regulariser(rng):
     assert machine.alpha_ == machine.alphas_.max()
     assert machine.n_iter_ < 20
     np.testing.assert_allclose(machine.predict(X), 3.0)
-
-
-def test_progress_of_conjugate_gradients(rng, capsys):
-    X = rng.normal(size=(50, 3))
-    machine = gs.KernelRidgeRegressor(solver="cg", n_landmarks=5, verbose=True).fit(X, X[:, 0])
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == machine.n_iter_
-    assert "residual" in lines[0]
 
 
 @pytest.mark.parametrize("criterion", [None, "squared", "error"])
@@ -375,9 +314,9 @@ def test_no_regulariser_above_zero_is_refused_by_conjugate_gradients(rng):
             gs.KernelRidgeRegressor(solver="cg", **options).fit(X, y)
 
 
-@pytest.mark.parametrize("size", [5, 20, 37])
-def test_there_are_as_many_landmarks_as_were_asked_for(rng, size):
+def test_there_are_as_many_landmarks_as_were_asked_for(rng):
     X, y = rng.normal(size=(400, 3)), np.arange(400) % 20
-    machine = gs.KernelRidgeClassifier(solver="nystroem", n_landmarks=size).fit(X, y)
-    assert machine.n_landmarks_ == len(machine.support_) == size
-    assert len(np.unique(y[machine.support_])) >= min(size, 20)
+    for size in (5, 20, 37):
+        machine = gs.KernelRidgeClassifier(solver="nystroem", n_landmarks=size).fit(X, y)
+        assert machine.n_landmarks_ == len(machine.support_) == size
+        assert len(np.unique(y[machine.support_])) >= min(size, 20)

@@ -89,13 +89,13 @@ def test_warm_start_saves_steps(seed):
     assert (own.margin.n_iter, own.ball.n_iter) == (1, 1)
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_a_start_with_one_class_is_no_start(seed, sign):
+def test_a_start_with_one_class_is_no_start(seed):
     _, y, K = sample(seed)
     cold = solve_l2svm(K, y, 10.0)
-    found = solve_l2svm(K, y, 10.0, start=np.where(y == sign, 1.0, 0.0))
-    assert found.n_iter == cold.n_iter
-    np.testing.assert_allclose(found.a, cold.a, atol=1e-12)
+    for sign in (1, -1):
+        found = solve_l2svm(K, y, 10.0, start=np.where(y == sign, 1.0, 0.0))
+        assert found.n_iter == cold.n_iter
+        np.testing.assert_allclose(found.a, cold.a, atol=1e-12)
 
 
 def test_weights_are_repetition(rng, seed):
@@ -134,19 +134,6 @@ def test_bad_input():
         solve_l2svm(np.eye(2), [1, 1], C=1)
     with pytest.raises(ValueError, match="C > 0"):
         solve_ball(np.eye(2), C=-1)
-
-
-@pytest.mark.parametrize("offset", [0.0, 100.0, 1e5])
-def test_far_from_the_origin(rng, offset):
-    X = rng.normal(size=(80, 2))
-    y = np.where(X[:, 0] > 0, 1, -1)
-    near = radius_margin(X @ X.T, y, 1.0)
-    far = X + offset
-    moved = radius_margin(far @ far.T, y, 1.0)
-    assert moved.converged
-    assert moved.ball.r2 == pytest.approx(near.ball.r2, rel=1e-4)
-    assert moved.margin.w2 == pytest.approx(near.margin.w2, rel=1e-4)
-    assert moved.ball.b.sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("C", [1.0, 30.0, 1e3])
@@ -267,13 +254,6 @@ def test_any_start_reaches_the_same_point(rng):
     assert solve_cone(K, s, s, r, 0.0, active=cold.active).n_iter == 1
 
 
-def test_halving_start_changes_nothing_but_the_time(rng, monkeypatch):
-    K, s, r = problem(rng, 120, 10.0, 1.0)
-    plain = solve_cone(K, s, s, r, 0.0)
-    monkeypatch.setattr(margin, "COLD", 20)
-    np.testing.assert_allclose(solve_cone(K, s, s, r, 0.0).c, plain.c, atol=1e-10)
-
-
 def test_one_class_first_start_recovers():
     # The guess holds one sign only, on which the coefficients would all be zero.
     s = np.array([1.0, 1.0, -1.0, -1.0])
@@ -300,20 +280,20 @@ def test_steps_end_where_the_dual_is_smallest(rng):
         K, s, r = problem(rng, n, 10.0 ** rng.uniform(-1, 3), 1.0)
         s = np.ones(n) if total else s
         t = 0.5 * K.diagonal() if total else s
-        here, there = (
-            margin._newton(K, t, r, total, rng.random(n) < 0.5, 0.0)[0] for _ in range(2)
-        )
+        programme = margin._Programme(K, t, s, r, total)
+        here, there = (programme.newton(rng.random(n) < 0.5) for _ in range(2))
 
         def dual(step, here=here, there=there, t=t, s=s, r=r, K=K, total=total):
             c, b = (x + step * (y - x) for x, y in ((here.c, there.c), (here.b, there.b)))
             hinge = np.maximum(s * (t - K @ c - b), 0.0)
             return 0.5 * c @ K @ c + total * b + np.sum(hinge**2 / r) / 2
 
-        step = margin._line_search(here, there, t, s, r, total)
+        end = programme.search(here, there)
+        step = (end.b - here.b) / (there.b - here.b)
         least = min(map(dual, np.linspace(0.0, 1.0, 201)))
-        assert 0.0 < step <= 1.0
+        assert 0.0 < step <= 1.0 + 1e-9
         assert dual(step) <= least + 1e-9 * abs(least)
-        shortened += step < 1.0
+        shortened += end is not there
     assert 10 < shortened
 
 

@@ -4,31 +4,42 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.arguments import abridged
+from gramsmith.machines.base import DecisionClassifier
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.intervals import PredictionIntervals
-from gramsmith.machines.labels import LabelsClassifier
+from gramsmith.machines.labels import LabelsClassifier, take_inputs
+from gramsmith.machines.parameters import forget_optional, with_parameters
 
 Array = npt.NDArray[Any]
 
 
+@with_parameters
 class AveragedMachines(BaseEstimator):
     """What averages of classifiers and of regressors share.
 
     Parameters
     ----------
     machines : list of estimators
-        Machines or pipelines that end with one.
+        Machines, or pipelines that end with one; classifiers with decision values of one unit.
     weights : array of shape (n_machines,), optional
         Their weights; default equal ones.
+
+    Attributes
+    ----------
+    machines_ : list of estimators
+        The fitted machines.
+    weights_ : array of shape (n_machines,)
+        Their weights, which sum to one.
     """
 
     _stored: ClassVar[dict[str, str]] = {"machines_": "list model", "weights_": "positive m"}
@@ -37,24 +48,12 @@ class AveragedMachines(BaseEstimator):
         "weights": "positive m | list number | none",
     }
 
-    machines_: list[Any]
-    weights_: Array
-
-    def __init__(self, machines: Any, weights: Any = None) -> None:
-        self.machines = machines
-        self.weights = weights
+    machines: Any = field(kw_only=False)
+    weights: Any = field(default=None, kw_only=False)
 
     @classmethod
     def of(cls, machines: Sequence[Any], weights: Sequence[float], **options: Any) -> Self:
-        """Return the average of machines that are fitted already.
-
-        Parameters
-        ----------
-        machines : list of fitted estimators
-        weights : list of float
-        **options
-            Other parameters.
-        """
+        """Return the average of machines that are fitted already."""
         made = cls([clone(machine) for machine in machines], np.asarray(weights), **options)
         return made._take(list(machines))
 
@@ -68,30 +67,14 @@ class AveragedMachines(BaseEstimator):
                 "Leave machines without weight out."
             )
         self.machines_, self.weights_ = machines, weights / weights.sum()
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(machines[0], name):
-                setattr(self, name, getattr(machines[0], name))
+        take_inputs(self, machines[0])
         return self
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit all machines to the same samples.
-
-        Parameters
-        ----------
-        X : samples as the machines take them
-        y : array of shape (n,) or (n, n_outputs)
-            Labels or values.
-        sample_weight : array of shape (n,), optional
-            Weights of the samples.
-
-        Returns
-        -------
-        the average
-        """
+        """Fit all machines to the same samples, with `sample_weight` where it is given."""
         if not self.machines:
             raise ValueError(f"{type(self).__name__}: expected at least one machine, got none.")
-        self._forget()
+        forget_optional(self)
         fitted = []
         for machine in self.machines:
             options = {}
@@ -100,9 +83,6 @@ class AveragedMachines(BaseEstimator):
                 options = {f"{last}sample_weight": sample_weight}
             fitted.append(clone(machine).fit(X, y, **options))
         return self._take(fitted)
-
-    def _forget(self) -> None:
-        """Forget what was calibrated for an earlier fit."""
 
     def _mean(self, X: Any, method: str) -> Array:
         check_is_fitted(self, "machines_")
@@ -122,29 +102,19 @@ class AveragedMachines(BaseEstimator):
             raise ValueError("Expected as many weights as machines.")
 
 
-class AveragedClassifier(CalibratedScores, ClassifierMixin, AveragedMachines):
+@with_parameters
+class AveragedClassifier(CalibratedScores, DecisionClassifier, AveragedMachines):
     r"""The weighted mean of the decision values of several classifiers.
 
     .. math:: f(x) = \sum_k w_k f_k(x) - t
 
     Parameters
     ----------
-    machines : list of estimators
-        Classifiers whose decision values have one unit, such as `KernelRidgeClassifier`, or
-        pipelines that end with one.
-    weights : array of shape (n_machines,), optional
-        Their weights; default equal ones.
     threshold : float, default=0.0
         With two classes, the mean above which the second is predicted.
 
     Attributes
     ----------
-    machines_ : list of estimators
-        The fitted classifiers.
-    weights_ : array of shape (n_machines,)
-        Their weights, which sum to one.
-    classes_ : array of shape (n_classes,)
-        The labels.
     calibration_slope_, calibration_offsets_ : float, array of shape (n_classes,)
         Of the probabilities; after `calibrate`, which `rank_kernels` calls.
 
@@ -158,82 +128,34 @@ class AveragedClassifier(CalibratedScores, ClassifierMixin, AveragedMachines):
     array(['a', 'b'], dtype='<U1')
     """
 
-    _stored: ClassVar[dict[str, str]] = {"classes_": "labels c"}
     _stored_parameters: ClassVar[dict[str, str]] = {"threshold": "number"}
 
-    classes_: Array
-
-    def __init__(self, machines: Any, weights: Any = None, *, threshold: float = 0.0) -> None:
-        super().__init__(machines, weights)
-        self.threshold = threshold
+    threshold: float = 0.0
 
     def _take(self, machines: list[Any]) -> Self:
         super()._take(machines)
         self.classes_ = machines[0].classes_
         if any(not np.array_equal(machine.classes_, self.classes_) for machine in machines):
             raise ValueError("Expected machines of the same classes, got others.")
-        if len(self.classes_) > 2 and self.threshold != 0:
-            raise ValueError(
-                f"AveragedClassifier: expected threshold 0 for {len(self.classes_)} classes, got "
-                f"{self.threshold!r}. One number cannot separate more than two classes."
-            )
+        self._check_threshold(self.threshold)
         return self
-
-    def _forget(self) -> None:
-        self._forget_calibration()
 
     def _check_stored(self) -> None:
         super()._check_stored()
         self._take(self.machines_)
 
     def decision_function(self, X: Any) -> Array:
-        """Return the mean decision values of new samples.
-
-        Parameters
-        ----------
-        X : like in fit
-
-        Returns
-        -------
-        array of shape (n,) for two classes, else (n, n_classes)
-            Of two classes the second is predicted where the value is positive.
-        """
         return self._mean(X, "decision_function") - self.threshold
 
-    def predict(self, X: Any) -> Array:
-        """Return the class of new samples.
 
-        Parameters
-        ----------
-        X : like in fit
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        f = self.decision_function(X)
-        code = (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
-        return np.asarray(self.classes_[code])
-
-
+@with_parameters
 class AveragedRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin, AveragedMachines):
     r"""The weighted mean of the predictions of several regressors.
 
     .. math:: f(x) = \sum_k w_k f_k(x)
 
-    Parameters
-    ----------
-    machines : list of estimators
-        Regressors, or pipelines that end with one.
-    weights : array of shape (n_machines,), optional
-        Their weights; default equal ones.
-
     Attributes
     ----------
-    machines_ : list of estimators
-        The fitted regressors.
-    weights_ : array of shape (n_machines,)
-        Their weights, which sum to one.
     held_out_errors_ : array
         Of the prediction intervals; after `calibrate_intervals`, which `rank_kernels` calls.
 
@@ -247,20 +169,8 @@ class AveragedRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin, A
     array([1.])
     """
 
-    def _forget(self) -> None:
-        self._forget_errors()
-
     def predict(self, X: Any) -> Array:
-        """Return the mean predictions for new samples.
-
-        Parameters
-        ----------
-        X : like in fit
-
-        Returns
-        -------
-        array of shape (n,) or (n, n_outputs)
-        """
+        """Return the mean predictions for new samples, (n,) or (n, n_outputs)."""
         return self._mean(X, "predict")
 
 

@@ -8,17 +8,17 @@ A machine of your own derives from `KernelClassifier` or `KernelRegressor` and g
 ``solve(K, y, w)``, which returns coefficients and intercepts from the Gram matrix, the class
 numbers or values, and the weights. Everything else is inherited: kernels of every kind, strings,
 precomputed matrices, weights, cross-validation, predictions in blocks. A machine that does not want
-the whole Gram matrix overrides `fit` instead, which begins with ``train = self._begin(X, y,
-sample_weight)`` and ends with ``self._keep(train, coefficients, intercept)``.
+the whole Gram matrix gives ``_fit(train)`` instead, which ends with ``self._keep(train,
+coefficients, intercept)``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
-from functools import wraps
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -46,8 +46,8 @@ from gramsmith.kernels import (
 )
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.precomputed import rests_on_matrix
-from gramsmith.machines.docstrings import complete_docstring
 from gramsmith.machines.intervals import PredictionIntervals
+from gramsmith.machines.parameters import declared, forget_optional, with_parameters
 from gramsmith.targets import as_labels, check_weights, finite_values, normalised_weights
 
 Array = npt.NDArray[Any]
@@ -67,6 +67,7 @@ class Training:
     y: Array  # class numbers, or values, (n,) or (n, q)
     w: Array | None  # positive weights; None means that all are one, (n,)
     rows: Array  # where the samples stood in what the user gave, (n,)
+    scale: float = 1.0  # what the weights were divided by
 
     @property
     def n(self) -> int:
@@ -78,34 +79,48 @@ class Training:
         """The weights, ones where none were given."""
         return np.ones(self.n) if self.w is None else self.w
 
-    @property
-    def scale(self) -> float:
-        """The mean weight."""
-        if self.w is None:
-            return 1.0
-        largest = float(self.w.max())
-        return largest * float(np.mean(self.w / largest))  # sums of huge weights overflow
-
     def of_mean_one(self) -> Training:
         """Return the same with weights of mean one, for what is chosen or measured."""
-        return self if self.w is None else replace(self, w=normalised_weights(self.w))
+        if self.w is None:
+            return self
+        largest = float(self.w.max())  # sums of huge weights overflow
+        return replace(
+            self, w=normalised_weights(self.w), scale=largest * float(np.mean(self.w / largest))
+        )
 
 
-class KernelMachine(SharesEngine, BaseEstimator):
+class _Fitted:
+    """What every machine has once it is fitted."""
+
+    kernel_: Kernel
+    support_: Any
+    support_samples_: Any
+    coefficients_: Array
+    intercept_: Array
+    n_samples_fit_: int
+
+
+@with_parameters
+class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
     """Base class of all machines.
 
-    Subclasses take `kernel` as their first parameter and give `solve`, or override `fit`. What they
-    do not say of the following in their own docstrings is added to them.
+    Subclasses give `solve` or `_fit`, and their parameters as annotated defaults. What they do not
+    say of the following in their own docstrings is added to them.
 
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var.
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Where a machine
+        needs a positive definite one, negative eigenvalues are set to zero, with a warning.
     class_weight : dict, "balanced" or None
         Factors on the weights of the samples by class; "balanced" gives all classes the same
         total.
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalised.
+    random_state : int, RandomState or None
+        For what is drawn: landmarks, candidates, or the order of samples.
+    verbose : bool, default=False
+        Whether to print what is done, a line per step.
     n_jobs : int, optional
         Threads for kernel evaluations; default all cores.
     engine : Engine, optional
@@ -123,6 +138,12 @@ class KernelMachine(SharesEngine, BaseEstimator):
         Their coefficients; of two classes there is one output.
     intercept_ : array of shape (n_outputs,)
         Intercepts.
+    alpha_ : float
+        The regulariser in use.
+    jitter_ : float
+        What was added to a diagonal that was singular to working precision; 0 if nothing.
+    n_iter_ : int
+        Iterations of the solver, those of the longest run if there are several.
     """
 
     # What these parameters may be in any machine that has them; subclasses add theirs.
@@ -152,23 +173,11 @@ class KernelMachine(SharesEngine, BaseEstimator):
     _remedy = "Fit on a sample of the rows."  # where there is no memory for what `solve` takes
     _copies = 2  # of the Gram matrix, that it holds at once
 
-    kernel: Any
-    kernel_: Kernel
-    support_: Any
-    support_samples_: Any
-    classes_: Array
-    coefficients_: Array
-    intercept_: Array
-    n_samples_fit_: int
+    _many_outputs = False  # whether y may have several columns
 
-    def __init__(self, kernel: Any = None) -> None:
-        self.kernel = kernel
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        complete_docstring(cls)
-        if "fit" in vars(cls):
-            setattr(cls, "fit", _on_few_threads(vars(cls)["fit"]))  # noqa: B010
+    kernel: Any = field(default=None, kw_only=False)
+    n_jobs: int | None = None
+    engine: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine.
@@ -189,14 +198,14 @@ class KernelMachine(SharesEngine, BaseEstimator):
         the machine
         """
         train = self._begin(X, y, sample_weight)
-        K = self._dense(train, self._remedy, self._copies)
         with dense_work(train.n):
-            coefficients, intercept = self.solve(K, train.y, train.weight)
-        coefficients = np.asarray(coefficients, dtype=np.float64)
-        if coefficients.ndim == 1:
-            coefficients = coefficients[:, None]
-        self._keep(train, coefficients, intercept)
+            self._fit(train)
         return self
+
+    def _fit(self, train: Training) -> None:
+        """Find the expansion and `_keep` it; by `solve` where a machine gives nothing else."""
+        K = self._dense(train, self._remedy, self._copies)
+        self._keep(train, *self.solve(K, train.y, train.weight))
 
     def solve(self, K: Array, y: Array, w: Array) -> tuple[Any, Any]:
         """Return the coefficients of all training samples, and the intercepts.
@@ -215,7 +224,7 @@ class KernelMachine(SharesEngine, BaseEstimator):
         coefficients : array of shape (n,) or (n, n_outputs)
         intercept : float or array of shape (n_outputs,)
         """
-        raise NotImplementedError(f"{type(self).__name__} gives neither `solve` nor `fit`.")
+        raise NotImplementedError(f"{type(self).__name__} gives neither `solve` nor `_fit`.")
 
     # ---- what the kernel wants --------------------------------------------------------------
 
@@ -256,21 +265,19 @@ class KernelMachine(SharesEngine, BaseEstimator):
 
     # ---- at the head of fit -----------------------------------------------------------------
 
-    def _begin(self, X: Any, y: Any, sample_weight: Any, *, many: bool = False) -> Training:
+    def _begin(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """Validate parameters, samples, targets and weights; resolve the kernel.
 
-        Of a classifier `classes_` is set, and y becomes class numbers. `many` says whether y may
-        have several columns.
+        Of a classifier `classes_` is set, and y becomes class numbers.
         """
         check_params(self)
+        self._check_alphas(getattr(self, "alphas", None))
+        forget_optional(self)
         classes = isinstance(self, ClassifierMixin)
-        X, y = self._check_pair(X, y, numeric=not classes, many=many)
+        X, y = self._check_pair(X, y)
         n = len(y)
-        if self._is_pairwise() and X.shape[1] != n:
-            raise ValueError(
-                f"Expected a square Gram matrix, got shape {X.shape}. "
-                "Rows and columns must be the same samples."
-            )
+        if self._is_pairwise():
+            X = check_kernel_matrix(X, psd="ignore")
         if n < 2:
             raise ValueError(
                 f"{type(self).__name__}: expected at least 2 samples, got 1 sample "
@@ -284,12 +291,36 @@ class KernelMachine(SharesEngine, BaseEstimator):
             X = X[np.ix_(rows, rows)] if self._is_pairwise() else X[rows]
             y, w = y[rows], w[rows]
         if classes:
-            self.classes_, y = _encode(self, y)
+            y = self._encode(y)
             w = self._with_class_weights(y, w)
-        if self._is_pairwise():
-            X = check_kernel_matrix(X, psd="ignore")
         self._set_kernel(X, w)
         return Training(X, y, w, rows)
+
+    def _check_alphas(self, alphas: Any) -> None:
+        """Raise unless candidates are a list of numbers that `alpha` may be."""
+        if alphas is None:
+            return
+        low = "> 0" if POSITIVE in self._parameter_constraints["alpha"] else ">= 0"
+        grid = as_numbers(alphas)
+        if grid is not None and grid.ndim == 1 and grid.size and np.isfinite(grid).all():
+            if grid.min() > 0 or (grid.min() == 0 and low == ">= 0"):
+                return
+        raise ValueError(
+            f"{type(self).__name__}: expected alphas to be a list of numbers {low}, got "
+            f"{abridged(alphas)}. Use for example numpy.logspace(-6, 3, 30)."
+        )
+
+    def _encode(self, y: Array) -> Array:
+        """Set `classes_`, and return the number of that of every sample."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__}: expected at least two classes, got one class only: "
+                f"{self.classes_.tolist()[0]!r}. Add samples of another class (with positive "
+                "weight)."
+            )
+        return np.asarray(codes.ravel())
 
     def _with_class_weights(self, codes: Array, w: Array | None) -> Array | None:
         """Return the weights of the samples times those of their classes; None if all are one."""
@@ -321,7 +352,8 @@ class KernelMachine(SharesEngine, BaseEstimator):
             )
         self.kernel_ = kernel
 
-    def _check_pair(self, X: Any, y: Any, *, numeric: bool, many: bool) -> tuple[Any, Array]:
+    def _check_pair(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Array]:
+        numeric, many = not isinstance(self, ClassifierMixin), self._many_outputs
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
@@ -331,18 +363,9 @@ class KernelMachine(SharesEngine, BaseEstimator):
             labels = finite_values(y) if numeric else as_labels(y)
             y = labels if numeric else np.asarray(y)  # classes are objects if the labels are
         if self._takes_vectors(X):
-            X, y = checked_data(
-                self,
-                X,
-                y,
-                accept_sparse="csr" if self._asks("accepts_sparse", False) else False,
-                dtype=(np.float64, np.float32),
-                y_numeric=numeric,
-                multi_output=many,
-            )
+            X, y = self._check_rows(X, y, y_numeric=numeric, multi_output=many, reset=reset)
         else:
-            X = as_samples(X)
-            y = np.asarray(y)
+            X, y = as_samples(X), np.asarray(y)
             if numeric:
                 y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
             if not y.ndim or len(X) != len(y):
@@ -354,11 +377,15 @@ class KernelMachine(SharesEngine, BaseEstimator):
             y = column_or_1d(y, warn=True)
         return X, finite_values(y) if numeric else np.asarray(y)
 
+    def _check_rows(self, X: Any, *y: Any, **options: Any) -> Any:
+        sparse = "csr" if self._asks("accepts_sparse", False) else False
+        types = (np.float64, np.float32)
+        return checked_data(self, X, *y, accept_sparse=sparse, dtype=types, **options)
+
     # ---- Gram matrices ----------------------------------------------------------------------
 
     def _gram(self, X: Any, dtype: Any = np.float64) -> Gram:
-        engine = as_engine(getattr(self, "engine", None), getattr(self, "n_jobs", None))
-        return Gram(self.kernel_, X, engine=engine, dtype=dtype)
+        return Gram(self.kernel_, X, engine=as_engine(self.engine, self.n_jobs), dtype=dtype)
 
     def _check_memory(
         self, n: int, remedy: str, copies: int = 2, columns: int | None = None
@@ -383,30 +410,21 @@ class KernelMachine(SharesEngine, BaseEstimator):
     def _keep(
         self, train: Training, coefficients: Array, intercept: Any, index: Array | None = None
     ) -> None:
-        """Store the expansion; `index` says which training samples carry it (default all)."""
-        self.support_ = train.rows if index is None else train.rows[index]
-        self.support_samples_ = None
-        if not self._is_pairwise():
-            # A copy: what the user does to X afterwards is not the machine's business.
-            self.support_samples_ = train.X.copy() if index is None else train.X[index]
-        self.coefficients_ = np.ascontiguousarray(coefficients, dtype=np.float64)
-        self.intercept_ = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+        """Store the expansion.
 
-    def compress(self) -> Any:
-        """Drop the training samples whose coefficients are all zero; predictions stay the same.
-
-        Returns
-        -------
-        self
+        `index` says which training samples carry it; default those whose coefficients are not all
+        zero.
         """
-        check_is_fitted(self, "coefficients_")  # a fit that failed may have left others
-        used = np.flatnonzero(np.any(self.coefficients_ != 0.0, axis=1))
-        if self.support_ is not None:
-            self.support_ = self.support_[used]
-        if self.support_samples_ is not None:
-            self.support_samples_ = self.support_samples_[used]
-        self.coefficients_ = self.coefficients_[used]
-        return self
+        coefficients = np.ascontiguousarray(coefficients, dtype=np.float64)
+        coefficients = coefficients[:, None] if coefficients.ndim == 1 else coefficients
+        if index is None:
+            index = np.flatnonzero(np.any(coefficients != 0.0, axis=1))
+            coefficients = coefficients[index]
+        self.support_ = train.rows[index]
+        # A copy: what the user does to X afterwards is not the machine's business.
+        self.support_samples_ = None if self._is_pairwise() else train.X[index]
+        self.coefficients_ = coefficients
+        self.intercept_ = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
 
     def without_rows(self) -> Self:
         """Return a copy that predicts the same and holds no training samples.
@@ -421,9 +439,8 @@ class KernelMachine(SharesEngine, BaseEstimator):
         """
         check_is_fitted(self, "coefficients_")
         who = type(self).__name__
-        kept = [vars(base).get("_stored", {}) for base in type(self).__mro__]
-        more = [name for names in kept for name, text in names.items() if " s" in text]
-        more = [name for name in more if name not in KernelMachine._stored]
+        stored = declared(type(self), "_stored").items()
+        more = [k for k, kind in stored if " s" in kind and k not in KernelMachine._stored]
         kernel, samples = self.kernel_, self.support_samples_
         vectors = samples is not None and kernel.requires_vector_input
         U = None if more or not vectors else kernel.features(samples)
@@ -437,11 +454,11 @@ class KernelMachine(SharesEngine, BaseEstimator):
         points = np.vstack([np.eye(p), np.zeros((1, p))])
         A, B = (sp.csr_array(M).toarray() for M in (kernel.features(points).T, U.T))
         wanted = B @ self.coefficients_
-        found = np.linalg.lstsq(A, wanted, rcond=None)[0]
-        if not np.allclose(A @ found, wanted, rtol=1e-12, atol=1e-12 * np.abs(wanted).max()):
+        weights = np.linalg.lstsq(A, wanted, rcond=None)[0]
+        if not np.allclose(A @ weights, wanted, rtol=1e-12, atol=1e-12 * np.abs(wanted).max()):
             raise ValueError(f"{who}: {kernel} has features that unit vectors do not span.")
         other = copy(self)
-        other.support_, other.support_samples_, other.coefficients_ = None, points, found
+        other.support_, other.support_samples_, other.coefficients_ = None, points, weights
         return other
 
     def _check_new(self, X: Any) -> Any:
@@ -449,54 +466,35 @@ class KernelMachine(SharesEngine, BaseEstimator):
         check_is_fitted(self, "coefficients_")  # a fit that failed may have left others
         if not self._takes_vectors(X):
             return as_samples(X)
-        return checked_data(
-            self,
-            X,
-            accept_sparse="csr" if self._asks("accepts_sparse", False) else False,
-            dtype=(np.float64, np.float32),
-            reset=False,
+        return self._check_rows(X, reset=False)
+
+    def _expand(self, X: Any) -> Array:
+        """Return Σ_s k(x, x_s) coefficients_s + intercept, shape (n, outputs)."""
+        return self._on_blocks(
+            self._check_new(X), lambda K: K @ self.coefficients_ + self.intercept_
         )
 
-    def _spans(self, X: Any) -> list[slice]:
-        """Return slices of new samples whose kernel against the kept ones is formed at once."""
-        n, s = X.shape[0], max(len(self.coefficients_), 1)
+    def _on_blocks(self, X: Any, function: Callable[[Array], Array]) -> Array:
+        """Return a function of the kernel of new samples against the kept ones, row by row."""
+        n, kept, s = X.shape[0], self.support_samples_, max(len(self.coefficients_), 1)
         budget = float(get_config()["working_memory"]) * 2**20
         step = int(max(1, min(n, budget // (4 * 8 * s))))
         if self._takes_vectors(X):  # of objects the kept ones are looked through for every block
             step = max(1, min(step, AT_ONCE // s))
-        return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
-    def _block(self, X: Any, rows: slice) -> Array:
-        """Return the kernel of some new samples against the kept ones."""
-        if not len(self.coefficients_):
-            return np.zeros((rows.stop - rows.start, 0))
-        if self._is_pairwise():
-            return np.asarray(X[rows], dtype=np.float64)[:, self.support_]
-        kept = self.support_samples_
-        return np.asarray(self.kernel_(as_stored(X[rows], kept), kept))
+        def block(start: int) -> Array:
+            rows = X[start : start + step]
+            if not len(self.coefficients_):
+                return function(np.zeros((rows.shape[0], 0)))
+            if kept is None:
+                return function(np.asarray(rows, dtype=np.float64)[:, self.support_])
+            return function(np.asarray(self.kernel_(as_stored(rows, kept), kept)))
 
-    def _blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
-        """Yield row slices of new samples with their kernel against the kept ones."""
-        for rows in self._spans(X):
-            yield rows, self._block(X, rows)
-
-    def _expand(self, X: Any) -> Array:
-        """Return Σ_s k(x, x_s) coefficients_s + intercept, shape (n, outputs)."""
-        X = self._check_new(X)
-        out = np.empty((X.shape[0], self.coefficients_.shape[1]))
-
-        def fill(rows: slice) -> None:
-            out[rows] = self._block(X, rows) @ self.coefficients_ + self.intercept_
-
-        spans = self._spans(X)
-        if len(spans) < 2:  # no threads are woken for a few samples
-            for rows in spans:
-                fill(rows)
-        else:
-            workers = count_workers(getattr(self, "n_jobs", None))
-            for _ in ordered_map(fill, spans, workers):
-                pass
-        return check_outputs(out, self)
+        starts = range(0, n, step)
+        if len(starts) == 1:  # no threads are woken for a few samples
+            return check_outputs(block(0), self)
+        blocks = ordered_map(block, starts, count_workers(self.n_jobs))
+        return check_outputs(np.concatenate(list(blocks)), self)
 
     # ---- in files ---------------------------------------------------------------------------
 
@@ -524,29 +522,15 @@ class WeightedScore:
     """Mixin: the score of scikit-learn, targets and weights checked in words of gramsmith."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of a classifier, R² of a regressor.
-
-        Parameters
-        ----------
-        X : like in predict
-            Samples.
-        y : array of shape (n,)
-            Their labels or values.
-        sample_weight : array of shape (n,), optional
-            How much each sample counts, not negative.
-
-        Returns
-        -------
-        float
-        """
+        """Return the accuracy of a classifier, R² of a regressor; weights must not be negative."""
         y = as_labels(y)
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, y.shape[0])
         return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]
 
 
-class KernelClassifier(WeightedScore, ClassifierMixin, KernelMachine):
-    """Base class of the classifiers: decision values, and the class of the largest.
+class DecisionClassifier(WeightedScore, ClassifierMixin):
+    """A classifier by decision values: of two classes the second where positive, else the largest.
 
     Attributes
     ----------
@@ -556,14 +540,7 @@ class KernelClassifier(WeightedScore, ClassifierMixin, KernelMachine):
 
     _stored: ClassVar[dict[str, str]] = {"classes_": "labels c"}
 
-    @property
-    def _n_outputs(self) -> int:
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
-
-    def _check_stored(self) -> None:
-        if len(self.classes_) < 2:
-            raise ValueError(f"Expected at least two classes, got {len(self.classes_)}.")
-        super()._check_stored()
+    classes_: Array
 
     def decision_function(self, X: Any) -> Array:
         """Return the decision values of new samples.
@@ -578,24 +555,37 @@ class KernelClassifier(WeightedScore, ClassifierMixin, KernelMachine):
         array of shape (n,) for two classes, else (n, n_classes)
             Of two classes the second is predicted where the value is positive.
         """
-        F = self._expand(X)
-        return F[:, 0] if F.shape[1] == 1 else F
+        raise NotImplementedError
 
     def predict(self, X: Any) -> Array:
-        """Return the class of new samples.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n,)
-        """
+        """Return the class of new samples, shape (n,)."""
         f = self.decision_function(X)
         code = (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
         return np.asarray(self.classes_[code])
+
+    def _check_threshold(self, threshold: float) -> None:
+        if len(self.classes_) > 2 and threshold != 0:
+            raise ValueError(
+                f"{type(self).__name__}: expected threshold 0 for {len(self.classes_)} classes, "
+                f"got {threshold!r}. One number cannot separate more than two classes."
+            )
+
+
+class KernelClassifier(DecisionClassifier, KernelMachine):
+    """Base class of the classifiers."""
+
+    @property
+    def _n_outputs(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _check_stored(self) -> None:
+        if len(self.classes_) < 2:
+            raise ValueError(f"Expected at least two classes, got {len(self.classes_)}.")
+        super()._check_stored()
+
+    def decision_function(self, X: Any) -> Array:
+        F = self._expand(X)
+        return F[:, 0] if F.shape[1] == 1 else F
 
 
 class PairwiseVotes(KernelClassifier):
@@ -616,14 +606,11 @@ def votes(F: Array, n_classes: int) -> Array:
     A class gets one point per duel it wins; margins, squeezed into (-1/3, 1/3), settle ties.
     """
     won, margin = np.zeros((len(F), n_classes)), np.zeros((len(F), n_classes))
-    k = 0
-    for a in range(n_classes):
-        for b in range(a + 1, n_classes):
-            won[:, a] += F[:, k] > 0
-            won[:, b] += F[:, k] <= 0
-            margin[:, a] += F[:, k]
-            margin[:, b] -= F[:, k]
-            k += 1
+    for k, (a, b) in enumerate(combinations(range(n_classes), 2)):
+        won[:, a] += F[:, k] > 0
+        won[:, b] += F[:, k] <= 0
+        margin[:, a] += F[:, k]
+        margin[:, b] -= F[:, k]
     return np.asarray(won + margin / (3.0 * (np.abs(margin) + 1.0)))
 
 
@@ -631,37 +618,17 @@ class ProbabilisticClassifier(KernelClassifier):
     """A classifier with probabilities: subclasses give one of the two methods, or both."""
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return logarithms of class probabilities.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
+        """Return logarithms of class probabilities, shape (n, n_classes)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def predict_proba(self, X: Any) -> Array:
-        """Return class probabilities.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
+        """Return class probabilities, shape (n, n_classes)."""
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
 
 class KernelRegressor(WeightedScore, PredictionIntervals, RegressorMixin, KernelMachine):
-    """Base class of the regressors of one output."""
+    """Base class of the regressors."""
 
     def predict(self, X: Any) -> Any:
         """Return the values of new samples.
@@ -673,7 +640,7 @@ class KernelRegressor(WeightedScore, PredictionIntervals, RegressorMixin, Kernel
 
         Returns
         -------
-        array of shape (n,)
+        array of shape (n,), or (n, n_outputs) where several were fitted
         """
         return self._expand(X)[:, 0]
 
@@ -692,40 +659,14 @@ def check_outputs(F: Array, machine: Any) -> Array:
     return F
 
 
-def _on_few_threads(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `fit` with as many BLAS threads as its number of samples is worth."""
-
-    @wraps(fit)
-    def fitted(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        shape = getattr(X, "shape", None) or [len(X) if isinstance(X, list | tuple) else 0]
-        with dense_work(shape[0]):
-            return fit(self, X, *args, **options)
-
-    return fitted
-
-
-def check_alphas(machine: Any, low: str) -> None:
-    """Raise unless `alphas` is None or a list of finite numbers, ">= 0" or "> 0" as `low` says."""
-    grid = as_numbers([1.0] if machine.alphas is None else machine.alphas)
-    if grid is None or grid.ndim != 1 or not grid.size or not np.isfinite(grid).all():
-        sound = False
-    else:
-        sound = grid.min() > 0 if low == "> 0" else grid.min() >= 0
-    if not sound:
-        raise ValueError(
-            f"{type(machine).__name__}: expected alphas to be a list of numbers {low}, got "
-            f"{abridged(machine.alphas)}. Use for example numpy.logspace(-6, 3, 30)."
-        )
-
-
-def candidate_alphas(machine: Any, scale: float, usual: Callable[[], Array]) -> Array:
+def candidate_alphas(machine: Any, train: Training, usual: Callable[[], Array]) -> Array:
     """Return the regularisers to compare, for weights of mean one.
 
-    `alpha` alone if it is a number, in the unit of the weights as given, whose mean is `scale`;
-    else `alphas`, and if there are none the usual ones.
+    `alpha` alone if it is a number, in the unit of the weights as given; else `alphas`, and if
+    there are none the usual ones.
     """
     if not isinstance(machine.alpha, str):
-        return np.array([float(machine.alpha) / scale])
+        return np.array([float(machine.alpha) / train.scale])
     return usual() if machine.alphas is None else np.array(machine.alphas, dtype=np.float64)
 
 
@@ -766,17 +707,6 @@ def as_stored(X: Any, kept: Any) -> Any:
     if sp.issparse(X) and not sp.issparse(kept):
         return X.toarray()
     return sp.csr_array(X) if sp.issparse(kept) and not sp.issparse(X) else X
-
-
-def _encode(machine: KernelMachine, y: Array) -> tuple[Array, Array]:
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"{type(machine).__name__}: expected at least two classes, got one class only: "
-            f"{classes.tolist()[0]!r}. Add samples of another class (with positive weight)."
-        )
-    return classes, codes.ravel()
 
 
 def _physical_memory() -> float:

@@ -137,22 +137,8 @@ class CalibratedScores:
             raise AttributeError("Expected two classes with calibrated probabilities, got others.")
         return float(softmax(self.calibration_offsets_)[1])
 
-    def _forget_calibration(self) -> None:
-        for name in ("calibration_slope_", "calibration_offsets_"):
-            self.__dict__.pop(name, None)
-
     @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Return the calibrated probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
+        """Return the calibrated probabilities of the classes, shape (n, n_classes)."""
         f = self.decision_function(X)  # type: ignore[attr-defined]
         return probabilities(f, self.calibration_slope_, self.calibration_offsets_)

@@ -13,6 +13,7 @@ from gramsmith.arguments import abridged, is_positive
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
 from gramsmith.machines.base import ProbabilisticClassifier
+from gramsmith.machines.parameters import with_parameters
 from gramsmith.solvers import solve_fisher
 from gramsmith.solvers.definite import clip_negative
 from gramsmith.targets import as_labels
@@ -62,6 +63,7 @@ def fisher_criterion(K: Any, y: Any, alpha: float = 1e-3) -> float:
     return solve_fisher(K, np.eye(len(classes))[codes], np.ones(len(K)), alpha).value
 
 
+@with_parameters
 class KernelFisherDiscriminant(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProbabilisticClassifier
 ):
@@ -76,9 +78,6 @@ class KernelFisherDiscriminant(
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
-        eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     alpha : float, default=1e-3
         Regulariser, in units of the total variance in feature space.
 
@@ -92,8 +91,6 @@ class KernelFisherDiscriminant(
         Class means on the axes.
     priors_ : array of shape (n_classes,)
         Shares of the classes.
-    jitter_ : float
-        What was added to a diagonal that was singular to working precision; 0 if nothing.
     coefficients_ : array of shape (n_support, n_axes)
         The axes.
     intercept_ : array of shape (n_axes,)
@@ -125,18 +122,7 @@ class KernelFisherDiscriminant(
     _remedy = "Use KernelRidgeClassifier, or a sample of the rows."
     _copies = 4
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        alpha: float = 1e-3,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.n_jobs = n_jobs
-        self.engine = engine
+    alpha: float = 1e-3
 
     def solve(self, K: Array, y: Array, w: Array) -> tuple[Array, Array]:
         K, kept = clip_negative(K)
@@ -150,35 +136,11 @@ class KernelFisherDiscriminant(
         return kept(axes.A), -centre
 
     def transform(self, X: Any) -> Array:
-        """Return the coordinates of new samples on the discriminant axes.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_axes)
-        """
+        """Return the coordinates of new samples on the discriminant axes, shape (n, n_axes)."""
         return self._expand(X)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
-        """Fit the machine and return the coordinates of the training samples.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,)
-            Class labels.
-        **fit_params
-            Passed to `fit`.
-
-        Returns
-        -------
-        array of shape (n, n_axes)
-        """
+        """Fit the machine and return the coordinates of the training samples."""
         return self.fit(X, y, **fit_params).transform(X)
 
     def _scores(self, X: Any) -> Array:

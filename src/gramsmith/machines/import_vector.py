@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,9 @@ from gramsmith.machines.base import (
     POSITIVE,
     Training,
     candidate_alphas,
-    check_alphas,
 )
 from gramsmith.machines.loss import LossProbabilities
+from gramsmith.machines.parameters import with_parameters
 from gramsmith.solvers import fit_features, warn_unless_converged
 from gramsmith.solvers.definite import Definite
 from gramsmith.solvers.left_out import left_out_loss, usual_alphas
@@ -107,6 +107,7 @@ class _Growth:
         return left_out_loss(self.Phi, self.y, self.loss, self.alpha, self.found.f, self.w)
 
 
+@with_parameters
 class ImportVectorClassifier(LossProbabilities):
     r"""The import vector machine.
 
@@ -116,13 +117,11 @@ class ImportVectorClassifier(LossProbabilities):
     with the logistic (several classes: multinomial) loss. Samples enter S one at a time, each time
     the one with which a Newton step lowers the objective most, until that gains next to nothing.
     The result has the probabilities of kernel logistic regression and the sparsity of an SVM or
-    better.
+    better. If the kernel is not positive definite, points are taken only while that of those taken
+    is.
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. If it is not
-        positive definite, points are taken only while the kernel of those taken is.
     alpha : float or "loo", default="loo"
         Regulariser; one over C of an SVM. "loo" takes the candidate with the smallest approximate
         leave-one-out deviance.
@@ -138,17 +137,11 @@ class ImportVectorClassifier(LossProbabilities):
         all.
     max_iter : int, default=100
         Most Newton steps per fit.
-    random_state : int, RandomState or None
-        For the choice of candidates.
-    verbose : bool, default=False
-        Whether to print a line per import point.
 
     Attributes
     ----------
     import_indices_ : int array of shape (n_import,)
         The import points among the training samples, in the order of their choice.
-    alpha_ : float
-        The regulariser in use.
     alphas_ : array of shape (m,)
         The regularisers tried, descending.
     path_deviances_ : array of shape (m,)
@@ -161,8 +154,6 @@ class ImportVectorClassifier(LossProbabilities):
         The objective after every import point; it never rises.
     n_iter_ : int
         Import points tried.
-    jitter_ : float
-        What was added to a diagonal that was singular to working precision; 0 if nothing.
     support_ : int array of shape (n_import,)
         The same as `import_indices_`.
 
@@ -195,46 +186,24 @@ class ImportVectorClassifier(LossProbabilities):
     loss = "logistic"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LossProbabilities._parameter_constraints,
         "alpha": [POSITIVE, StrOptions({"loo"})],
         "alphas": ["array-like", None],
         "max_points": [AT_LEAST_ONE, None],
         "max_candidates": [AT_LEAST_ONE, None],
     }
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        alpha: Any = "loo",
-        alphas: Any = None,
-        tol: float = 1e-3,
-        class_weight: Any = None,
-        max_points: int | None = None,
-        max_candidates: int | None = None,
-        max_iter: int = 100,
-        random_state: Any = None,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.alphas = alphas
-        self.tol = tol
-        self.class_weight = class_weight
-        self.max_points = max_points
-        self.max_candidates = max_candidates
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.engine = engine
+    alpha: Any = "loo"
+    alphas: Any = None
+    tol: float = 1e-3
+    class_weight: Any = None
+    max_points: int | None = None
+    max_candidates: int | None = None
+    max_iter: int = 100
+    random_state: Any = None
+    verbose: bool = False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        check_alphas(self, "> 0")
-        train = self._begin(X, y, sample_weight)
-        scale, train = train.scale, train.of_mean_one()
+    def _fit(self, train: Training) -> None:
+        train = train.of_mean_one()
         C = len(self.classes_)
         K, pool = self._candidates(train)
 
@@ -242,7 +211,7 @@ class ImportVectorClassifier(LossProbabilities):
             return usual_alphas(train.n, float(K[pool, np.arange(len(pool))].mean() - K.mean()))
 
         # Weights and regulariser times a number change nothing: from here they have mean one.
-        grid = np.sort(candidate_alphas(self, scale, usual))[::-1]
+        grid = np.sort(candidate_alphas(self, train, usual))[::-1]
         free = isinstance(self.alpha, str) and self.alphas is None
         y, loss = code_targets(train.y, C), self._loss(C > 2)
         deviances: list[float] = []
@@ -257,11 +226,10 @@ class ImportVectorClassifier(LossProbabilities):
                 best = growth
             elif free and len(deviances) - 1 - int(np.argmin(deviances)) >= 3:
                 break
-        self.alphas_, self.path_sizes_ = grid[: len(sizes)] * scale, np.array(sizes)
+        self.alphas_, self.path_sizes_ = grid[: len(sizes)] * train.scale, np.array(sizes)
         self.path_deviances_ = np.array(deviances)
-        self.alpha_ = best.alpha * scale
-        self._finish(train, best, scale)
-        return self
+        self.alpha_ = best.alpha * train.scale
+        self._finish(train, best)
 
     def _candidates(self, train: Training) -> tuple[Array, Array]:
         if self.max_candidates is None or self.max_candidates >= train.n:
@@ -295,13 +263,13 @@ class ImportVectorClassifier(LossProbabilities):
         growth.rest = np.empty((0, 0))  # as large as the kernel matrix, and of no more use
         return growth
 
-    def _finish(self, train: Training, growth: _Growth, scale: float) -> None:
+    def _finish(self, train: Training, growth: _Growth) -> None:
         found = growth.found
         if found.converged and growth.status != "converged" and self.max_points is not None:
             advice = f"Raise max_points above {self.max_points}, or tol."
             found = replace(found, status="max_points", advice=advice, n_iter=len(growth.chosen))
         warn_unless_converged(found, "ImportVectorClassifier")
-        self.history_ = [scale * value for value in growth.history]
+        self.history_ = [train.scale * value for value in growth.history]
         self.objective_ = self.history_[-1]
         self.n_iter_, self.jitter_ = len(growth.history), 0.0
         index = growth.pool[growth.chosen]

@@ -91,7 +91,7 @@ class PredictionIntervals:
                 )
             units = np.bincount(np.unique(groups, return_inverse=True)[1], w)
         order = np.argsort(sizes, axis=0, kind="stable")
-        self._forget_errors()
+        self.__dict__.pop("held_out_levels_", None)  # of an earlier calibration
         self.held_out_errors_ = np.take_along_axis(sizes, order, axis=0)
         if np.ptp(w) > 0 or len(units) < len(w):
             new = units @ units / units.sum()
@@ -100,14 +100,6 @@ class PredictionIntervals:
             half = 0.5 * new * (1.0 - (w @ w) / (units @ units))
             self.held_out_levels_ = (np.cumsum(w[order], axis=0) + half) / (units.sum() + new)
         return self
-
-    def _forget_errors(self) -> None:
-        for name in ("held_out_errors_", "held_out_levels_"):
-            self.__dict__.pop(name, None)
-
-    def _begin(self, *args: Any, **options: Any) -> Any:
-        self._forget_errors()  # of an earlier fit
-        return super()._begin(*args, **options)  # type: ignore[misc]
 
     def _check_stored(self) -> None:
         super()._check_stored()  # type: ignore[misc]

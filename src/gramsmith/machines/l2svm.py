@@ -10,12 +10,14 @@ import numpy.typing as npt
 
 from gramsmith.arguments import as_flag
 from gramsmith.machines.base import PairwiseVotes, Training
+from gramsmith.machines.parameters import with_parameters
 from gramsmith.solvers import solve_ball, solve_l2svm, warn_unless_converged
 from gramsmith.solvers.definite import clip_negative
 
 Array = npt.NDArray[Any]
 
 
+@with_parameters
 class L2SVC(PairwiseVotes):
     r"""Support vector classifier with squared slacks.
 
@@ -24,14 +26,11 @@ class L2SVC(PairwiseVotes):
 
     Training adds I/C to the kernel, prediction does not. With the radius R of the smallest ball
     around the samples, R²|w|² bounds the number of leave-one-out errors. Several classes are
-    decided by one machine per pair.
+    decided by one machine per pair. If the kernel is not positive definite, every training sample
+    stays in the expansion.
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
-        eigenvalues of a kernel that is not positive definite are set to zero, with a warning; then
-        every training sample stays in the expansion.
     C : float, default=1.0
         Penalty of the squared slacks.
     class_weight : dict, "balanced" or None
@@ -41,8 +40,6 @@ class L2SVC(PairwiseVotes):
         Whether to find the ball, without which there is no bound.
     max_iter : int, default=500
         Most Newton steps of each solver.
-    verbose : bool, default=False
-        Whether to print a line per pair of classes.
 
     Attributes
     ----------
@@ -56,10 +53,6 @@ class L2SVC(PairwiseVotes):
         R²|w|² of every pair of classes, if asked for.
     dual_variables_ : array of shape (n_support, n_pairs)
         a >= 0.
-    n_iter_ : int
-        Newton steps of the longest run.
-    jitter_ : float
-        What was added to a diagonal that was singular to working precision; 0 if nothing.
     support_ : int array of shape (n_support,)
         Support vectors: training samples with a > 1e-8 max a in some pair.
     coefficients_ : array of shape (n_support, n_pairs)
@@ -81,34 +74,19 @@ class L2SVC(PairwiseVotes):
         "jitter_": "number",
         "squared_norms_": "loose *",
         "margins_": "loose *",
-        "squared_radii_": "loose *",
-        "radius_margin_bounds_": "loose *",
+        "squared_radii_": "loose *?",
+        "radius_margin_bounds_": "loose *?",
         "dual_variables_": "array s t",
     }
 
     _remedy = "Use KernelLossClassifier(loss='squared_hinge'), which takes landmarks."
     _copies = 4
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        C: float = 1.0,
-        class_weight: Any = None,
-        radius: bool = True,
-        max_iter: int = 500,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.class_weight = class_weight
-        self.radius = radius
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.engine = engine
+    C: float = 1.0
+    class_weight: Any = None
+    radius: bool = True
+    max_iter: int = 500
+    verbose: bool = False
 
     def solve(self, K: Array, y: Array, w: Array) -> tuple[Array, Array]:
         prices = float(self.C) * w
@@ -147,16 +125,11 @@ class L2SVC(PairwiseVotes):
             self.n_iter_ = max(self.n_iter_, *(outcome.n_iter for outcome in outcomes))
             self.jitter_ = max(self.jitter_, *(outcome.jitter for outcome in outcomes))
         self.squared_norms_, self.margins_ = norms, 1.0 / np.sqrt(norms)
-        for name in ("squared_radii_", "radius_margin_bounds_"):
-            self.__dict__.pop(name, None)
         if radius:
             self.squared_radii_, self.radius_margin_bounds_ = radii, radii * norms
         self.dual_variables_ = np.abs(coefficients)
         return kept(coefficients), biases
 
-    def _keep(
-        self, train: Training, coefficients: Array, intercept: Any, index: Array | None = None
-    ) -> None:
-        index = np.flatnonzero(np.any(coefficients != 0, axis=1))
-        super()._keep(train, coefficients[index], intercept, index)
-        self.dual_variables_ = self.dual_variables_[index]
+    def _fit(self, train: Training) -> None:
+        super()._fit(train)
+        self.dual_variables_ = self.dual_variables_[np.isin(train.rows, self.support_)]

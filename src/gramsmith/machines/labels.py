@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.machines.calibration import fit_calibration
+from gramsmith.machines.parameters import forget_optional
 from gramsmith.targets import as_labels
 
 Array = npt.NDArray[Any]
@@ -70,51 +71,19 @@ class LabelsClassifier(ClassifierMixin, BaseEstimator):
     }
     _stored_parameters: ClassVar[dict[str, str]] = {"model": "model"}
 
-    model_: Any
-    classes_: Array
-    values_: Array
-    calibration_slopes_: Array
-    calibration_offsets_: Array
-
     def __init__(self, model: Any) -> None:
         self.model = model
 
     @classmethod
     def of(cls, model: Any, classes: Array, values: Array) -> Self:
-        """Return the classifier of a model that is fitted already.
-
-        Parameters
-        ----------
-        model : fitted estimator
-        classes : array of shape (n_labels,)
-            The names of the labels.
-        values : array of shape (2,)
-            How a label that is not there, and one that is, are written.
-        """
+        """Return the classifier of a model that is fitted already."""
         made = cls(clone(model))
         made.model_, made.classes_, made.values_ = model, classes, values
-        return made._about_inputs()
-
-    def _about_inputs(self) -> Self:
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(self.model_, name):
-                setattr(self, name, getattr(self.model_, name))
-        return self
+        take_inputs(made, model)
+        return made
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model to the codes of the labels.
-
-        Parameters
-        ----------
-        X : samples as the model takes them
-        y : array of shape (n, n_labels)
-            0 and 1, or flags.
-
-        Returns
-        -------
-        the classifier
-        """
+        """Fit the model to the codes of the labels y, (n, n_labels): 0 and 1, or flags."""
         names = getattr(y, "columns", None)
         Y = as_labels(y.toarray() if hasattr(y, "toarray") else y)
         if Y.ndim != 2 or not np.isin(Y, (0, 1)).all():
@@ -122,56 +91,36 @@ class LabelsClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__}: expected 0 and 1 in at least two columns of y, got "
                 f"shape {Y.shape}, or others. Use a classifier of classes for one column."
             )
-        for name in ("calibration_slopes_", "calibration_offsets_"):
-            self.__dict__.pop(name, None)
+        forget_optional(self)
         self.model_ = clone(self.model).fit(X, 2.0 * Y - 1.0)
         self.classes_ = np.arange(Y.shape[1]) if names is None else np.array(names, dtype=str)
         self.values_ = np.array([0, 1], dtype=Y.dtype)
-        return self._about_inputs()
+        take_inputs(self, self.model_)
+        return self
 
     def calibrate(self, f: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the probabilities to decision values of samples left out of training.
+        """Fit the probabilities to decision values f of samples left out of training.
 
-        Parameters
-        ----------
-        f : array of shape (n, n_labels)
-            Decision values, each from a machine that was not trained on the sample.
-        y : array of shape (n, n_labels)
-            The labels.
-        sample_weight : array of shape (n,), optional
-            Weights.
-
-        Returns
-        -------
-        the classifier
+        Both f and the labels y have shape (n, n_labels), and every value of f comes from a machine
+        that was not trained on the sample.
         """
-        f, there = np.asarray(f, dtype=np.float64), np.asarray(y).astype(int)
-        if f.shape != there.shape or f.shape[1:] != (len(self.classes_),):
+        f, present = np.asarray(f, dtype=np.float64), np.asarray(y).astype(int)
+        if f.shape != present.shape or f.shape[1:] != (len(self.classes_),):
             raise ValueError(
                 f"Expected decision values and labels of shape (n, {len(self.classes_)}), got "
-                f"{f.shape} and {there.shape}. Pass what decision_function returns."
+                f"{f.shape} and {present.shape}. Pass what decision_function returns."
             )
         # Without offsets: a label is predicted exactly where it is more likely than not.
-        found = [
+        fits = [
             fit_calibration(a, b, 2, sample_weight, False)
-            for a, b in zip(f.T, there.T, strict=True)
+            for a, b in zip(f.T, present.T, strict=True)
         ]
-        self.calibration_slopes_ = np.array([slope for slope, _ in found])
-        self.calibration_offsets_ = np.array([b[1] - b[0] for _, b in found])
+        self.calibration_slopes_ = np.array([slope for slope, _ in fits])
+        self.calibration_offsets_ = np.array([offsets[1] - offsets[0] for _, offsets in fits])
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the decision values of new samples.
-
-        Parameters
-        ----------
-        X : like in fit
-
-        Returns
-        -------
-        array of shape (n, n_labels)
-            Where a value is positive, the label is predicted.
-        """
+        """Return decision values, shape (n, n_labels): a label is there where positive."""
         check_is_fitted(self, "model_")
         f = np.asarray(self.model_.predict(X), dtype=np.float64)
         if f.shape[1:] != (len(self.classes_),):
@@ -182,48 +131,17 @@ class LabelsClassifier(ClassifierMixin, BaseEstimator):
         return f
 
     def predict(self, X: Any) -> Array:
-        """Return the labels of new samples.
-
-        Parameters
-        ----------
-        X : like in fit
-
-        Returns
-        -------
-        array of shape (n, n_labels)
-        """
+        """Return the labels of new samples, shape (n, n_labels)."""
         return np.asarray(self.values_[(self.decision_function(X) > 0).astype(np.intp)])
 
     @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Return the calibrated probability of every label.
-
-        Parameters
-        ----------
-        X : like in fit
-
-        Returns
-        -------
-        array of shape (n, n_labels)
-        """
+        """Return the calibrated probability of every label, shape (n, n_labels)."""
         f = self.decision_function(X)
         return np.asarray(expit(self.calibration_slopes_ * f + self.calibration_offsets_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the mean accuracy of the labels.
-
-        Parameters
-        ----------
-        X : like in fit
-        y : array of shape (n, n_labels)
-            The labels.
-        sample_weight : array of shape (n,), optional
-            Weights.
-
-        Returns
-        -------
-        float
-        """
+        """Return the mean accuracy of the labels y, shape (n, n_labels)."""
         return label_accuracy(y, self.predict(X), sample_weight)
 
     def _check_stored(self) -> None:
@@ -241,13 +159,15 @@ class LabelsClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def label_accuracy(y: Any, predicted: Array, sample_weight: Any = None) -> float:
-    """Return the mean accuracy of labels, one less the Hamming loss.
+def take_inputs(owner: Any, model: Any) -> None:
+    """Let an estimator say of its inputs what the fitted model in it says."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        owner.__dict__.pop(name, None)
+        if hasattr(model, name):
+            setattr(owner, name, getattr(model, name))
 
-    Parameters
-    ----------
-    y, predicted : arrays of shape (n, n_labels)
-    sample_weight : array of shape (n,), optional
-    """
+
+def label_accuracy(y: Any, predicted: Array, sample_weight: Any = None) -> float:
+    """Return the mean accuracy of labels of shape (n, n_labels), one less the Hamming loss."""
     y = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
     return float(np.average((y == predicted).mean(axis=1), weights=sample_weight))

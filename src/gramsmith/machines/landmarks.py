@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 from gramsmith.gram import Gram
 from gramsmith.kernels.landmarks import choose_landmarks, inverse_root
 from gramsmith.machines.base import AT_LEAST_ONE, KernelMachine, Training
+from gramsmith.machines.parameters import with_parameters
 from gramsmith.solvers.definite import warn_negative
 from gramsmith.solvers.landmarks import Blocks, expected_products
 
@@ -52,25 +53,26 @@ class Landmarks:
         return expected_products(self.G.block, self.index, self.root, n, alpha, tol)
 
 
+@with_parameters
 class LandmarkMachine(KernelMachine):
-    """A machine with the parameters `solver`, `n_landmarks`, `random_state` and `verbose`."""
+    """A machine that holds the matrix, or works on landmarks where there are many rows."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelMachine._parameter_constraints,
         "alphas": ["array-like", None],
         "n_landmarks": [AT_LEAST_ONE],
     }
     _held: ClassVar[str]  # the name of the solver that holds the matrix
     _cg_products: ClassVar[int]  # products of a system up to which "auto" prefers "cg"
 
-    alpha: Any
-    alphas: Any
-    solver: str
-    n_landmarks: int
-    random_state: Any
-    verbose: bool
-    # who is told how many rows have been met, over all passes; no parameter, and not kept
-    _told: Callable[[int], None] | None = None
+    _told = None  # called with the rows that have been met, over all passes; not kept
+
+    alpha: Any = "loo"
+    alphas: Any = None
+    fit_intercept: bool = True
+    solver: str = "auto"
+    n_landmarks: int = 500
+    random_state: Any = None
+    verbose: bool = False
 
     def _first_solver(self, train: Training) -> None:
         self.solver_ = self.solver
@@ -115,10 +117,10 @@ class LandmarkMachine(KernelMachine):
         self._say(f"product {products}: residual {residual:.3g}")
 
 
-def row_blocks(G: Gram, columns: Array, told: Callable[[int], None] | None = None) -> Blocks:
+def row_blocks(G: Gram, columns: Array, progress: Callable[[int], None] | None) -> Blocks:
     """Return a function that yields the rows of some columns of K, block by block.
 
-    They are held if there is memory for it, and computed again in every pass if not; `told` is
+    They are held if there is memory for it, and computed again in every pass if not; `progress` is
     called after every block with its number of rows.
     """
     n, budget = G.shape[0], float(get_config()["working_memory"]) * 2**20
@@ -133,8 +135,8 @@ def row_blocks(G: Gram, columns: Array, told: Callable[[int], None] | None = Non
     def followed(blocks: Iterable[tuple[slice, Array]]) -> Iterator[tuple[slice, Array]]:
         for rows, K in blocks:
             yield rows, K
-            if told is not None:
-                told(rows.stop - rows.start)
+            if progress is not None:
+                progress(rows.stop - rows.start)
 
     if 8 * n * len(columns) > KEPT * budget:
         return lambda: followed(computed())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from dataclasses import field
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +13,12 @@ from sklearn.utils.metaestimators import available_if
 
 from gramsmith.machines.base import (
     POSITIVE,
-    KernelClassifier,
+    ProbabilisticClassifier,
     Training,
     candidate_alphas,
-    check_alphas,
 )
 from gramsmith.machines.landmarks import BLOCK_ROWS, LandmarkMachine
+from gramsmith.machines.parameters import with_parameters
 from gramsmith.solvers import fit_expansion, fit_features, warn_unless_converged
 from gramsmith.solvers.definite import clip_negative
 from gramsmith.solvers.left_out import features_of, left_out_losses, usual_alphas
@@ -40,7 +41,7 @@ def _has_probabilities(machine: Any) -> bool:
     )
 
 
-class LossProbabilities(KernelClassifier):
+class LossProbabilities(ProbabilisticClassifier):
     """The probabilities of a classifier whose `loss` has them."""
 
     loss: Any
@@ -53,41 +54,21 @@ class LossProbabilities(KernelClassifier):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Return class probabilities; only with a loss that has them.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
+        """Return class probabilities, (n, n_classes), of new samples; if the loss has them."""
         f = self.decision_function(X)
         return np.asarray(self._loss(f.ndim == 2).probability(f))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
-        """Return logarithms of class probabilities; only with a loss that has them.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
+        """Return logarithms of class probabilities, (n, n_classes); if the loss has them."""
         f = self.decision_function(X)
         loss = self._loss(f.ndim == 2)
         if hasattr(loss, "log_probability"):
             return np.asarray(loss.log_probability(f))
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(loss.probability(f)))
+        return super().predict_log_proba(X)
 
 
+@with_parameters
 class KernelLossClassifier(LossProbabilities, LandmarkMachine):
     r"""The kernel expansion that minimises any convex loss.
 
@@ -100,9 +81,6 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
-        eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     loss : {"logistic", "squared", "squared_hinge", "hinge"} or object, default="logistic"
         "hinge" has its corner rounded over a width of 0.05. An object has the methods ``value``,
         ``slope`` and ``curvature`` of `gramsmith.solvers.losses.Loss`, functions of the labels and
@@ -121,20 +99,13 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
     n_landmarks : int, default=500
         Landmarks of "nystroem" and of the preconditioner of "cg", drawn by what those before them
         leave unexplained.
-    random_state : int, RandomState or None
-        For the choice of the landmarks.
     tol : float, default=1e-8
         Stop when a Newton step promises to lower the objective by less than this share.
     max_iter : int, default=100
         Most Newton steps.
-    verbose : bool, default=False
-        Whether to print the objective after every Newton step, what "auto" takes past 12 000
-        samples, and a line per product of "cg".
 
     Attributes
     ----------
-    alpha_ : float
-        The regulariser in use.
     alphas_ : array of shape (m,)
         The candidates, descending.
     loo_losses_ : array of shape (m,)
@@ -142,10 +113,6 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
         With "loo" only.
     objective_ : float
         The minimum, summed over the machines where there are several.
-    n_iter_ : int
-        Newton steps.
-    jitter_ : float
-        What was added to a diagonal that was singular to working precision; 0 if nothing.
     solver_ : str
         The solver in use.
     n_landmarks_ : int
@@ -179,57 +146,22 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
     _stored_parameters: ClassVar[dict[str, str]] = {"loss": f"choice {' '.join(LOSSES)}"}
     _held, _cg_products = "newton", 10  # of every Newton step
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LandmarkMachine._parameter_constraints,
         "alpha": [POSITIVE, StrOptions({"loo"})],
         "solver": [StrOptions({"auto", "newton", "cg", "nystroem"})],
         "loss": [StrOptions(set(LOSSES)), HasMethods(["value", "slope", "curvature"])],
     }
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        loss: Any = "logistic",
-        alpha: Any = "loo",
-        alphas: Any = None,
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        n_landmarks: int = 500,
-        random_state: Any = None,
-        tol: float = 1e-8,
-        max_iter: int = 100,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.loss = loss
-        self.alpha = alpha
-        self.alphas = alphas
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.engine = engine
+    loss: Any = "logistic"
+    class_weight: Any = None
+    tol: float = 1e-8
+    max_iter: int = 100
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        check_alphas(self, "> 0")
-        train = self._begin(X, y, sample_weight)
+    def _fit(self, train: Training) -> None:
         # Weights and regulariser times a number change nothing: from here they have mean one.
-        scale, train = train.scale, train.of_mean_one()
-        for name, kind in KernelLossClassifier._stored.items():  # of an earlier fit
-            if kind.endswith("?"):
-                self.__dict__.pop(name, None)
+        train = train.of_mean_one()
         self._first_solver(train)
         loss = self._loss(len(self.classes_) > 2)
-        (self._fit_dense if self.solver_ == "newton" else self._fit_landmarks)(train, loss, scale)
-        return self
+        (self._fit_dense if self.solver_ == "newton" else self._fit_landmarks)(train, loss)
 
     def _targets(self, train: Training, loss: Any) -> list[Array]:
         """Return the targets of one machine, or of one for every class."""
@@ -238,26 +170,24 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
             return [code_targets(train.y, C)]
         return [code_targets((train.y == c).astype(int), 2) for c in range(C)]
 
-    def _fit_dense(self, train: Training, loss: Any, scale: float) -> None:
+    def _fit_dense(self, train: Training, loss: Any) -> None:
         remedy = "Use solver='nystroem' or solver='cg', or a sample of the rows."
         targets = self._targets(train, loss)
         # K, a factor for every class that is fitted together, and two to work with
         together = max(1 if target.ndim == 1 else target.shape[1] for target in targets)
         K, kept = clip_negative(self._dense(train, remedy, copies=max(4, together + 3)))
 
-        def spread(_: Array) -> float:
-            share = train.weight / train.n
-            return float(share @ K.diagonal() - share @ K @ share)
-
-        alpha, starts = self._choose(lambda: features_of(K), spread, targets, loss, train, scale)
-        found = [
+        share = train.weight / train.n
+        spread = float(share @ K.diagonal() - share @ K @ share)
+        alpha, starts = self._choose_alpha(lambda: features_of(K), spread, targets, loss, train)
+        solutions = [
             fit_expansion(K, target, loss, alpha, start=start, **self._options(train))
             for target, start in zip(targets, starts, strict=True)
         ]
-        a, b = self._take_down(found, scale)
+        a, b = self._record(solutions, train.scale)
         self._keep(train, kept(a), b)
 
-    def _fit_landmarks(self, train: Training, loss: Any, scale: float) -> None:
+    def _fit_landmarks(self, train: Training, loss: Any) -> None:
         size = min(int(self.n_landmarks), train.n)
         self._check_memory(train.n, "Lower n_landmarks, or use a sample of the rows.", 4, size)
         landmarks = self._landmarks(train, pivoted=True)
@@ -270,9 +200,8 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
             Phi[start : start + BLOCK_ROWS] = Phi[start : start + BLOCK_ROWS] @ turn
         lengths = np.maximum(lengths, np.finfo(float).tiny)
 
-        def spread(Phi: Array) -> float:
-            share = train.weight / train.n
-            return float(share @ np.einsum("ij,ij->i", Phi, Phi) - np.sum((share @ Phi) ** 2))
+        share = train.weight / train.n
+        spread = float(share @ np.einsum("ij,ij->i", Phi, Phi) - np.sum((share @ Phi) ** 2))
 
         def coefficients(start: Any) -> Array | None:
             if start is None:
@@ -281,21 +210,20 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
             return np.concatenate([theta, [start[1]]])
 
         targets = self._targets(train, loss)
-        alpha, starts = self._choose(lambda: Phi, spread, targets, loss, train, scale)
+        alpha, starts = self._choose_alpha(lambda: Phi, spread, targets, loss, train)
         options = self._options(train)
-        found = [
+        solutions = [
             fit_features(Phi, target, loss, alpha, start=coefficients(start), **options)
             for target, start in zip(targets, starts, strict=True)
         ]
         if self._undecided(train):
-            self._decide(
-                landmarks, alpha, FORCING
-            )  # curvatures of the usual losses are one at most
+            # FORCING: curvatures of the usual losses are one at most
+            self._decide(landmarks, alpha, FORCING)
         if self.solver_ == "nystroem":
-            a, b = self._take_down(found, scale)
+            a, b = self._record(solutions, train.scale)
             self._keep(train, landmarks.root @ (turn @ a), b, landmarks.index)
             return
-        solved = [
+        solutions = [
             fit_products(
                 landmarks.G.__matmul__,
                 *(Phi, target, loss, alpha),
@@ -303,11 +231,11 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
                 report=self._report,
                 **options,
             )
-            for target, rough in zip(targets, found, strict=True)
+            for target, rough in zip(targets, solutions, strict=True)
         ]
-        self.n_products_ = sum(products for _, products in solved)
-        self.residual_ = max(solution.residual for solution, _ in solved)
-        self._keep(train, *self._take_down([solution for solution, _ in solved], scale))
+        self.n_products_ = sum(solution.n_products for solution in solutions)
+        self.residual_ = max(solution.residual for solution in solutions)
+        self._keep(train, *self._record(solutions, train.scale))
 
     def _options(self, train: Training) -> dict[str, Any]:
         return {
@@ -317,60 +245,49 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
             "tol": float(self.tol),
         }
 
-    def _take_down(self, found: list[Any], scale: float) -> tuple[Array, Array]:
+    def _record(self, solutions: list[Any], scale: float) -> tuple[Array, Array]:
         """Set what the solvers say of themselves; return all coefficients and intercepts."""
         who = type(self).__name__
         self.objective_, self.n_iter_, self.jitter_ = 0.0, 0, 0.0
-        for solution in found:
+        for solution in solutions:
             for k, value in enumerate(solution.history):
                 self._say(f"step {k}: objective {scale * value:.8g}")
             warn_unless_converged(solution, who)
             self.objective_ += scale * solution.objective
             self.n_iter_ = max(self.n_iter_, solution.n_iter)
             self.jitter_ = max(self.jitter_, scale * solution.jitter)
-        coefficients = np.hstack([solution.a.reshape(len(solution.a), -1) for solution in found])
-        return coefficients, np.concatenate([np.atleast_1d(solution.b) for solution in found])
+        coefficients = [solution.a.reshape(len(solution.a), -1) for solution in solutions]
+        intercepts = [np.atleast_1d(solution.b) for solution in solutions]
+        return np.hstack(coefficients), np.concatenate(intercepts)
 
-    def _choose(
+    def _choose_alpha(
         self,
         features: Callable[[], Array],
-        spread: Callable[[Array], float],
+        spread: float,
         targets: list[Array],
         loss: Any,
         train: Training,
-        scale: float,
     ) -> tuple[float, list[Any]]:
         """Set `alpha_`, `alphas_` and `loo_losses_`.
 
         Return the regulariser for weights of mean one, and where to start for every target.
         """
-        fixed = not isinstance(self.alpha, str)
-        Phi = np.empty((0, 0)) if fixed else features()
-        alphas = candidate_alphas(self, scale, lambda: usual_alphas(train.n, spread(Phi)))
+        alphas = candidate_alphas(self, train, lambda: usual_alphas(train.n, spread))
         alphas = np.sort(alphas)[::-1]
-        if fixed:
+        if not isinstance(self.alpha, str):
             self.alpha_, self.alphas_ = float(self.alpha), np.array([float(self.alpha)])
             return float(alphas[0]), [None] * len(targets)
-        few = 3 if self.alphas is None and len(targets) == 1 else None
-        found = [
-            left_out_losses(
-                Phi,
-                target,
-                loss,
-                alphas,
-                fit_intercept=self.fit_intercept,
-                sample_weight=train.w,
-                max_iter=int(self.max_iter),
-                stop=few,
-            )
-            for target in targets
-        ]
-        self.loo_losses_ = np.sum([losses for losses, _ in found], axis=0)
+        options = self._options(train) | {"tol": 1e-4}  # the estimate is no better
+        options["stop"] = 3 if self.alphas is None and len(targets) == 1 else None
+        Phi = features()
+        paths = [left_out_losses(Phi, target, loss, alphas, **options) for target in targets]
+        self.loo_losses_ = np.sum([losses for losses, _ in paths], axis=0)
         alphas, best = alphas[: len(self.loo_losses_)], int(np.argmin(self.loo_losses_))
-        self.alpha_, self.alphas_ = scale * float(alphas[best]), scale * alphas
-        return float(alphas[best]), [functions[best] for _, functions in found]
+        self.alpha_, self.alphas_ = train.scale * float(alphas[best]), train.scale * alphas
+        return float(alphas[best]), [functions[best] for _, functions in paths]
 
 
+@with_parameters
 class KernelLogisticRegression(KernelLossClassifier):
     r"""Kernel logistic regression.
 
@@ -390,35 +307,4 @@ class KernelLogisticRegression(KernelLossClassifier):
            [0.11, 0.89]])
     """
 
-    loss = "logistic"
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        alpha: Any = "loo",
-        alphas: Any = None,
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        n_landmarks: int = 500,
-        random_state: Any = None,
-        tol: float = 1e-8,
-        max_iter: int = 100,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.alphas = alphas
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.engine = engine
+    loss: Any = field(default="logistic", init=False)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from itertools import combinations
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gramsmith.machines.base import KernelClassifier, PairwiseVotes, Training
+from gramsmith.machines.parameters import with_parameters
 
 Array = npt.NDArray[Any]
 
 
+@with_parameters
 class ParzenClassifier(KernelClassifier):
     r"""Classify by the kernel-weighted mean of the labels.
 
@@ -60,7 +62,6 @@ class ParzenClassifier(KernelClassifier):
     _stored: ClassVar[dict[str, str]] = {"thresholds_": "loose *", "loo_score_": "real | none"}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelClassifier._parameter_constraints,
         "weights": [StrOptions({"uneven", "even"})],
         "threshold": [
             StrOptions({"loo", "prior"}),
@@ -69,25 +70,12 @@ class ParzenClassifier(KernelClassifier):
         "criterion": [StrOptions({"error", "balanced_error", "f1"})],
     }
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        weights: str = "uneven",
-        threshold: Any = "loo",
-        criterion: str = "error",
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.weights = weights
-        self.threshold = threshold
-        self.criterion = criterion
-        self.n_jobs = n_jobs
-        self.engine = engine
+    weights: str = "uneven"
+    threshold: Any = "loo"
+    criterion: str = "error"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        train = self._begin(X, y, sample_weight).of_mean_one()
+    def _fit(self, train: Training) -> None:
+        train = train.of_mean_one()
         C, w = len(self.classes_), train.weight
         if C > 2 and not isinstance(self.threshold, str) and self.threshold != 0:
             raise ValueError(
@@ -108,7 +96,6 @@ class ParzenClassifier(KernelClassifier):
         hits = np.bincount(train.y, w * (code == train.y), C)
         self.loo_score_ = float(_criterion(self.criterion, hits, np.bincount(code, w, C), size))
         self._keep(train, coefficients, -t)
-        return self
 
     def _loo_scores(self, train: Training, V: Array, size: Array) -> Array:
         """Return the value of every class at every sample, the row of the sample left out."""
@@ -179,6 +166,7 @@ def _criterion(name: str, hits: Array, called: Array, size: Array) -> Array:
     return np.asarray((2.0 * hits / (called + size)).mean(axis=-1))
 
 
+@with_parameters
 class CentroidClassifier(PairwiseVotes):
     r"""Separate class means, with a guarantee for the training error.
 
@@ -230,20 +218,12 @@ class CentroidClassifier(PairwiseVotes):
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelClassifier._parameter_constraints,
         "ddof": [Interval(Integral, 0, 1, closed="both")],
     }
 
-    def __init__(
-        self, kernel: Any = None, *, ddof: int = 0, n_jobs: int | None = None, engine: Any = None
-    ) -> None:
-        self.kernel = kernel
-        self.ddof = ddof
-        self.n_jobs = n_jobs
-        self.engine = engine
+    ddof: int = 0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        train = self._begin(X, y, sample_weight)
+    def _fit(self, train: Training) -> None:
         C, w = len(self.classes_), train.weight
         size = np.bincount(train.y, w, C)
         V = np.eye(C)[train.y] * (w / size[train.y])[:, None]
@@ -265,7 +245,6 @@ class CentroidClassifier(PairwiseVotes):
         self.class_error_bounds_ = np.minimum(1.0, bounds.sum(axis=1))
         self.error_bound_ = float(size @ self.class_error_bounds_ / size.sum())
         self._keep(train, V @ np.array(signs).T, -np.array(thresholds))
-        return self
 
 
 def _boundary(

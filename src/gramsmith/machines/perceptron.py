@@ -12,7 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from gramsmith.arguments import check_params
-from gramsmith.machines.base import KernelClassifier, as_stored
+from gramsmith.machines.base import KernelClassifier, Training, as_stored
+from gramsmith.machines.parameters import with_parameters
 from gramsmith.solvers import Outcome, warn_unless_converged
 from gramsmith.targets import as_labels
 
@@ -28,6 +29,7 @@ def _has_samples(machine: Any) -> bool:
     )
 
 
+@with_parameters
 class KernelPerceptron(KernelClassifier):
     r"""The dual perceptron.
 
@@ -47,10 +49,6 @@ class KernelPerceptron(KernelClassifier):
         Whether to predict with the mean of the coefficients.
     shuffle : bool, default=False
         Whether each pass takes the samples in another order.
-    random_state : int, RandomState or None
-        For the order.
-    verbose : bool, default=False
-        Whether to print a line per pass.
 
     Attributes
     ----------
@@ -87,65 +85,43 @@ class KernelPerceptron(KernelClassifier):
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelClassifier._parameter_constraints,
         "average": ["boolean"],
         "shuffle": ["boolean"],
     }
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        max_iter: int = 100,
-        average: bool = False,
-        shuffle: bool = False,
-        random_state: Any = None,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.max_iter = max_iter
-        self.average = average
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.engine = engine
+    max_iter: int = 100
+    average: bool = False
+    shuffle: bool = False
+    random_state: Any = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Fit the machine from the start.
+        """Fit the machine from the start to samples X and their labels y."""
+        return super().fit(X, y)
 
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or Gram matrix for "precomputed"
-            Training samples.
-        y : array of shape (n,)
-            Class labels.
-
-        Returns
-        -------
-        KernelPerceptron
-        """
-        train = self._begin(X, y, None)
+    def _fit(self, train: Training) -> None:
         K = self._dense(train, "Use partial_fit on parts of the samples.")
         rng = check_random_state(self.random_state)
-        state = _State(train.n, len(self.classes_))
+        batch = _Batch(train.n, self._n_outputs)
         order = np.arange(train.n)
         self.n_iter_, self.mistakes_ = 0, 1
         while self.mistakes_ and self.n_iter_ < self.max_iter:
             if self.shuffle:
                 rng.shuffle(order)
-            self.mistakes_ = state.run(K, K @ state.A, train.y, order)
+            self.mistakes_ = batch.run(K, K @ batch.A, train.y, order)
             self.n_iter_ += 1
             if self.verbose:
                 print(f"[KernelPerceptron] pass {self.n_iter_}: {self.mistakes_} mistakes")
-        self.steps_ = state.step
-        used = np.flatnonzero(np.any(state.A != 0, axis=1) | np.any(state.moment != 0, axis=1))
-        self._keep(train, np.zeros((len(used), state.A.shape[1])), 0.0, used)
-        self._set(state.A[used], state.moment[used])
-        self._warn()
-        return self
+        self.steps_ = batch.step
+        used = np.flatnonzero(np.any(batch.A != 0, axis=1) | np.any(batch.moment != 0, axis=1))
+        self._keep(train, np.zeros((len(used), batch.A.shape[1])), 0.0, used)
+        self._set(batch.A[used], batch.moment[used])
+        if self.mistakes_:
+            advice = "Raise max_iter, narrow the kernel, or take average=True if classes overlap."
+            outcome = Outcome(status="max_iter", advice=advice, n_iter=self.n_iter_)
+            warn_unless_converged(
+                outcome, f"KernelPerceptron ({self.mistakes_} mistakes in a pass)"
+            )
 
     @available_if(_has_samples)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> KernelPerceptron:
@@ -166,67 +142,53 @@ class KernelPerceptron(KernelClassifier):
         """
         check_params(self)
         first = not hasattr(self, "classes_")
-        X, labels = self._check_batch(X, y, reset=first)
-        if first:
-            self._first(X, labels, classes)
-        elif classes is not None and not np.array_equal(
-            np.unique(as_labels(classes)), self.classes_
-        ):
+        X, labels = self._check_pair(X, y, reset=first)
+        check_classification_targets(labels)
+        known = np.unique(labels if classes is None else as_labels(classes))
+        if not first and classes is not None and not np.array_equal(known, self.classes_):
             raise ValueError(
                 f"KernelPerceptron: expected the classes of the first call, "
-                f"{self.classes_.tolist()}, got {np.unique(classes).tolist()}. "
+                f"{self.classes_.tolist()}, got {known.tolist()}. "
                 "Leave classes out, or start again with fit."
             )
-        _check_labels(labels, self.classes_)
-        self._pass(as_stored(X, self.support_samples_), np.searchsorted(self.classes_, labels))
-        return self
-
-    def _check_batch(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
-        if reset:
-            X, labels = self._check_pair(X, y, numeric=False, many=False)
-        else:
-            X = self._check_new(X)
-            labels = as_labels(y)
-            if labels.shape != (X.shape[0],):
-                raise ValueError(
-                    f"Expected one label per sample ({X.shape[0]}), got shape {labels.shape}. "
-                    "X and y have inconsistent numbers of samples."
-                )
-        check_classification_targets(labels)
-        return X, labels
-
-    def _first(self, X: Any, labels: Array, classes: Any) -> None:
-        known = np.unique(labels if classes is None else as_labels(classes))
+        known = known if first else self.classes_
         if len(known) < 2:
             raise ValueError(
                 f"KernelPerceptron: expected at least two classes, got one class only: "
                 f"{known.tolist()[0]!r}. Name all classes in classes=."
             )
-        _check_labels(labels, known)
-        self._set_kernel(X, None)
-        self.classes_ = known
-        self.n_samples_fit_, self.steps_, self.n_iter_, self.mistakes_ = 0, 0, 0, 0
-        q = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self.support_, self.support_samples_ = np.empty(0, dtype=np.intp), X[:0]
-        self.intercept_ = np.zeros(1)
-        self._set(np.zeros((0, q)), np.zeros((0, q)))
+        strange = labels[~np.isin(labels, known)]
+        if len(strange):
+            raise ValueError(
+                f"KernelPerceptron: expected labels out of {known.tolist()}, got the new class "
+                f"{strange.tolist()[0]!r}. Name all classes in the first call of partial_fit."
+            )
+        if first:
+            self._set_kernel(X, None)
+            self.classes_ = known
+            self.n_samples_fit_, self.steps_, self.n_iter_ = 0, 0, 0
+            self.support_, self.support_samples_ = np.empty(0, dtype=np.intp), X[:0]
+            self.intercept_, empty = np.zeros(1), np.zeros((0, self._n_outputs))
+            self._set(empty, empty)
+        self._pass(as_stored(X, self.support_samples_), np.searchsorted(self.classes_, labels))
+        return self
 
     def _pass(self, X: Any, codes: Array) -> None:
-        n, kept = len(codes), len(self.support_)
-        state = _State(n, len(self.classes_), self.steps_)
-        F = np.zeros((n, state.A.shape[1]))
-        for rows, block in self._blocks(X):
-            F[rows] = block @ self.last_coefficients_
+        """Look at more samples, and keep those on which mistakes were made."""
+        n, kept = len(codes), self.support_samples_
+        batch = _Batch(n, self._n_outputs, self.steps_)
+        F = self._on_blocks(X, lambda K: K @ self.last_coefficients_)
         self._check_memory(n, "Pass fewer samples at a time.")
-        self.mistakes_ = state.run(self._gram(X).toarray(), F, codes, np.arange(n))
-        used = np.flatnonzero(np.any(state.A != 0, axis=1))
+        self.mistakes_ = batch.run(self._gram(X).toarray(), F, codes, np.arange(n))
+        used = np.flatnonzero(np.any(batch.A != 0, axis=1))
         self.support_ = np.concatenate([self.support_, self.n_samples_fit_ + used])
-        self.support_samples_ = _stack(self.support_samples_, X[used]) if kept else X[used]
+        stack = sp.vstack if sp.issparse(kept) else np.concatenate
+        self.support_samples_ = stack([kept, X[used]]) if kept.shape[0] else X[used]
         self.n_samples_fit_ += n
-        self.steps_, self.n_iter_ = state.step, self.n_iter_ + 1
+        self.steps_, self.n_iter_ = batch.step, self.n_iter_ + 1
         self._set(
-            np.vstack([self.last_coefficients_, state.A[used]]),
-            np.vstack([self.moment_coefficients_, state.moment[used]]),
+            np.vstack([self.last_coefficients_, batch.A[used]]),
+            np.vstack([self.moment_coefficients_, batch.moment[used]]),
         )
 
     def _set(self, A: Array, moment: Array) -> None:
@@ -235,38 +197,18 @@ class KernelPerceptron(KernelClassifier):
         mean = A - moment / max(self.steps_, 1)
         self.coefficients_ = np.ascontiguousarray(mean if self.average else A)
 
-    def _warn(self) -> None:
-        if self.mistakes_:
-            advice = "Raise max_iter, narrow the kernel, or take average=True if classes overlap."
-            done = Outcome(status="max_iter", advice=advice, n_iter=self.n_iter_)
-            warn_unless_converged(done, f"KernelPerceptron ({self.mistakes_} mistakes in a pass)")
 
-    def compress(self) -> KernelPerceptron:
-        """Drop samples whose coefficients are zero, and what `partial_fit` would need to go on.
+class _Batch:
+    """Coefficients of samples that are looked at together, and the number of those seen so far."""
 
-        Returns
-        -------
-        self
-        """
-        super().compress()
-        self.last_coefficients_ = self.coefficients_
-        self.moment_coefficients_ = np.zeros_like(self.coefficients_)
-        return self
-
-
-class _State:
-    """Coefficients of a batch and the number of samples looked at."""
-
-    def __init__(self, n: int, n_classes: int, step: int = 0) -> None:
-        self.A = np.zeros((n, 1 if n_classes == 2 else n_classes))
-        self.moment = np.zeros_like(self.A)
-        self.step = step
+    def __init__(self, n: int, outputs: int, step: int = 0) -> None:
+        self.A, self.moment, self.step = np.zeros((n, outputs)), np.zeros((n, outputs)), step
 
     def run(self, K: Array, F: Array, codes: Array, order: Array) -> int:
         """Look at every sample once; F holds the values of the batch and is kept up to date."""
-        mistakes, binary = 0, F.shape[1] == 1
+        mistakes = 0
         for i in order:
-            change = _binary(F[i], codes[i]) if binary else _several(F[i], codes[i])
+            change = _correction(F[i], codes[i])
             if change is not None:
                 mistakes += 1
                 self.A[i] += change
@@ -276,31 +218,14 @@ class _State:
         return mistakes
 
 
-def _check_labels(labels: Array, known: Array) -> None:
-    strange = ~np.isin(labels, known)
-    if strange.any():
-        raise ValueError(
-            f"KernelPerceptron: expected labels out of {known.tolist()}, got the new "
-            f"class {labels[strange].tolist()[0]!r}. Name all classes in the first call of "
-            "partial_fit."
-        )
-
-
-def _binary(f: Array, code: int) -> Array | None:
-    y = 2.0 * code - 1.0
-    return np.array([y]) if y * f[0] <= 0 else None
-
-
-def _several(f: Array, code: int) -> Array | None:
+def _correction(f: Array, code: int) -> Array | None:
+    """Return what is added to the coefficients of a sample with values f, None if it is right."""
+    if len(f) == 1:
+        y = 2.0 * code - 1.0
+        return np.array([y]) if y * f[0] <= 0 else None
     rival = int(np.argmax(np.where(np.arange(len(f)) == code, -np.inf, f)))
     if f[code] > f[rival]:
         return None
     change = np.zeros(len(f))
     change[code], change[rival] = 1.0, -1.0
     return change
-
-
-def _stack(a: Any, b: Any) -> Any:
-    if sp.issparse(a):
-        return sp.vstack([a, b], format="csr")
-    return np.concatenate([a, b])

@@ -35,19 +35,7 @@ class IntervalPipeline(Pipeline):
 
     @available_if(lambda pipeline: hasattr(pipeline.steps[-1][1], "predict_interval"))  # type: ignore[untyped-decorator]
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
-        """Return intervals that hold the values of new samples with a given probability.
-
-        Parameters
-        ----------
-        X : like in fit
-        coverage : float, default=0.9
-            The probability.
-
-        Returns
-        -------
-        array of shape (n, 2) or (n, n_outputs, 2)
-            Lower and upper ends.
-        """
+        """Return intervals of the last step that hold the values with a given probability."""
         for _, step in self.steps[:-1]:
             X = step.transform(X)
         return np.asarray(self.steps[-1][1].predict_interval(X, coverage))

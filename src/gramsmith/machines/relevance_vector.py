@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,8 @@ from gramsmith.machines.base import (
     KernelRegressor,
     ProbabilisticClassifier,
     Training,
-    check_outputs,
 )
+from gramsmith.machines.parameters import with_parameters
 from gramsmith.solvers import (
     EvidenceSolution,
     fit_bernoulli_evidence,
@@ -32,8 +32,29 @@ FEW = 100  # order of the matrices that are solved again and again: active basis
 REMEDY = "Fit on a sample of the rows: the basis functions are the training samples."
 
 
+@with_parameters
 class _RelevanceVectors(KernelMachine):
-    """The basis functions, and the posterior of their weights."""
+    """The basis functions, and the posterior of their weights.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether a constant is among the basis functions.
+    tol : float, default=1e-3
+        Stop when no action raises the log evidence by more.
+
+    Attributes
+    ----------
+    relevance_indices_ : int array of shape (n_relevance,)
+        The relevance vectors (of all machines) among the training samples; so is `support_`.
+    precisions_ : array of shape (n_relevance, n_machines)
+        α; infinite where a machine does not use a vector. One machine for values and two classes,
+        else one per class.
+    covariance_ : array of shape (n_machines, n_relevance + 1, n_relevance + 1)
+        Posterior covariance of intercept and weights.
+    coefficients_ : array of shape (n_relevance, n_machines)
+        Mean (of classes: most probable) weights.
+    """
 
     _stored: ClassVar[dict[str, str]] = {
         "covariance_": "array t r r",
@@ -44,11 +65,10 @@ class _RelevanceVectors(KernelMachine):
         "history_": "value?",
     }
 
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    verbose: Any
-    covariance_: Array
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 10_000
+    verbose: bool = False
 
     def _basis(self, train: Training) -> Basis:
         """Return ones (if wanted) and the kernel columns; K need not be positive definite."""
@@ -89,15 +109,14 @@ class _RelevanceVectors(KernelMachine):
 
     def _mean_and_variance(self, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of the expansion under the posterior, each (n, machines)."""
-        X = self._check_new(X)
-        t = self.coefficients_.shape[1]
-        mean, variance = np.empty((X.shape[0], t)), np.empty((X.shape[0], t))
-        for rows, K in self._blocks(X):
-            mean[rows] = K @ self.coefficients_ + self.intercept_
+
+        def moments(K: Array) -> Array:
             P = np.column_stack([np.ones(len(K)), K])
-            for k in range(t):
-                variance[rows, k] = np.einsum("ij,ij->i", P @ self.covariance_[k], P)
-        return check_outputs(mean, self), np.maximum(check_outputs(variance, self), 0.0)
+            variances = [np.einsum("ij,ij->i", P @ S, P) for S in self.covariance_]
+            return np.column_stack([K @ self.coefficients_ + self.intercept_, *variances])
+
+        mean, variance = np.hsplit(self._on_blocks(self._check_new(X), moments), 2)
+        return mean, np.maximum(variance, 0.0)
 
     def _check_stored(self) -> None:
         super()._check_stored()
@@ -105,6 +124,7 @@ class _RelevanceVectors(KernelMachine):
             raise ValueError("Expected the covariance of the intercept and all coefficients.")
 
 
+@with_parameters
 class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
     r"""Relevance vector regression.
 
@@ -117,37 +137,19 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
 
     Parameters
     ----------
-    fit_intercept : bool, default=True
-        Whether a constant is among the basis functions.
-    tol : float, default=1e-3
-        Stop when no action raises the log evidence by more.
     max_iter : int, default=10000
         Most actions (additions, re-estimations, deletions).
-    verbose : bool, default=False
-        Whether to print a line when done.
 
     Attributes
     ----------
-    relevance_indices_ : int array of shape (n_relevance,)
-        The relevance vectors among the training samples.
     noise_variance_ : float
         1/β.
-    precisions_ : array of shape (n_relevance, 1)
-        α of the relevance vectors.
-    covariance_ : array of shape (1, n_relevance + 1, n_relevance + 1)
-        Posterior covariance of intercept and weights.
     log_evidence_ : float
         The logarithm of the evidence attained, noise of row i having variance 1/(β w_i).
     history_ : list of float
         The logarithm of the evidence after every action; it never falls.
     n_iter_ : int
         Actions taken.
-    support_ : int array of shape (n_relevance,)
-        The same as `relevance_indices_`.
-    coefficients_ : array of shape (n_relevance, 1)
-        Mean weights.
-    intercept_ : array of shape (1,)
-        Mean intercept.
 
     References
     ----------
@@ -167,27 +169,8 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
 
     _stored: ClassVar[dict[str, str]] = {"noise_variance_": "number"}
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 10_000,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.engine = engine
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        train = self._begin(X, y, sample_weight).of_mean_one()
+    def _fit(self, train: Training) -> None:
+        train = train.of_mean_one()
         # The constant is penalised like any weight, so it should be a small correction.
         offset = float(np.average(train.y, weights=train.w)) if self.fit_intercept else 0.0
         basis = self._basis(train)
@@ -203,7 +186,6 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         self.noise_variance_ = 1.0 / found.beta if np.ptp(train.y) else 0.0
         self.history_ = found.history
         self._store(train, [found], offset)
-        return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the values of new samples.
@@ -225,6 +207,7 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         return mean[:, 0], np.sqrt(variance[:, 0] + self.noise_variance_)
 
 
+@with_parameters
 class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
     r"""Relevance vector classification.
 
@@ -237,33 +220,15 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
 
     Parameters
     ----------
-    fit_intercept : bool, default=True
-        Whether a constant is among the basis functions.
-    tol : float, default=1e-3
-        Stop when no action raises the log evidence by more.
     max_iter : int, default=1000
         Most Laplace approximations.
-    verbose : bool, default=False
-        Whether to print a line per machine when done.
 
     Attributes
     ----------
-    relevance_indices_ : int array of shape (n_relevance,)
-        The relevance vectors of all machines among the training samples.
-    precisions_ : array of shape (n_relevance, n_machines)
-        α; infinite where a machine does not use a vector.
-    covariance_ : array of shape (n_machines, n_relevance + 1, n_relevance + 1)
-        Posterior covariance of intercept and weights.
     log_evidence_ : float
         The logarithm of the evidence attained, summed over machines.
     n_iter_ : int
         Laplace approximations of the longest run.
-    support_ : int array of shape (n_relevance,)
-        The same as `relevance_indices_`.
-    coefficients_ : array of shape (n_relevance, n_machines)
-        Most probable weights; one machine for two classes, else one per class.
-    intercept_ : array of shape (n_machines,)
-        Most probable intercepts.
 
     References
     ----------
@@ -280,27 +245,10 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
     (True, True)
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.engine = engine
+    max_iter: int = 1000
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        train = self._begin(X, y, sample_weight).of_mean_one()
+    def _fit(self, train: Training) -> None:
+        train = train.of_mean_one()
         basis = self._basis(train)
         machines = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
         found = []
@@ -313,20 +261,9 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
             self._report(solution, f"class {self.classes_[c]!r}: ")
             found.append(solution)
         self._store(train, found)
-        return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the log odds of new samples under the posterior.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n,) for two classes, else (n, n_classes)
-        """
+        """Return the log odds of new samples under the posterior, (n,) or (n, n_classes)."""
         mean, variance = self._mean_and_variance(X)
         F = mean / np.sqrt(1.0 + np.pi * variance / 8.0)
         return F[:, 0] if F.shape[1] == 1 else F

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 from sklearn.utils._param_validation import StrOptions
 
 from gramsmith.machines.base import (
     NOT_NEGATIVE,
     KernelClassifier,
+    KernelRegressor,
     Training,
-    WeightedScore,
     candidate_alphas,
-    check_alphas,
 )
 from gramsmith.machines.calibration import CalibratedScores
-from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.machines.landmarks import LandmarkMachine, Landmarks
+from gramsmith.machines.parameters import with_parameters
 from gramsmith.solvers import RidgePath, conjugate_gradients, warn_unless_converged
 from gramsmith.solvers.landmarks import LandmarkPreconditioner, landmark_path
 from gramsmith.solvers.ridge import centred, ridge_at
@@ -34,14 +33,20 @@ ROUGH_ROWS = 8_000  # samples from which float32 products serve for corrections
 LANDMARK_ALPHAS = 10.0 ** np.arange(-9.0, 2.5, 0.5)
 
 
-class KernelRidge(LandmarkMachine):
+class _Fitted:
+    alpha_: float
+    alphas_: Array
+    loo_errors_: Array
+    loo_residuals_: Array
+    cg_alphas_: Array
+
+
+@with_parameters
+class KernelRidge(_Fitted, LandmarkMachine):
     """What the two machines share: the choice of the regulariser, three ways to coefficients.
 
     Parameters
     ----------
-    kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Negative
-        eigenvalues of a kernel that is not positive definite are set to zero, with a warning.
     alpha : float or "loo", default="loo"
         The regulariser; 0 interpolates. "loo" minimises the leave-one-out error.
     alphas : array of shape (m,), optional
@@ -61,15 +66,9 @@ class KernelRidge(LandmarkMachine):
         Relative residual at which "cg" stops.
     max_iter : int, default=1000
         Most products with K in "cg".
-    random_state : int, RandomState or None
-        For the choice of the landmarks.
-    verbose : bool, default=False
-        Whether to print which solver "auto" takes, and a line per product of "cg".
 
     Attributes
     ----------
-    alpha_ : float
-        The regulariser in use.
     alphas_ : array of shape (m,)
         The candidates.
     loo_errors_ : array of shape (m,)
@@ -97,8 +96,6 @@ class KernelRidge(LandmarkMachine):
         Products with K in "cg", else 1.
     n_landmarks_ : int
         Landmarks in use. Not with "eigen".
-    jitter_ : float
-        What was added to `alpha_` because K was singular to working precision; 0 if nothing.
     solver_ : str
         The solver in use.
     """
@@ -121,7 +118,6 @@ class KernelRidge(LandmarkMachine):
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LandmarkMachine._parameter_constraints,
         "alpha": [NOT_NEGATIVE, StrOptions({"loo"})],
         "criterion": [StrOptions({"squared", "error"})],
         "solver": [StrOptions({"auto", "eigen", "nystroem", "cg"})],
@@ -130,39 +126,29 @@ class KernelRidge(LandmarkMachine):
     _held, _cg_products = "eigen", 40
     criterion = "squared"  # a parameter of the classifier alone
 
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    alpha_: float
-    alphas_: Array
-    loo_errors_: Array
-    loo_residuals_: Array
-    cg_alphas_: Array
-    jitter_: float
+    tol: float = 1e-6
+    max_iter: int = 1000
 
     def _solve(self, train: Training, Y: Array) -> None:
         """Choose the regulariser and set the coefficients; Y has shape (n, q)."""
-        for name, kind in KernelRidge._stored.items():  # of an earlier fit by another solver
-            if kind.endswith("?"):
-                self.__dict__.pop(name, None)
         self._first_solver(train)
         self.jitter_, self.n_iter_ = 0.0, 1
         # Weights and regulariser times a number change nothing: all is done with weights of mean
         # one, so that neither the choice nor a threshold depends on their unit.
-        scale = train.scale
-        solve = self._solve_dense if self.solver_ == "eigen" else self._solve_blocks
-        solve(train.of_mean_one(), Y, scale)
-        self.alphas_, self.jitter_ = self.alphas_ * scale, self.jitter_ * scale
-        self.alpha_ = self.alpha_ * scale if isinstance(self.alpha, str) else float(self.alpha)
-        if self.solver_ == "cg":
-            self.cg_alphas_ = self.cg_alphas_ * scale
+        train = train.of_mean_one()
+        (self._solve_dense if self.solver_ == "eigen" else self._solve_blocks)(train, Y)
+        for name in ("alpha_", "alphas_", "jitter_", "cg_alphas_"):
+            if hasattr(self, name):
+                setattr(self, name, getattr(self, name) * train.scale)
+        if not isinstance(self.alpha, str):
+            self.alpha_ = float(self.alpha)
 
-    def _solve_blocks(self, train: Training, Y: Array, scale: float) -> None:
+    def _solve_blocks(self, train: Training, Y: Array) -> None:
         undecided = self._undecided(train)
         landmarks = self._landmarks(train, pivoted=self.solver_ == "cg" or undecided)
         path = landmark_path(landmarks.K, landmarks.blocks, Y, train.w, self.fit_intercept)
         self.alphas_ = candidate_alphas(
-            self, scale, lambda: LANDMARK_ALPHAS * path.spread * path.total
+            self, train, lambda: LANDMARK_ALPHAS * path.spread * path.total
         )
         if self.solver_ == "cg" and not self.alphas_.any():
             raise ValueError(
@@ -175,7 +161,7 @@ class KernelRidge(LandmarkMachine):
                 w = None if train.w is None else train.w[rows]
                 yield rows, path.loo_residuals(K, Y[rows], alphas, w)
 
-        self._choose(train, Y, residuals)
+        self._compare(train, Y, residuals)
         order = np.unique(self.alphas_)
         place = int(np.searchsorted(order, self.alpha_))
         near = order[max(place - 1, 0) : place + 2]  # what landmarks prefer, and its neighbours
@@ -191,23 +177,23 @@ class KernelRidge(LandmarkMachine):
             del self.loo_errors_, self.loo_residuals_
             self._solve_cg(train, Y, landmarks, near)
 
-    def _solve_dense(self, train: Training, Y: Array, scale: float) -> None:
+    def _solve_dense(self, train: Training, Y: Array) -> None:
         K = self._dense(train, "Use solver='nystroem' or solver='cg'.", copies=4)
         options: dict[str, Any] = {"fit_intercept": self.fit_intercept, "sample_weight": train.w}
         if not isinstance(self.alpha, str):
             sure = not self._is_pairwise() and self.kernel_.positive_definite
-            self.alphas_ = candidate_alphas(self, scale, lambda: np.empty(0))
-            known = ridge_at(K, Y, float(self.alphas_[0]), definite=sure, **options)
-            if known is not None:
-                solution, left_out = known
-                self._choose(train, Y, lambda _: [(slice(None), left_out[None])])
+            self.alphas_ = candidate_alphas(self, train, lambda: np.empty(0))
+            solved = ridge_at(K, Y, float(self.alphas_[0]), definite=sure, **options)
+            if solved is not None:
+                solution, left_out = solved
+                self._compare(train, Y, lambda _: [(slice(None), left_out[None])])
                 self._keep(train, solution.coef, solution.intercept)
                 return
         path = RidgePath(K, Y, **options)
         # In units of the mean eigenvalue: from interpolation to a constant.
         unit = float(path.eigenvalues.mean()) or 1.0
-        self.alphas_ = candidate_alphas(self, scale, lambda: unit * np.logspace(-9, 4, 30))
-        self._choose(train, Y, lambda a: [(slice(None), path.loo_residuals(a))], path.minimise)
+        self.alphas_ = candidate_alphas(self, train, lambda: unit * np.logspace(-9, 4, 30))
+        self._compare(train, Y, lambda a: [(slice(None), path.loo_residuals(a))], path.minimise)
         solution = path.solve(self.alpha_)
         self.jitter_ = solution.jitter
         self._keep(train, solution.coef, solution.intercept)
@@ -218,15 +204,15 @@ class KernelRidge(LandmarkMachine):
         q, a = Y.shape[1], len(near)
         # the same in every fit: what a journal has kept is then found again
         probes = np.random.default_rng(7).choice([-1.0, 1.0], size=(train.n, PROBES))
-        one = [np.ones(train.n)] if self.fit_intercept else []
-        R = np.column_stack([Z, *one, probes])
+        ones = [np.ones(train.n)] if self.fit_intercept else []
+        R = np.column_stack([Z, *ones, probes])
         alphas, r = np.repeat(near, R.shape[1]), 1.0 / train.weight
         R = np.tile(R, (1, a))
         inverse = LandmarkPreconditioner(landmarks.root, landmarks.blocks, r, alphas)
         rough = None
         if train.n >= ROUGH_ROWS and not self._is_pairwise():
             rough = self._gram(train.X, np.float32).__matmul__
-        found = conjugate_gradients(
+        solution = conjugate_gradients(
             landmarks.G.__matmul__,
             r,
             R,
@@ -237,9 +223,9 @@ class KernelRidge(LandmarkMachine):
             max_iter=int(self.max_iter),
             report=self._report if self.verbose else None,
         )
-        warn_unless_converged(found, type(self).__name__)
-        self.n_iter_, self.residual_ = found.n_iter, found.residual
-        columns = found.c.reshape(train.n, a, -1).transpose(1, 0, 2)
+        warn_unless_converged(solution, type(self).__name__)
+        self.n_iter_, self.residual_ = solution.n_iter, solution.residual
+        columns = solution.c.reshape(train.n, a, -1).transpose(1, 0, 2)
         diagonals = inverse.diagonal().reshape(train.n, a, -1).transpose(1, 0, 2)[:, :, :1]
         # The diagonal of the inverse is about that of the preconditioner, but for its sum, which
         # random probes know well: it would be too large, and residuals too small.
@@ -266,7 +252,7 @@ class KernelRidge(LandmarkMachine):
         self.estimated_loo_error_ = float(squared[best])
         self._keep(train, np.ascontiguousarray(C[best]), b[best] + offset)
 
-    def _choose(self, train: Training, Y: Array, residuals: Residuals, refine: Any = None) -> None:
+    def _compare(self, train: Training, Y: Array, residuals: Residuals, refine: Any = None) -> None:
         """Set `alpha_`, `loo_errors_` and `loo_residuals_` by the candidates `alphas_`.
 
         ``residuals(alphas)`` yields rows and their leave-one-out residuals, (a, rows, q);
@@ -324,9 +310,8 @@ def _best(alphas: Array, errors: Array, squared: Array, rounding: float) -> floa
     return float(alphas[best].max())
 
 
-class KernelRidgeRegressor(
-    WeightedScore, PredictionIntervals, RegressorMixin, MultiOutputMixin, KernelRidge
-):
+@with_parameters
+class KernelRidgeRegressor(MultiOutputMixin, KernelRegressor, KernelRidge):
     r"""Kernel ridge regression with an exact, cheap choice of the regulariser.
 
     .. math:: \min_{c, b} \sum_i w_i (y_i - b - (Kc)_i)^2 + \alpha\, c'Kc
@@ -346,58 +331,17 @@ class KernelRidgeRegressor(
 
     _stored: ClassVar[dict[str, str]] = {"n_outputs_": "whole", "flat_": "flag"}
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        alpha: Any = "loo",
-        alphas: Any = None,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        n_landmarks: int = 500,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.engine = engine
+    _many_outputs = True
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        check_alphas(self, ">= 0")
-        train = self._begin(X, y, sample_weight, many=True)
+    def _fit(self, train: Training) -> None:
         self.n_outputs_ = 1 if train.y.ndim == 1 else train.y.shape[1]
         self.flat_ = train.y.ndim == 1
         self._solve(train, train.y.reshape(train.n, -1))
         for name in ("loo_residuals_", "estimated_loo_residuals_"):
             if self.flat_ and hasattr(self, name):
                 setattr(self, name, getattr(self, name)[:, 0])
-        return self
 
     def predict(self, X: Any) -> Array:
-        """Return the values of new samples.
-
-        Parameters
-        ----------
-        X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n,) or (n, n_outputs)
-        """
         F = self._expand(X)
         return F[:, 0] if self.flat_ else F
 
@@ -406,9 +350,7 @@ class KernelRidgeRegressor(
 
         `loo_errors_` stay those of the outputs as they were.
         """
-        for name in (
-            *("coefficients_", "intercept_", "loo_residuals_", "estimated_loo_residuals_"),
-        ):
+        for name in ("coefficients_", "intercept_", "loo_residuals_", "estimated_loo_residuals_"):
             if hasattr(self, name):
                 setattr(self, name, getattr(self, name) * unit)
 
@@ -417,6 +359,7 @@ class KernelRidgeRegressor(
         return 1 if self.flat_ else self.n_outputs_
 
 
+@with_parameters
 class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     r"""Classification by kernel ridge regression on class codes.
 
@@ -450,44 +393,10 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     0.99
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        alpha: Any = "loo",
-        alphas: Any = None,
-        criterion: str = "squared",
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        n_landmarks: int = 500,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.alphas = alphas
-        self.criterion = criterion
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.engine = engine
+    criterion: str = "squared"
+    class_weight: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        check_alphas(self, ">= 0")
-        self._forget_calibration()
-        train = self._begin(X, y, sample_weight)
+    def _fit(self, train: Training) -> None:
         C = len(self.classes_)
         Y = 2.0 * train.y[:, None] - 1.0 if C == 2 else 2.0 * np.eye(C)[train.y] - 1.0
         self._solve(train, Y)
-        return self

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from itertools import combinations
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,24 +28,29 @@ from gramsmith.machines.base import (
     Training,
 )
 from gramsmith.machines.calibration import CalibratedScores
+from gramsmith.machines.parameters import with_parameters
 
 Array = npt.NDArray[Any]
 
 
+@with_parameters
 class SupportVectorMachine(KernelMachine):
     """What the two machines share: training on the Gram matrix, and keeping the support."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelMachine._parameter_constraints,
         "epsilon": [NOT_NEGATIVE],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "threshold": [Interval(Real, None, None, closed="neither")],
     }
 
-    max_iter: int
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = -1
 
-    def _train(self, machine: Any, train: Training) -> Any:
-        """Fit scikit-learn's machine on the Gram matrix."""
+    def _train(self, kind: Any, train: Training, **options: Any) -> Any:
+        """Return scikit-learn's machine, fitted on the Gram matrix."""
+        options = {"C": self.C, "tol": self.tol, "max_iter": self.max_iter} | options
+        machine = kind(kernel="precomputed", cache_size=500, **options)
         other = "KernelRidgeRegressor"
         if isinstance(self, KernelClassifier):
             other = "KernelLossClassifier(loss='squared_hinge')"
@@ -72,6 +78,7 @@ class SupportVectorMachine(KernelMachine):
         self._keep(train, coefficients[order], machine.intercept_, machine.support_[order])
 
 
+@with_parameters
 class KernelSVC(CalibratedScores, PairwiseVotes, SupportVectorMachine):
     r"""Support vector classifier with any kernel.
 
@@ -114,52 +121,21 @@ class KernelSVC(CalibratedScores, PairwiseVotes, SupportVectorMachine):
     _stored: ClassVar[dict[str, str]] = {"n_iter_": "whole"}
     _stored_parameters: ClassVar[dict[str, str]] = {"threshold": "number"}
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        C: float = 1.0,
-        class_weight: Any = None,
-        threshold: float = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.class_weight = class_weight
-        self.threshold = threshold
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.engine = engine
+    class_weight: Any = None
+    threshold: float = 0.0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        self._forget_calibration()
-        train = self._begin(X, y, sample_weight)
-        if len(self.classes_) > 2 and self.threshold != 0:
-            raise ValueError(
-                f"KernelSVC: expected threshold 0 for {len(self.classes_)} classes, got "
-                f"{self.threshold!r}. One number cannot separate more than two classes."
-            )
-        machine = SVC(
-            C=self.C,
-            kernel="precomputed",
-            tol=self.tol,
-            max_iter=self.max_iter,
-            cache_size=500,
-        )
-        machine = self._train(machine, train)
+    def _fit(self, train: Training) -> None:
+        self._check_threshold(self.threshold)
+        machine = self._train(SVC, train)
         coefficients = pair_coefficients(np.asarray(machine.dual_coef_), machine.n_support_)
         self._keep_support(train, machine, coefficients)
-        return self
 
     def decision_function(self, X: Any) -> Array:
         f = super().decision_function(X)
         return np.asarray(f - self.threshold) if f.ndim == 1 else f
 
 
+@with_parameters
 class KernelSVR(KernelRegressor, SupportVectorMachine):
     r"""Support vector regression with any kernel.
 
@@ -195,43 +171,16 @@ class KernelSVR(KernelRegressor, SupportVectorMachine):
 
     _stored: ClassVar[dict[str, str]] = {"n_iter_": "whole"}
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.epsilon = epsilon
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.engine = engine
+    epsilon: float = 0.1
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        train = self._begin(X, y, sample_weight)
+    def _fit(self, train: Training) -> None:
         # LIBSVM's tolerance is absolute: in units far from one it would stop at once, or never.
         spread = float(np.std(train.y))
         unit = 1.0 if spread == 0.0 or 1e-3 <= spread <= 1e3 else spread
         train = replace(train, y=train.y / unit)
-        machine = SVR(
-            C=self.C / unit,
-            kernel="precomputed",
-            epsilon=self.epsilon / unit,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            cache_size=500,
-        )
-        machine = self._train(machine, train)
+        machine = self._train(SVR, train, C=self.C / unit, epsilon=self.epsilon / unit)
         self._keep_support(train, machine, unit * np.asarray(machine.dual_coef_).T)
         self.intercept_ = unit * self.intercept_
-        return self
 
 
 def pair_coefficients(dual: Array, n_support: Array) -> Array:
@@ -244,11 +193,8 @@ def pair_coefficients(dual: Array, n_support: Array) -> Array:
     if C == 2:
         return np.ascontiguousarray(dual.T)
     ends = np.concatenate([[0], np.cumsum(n_support)])
-    columns = []
-    for a in range(C):
-        for b in range(a + 1, C):
-            column = np.zeros(dual.shape[1])
-            column[ends[a] : ends[a + 1]] = dual[b - 1, ends[a] : ends[a + 1]]
-            column[ends[b] : ends[b + 1]] = dual[a, ends[b] : ends[b + 1]]
-            columns.append(column)
-    return np.column_stack(columns)
+    columns = np.zeros((dual.shape[1], C * (C - 1) // 2))
+    for k, (a, b) in enumerate(combinations(range(C), 2)):
+        columns[ends[a] : ends[a + 1], k] = dual[b - 1, ends[a] : ends[a + 1]]
+        columns[ends[b] : ends[b + 1], k] = dual[a, ends[b] : ends[b + 1]]
+    return columns

@@ -92,39 +92,13 @@ def conjugate_gradients(
     max_iter: int = 1000,
     report: Callable[[int, float], None] | None = None,
 ) -> CgSolution:
-    """Solve (K + αR) C = Y, touching K only in products K V.
+    """Solve (K + αR) C = Y, touching K only in products K V that serve all columns at once.
 
-    Parameters
-    ----------
-    product : callable
-        ``product(V)`` returns K V for V of shape (n, q).
-    r : array of shape (n,)
-        The positive diagonal R.
-    Y : array of shape (n, q)
-        Right-hand sides, solved side by side: every product serves all of them.
-    alphas : array of shape (q,), optional
-        The regulariser of each column; default 1.
-    precondition : callable, optional
-        Returns (about) (K + αR)^-1 V, see `gramsmith.solvers.landmarks.LandmarkPreconditioner`;
-        default R^-1 V.
-    rough : callable, optional
-        A cheaper product of a few digits, as that of float32 tiles. It is used for corrections;
-        what is left is computed by `product`, so that the solution is as exact as without.
-    tol : float, default=1e-8
-        Stop when every residual is below this share of its right-hand side.
-    max_iter : int, default=1000
-        Limit of products.
-    report : callable, optional
-        Called after every product with its number and the largest relative residual.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers import conjugate_gradients
-    >>> K = np.array([[2.0, 1.0], [1.0, 2.0]])
-    >>> found = conjugate_gradients(lambda V: K @ V, np.ones(2), np.array([[4.0], [4.0]]))
-    >>> found.c.ravel().round(6)
-    array([1., 1.])
+    R is the positive diagonal r, `alphas` the regulariser of each column (default 1). The
+    preconditioner is about (K + αR)^-1 (default R^-1). `rough` is a cheaper product of a few
+    digits, as that of float32 tiles, for corrections: what is left is computed by `product`, so
+    that the solution is as exact as without. `report` is called after every product with its number
+    and the largest residual, relative to its right-hand side, which ends the search below `tol`.
     """
     diagonal = r[:, None] * (np.ones(Y.shape[1]) if alphas is None else alphas)
     inverse = precondition or (lambda V: V / diagonal)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from gramsmith.kernels.definiteness import indefiniteness, is_semidefinite
+from gramsmith.solvers.outcome import Outcome
 
 Array = npt.NDArray[Any]
 
@@ -69,9 +70,7 @@ def clip_negative(K: Array, quiet: bool = False) -> tuple[Array, Callable[[Array
     and much cheaper than eigenvalues. The function beside it turns coefficients a of the clipped
     kernel into such that k(x)'a predicts with it.
     """
-    if not len(K):
-        return K, lambda A: A
-    if is_semidefinite(K):
+    if not len(K) or is_semidefinite(K):
         return K, lambda A: A
     values, U = np.linalg.eigh(K)
     if not quiet:
@@ -95,15 +94,13 @@ def clip_derivative(K: Array, dC: Array) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CholeskyFactor:
-    """K ≈ L L', exact on the pivot columns."""
+class CholeskyFactor(Outcome):
+    """K ≈ L L', exact on the pivot columns; may have ended by "max_rank" or "interrupted"."""
 
     L: Array  # (n, rank)
     # the columns of K that were evaluated, in order; L[pivots] is lower triangular, (rank,)
     pivots: Array
     residual: Array  # the diagonal of K - L L', (n,)
-    status: str  # {"converged", "max_rank", "interrupted"}
-    advice: str = ""
 
     @property
     def rank(self) -> int:
@@ -115,11 +112,6 @@ class CholeskyFactor:
         """The trace of K - L L', which bounds its norm."""
         return float(self.residual.sum())
 
-    @property
-    def converged(self) -> bool:
-        """Whether the residual is as small as was asked."""
-        return self.status == "converged"
-
 
 def pivoted_cholesky(
     column: Callable[[int], Array],
@@ -130,40 +122,12 @@ def pivoted_cholesky(
 ) -> CholeskyFactor:
     """Factor a positive semidefinite matrix, taking the column with the largest residual each time.
 
-    The memory is n x rank and the time n x rank², beside the columns themselves.
+    ``column(j)`` returns column j of K and is called once per pivot; where it is interrupted, the
+    factor so far is returned. The end is where the trace of the residual, `weights` counting the
+    samples, is below `tol` of that of K. Memory is n x rank, time n x rank² beside the columns.
 
-    Parameters
-    ----------
-    column : callable
-        ``column(j)`` returns column j of K, shape (n,). It is called once per pivot. Where it is
-        interrupted, the factor so far is returned.
-    diagonal : array of shape (n,)
-        The diagonal of K.
-    max_rank : int, optional
-        Most columns to use; default all.
-    tol : float, default=1e-6
-        Stop when the trace of the residual is below tol times the trace of K.
-    weights : array of shape (n,), optional
-        How often every sample counts in these traces; default once.
-
-    Returns
-    -------
-    CholeskyFactor
-
-    References
-    ----------
-    S. Fine, K. Scheinberg, "Efficient SVM training using low-rank kernel representations",
-    Journal of Machine Learning Research 2, 2001.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers import pivoted_cholesky
-    >>> x = np.linspace(0, 1, 200)
-    >>> K = np.exp(-(np.subtract.outer(x, x) ** 2))
-    >>> factor = pivoted_cholesky(lambda j: K[:, j], K.diagonal(), tol=1e-8)
-    >>> factor.rank, bool(np.allclose(factor.L @ factor.L.T, K, atol=1e-6))
-    (7, True)
+    Reference: S. Fine, K. Scheinberg, "Efficient SVM training using low-rank kernel
+    representations", Journal of Machine Learning Research 2, 2001.
     """
     d = np.array(diagonal, dtype=np.float64)
     n = len(d)

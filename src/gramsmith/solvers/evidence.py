@@ -30,9 +30,11 @@ Array = npt.NDArray[Any]
 # The evidence has several optima. Noise of a tenth of the spread is the usual start; next to none
 # finds those of targets with next to no noise, and nothing but noise those that are smoothest.
 STARTS = (1e2, 1e6, 1.0)
+REFRESH = 5  # actions between two updates of the noise
 EXCHANGES = 300  # actions spent on exchanges of basis functions
 DENSE = 300  # basis functions up to which one climb starts with all of them: it takes their cube
 ROUNDS = 100  # most rounds of it
+INNER = 8  # most actions on one Laplace approximation
 DENSE_ALPHA = 1.0  # their first precision, for targets and functions of unit size
 DENSE_LIMIT = 1e9  # precision beyond which such a function is dropped for good
 # Precisions of basis functions of unit length: beyond these limits a weight is free, or zero.
@@ -55,21 +57,17 @@ class EvidenceSolution(Outcome):
 
 
 class Posterior:
-    """The Gaussian posterior of the active weights, and S and Q of every basis function."""
+    """The Gaussian posterior of the active weights, and S and Q of every basis function.
+
+    P is Φ'BΦ with the columns of the active functions.
+    """
 
     def __init__(
-        self,
-        S: Array,
-        Q: Array,
-        P: Array,
-        active: list[int],
-        alpha: Array,
-        covariance: Array,
-        mean: Array,
+        self, S: Array, Q: Array, P: Array, active: list[int], alpha: Array, *moments: Array
     ) -> None:
         self.S, self.Q, self.P = S, Q, P
         self.active, self.alpha = active, alpha
-        self.covariance, self.mean = covariance, mean
+        self.covariance, self.mean = moments
 
     def actions(self) -> tuple[Array, Array]:
         """Return for every basis function the best precision and twice the gain of moving there.
@@ -165,22 +163,15 @@ def _along(alpha: Array, s: Array, q: Array) -> Array:
 class Basis:
     """Distinct basis functions of unit length under the sample weights, and their products."""
 
-    def __init__(self, Phi: Array, weight: Array) -> None:
-        length = np.sqrt(np.einsum("ij,ij,i->j", Phi, Phi, weight))
+    def __init__(self, Phi: Array, weight: Array | None = None) -> None:
+        self.weight = np.ones(len(Phi)) if weight is None else np.asarray(weight, dtype=float)
+        length = np.sqrt(np.einsum("ij,ij,i->j", Phi, Phi, self.weight))
         # A column without length has S = 0 for ever and is never taken.
         length = np.where(length > 0, length, 1.0)
         unit = Phi / length
         self.columns = distinct_columns(unit)
-        self.Phi = unit if len(self.columns) == unit.shape[1] else unit[:, self.columns]
-        self.length = length[self.columns]
-        self.weight = weight
-        self._square: Array | None = None
-
-    def diagonal(self, B: Array) -> Array:
-        """Return φ_m'Bφ_m for all m."""
-        if self._square is None:
-            self._square = self.Phi * self.Phi
-        return np.asarray(B @ self._square)
+        self.Phi, self.length = unit[:, self.columns], length[self.columns]
+        self.square = self.Phi * self.Phi
 
     def product(self, B: Array, V: Array) -> Array:
         """Return Φ'BV."""
@@ -189,132 +180,69 @@ class Basis:
 
 def distinct_columns(Phi: Array) -> Array:
     """Return the indices of columns that differ from all before them, ascending."""
-    # Equal columns have equal projections, so only neighbours on a line need to be compared.
-    line = np.random.default_rng(0).normal(size=len(Phi)) @ Phi
-    order = np.argsort(line, kind="stable")
-    close = np.flatnonzero(np.diff(line[order]) <= 1e-9)
-    same = [k for k in close if np.abs(Phi[:, order[k]] - Phi[:, order[k + 1]]).max() <= 1e-10]
-    first = np.arange(Phi.shape[1])
-    for k in same:
-        a, b = first[order[k]], first[order[k + 1]]
-        first[order[k + 1]] = first[order[k]] = min(a, b)
-    # A second sweep, backwards, gives each run of equal columns its smallest index.
-    for k in reversed(same):
-        first[order[k]] = first[order[k + 1]] = min(first[order[k]], first[order[k + 1]])
-    return np.flatnonzero(first == np.arange(Phi.shape[1]))
+    # By four random projections: columns of unit length that agree in 7 digits of each are one.
+    lines = np.random.default_rng(0).normal(size=(4, len(Phi))) @ Phi
+    return np.sort(np.unique(lines.round(7), axis=1, return_index=True)[1])
 
 
-def pack(
-    posterior: Posterior, basis: Basis, beta: float, history: list[float], **outcome: Any
+def _solution(
+    post: Posterior,
+    basis: Basis,
+    history: list[float],
+    status: str,
+    n_iter: int,
+    max_iter: int,
+    beta: float = 1.0,
+    size: float = 1.0,
 ) -> EvidenceSolution:
-    """Return the best state as a record, in the units of the columns as they were given."""
-    order = np.argsort(posterior.active)
-    active = np.asarray(posterior.active, dtype=np.intp)[order]
-    length = basis.length[active]
+    """Return the best state, in the units of columns and of targets that were divided by `size`."""
+    order = np.argsort(post.active)
+    active = np.asarray(post.active, dtype=np.intp)[order]
+    unit = size / basis.length[active]
+    shift = float(basis.weight.sum() * np.log(size))
+    history = [value - shift for value in history]
     return EvidenceSolution(
         active=basis.columns[active],
-        mean=posterior.mean[order] / length,
-        covariance=posterior.covariance[np.ix_(order, order)] / np.outer(length, length),
-        alpha=posterior.alpha[order] * length**2,
-        beta=beta,
+        mean=post.mean[order] * unit,
+        covariance=post.covariance[np.ix_(order, order)] * np.outer(unit, unit),
+        alpha=post.alpha[order] / unit**2,
+        beta=beta / size**2,
         log_evidence=max(history),
         history=history,
-        **outcome,
+        status=status,
+        advice="" if status == "converged" else f"Raise max_iter above {max_iter}, or tol.",
+        n_iter=n_iter,
     )
 
 
 def fit_gaussian_evidence(
-    Phi: Array | Basis,
-    t: Array,
-    *,
-    sample_weight: Array | None = None,
-    tol: float = 1e-3,
-    max_iter: int = 10_000,
-    refresh: int = 5,
+    basis: Basis, t: Array, *, tol: float = 1e-3, max_iter: int = 10_000
 ) -> EvidenceSolution:
-    """Fit sparse Bayesian regression; the evidence rises with every action.
+    """Fit sparse Bayesian regression to centred targets; the evidence rises with every action.
 
     Climbs start from different noise, and up to 300 basis functions from all of them at once; from
-    the best one functions are exchanged while that helps.
-
-    Parameters
-    ----------
-    Phi : array of shape (n, M), or Basis
-        Basis functions in columns; a Basis has weights already.
-    t : array of shape (n,)
-        Targets, centred.
-    sample_weight : array of shape (n,), optional
-        Positive weights; weight 2 is the same as repeating a row.
-    tol : float, default=1e-3
-        Stop when no action raises the log evidence by more, nor the noise.
-    max_iter : int, default=10000
-        Limit of actions.
-    refresh : int, default=5
-        Actions between two updates of the noise.
-
-    Returns
-    -------
-    EvidenceSolution
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers import fit_gaussian_evidence
-    >>> rng = np.random.default_rng(0)
-    >>> Phi = rng.normal(size=(50, 20))
-    >>> t = 3 * Phi[:, 4] - 2 * Phi[:, 7] + 0.1 * rng.normal(size=50)
-    >>> found = fit_gaussian_evidence(Phi, t)
-    >>> found.active[np.abs(found.mean) > 0.1]
-    array([4, 7])
+    the best one functions are exchanged while that helps. The end is where no action raises the
+    log evidence by more than `tol`, nor the noise.
     """
-    t = np.asarray(t, dtype=np.float64)
-    w = np.ones(len(t)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    basis = Phi if isinstance(Phi, Basis) else Basis(np.asarray(Phi, dtype=np.float64), w)
     # The limits of the precisions are for targets of unit size.
     size = float(np.sqrt(basis.weight @ (t * t) / basis.weight.sum())) or 1.0
     t = t / size
-    climbs = [
-        _climb(_State.start(GaussianModel(basis, t, precision)), tol, max_iter, refresh)
-        for precision in STARTS
-    ]
+    starts = [_Climb.start(GaussianModel(basis, t, precision)) for precision in STARTS]
     if len(basis.columns) <= DENSE:
-        climbs.append(
-            _climb(_from_all(GaussianModel(basis, t), min(100, max_iter)), tol, max_iter, refresh)
-        )
+        starts.append(_from_all(GaussianModel(basis, t), min(ROUNDS, max_iter)))
+    climbs = [start.run(tol, max_iter) for start in starts]
     # Optima that differ by a hundred tolerances are as good; the first ones are sparser.
     best = climbs[0]
     for other in climbs[1:]:
         best = other if other.value > best.value + 100.0 * tol else best
-    best = _exchange(best, tol, max_iter, refresh)
-    found = pack(
-        best.post,
-        basis,
-        best.model.beta,
-        best.history,
-        status=best.status,
-        advice="" if best.status == "converged" else f"Raise max_iter above {max_iter}, or tol.",
-        n_iter=best.n_iter,
-    )
-    return _in_units(found, size, float(basis.weight.sum()))
-
-
-def _in_units(found: EvidenceSolution, size: float, n: float) -> EvidenceSolution:
-    """Return the model of targets that were divided by `size`, for the targets as they came."""
-    shift = n * float(np.log(size))
-    return replace(
-        found,
-        mean=found.mean * size,
-        covariance=found.covariance * size**2,
-        alpha=found.alpha / size**2,
-        beta=found.beta / size**2,
-        log_evidence=found.log_evidence - shift,
-        history=[value - shift for value in found.history],
-    )
+    best = _exchange(best, tol, max_iter)
+    outcome = best.status, best.n_iter, max_iter
+    return _solution(best.post, basis, best.history, *outcome, best.model.beta, size)
 
 
 @dataclass
-class _State:
-    """Where a climb stands."""
+class _Climb:
+    """Where a search for the highest evidence stands."""
 
     model: GaussianModel
     post: Posterior
@@ -323,16 +251,53 @@ class _State:
     status: str = "max_iter"
 
     @classmethod
-    def start(cls, model: GaussianModel) -> _State:
-        post = model.posterior([], np.empty(0))
-        return cls(model, post, [model.log_evidence(post)])
+    def start(cls, model: GaussianModel, post: Posterior | None = None, n_iter: int = 0) -> _Climb:
+        post = model.posterior([], np.empty(0)) if post is None else post
+        return cls(model, post, [model.log_evidence(post)], n_iter)
 
     @property
     def value(self) -> float:
         return self.history[-1]
 
+    def run(self, tol: float, max_iter: int, barred: tuple[int, ...] = ()) -> _Climb:
+        """Take the best action until none is worth it, the noise updated every few actions.
 
-def _from_all(model: GaussianModel, rounds: int) -> _State:
+        An action counts only if the evidence itself, computed anew, has risen: rank-one updates of
+        nearly equal basis functions lose the digits on which their promises rest.
+        """
+        model, history, exact, refused = self.model, self.history, True, list(barred)
+        self.status = "max_iter"
+        while self.n_iter < max_iter:
+            self.n_iter += 1
+            best, gain = self.post.actions()
+            gain[refused] = 0.0
+            i = int(np.argmax(gain))
+            settled = gain[i] <= 2.0 * tol
+            if not settled:
+                ahead = self.post.copy()
+                ahead.act(i, float(best[i]), model.column)
+                value = model.log_evidence(ahead)
+                if value > history[-1] + 0.5 * tol:  # at least half of the least that was promised
+                    self.post, exact, refused = ahead, False, list(barred)
+                    history.append(value)
+                elif exact:
+                    refused.append(i)
+                else:
+                    self.post, exact = model.posterior(self.post.active, self.post.alpha), True
+            if settled or self.n_iter % REFRESH == 0:
+                before = history[-1]
+                model.update_noise(self.post)
+                self.post, exact = model.posterior(self.post.active, self.post.alpha), True
+                history[-1] = max(before, model.log_evidence(self.post))
+                if history[-1] - before > tol:
+                    refused = list(barred)
+                elif settled:
+                    self.status = "converged"
+                    break
+        return self
+
+
+def _from_all(model: GaussianModel, rounds: int) -> _Climb:
     """Return the state to which re-estimation leads that starts with every basis function.
 
     α = (1 - αΣ_ii) / μ_i², and the noise after every round (Tipping, 2001). It finds optima that
@@ -351,72 +316,29 @@ def _from_all(model: GaussianModel, rounds: int) -> _State:
         post = model.posterior(post.active, post.alpha)
         if len(before.active) == len(post.active) and np.allclose(before.alpha, alpha, rtol=1e-3):
             break
-    return _State(model, post, [model.log_evidence(post)], n_iter)
+    return _Climb.start(model, post, n_iter)
 
 
-def _exchange(state: _State, tol: float, max_iter: int, refresh: int) -> _State:
+def _exchange(climb: _Climb, tol: float, max_iter: int) -> _Climb:
     """Climb again without each basis function in turn, while that ends higher.
 
     Neighbouring functions stand for each other, and the first that came need not be the best.
     """
     tried: set[int] = set()
     spent = 0
-    while spent < EXCHANGES and (left := [i for i in state.post.active if i not in tried]):
+    while spent < EXCHANGES and (left := [i for i in climb.post.active if i not in tried]):
         i = left[0]
         tried.add(i)
-        model, post = copy(state.model), state.post.copy()
+        model, post = copy(climb.model), climb.post.copy()
         post.act(i, np.inf, model.column)
         post = model.posterior(post.active, post.alpha)
-        ahead = _State(model, post, [model.log_evidence(post)], state.n_iter)
-        for barred in ((i,), ()):
-            ahead = _climb(ahead, tol, max_iter, refresh, barred)
-        spent += ahead.n_iter - state.n_iter
-        if ahead.value > state.value + tol:
-            state = replace(ahead, history=[*state.history, ahead.value])
+        ahead = _Climb.start(model, post, climb.n_iter)
+        ahead.run(tol, max_iter, (i,)).run(tol, max_iter)
+        spent += ahead.n_iter - climb.n_iter
+        if ahead.value > climb.value + tol:
+            climb = replace(ahead, history=[*climb.history, ahead.value])
             tried = {i}
-    return state
-
-
-def _climb(
-    state: _State, tol: float, max_iter: int, refresh: int, barred: tuple[int, ...] = ()
-) -> _State:
-    """Take the best action until none is worth it, the noise updated every few actions.
-
-    An action counts only if the evidence itself, computed anew, has risen: rank-one updates of
-    nearly equal basis functions lose the digits on which their promises rest.
-    """
-    model, post, history = state.model, state.post, state.history
-    status, exact, n_iter = "max_iter", True, state.n_iter
-    refused = list(barred)
-    while n_iter < max_iter:
-        n_iter += 1
-        best, gain = post.actions()
-        gain[refused] = 0.0
-        i = int(np.argmax(gain))
-        settled = gain[i] <= 2.0 * tol
-        if not settled:
-            ahead = post.copy()
-            ahead.act(i, float(best[i]), model.column)
-            value = model.log_evidence(ahead)
-            if value > history[-1] + 0.5 * tol:  # at least half of the least that was promised
-                post, exact = ahead, False
-                history.append(value)
-                refused = list(barred)
-            elif exact:
-                refused.append(i)
-            else:
-                post, exact = model.posterior(post.active, post.alpha), True
-        if settled or n_iter % refresh == 0:
-            before = history[-1]
-            model.update_noise(post)
-            post, exact = model.posterior(post.active, post.alpha), True
-            history[-1] = max(before, model.log_evidence(post))
-            if history[-1] - before > tol:
-                refused = list(barred)
-            elif settled:
-                status = "converged"
-                break
-    return _State(model, post, history, n_iter, status)
+    return climb
 
 
 class GaussianModel:
@@ -429,7 +351,7 @@ class GaussianModel:
         variance = self.tt / self.n
         self.top = 1e10 / variance if variance > 0 else 1e10
         self.beta = precision / variance if variance > 0 else self.top
-        self.square = basis.diagonal(self.w)
+        self.square = self.w @ basis.square
         self.projection = basis.product(self.w, t)
         self._columns: dict[int, Array] = {}
 
@@ -443,16 +365,15 @@ class GaussianModel:
 
     def posterior(self, active: list[int], alpha: Array) -> Posterior:
         beta = self.beta
-        if not active:
-            P = np.empty((len(self.square), 0))
-            zero = np.empty(0)
-            S, Q = beta * self.square, beta * self.projection
-            return Posterior(S, Q, P, [], zero, np.empty((0, 0)), zero)
-        P = beta * np.column_stack([self.gram(i) for i in active])
+        P = np.empty((len(self.square), len(active)))
+        for k, i in enumerate(active):
+            P[:, k] = beta * self.gram(i)
         H = P[active] + np.diag(alpha)
-        factor = Definite(0.5 * (H + H.T))
-        covariance = factor.solve(np.eye(len(active)))
-        mean = beta * factor.solve(self.projection[active])
+        covariance, mean = np.empty((0, 0)), np.empty(0)
+        if active:
+            factor = Definite(0.5 * (H + H.T))
+            covariance = factor.solve(np.eye(len(active)))
+            mean = beta * factor.solve(self.projection[active])
         S = beta * self.square - np.einsum("ij,ij->i", P @ covariance, P)
         Q = beta * self.projection - P @ mean
         return Posterior(S, Q, P, list(active), alpha.copy(), covariance, mean)
@@ -489,52 +410,16 @@ class GaussianModel:
 
 
 def fit_bernoulli_evidence(
-    Phi: Array | Basis,
-    y: Array,
-    *,
-    sample_weight: Array | None = None,
-    tol: float = 1e-3,
-    max_iter: int = 1000,
-    inner: int = 8,
+    basis: Basis, y: Array, *, tol: float = 1e-3, max_iter: int = 1000
 ) -> EvidenceSolution:
-    """Fit sparse Bayesian classification by Laplace's approximation.
+    """Fit sparse Bayesian classification of classes 0 and 1 by Laplace's approximation.
 
-    Parameters
-    ----------
-    Phi : array of shape (n, M), or Basis
-        Basis functions in columns; a Basis has weights already.
-    y : array of shape (n,)
-        Classes 0 and 1.
-    sample_weight : array of shape (n,), optional
-        Positive weights; weight 2 is the same as repeating a row.
-    tol : float, default=1e-3
-        Stop when no action raises the log evidence by more.
-    max_iter : int, default=1000
-        Limit of Laplace approximations.
-    inner : int, default=8
-        Most actions on one Laplace approximation.
-
-    Returns
-    -------
-    EvidenceSolution
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers import fit_bernoulli_evidence
-    >>> rng = np.random.default_rng(0)
-    >>> Phi = rng.normal(size=(200, 10))
-    >>> y = (3 * Phi[:, 2] + rng.logistic(size=200) > 0).astype(float)
-    >>> found = fit_bernoulli_evidence(Phi, y)
-    >>> found.active[np.abs(found.mean) > 1]
-    array([2])
+    The end is where no action raises the log evidence by more than `tol`, or after `max_iter`
+    approximations.
     """
-    y = np.asarray(y, dtype=np.float64)
-    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    basis = Phi if isinstance(Phi, Basis) else Basis(np.asarray(Phi, dtype=np.float64), w)
     post, B, value = laplace(basis, y, [], np.empty(0), np.empty(0))
     history, highest = [value], post
-    status, stale, n_iter = "max_iter", 0, 0
+    status, stale, n_iter, inner = "max_iter", 0, 0, INNER
     for n_iter in range(1, max_iter + 1):  # noqa: B007
         moved = 0
         for _ in range(inner):
@@ -557,15 +442,7 @@ def fit_bernoulli_evidence(
         if stale >= 10:
             status = "converged"
             break
-    return pack(
-        highest,
-        basis,
-        1.0,
-        history,
-        status=status,
-        advice="" if status == "converged" else f"Raise max_iter above {max_iter}, or tol.",
-        n_iter=n_iter,
-    )
+    return _solution(highest, basis, history, status, n_iter, max_iter)
 
 
 def laplace(
@@ -605,6 +482,6 @@ def laplace(
     else:
         covariance = factor.solve(np.eye(len(active)))
         log_det = 2.0 * float(np.sum(np.log(np.abs(factor.factor[0].diagonal()))))
-    S = basis.diagonal(B) - np.einsum("ij,ij->i", P @ covariance, P)
+    S = B @ basis.square - np.einsum("ij,ij->i", P @ covariance, P)
     evidence = -value + 0.5 * float(np.sum(np.log(alpha))) - 0.5 * log_det
     return Posterior(S, residual, P, list(active), alpha.copy(), covariance, mu), B, evidence

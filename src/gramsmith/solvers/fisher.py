@@ -40,33 +40,9 @@ def solve_fisher(
     .. math:: J = \mathrm{tr}\,(S_w + \mu I)^{-1} S_b, \qquad \mu = \alpha\,\mathrm{tr}\,S_t
 
     S_b is the covariance of the class means, S_w that within classes, S_t their sum. For a target
-    of values S_b is what a regression on the values explains, and S_w the rest.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Positive semidefinite.
-    V : array of shape (n, t)
-        One-hot classes, or ones and values: columns whose span holds the ones vector.
-    w : array of shape (n,)
-        Weights; weight 2 is the same as repeating a row.
-    alpha : float
-        Regulariser, in units of the total variance in feature space.
-    derivative : bool
-        Whether the derivative of J by K is wanted.
-
-    Returns
-    -------
-    FisherSolution
-        Without any axis where all samples are one point in feature space.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers import solve_fisher
-    >>> x, V = np.array([-2.0, -1.0, 1.0, 2.0]), np.repeat(np.eye(2), 2, axis=0)
-    >>> round(solve_fisher(np.outer(x, x), V, np.ones(4), alpha=1e-6).value, 3)
-    9.0
+    of values S_b is what a regression on the values explains, and S_w the rest. The columns of V,
+    one-hot classes or ones and values, span the ones vector; K is positive semidefinite. Where all
+    samples are one point in feature space there is no axis.
     """
     n, total, root = len(K), float(w.sum()), np.sqrt(w)
     mean = w @ K / total

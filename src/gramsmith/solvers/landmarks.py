@@ -158,34 +158,9 @@ def landmark_path(
     w: Array | None = None,
     fit_intercept: bool = True,
 ) -> LandmarkPath:
-    """Return the ridge path of the features of landmarks.
+    """Return the ridge path of the features of landmarks with the kernel K_mm.
 
-    Parameters
-    ----------
-    K_mm : array of shape (m, m)
-        Kernel of the landmarks.
-    blocks : callable
-        ``blocks()`` yields (rows, kernel of these rows with the landmarks), all rows once.
-    Y : array of shape (n, q)
-    w : array of shape (n,), optional
-        Weights; weight 2 is the same as repeating a row.
-    fit_intercept : bool, default=True
-        Whether to add an intercept that is not penalised.
-
-    Returns
-    -------
-    LandmarkPath
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.landmarks import landmark_path
-    >>> x = np.linspace(-1, 1, 50)
-    >>> K = np.exp(-(np.subtract.outer(x, x[::10]) ** 2))
-    >>> path = landmark_path(K[::10], lambda: [(slice(None), K)], np.sin(x)[:, None])
-    >>> coef, intercept = path.solve(1e-8)
-    >>> bool(np.abs(K @ coef[:, 0] + intercept - np.sin(x)).max() < 0.05)
-    True
+    ``blocks()`` yields slices of rows and their kernel with the landmarks, all rows once.
     """
     root = inverse_root(K_mm)
     r = root.shape[1]

@@ -46,43 +46,16 @@ def left_out_losses(
     loss: Loss,
     alphas: Array,
     *,
-    fit_intercept: bool = True,
     sample_weight: Array | None = None,
-    max_iter: int = 100,
+    fit_intercept: bool = True,
     stop: int | None = None,
+    **options: Any,
 ) -> tuple[Array, list[tuple[Array, Array]]]:
     """Return the mean loss of samples under the model without them, to first order, for every α.
 
-    Parameters
-    ----------
-    Phi : array of shape (n, r)
-        Features with orthogonal columns.
-    y : array of shape (n,) or (n, C)
-        Targets, as `code_targets` gives them.
-    loss : Loss
-    alphas : array of shape (m,)
-        Regularisers, descending: each fit starts from the one before.
-    fit_intercept : bool, default=True
-    sample_weight : array of shape (n,), optional
-    max_iter : int, default=100
-        Limit of Newton steps per regulariser.
-    stop : int, optional
-        Leave the rest after so many regularisers that are worse than the best.
-
-    Returns
-    -------
-    losses : array of shape (m,), or shorter
-    functions : list of pairs
-        Decision values and intercepts at every regulariser.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.left_out import left_out_losses
-    >>> from gramsmith.solvers.losses import Logistic
-    >>> x, y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.0, -1.0, 1.0, 1.0])
-    >>> left_out_losses(x[:, None], y, Logistic(), np.array([100.0, 1.0]))[0].round(3)
-    array([1.057, 0.45 ])
+    Beside them decision values and intercepts at every regulariser. Features Φ (n, r) have
+    orthogonal columns, y is as `code_targets` gives it, `alphas` descend: each fit starts from the
+    one before. After `stop` regularisers that are worse than the best the rest is left.
     """
     w = np.ones(len(Phi)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     out: list[float] = []
@@ -94,15 +67,11 @@ def left_out_losses(
             last, this = np.log(alphas[k - 1] / alphas[k - 2]), np.log(alpha / alphas[k - 1])
             start = path[-1] + (this / last if last else 0.0) * (path[-1] - path[-2])
         found = fit_features(
-            Phi,
-            y,
-            loss,
-            float(alpha),
-            fit_intercept=fit_intercept,
+            *(Phi, y, loss, float(alpha)),
             sample_weight=w,
+            fit_intercept=fit_intercept,
             start=start,
-            max_iter=max_iter,
-            tol=1e-4,  # the estimate is no better
+            **options,
         )
         path = [*path[-1:], np.concatenate([found.a, [found.b]])]
         functions.append((found.f, np.asarray(found.b)))

@@ -45,37 +45,10 @@ def damped_newton(
 ) -> Descent:
     """Minimise a convex function by Newton's method, halving steps that gain too little.
 
-    Parameters
-    ----------
-    state : tuple of arrays
-        Where to start: what is minimised over, and what is linear in it.
-    value : callable
-        ``value(*state)`` is the objective.
-    step : callable
-        ``step(*state)`` returns the Newton step of every array, and what the derivative along it
-        promises, twice what a full step gains on a parabola.
-    max_iter : int, default=100
-        Limit of steps.
-    tol : float, default=1e-8
-        Stop when a step promises to lower the objective by less than this share of it.
-    polish : bool, default=False
-        Whether to take the step that proves convergence: it squares the error once more.
-
-    Returns
-    -------
-    Descent
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.newton import damped_newton
-    >>> found = damped_newton(
-    ...     (np.array(3.0),),
-    ...     lambda x: float(np.cosh(x)),
-    ...     lambda x: ((-np.tanh(x),), float(np.sinh(x) * np.tanh(x))),
-    ... )
-    >>> abs(found.state[0].round(4)), found.status
-    (np.float64(0.0), 'converged')
+    ``value(*state)`` is the objective; ``step(*state)`` returns the Newton step of every array, and
+    what the derivative along it promises, twice what a full step gains on a parabola. The end is
+    where a step promises less than a share `tol` of the objective; `polish` takes that step too,
+    which squares the error once more.
     """
     history = [value(*state)]
     status, n_iter = "max_iter", 0
@@ -115,7 +88,8 @@ class Expansion(Outcome):
 
     `a` has shape (m,) or (m, C), `b` is a number or has shape (C,), `f` are the decision values of
     the training samples, `jitter` is what was added to a diagonal that was singular to working
-    precision.
+    precision. What was fitted by products has their number, and |g + αa| / |g|, zero at the
+    minimum, for the slopes g.
     """
 
     a: Array
@@ -124,6 +98,8 @@ class Expansion(Outcome):
     objective: float
     history: list[float]
     jitter: float = 0.0
+    n_products: int = 0
+    residual: float = 0.0
 
 
 def fit_expansion(
@@ -140,42 +116,12 @@ def fit_expansion(
 ) -> Expansion:
     """Minimise the regularised loss over one coefficient per sample.
 
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Symmetric and positive semidefinite.
-    y : array of shape (n,) or (n, C)
-        Targets, as `code_targets` gives them.
-    loss : Loss
-    alpha : float
-        Regulariser, positive.
-    fit_intercept : bool, default=True
-        Whether there is an intercept; it is not penalised.
-    sample_weight : array of shape (n,), optional
-        Positive weights; weight 2 is the same as repeating a row.
-    start : tuple of arrays, optional
-        Decision values (n, C) and intercepts (C,) close to the minimum; of use for several classes.
-    max_iter : int, default=100
-        Limit of Newton steps.
-    tol : float, default=1e-8
-        Stop when a step promises to lower the objective by less than this share of it.
-
-    Returns
-    -------
-    Expansion
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers import fit_expansion
-    >>> from gramsmith.solvers.losses import Logistic
-    >>> x, y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.0, -1.0, 1.0, 1.0])
-    >>> found = fit_expansion(np.outer(x, x), y, Logistic(), alpha=1.0)
-    >>> found.f.round(3)
-    array([-2.013, -1.007,  1.007,  2.013])
+    K is positive semidefinite, y as `code_targets` gives it. `start` holds decision values (n, C)
+    and intercepts (C,) near the minimum; it is of use for several classes.
     """
+    options: Any = {"fit_intercept": fit_intercept, "max_iter": max_iter, "tol": tol}
     if y.ndim == 2:
-        return _fit_classes(K, y, alpha, fit_intercept, sample_weight, start, max_iter, tol)
+        return _fit_classes(K, y, alpha, sample_weight, start, options)
     w = np.ones(len(K)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     jitter = 0.0
 
@@ -186,7 +132,10 @@ def fit_expansion(
         nonlocal jitter
         f = Ka + b
         g, W = w * loss.slope(y, f), w * loss.curvature(y, f)
-        a1, b1, added = _scalar_step(K, W, g, f, alpha, fit_intercept)
+        a1, b1, added = _full_step(K, W, W * f - g, alpha, fit_intercept)
+        if b1 is None:
+            # Every curvature is zero (a hinge with all points on one side): move along the slope.
+            b1 = -np.sign(g.sum())
         jitter = max(jitter, added)
         da, db, dKa = a1 - a, b1 - b, K @ a1 - Ka
         promise = -float(np.sum(g * (dKa + db)) + alpha * np.sum(a * dKa))
@@ -195,40 +144,28 @@ def fit_expansion(
     origin = np.zeros_like(y), np.zeros(()), np.zeros_like(y)
     found = damped_newton(origin, objective, step, max_iter=max_iter, tol=tol, polish=True)
     a, b, Ka = found.state
-    return _expansion(found, a, b, Ka + b, jitter)
+    return expansion(found, a, b, Ka + b, jitter=jitter)
 
 
 def _fit_classes(
     K: Array,
     y: Array,
     alpha: float,
-    fit_intercept: bool,
     sample_weight: Array | None,
     start: tuple[Array, Array] | None,
-    max_iter: int,
-    tol: float,
+    options: Any,
 ) -> Expansion:
     """Minimise the multinomial loss on the eigenvectors of K, which serve all classes."""
     values, U = np.linalg.eigh(K)
     kept = values > len(K) * float(np.finfo(float).eps) * max(float(values[-1]), 0.0)
     Phi = U[:, kept] * np.sqrt(values[kept])
-    theta = None
+    loss, theta = Multinomial(), None
     if start is not None:
         f, b = start
         theta = np.vstack([Phi.T @ (f - b) / values[kept, None], b])
-    found = fit_features(
-        Phi,
-        y,
-        Multinomial(),
-        alpha,
-        fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
-        start=theta,
-        max_iter=max_iter,
-        tol=tol,
-    )
+    found = fit_features(Phi, y, loss, alpha, sample_weight=sample_weight, start=theta, **options)
     # At the minimum αa = -g; K a with this a has one more step's accuracy.
-    slope = Multinomial().slope(y, found.f)
+    slope = loss.slope(y, found.f)
     a = -(slope if sample_weight is None else sample_weight[:, None] * slope) / alpha
     return replace(found, a=a)
 
@@ -248,41 +185,8 @@ def fit_features(
     """Minimise the regularised loss of linear functions of features, f = Φθ + b.
 
     Newton's steps are solved by conjugate gradients, preconditioned by one class in place of all:
-    the Hessian of all classes is never formed, so that many of them cost little.
-
-    Parameters
-    ----------
-    Phi : array of shape (n, r)
-        Features with orthogonal columns; others work, but take more steps.
-    y : array of shape (n,) or (n, C)
-        Targets, as `code_targets` gives them.
-    loss : Loss
-    alpha : float
-        Regulariser, positive: α/2 |θ|².
-    fit_intercept : bool, default=True
-        Whether there is an intercept; it is not penalised.
-    sample_weight : array of shape (n,), optional
-        Positive weights; weight 2 is the same as repeating a row.
-    start : array of shape (r + 1,) or (r + 1, C), optional
-        θ and b to start from.
-    max_iter : int, default=100
-        Limit of Newton steps.
-    tol : float, default=1e-8
-        Stop when a step promises to lower the objective by less than this share of it.
-
-    Returns
-    -------
-    Expansion
-        Its `a` holds θ.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.losses import Logistic
-    >>> from gramsmith.solvers.newton import fit_features
-    >>> x, y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.0, -1.0, 1.0, 1.0])
-    >>> fit_features(x[:, None], y, Logistic(), alpha=1.0).f.round(3)
-    array([-2.013, -1.007,  1.007,  2.013])
+    the Hessian of all classes is never formed, so that many of them cost little. Features with
+    orthogonal columns take the fewest. `start` and the result hold θ and b.
     """
     n, r = Phi.shape
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
@@ -335,50 +239,40 @@ def fit_features(
     )
     theta, f = found.state
     shift = theta[-1].mean() if y.ndim == 2 else 0.0  # common to all classes, it changes nothing
-    return _expansion(found, theta[:-1], theta[-1] - shift, f - shift, 0.0)
+    return expansion(found, theta[:-1], theta[-1] - shift, f - shift)
 
 
-def _expansion(found: Descent, a: Array, b: Array, f: Array, jitter: float) -> Expansion:
+def expansion(found: Descent, a: Array, b: Array, f: Array, **more: Any) -> Expansion:
+    """Return a minimum that was found as coefficients, intercepts and decision values."""
+    outcome: dict[str, Any] = {"status": found.status, "advice": found.advice} | more
     return Expansion(
         a=a,
         b=b if np.ndim(b) else float(b),
         f=f,
         objective=found.history[-1],
         history=found.history,
-        jitter=jitter,
-        status=found.status,
-        advice=found.advice,
         n_iter=found.n_iter,
+        **outcome,
     )
 
 
-def _scalar_step(
-    K: Array, W: Array, g: Array, f: Array, alpha: float, fit_intercept: bool
-) -> tuple[Array, Array, float]:
-    """Solve αa + W(Ka + b) = Wf - g, 1'a = 0; W may hold zeros."""
-    E = _Resolvent(K, W, alpha)
-    rho = W * f - g
-    a = (rho - E(K @ rho)) / alpha
+def _full_step(
+    K: Array, W: Array, rho: Array, alpha: float, fit_intercept: bool
+) -> tuple[Array, Any, float]:
+    """Solve αa + W(Ka + b) = ρ, 1'a = 0 with W >= 0; b is None where W is zero.
+
+    By W^½ (W^½ K W^½ + αI)^-1 W^½, which is (K + αW^-1)^-1 where W has no zeros.
+    """
+    root = np.sqrt(W)
+    M = K * root[:, None]
+    M *= root
+    M[np.diag_indices_from(M)] += alpha
+    factor = Definite(M)
+    a = (rho - root * factor.solve(root * (K @ rho))) / alpha
     if not fit_intercept:
-        return a, np.zeros(()), E.factor.jitter
-    v = E(np.ones(len(K)))
+        return a, 0.0, factor.jitter
+    v = root * factor.solve(root)
     total = v.sum()
     if total <= 0.0:
-        # Every curvature is zero (a hinge with all points on one side): move along the slope.
-        return a, np.asarray(-np.sign(g.sum())), E.factor.jitter
-    b = a.sum() / total
-    return a - b * v, np.asarray(b), E.factor.jitter
-
-
-class _Resolvent:
-    """W^½ (W^½ K W^½ + αI)^-1 W^½, which is (K + αW^-1)^-1 where W has no zeros."""
-
-    def __init__(self, K: Array, W: Array, alpha: float) -> None:
-        self.root = np.sqrt(W)
-        M = K * self.root[:, None]
-        M *= self.root
-        M[np.diag_indices_from(M)] += alpha
-        self.factor = Definite(M)
-
-    def __call__(self, z: Array) -> Array:
-        return np.asarray(self.root * self.factor.solve(self.root * z))
+        return a, None, factor.jitter
+    return a - v * (a.sum() / total), a.sum() / total, factor.jitter

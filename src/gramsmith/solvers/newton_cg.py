@@ -13,7 +13,6 @@ H^-1 divides by p.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,20 +22,13 @@ from gramsmith.solvers.cg import Product, conjugate_steps, newton_step
 from gramsmith.solvers.definite import Definite
 from gramsmith.solvers.landmarks import LandmarkPreconditioner
 from gramsmith.solvers.losses import Loss
-from gramsmith.solvers.newton import Expansion, State, damped_newton
+from gramsmith.solvers.newton import Expansion, State, damped_newton, expansion
 
 Array = npt.NDArray[Any]
 
 FORCING = 0.03  # relative residual of a step: Newton's convergence is kept, few products are lost
 FINEST = 1e-10  # of a step that is not downhill before: rounding is next
 FLAT = 1e-10  # of the largest curvature, what a smaller one counts as
-
-
-@dataclass(frozen=True, kw_only=True)
-class Streamed(Expansion):
-    """The coefficients of an expansion that was fitted by products."""
-
-    residual: float  # |g + αa| / |g|, zero at the minimum
 
 
 def fit_products(
@@ -53,51 +45,13 @@ def fit_products(
     tol: float = 1e-8,
     max_products: int = 1000,
     report: Callable[[int, float], None] | None = None,
-) -> tuple[Streamed, int]:
+) -> Expansion:
     """Minimise the regularised loss over one coefficient per sample, by products K V alone.
 
-    Parameters
-    ----------
-    product : callable
-        ``product(V)`` returns K V for V of shape (n, C).
-    Phi : array of shape (n, m)
-        Features of landmarks: ΦΦ' is about K. The better, the fewer products.
-    y : array of shape (n,) or (n, C)
-        Targets, as `code_targets` gives them.
-    loss : Loss
-    alpha : float
-        Regulariser, positive.
-    fit_intercept : bool, default=True
-        Whether there is an intercept; it is not penalised.
-    sample_weight : array of shape (n,), optional
-        Positive weights; weight 2 is the same as repeating a row.
-    start : array of the shape of y, optional
-        Decision values close to those of the minimum, such as those of the landmarks alone.
-    max_iter : int, default=100
-        Limit of Newton steps.
-    tol : float, default=1e-8
-        Stop when a step promises to lower the objective by less than this share of it.
-    max_products : int, default=1000
-        Limit of products; what is found by then is returned.
-    report : callable, optional
-        Called after every product with its number and the relative residual of the step in work.
-
-    Returns
-    -------
-    found : Streamed
-    products : int
-        The number of products with K.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers.losses import Logistic
-    >>> from gramsmith.solvers.newton_cg import fit_products
-    >>> x, y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.0, -1.0, 1.0, 1.0])
-    >>> K = np.outer(x, x)
-    >>> found, _ = fit_products(lambda V: K @ V, x[:, None], y, Logistic(), alpha=1.0)
-    >>> found.f.round(3)
-    array([-2.013, -1.007,  1.007,  2.013])
+    ΦΦ' is about K, by features Φ (n, m) of landmarks: the better, the fewer products. y is as
+    `code_targets` gives it, `start` holds decision values near the minimum, such as those of the
+    landmarks alone. What is found within `max_products` is returned; `report` is called after every
+    product with its number and the relative residual of the step in work.
     """
     n, several = len(y), y.ndim == 2
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
@@ -176,18 +130,12 @@ def fit_products(
     a, b, Ka = found.state
     b = b - b.mean() if several else b  # common to all classes, it changes nothing
     g = slope(Ka + b)
-    outcome = Streamed(
-        a=shaped(a),
-        b=b if several else float(b[0]),
-        f=shaped(Ka + b),
-        objective=found.history[-1],
-        history=found.history,
-        status="max_iter" if spent else found.status,
-        advice="Raise alpha or n_landmarks." if spent else found.advice,
-        n_iter=found.n_iter,
-        residual=float(np.linalg.norm(g + alpha * a) / np.linalg.norm(g)) if g.any() else 0.0,
-    )
-    return outcome, products
+    size = float(np.linalg.norm(g))
+    more: dict[str, Any] = {"n_products": products}
+    more["residual"] = float(np.linalg.norm(g + alpha * a)) / size if size else 0.0
+    if spent:
+        more |= {"status": "max_iter", "advice": "Raise alpha or n_landmarks."}
+    return expansion(found, shaped(a), b if several else b[0], shaped(Ka + b), **more)
 
 
 class _Curvature:

@@ -25,31 +25,11 @@ class NonnegativeSolution(Outcome):
 
 
 def solve_nonnegative(M: Array, a: Array, *, tol: float = 1e-8) -> NonnegativeSolution:
-    """Minimise v'Mv - 2a'v over v >= 0.
+    """Minimise v'Mv - 2a'v over v >= 0, for a positive semidefinite M.
 
-    Parameters
-    ----------
-    M : array of shape (m, m)
-        Symmetric and positive semidefinite, such as the inner products of kernels.
-    a : array of shape (m,)
-    tol : float, default=1e-8
-        Largest relative violation of the optimality conditions that counts as solved.
-
-    Returns
-    -------
-    NonnegativeSolution
-
-    Notes
-    -----
     M is scaled to unit diagonal and factored by its eigenvectors, not by Cholesky: equal kernels
-    make it singular, and the optimum then is not unique but the fit is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.solvers import solve_nonnegative
-    >>> solve_nonnegative(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([1.0, -1.0])).v
-    array([0.5, 0. ])
+    make it singular, and the optimum then is not unique but the fit is. `tol` is the largest
+    relative violation of the optimality conditions that counts as solved.
     """
     M, a = np.asarray(M, dtype=np.float64), np.asarray(a, dtype=np.float64)
     if M.shape != (len(a), len(a)) or not (np.isfinite(M).all() and np.isfinite(a).all()):

@@ -1,0 +1,64 @@
+"""Parameters of machines: the constructor, and docstrings completed by those of the bases."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from inspect import cleandoc, signature
+from typing import Any, TypeVar, dataclass_transform
+
+Machine = TypeVar("Machine")
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+def with_parameters(cls: type[Machine]) -> type[Machine]:
+    """Give a machine the constructor of its annotated parameters, those of its bases included.
+
+    So are what parameters may be, `_parameter_constraints`, and what is said of them.
+    """
+    made: Any = dataclass(eq=False, repr=False, match_args=False, kw_only=True)(cls)
+    written = signature(made.__init__)
+    order = sorted(written.parameters.values(), key=lambda p: p.name in ("n_jobs", "engine"))
+    made.__init__.__signature__ = written.replace(parameters=order)  # those two are read last
+    made._parameter_constraints = declared(cls, "_parameter_constraints")
+    if "Examples\n" in (cls.__doc__ or ""):  # written for users
+        made.__doc__ = _completed(made)
+    return cls
+
+
+def declared(cls: type, table: str) -> dict[str, Any]:
+    """Return a table such as `_stored`, those of all bases together."""
+    return {k: v for base in cls.__mro__[::-1] for k, v in vars(base).get(table, {}).items()}
+
+
+def forget_optional(machine: Any) -> None:
+    """Remove what an earlier fit, or a calibration of it, has left and the next may not set."""
+    for name, kind in declared(type(machine), "_stored").items():
+        if kind.endswith("?"):
+            machine.__dict__.pop(name, None)
+
+
+def _completed(cls: type) -> str:
+    """Return the docstring with what the bases say of parameters and attributes it has."""
+    doc = cleandoc(cls.__doc__ or "")
+    bases = [base.__doc__ or "" for base in cls.__mro__[:0:-1] if "gramsmith" in base.__module__]
+    order = {"Parameters": signature(cls).parameters, "Attributes": declared(cls, "_stored")}
+    for section, names in order.items():
+        own = _entries(doc, section)
+        known = {name: text for base in bases for name, text in _entries(base, section).items()}
+        text = "".join((known | own)[name] for name in names if name in known or name in own)
+        text += "".join(own[name] for name in own if name not in names)  # several in one entry
+        if not own:
+            head, line, rest = re.split(r"(\n(?:Attributes|References|Examples)\n---)", doc, maxsplit=1)
+            doc = f"{head}\n{section}\n----------\n{line}{rest}"
+        head, line, rest = doc.partition(f"\n{section}\n----------\n")
+        doc = head + line + text + rest[len("".join(own.values())) :]
+    return doc
+
+
+def _entries(doc: str, section: str) -> dict[str, str]:
+    """Return the text of every entry of a section of a docstring, by its name."""
+    _, _, rest = cleandoc(doc).partition(f"\n{section}\n----------\n")
+    body = re.split(r"^\s*\n(?=\S)|\Z", rest, maxsplit=1, flags=re.MULTILINE)[0]
+    entries = re.split(r"^(?=\S)", body, flags=re.MULTILINE)
+    return {text.split(" : ")[0]: text.rstrip("\n") + "\n" for text in entries if text.strip()}
