@@ -49,7 +49,8 @@ def _completed(cls: type) -> str:
         text = "".join((known | own)[name] for name in names if name in known or name in own)
         text += "".join(own[name] for name in own if name not in names)  # several in one entry
         if not own:
-            head, line, rest = re.split(r"(\n(?:Attributes|References|Examples)\n---)", doc, maxsplit=1)
+            following = r"(\n(?:Attributes|References|Examples)\n---)"
+            head, line, rest = re.split(following, doc, maxsplit=1)
             doc = f"{head}\n{section}\n----------\n{line}{rest}"
         head, line, rest = doc.partition(f"\n{section}\n----------\n")
         doc = head + line + text + rest[len("".join(own.values())) :]
