@@ -9,7 +9,7 @@ from sklearn.model_selection import TimeSeriesSplit
 
 import gramsmith as gs
 from gramsmith.selection import learn
-from gramsmith.selection.estimate import bootstrap, can_nest, wilson
+from gramsmith.selection.estimate import bootstrap, can_nest, degrees_of_freedom, wilson
 from gramsmith.selection.held_out import HeldOut, score
 from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import read_task
@@ -184,3 +184,14 @@ def test_learned_kernels_are_learned_in_whole_groups(rng, monkeypatch):
     gs.KernelSelector().fit(X, y, groups=groups)
     assert taught
     assert not set(groups[taught[0]]) & set(groups[tested[0]])
+
+
+def test_a_scatter_that_few_samples_decide_has_few_degrees_of_freedom():
+    n = 400
+    even = np.tile([-1.0, 1.0], n // 2)
+    normal = np.random.default_rng(0).normal(size=n)
+    alone = np.r_[np.zeros(n - 1), 1.0]
+    assert degrees_of_freedom(even) == n
+    assert 0.3 * n < degrees_of_freedom(normal) < 0.7 * n  # the fourth moment is three
+    assert degrees_of_freedom(alone) < 1.1
+    assert degrees_of_freedom(np.ones(n)) == n - 1
