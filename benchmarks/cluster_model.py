@@ -89,7 +89,7 @@ def forward(X: np.ndarray, y: np.ndarray) -> Forward:
     """Return the sweep that is timed."""
     G = gs.Gram(gs.Gaussian(float(np.sqrt(P))), X)
     goal = make_target(y)
-    members = G._travelling(G._members, G.plan())
+    members = tuple(member.for_sweep(G.plan().compiled) for member in G._members)
     return Forward(members, G.plan(), G.dtype, goal.wV, goal.w, np.zeros(1))
 
 

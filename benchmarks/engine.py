@@ -72,7 +72,7 @@ def gradient(kernel: gs.kernels.Kernel, X: np.ndarray, y: np.ndarray, dtype: typ
     """Return the derivative of CKA by the parameters of a kernel."""
     goal = make_target(y)
     G = gs.Gram(kernel, X, dtype=dtype)
-    moments = G.moments(goal, keep=True)
+    moments = G.moments(goal)
     _, adjoint = get_measure("cka").value_and_adjoint(moments, goal)
     return G.pullback(adjoint, goal, moments, inputs=False)
 
@@ -335,7 +335,7 @@ def memory() -> list[Row]:
     ours = f"""
         goal = make_target(y)
         G = gs.Gram(gs.Gaussian(np.full({P}, {WIDTH})), X, memory=32)
-        m = G.moments(goal, keep=True)
+        m = G.moments(goal)
         v, a = get_measure("cka").value_and_adjoint(m, goal)
         G.pullback(a, goal, m, inputs=False)
     """
@@ -355,7 +355,7 @@ def memory() -> list[Row]:
 
     def derivatives() -> object:
         G = gs.Gram(gs.Gaussian(np.full(P, WIDTH)), X, memory=32)
-        m = G.moments(goal, keep=True)
+        m = G.moments(goal)
         _, a = get_measure("cka").value_and_adjoint(m, goal)
         return G.pullback(a, goal, m, inputs=False)
 

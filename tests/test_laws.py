@@ -442,7 +442,7 @@ def test_gradient_through_the_whole_chain(measure, name, rng, small_tiles):
 
     assert np.isfinite(value(kernel, X))  # the example is meant to be separable
     G = gs.Gram(kernel, X)
-    moments = G.moments(goal, keep=True)
+    moments = G.moments(goal)
     v, adjoint = m.value_and_adjoint(moments, goal)
     gradient = G.pullback(adjoint, goal, moments)[0]
     scale = max(1.0, abs(v))

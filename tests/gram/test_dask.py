@@ -147,7 +147,8 @@ def task_of(kernel, n=600):
     """A sweep over a kernel that nobody has evaluated before."""
     X, y = samples(n, np.float64)
     G = Gram(gs.Gaussian(2.0), X)
-    members = tuple(replace(m, kernel=kernel) for m in G._travelling(G._members, G.plan()))
+    member = G._members[0].for_sweep(compiled=False)
+    members = (replace(member, kernel=kernel, kernels=(kernel,)),)
     probe = make_target(y).wV
     return Forward(members, make_plan(n, np.float64), np.float64, probe, np.ones(n), np.zeros(1))
 

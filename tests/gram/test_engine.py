@@ -69,7 +69,7 @@ def everything(engine, n, dtype):
     parts.append(Gram(kernels[0], X, engine=engine) @ np.linspace(-1.0, 1.0, n))
     for kernel in kernels:
         G = Gram(kernel, X, engine=engine)
-        sums = G.moments(goal, keep=True)
+        sums = G.moments(goal)
         _, adjoint = get_measure("cka").value_and_adjoint(sums, goal)
         for inputs in (True, False):
             gradient = G.pullback(adjoint, goal, sums, inputs=inputs)[0]
@@ -215,8 +215,6 @@ def test_far_rows_are_embedded_once():
 
 class Counting(Engine):
     """The calling thread, which counts the sweeps."""
-
-    shares_memory = True
 
     def __init__(self):
         self.sweeps = 0

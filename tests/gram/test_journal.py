@@ -335,7 +335,6 @@ def test_a_journal_is_opened_anew_after_a_fork(tmp_path):
 def test_one_journal_per_process(tmp_path):
     one, two = (Threads(resume=tmp_path / "run.journal") for _ in range(2))
     assert one.journal is two.journal
-    assert not one.shares_memory
 
 
 def test_fingerprints_tell_values_apart():

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.gram import Gram, Serial
-from gramsmith.gram.engine import affordable
+from gramsmith.gram import Gram, Serial, Threads, engine
 from gramsmith.gram.features import side_by_side, worthwhile
 from gramsmith.gram.plan import MIB, Block, Plan, budget_bytes, make_plan
-from gramsmith.gram.sweep import Backward, Forward, room_for
+from gramsmith.gram.sweep import Backward, Forward
 from gramsmith.kernels.embedding import width
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
@@ -68,34 +67,6 @@ def test_a_band_is_at_most_a_second_of_work():
     assert len(plan_of(2040).bands[0]) == 255
 
 
-def test_entries_are_counted():
-    plan = make_plan(2000, np.float64, np.repeat([0, 1], [700, 1300]))
-    blocks = [block.size for block in plan.blocks]
-    assert plan.entries == sum(blocks[i] * blocks[j] for i, j in plan.tiles)
-    assert plan.largest == max(blocks) ** 2
-    assert Plan(()).largest == 0
-
-
-@pytest.mark.parametrize("kernels", [1, 2, 3])
-def test_kept_tiles_are_cut_from_one_array(kernels):
-    plan = make_plan(1026, np.float64)
-    tiles = room_for(plan, kernels, np.float32)
-    assert list(tiles) == plan.tiles
-    slab = tiles[0, 0][0].base
-    assert slab.size == kernels * plan.entries
-    for number, ((i, j), rooms) in enumerate(tiles.items()):
-        assert len(rooms) == kernels
-        for k, room in enumerate(rooms):
-            assert room.shape == (plan.blocks[i].size, plan.blocks[j].size)
-            assert room.base is slab
-            room[:] = 10 * number + k
-    assert all(
-        (r == 10 * n + k).all()
-        for n, rooms in enumerate(tiles.values())
-        for k, r in enumerate(rooms)
-    )
-
-
 def forward(kernels, X, dtype=np.float64, folds=None):
     goal = make_target(X[:, 0] > 0)
     members = Gram(kernels, X, dtype=dtype)._members
@@ -137,28 +108,30 @@ def test_memory_of_a_backward_sweep(rng):
     task = Backward((G._members[1],), G.plan(), np.float64, adjoint, goal.wV, goal.w)
     assert task.worker_bytes == 5 * 300 * 300 * 8  # tile, slope, its arguments, weights, both
     assert task.band_bytes == 8 * width(G._members[1].E) * (300 + 300)
-    kept = Backward((G._members[1],), G.plan(), np.float64, adjoint, goal.wV, goal.w, kept={})
-    assert kept.worker_bytes == 2 * 300 * 300 * 8
 
 
 def test_what_threads_share_cannot_be_changed(rng):
     task = forward([gs.Gaussian()], rng.normal(size=(20, 3)))
     sums = task.band(0)
-    for record in (task, task.samples, task.plan, task.plan.blocks[0], task.plan.bands[0], sums):
+    for record in (task, task.plan, task.plan.blocks[0], task.plan.bands[0], sums):
         for name in vars(record):
             with pytest.raises(FrozenInstanceError):
                 setattr(record, name, None)
 
 
-def test_threads_that_the_budget_has_room_for(rng):
+def test_threads_that_the_budget_has_room_for(rng, monkeypatch):
     task = forward([gs.Gaussian()], rng.normal(size=(1200, 3)))
     each = task.worker_bytes + 4 * task.band_bytes
-    assert affordable(task, 8, 5 * each) == 5
-    assert affordable(task, 8, 5 * each - 1) == 4
-    assert affordable(task, 3, 5 * each) == 3
-    assert affordable(task, 8, task.worker_bytes + task.band_bytes) == 1
+    monkeypatch.setattr(engine, "ordered_map", lambda function, items, workers: workers)
+    for wanted, memory, expected in (
+        (8, 5 * each, 5),
+        (8, 5 * each - 1, 4),
+        (3, 5 * each, 3),
+        (8, task.worker_bytes + task.band_bytes, 1),
+    ):
+        assert Threads(wanted, memory / MIB).run(task, range(3)) == expected
     with pytest.raises(MemoryError, match=r"at least [\d.]+ MiB for tiles"):
-        affordable(task, 8, task.worker_bytes + task.band_bytes - 1)
+        Threads(8, (task.worker_bytes + task.band_bytes - 1) / MIB).run(task, range(3))
 
 
 def test_budgets_are_in_mebibytes():

@@ -63,10 +63,10 @@ def sums(kernel, X, y, dtype, w=None, folds=None, engine=None):
     return m.P, m.q, m.d
 
 
-def derivatives(kernel, X, y, dtype, w=None, keep=True, inputs=True, engine=None):
+def derivatives(kernel, X, y, dtype, w=None, inputs=True, engine=None):
     goal = make_target(y, sample_weight=w)
     G = gs.Gram(kernel, X, dtype=dtype, engine=engine)
-    m = G.moments(goal, keep=keep)
+    m = G.moments(goal)
     value, adjoint = get_measure("cka").value_and_adjoint(m, goal)
     (found,) = G.pullback(adjoint, goal, m, inputs=inputs)
     numbers = [value, *found.parameters.values()]
@@ -131,7 +131,7 @@ def test_sums_of_a_path_and_of_several_kernels(rng, on_route, dtype):
 def test_derivatives_of_both_routes(rng, on_route, kernel, dtype):
     X = samples(rng, 1e-3 if kernel == "kink" else 1e-9)
     y = X[:, 0] * X[:, 1] > 0
-    for options in ({"w": rng.random(N)}, {"keep": False}, {"inputs": False}):
+    for options in ({"w": rng.random(N)}, {}, {"inputs": False}):
         work = partial(derivatives, KERNELS[kernel], X, y, dtype, **options)
         # differences of nearly equal numbers; few pairs
         looser = {"nearly constant": 1e4, "narrow": 1e3}.get(kernel, 10.0)

@@ -49,7 +49,7 @@ def test_derivatives_are_those_of_dense_rows(kernel, measure, diagonal, problem,
         (make_map(kernel, S, True), sp.csr_array(X)),
     ):
         G = Gram(k, rows)
-        moments = G.moments(target, keep=True)
+        moments = G.moments(target)
         _, adjoint = MEASURES[measure].value_and_adjoint(moments, target)
         found.append(G.pullback(adjoint, target, moments)[0])
         alone = G.pullback(adjoint, target, moments, inputs=False)[0].parameters

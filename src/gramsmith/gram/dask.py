@@ -123,17 +123,13 @@ class Dask(Engine):
             )
         object.__setattr__(self, "client", client)
         object.__setattr__(self, "source", as_source(self.source))
+        object.__setattr__(self, "embeds_late", self.source is not None)
         set_journal(self, self.resume)
         warn_if_open_to_others(str(getattr(client.scheduler, "address", "")))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Dask:
         """Return itself: a connection is shared by the copies of an estimator."""
         return self
-
-    @property
-    def embeds_late(self) -> bool:
-        """Whether rows are embedded by workers, which read them from a file of the user's."""
-        return self.source is not None
 
     def run(self, task: Task, numbers: Sequence[int]) -> Iterator[Any]:
         """Yield the results of bands in order."""

@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from gramsmith.gram.journal import Journal, fingerprint, open_journal
 from gramsmith.gram.plan import MIB, Plan, budget_bytes
-from gramsmith.gram.threads import WAITING, count_workers, ordered_map
+from gramsmith.gram.threads import WAITING, count_workers, one_blas_thread, ordered_map
 
 # bytes of bands in a journal that are replaced by their sum, or four times the sum if that is more
 ROOM = 64 * MIB
@@ -32,7 +32,7 @@ ProgressCallback = Callable[[int, int], None]  # tiles done, tiles in all
 
 
 class Task(Protocol):
-    """What an engine is given: a sweep, in bands. It can be pickled unless it keeps tiles."""
+    """What an engine is given: a sweep, in bands, which can be pickled."""
 
     @property
     def plan(self) -> Plan:
@@ -86,13 +86,8 @@ class Engine:
     1
     """
 
-    shares_memory = False  # whether bands run in this process, so that a sweep may keep its tiles
     journal: Journal | None = None  # where finished work is kept, and found by the next run
-
-    @property
-    def embeds_late(self) -> bool:
-        """Whether rows are embedded where bands are computed, never before."""
-        return False
+    embeds_late = False  # whether rows are embedded where bands are computed, never before
 
     @property
     def workers(self) -> int:
@@ -146,7 +141,6 @@ class Threads(Engine):
     n_jobs: int | None = None
     memory: float | None = None
     resume: Any = field(default=None, repr=False)
-    shares_memory = True
 
     def __post_init__(self) -> None:
         count_workers(self.n_jobs)
@@ -165,7 +159,11 @@ class Threads(Engine):
 
     def run(self, task: Task, numbers: Sequence[int]) -> Iterator[Any]:
         """Yield the results of bands in order."""
-        return ordered_map(task.band, numbers, affordable(task, self.workers, self.budget))
+        each, result = task.worker_bytes, task.band_bytes
+        check_budget(each + result, self.budget)
+        # with the results that wait to be added
+        affordable = max(1, self.budget // max(1, each + WAITING * result))
+        return ordered_map(task.band, numbers, min(self.workers, affordable))
 
 
 @dataclass(frozen=True, init=False)
@@ -194,16 +192,9 @@ class Serial(Threads):
 
 
 def set_journal(engine: Engine, resume: Any) -> None:
-    """Let an engine keep finished work in a journal; tiles are then not kept between sweeps.
-
-    Parameters
-    ----------
-    engine : Engine
-    resume : path, Journal or None
-    """
+    """Let an engine keep finished work in a journal, or in the file of one."""
     if resume is not None:
         object.__setattr__(engine, "journal", open_journal(resume))
-        object.__setattr__(engine, "shares_memory", False)
 
 
 def as_engine(
@@ -230,10 +221,12 @@ def as_engine(
     """
     if engine is None:
         return Threads(n_jobs, memory, resume)
-    if _is_client(engine) or (isinstance(engine, str) and engine == "dask"):
+    distributed = sys.modules.get("distributed")  # which is not imported to ask
+    is_client = distributed is not None and isinstance(engine, distributed.Client)
+    if is_client or (isinstance(engine, str) and engine == "dask"):
         # which imports Dask, and this module
         cluster = import_module("gramsmith.gram.dask")
-        engine = cluster.Dask(None if isinstance(engine, str) else engine)
+        engine = cluster.Dask(engine if is_client else None)
     if not isinstance(engine, Engine):
         raise TypeError(
             f"Expected an engine, got {type(engine).__name__}. Pass Threads(n_jobs, memory), "
@@ -273,103 +266,73 @@ class SharesEngine:
         return clone
 
 
-def _is_client(value: Any) -> bool:
-    """Return whether a value is a client of Dask, which is not imported for that."""
-    distributed = sys.modules.get("distributed")
-    return distributed is not None and isinstance(value, distributed.Client)
-
-
 def sum_up(engine: Engine, task: Task, progress: ProgressCallback | None = None) -> Any:
-    """Return what a task stands for: the results of its bands, added in their order."""
-    if engine.journal is None:
-        bands = range(len(task.plan.bands))
-        return task.finish(_add_bands(engine, task, task.start(), bands, progress))
-    journal, key = engine.journal, fingerprint(task)
-    kernels = [kernel for member in task.members for kernel in member.kernels]
-    journal.begin(
-        {
-            "data": fingerprint([member.whole for member in task.members]),
-            "kernels": [kernel.formula() for kernel in kernels],
-            "kernel parameters": fingerprint(kernels),
-            "plan": fingerprint(task.plan),
-            "rows": sum(block.size for block in task.plan.blocks),
-        }
-    )
-    return task.finish(journal.once(key, lambda: _sum_kept(journal, key, engine, task, progress)))
+    """Return what a task stands for: the results of its bands, added in their order.
+
+    BLAS is limited once for all of them. Bands that a killed run has left in the journal are not
+    computed again.
+    """
+    journal = engine.journal
+    with one_blas_thread():
+        if journal is None:
+            return task.finish(_add_bands(engine, task, progress))
+        key = fingerprint(task)
+        kernels = [kernel for member in task.members for kernel in member.kernels]
+        journal.begin(
+            {
+                "data": fingerprint([member.whole for member in task.members]),
+                "kernels": [kernel.formula() for kernel in kernels],
+                "kernel parameters": fingerprint(kernels),
+                "plan": fingerprint(task.plan),
+                "rows": sum(block.size for block in task.plan.blocks),
+            }
+        )
+        return task.finish(journal.once(key, lambda: _add_bands(engine, task, progress, key)))
 
 
 def _add_bands(
-    engine: Engine,
-    task: Task,
-    total: Any,
-    numbers: range,
-    progress: ProgressCallback | None,
-    added: Callable[[int, Any, Any], None] | None = None,
+    engine: Engine, task: Task, progress: ProgressCallback | None, key: str | None = None
 ) -> Any:
-    """Return the sums with those of some bands; each is told of once it is added."""
+    """Return the sums of all bands; those under a key of the journal are found and kept there."""
+    journal = engine.journal if key is not None else None
+    total, first, stored = task.start(), 0, 0  # bands in the sum, bands whose sum is stored
+    if journal is not None:
+        if journal.has_part(f"{key}/sum"):
+            first, total = journal[f"{key}/sum"]
+        stored = first
+        while journal.has_part(f"{key}/{first}"):
+            task.add(total, first, journal[f"{key}/{first}"])
+            first += 1
+        journal.bands_found += first
     tiles = [len(band) for band in task.plan.bands]
-    done = sum(tiles[: numbers.start])
+    done, size, room = sum(tiles[:first]), 0, ROOM
+    numbers = range(first, len(tiles))
     # a generator is closed at once on an error or an interrupt, whatever an engine returns
     with closing(part for part in engine.run(task, numbers)) as parts:
         for number, part in zip(numbers, parts, strict=True):
             task.add(total, number, part)
-            if added is not None:
-                added(number, part, total)
+            if journal is not None:
+                size += journal.keep_part(f"{key}/{number}", part)
+                if size > room:
+                    bands = [f"{key}/{i}" for i in range(stored, number + 1)]
+                    written = journal.keep_part(f"{key}/sum", (number + 1, total), instead=bands)
+                    stored, size, room = number + 1, 0, max(ROOM, 4 * written)
             done += tiles[number]
             if progress is not None:
                 progress(done, sum(tiles))
     return total
 
 
-def _sum_kept(
-    journal: Journal, key: str, engine: Engine, task: Task, progress: ProgressCallback | None
-) -> Any:
-    """Return the sums of all bands; those that a killed run has left are not computed again."""
-    stored, total = 0, task.start()  # how many bands the sum in the journal has
-    if journal.has_part(f"{key}/sum"):
-        stored, total = journal[f"{key}/sum"]
-    first = stored
-    while journal.has_part(f"{key}/{first}"):
-        task.add(total, first, journal[f"{key}/{first}"])
-        first += 1
-    journal.bands_found += first
-    size, largest = 0, ROOM
-
-    def added(number: int, part: Any, total: Any) -> None:
-        nonlocal stored, size, largest
-        size += journal.keep_part(f"{key}/{number}", part)
-        if size > largest:
-            bands = [f"{key}/{i}" for i in range(stored, number + 1)]
-            written = journal.keep_part(f"{key}/sum", (number + 1, total), instead=bands)
-            stored, size, largest = number + 1, 0, max(ROOM, 4 * written)
-
-    numbers = range(first, len(task.plan.bands))
-    return _add_bands(engine, task, total, numbers, progress, added)
-
-
 def once(engine: Engine | None, inputs: Any, compute: Callable[[], Any]) -> Any:
     """Return what a function computes from inputs, unless the journal of an engine has it.
 
-    Parameters
-    ----------
-    engine : Engine or None
-    inputs : arrays, kernels and plain values
-        All that the result depends on.
-    compute : callable
-        Returns plain values and arrays.
+    Inputs are all that the result depends on: arrays, kernels and plain values. So is the result.
     """
     if engine is None or engine.journal is None:
         return compute()
     if not engine.journal.begun:  # a sweep says what the work is
         engine.journal.begin({"inputs": fingerprint(inputs)})
     return engine.journal.once(fingerprint(inputs), compute)
-
-
-def affordable(task: Task, workers: int, budget: int) -> int:
-    """Return how many threads the budget has room for, with the results that wait to be added."""
-    each, waiting = task.worker_bytes, WAITING * task.band_bytes
-    check_budget(each + task.band_bytes, budget)
-    return max(1, min(workers, budget // max(1, each + waiting)))
 
 
 def check_budget(need: int, budget: int) -> None:

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from gramsmith.arguments import abridged, as_numbers, check_function, counted
 from gramsmith.gram import features
-from gramsmith.gram.embedded import EmbeddedKernel, embed_kernels, slopes_from_tile
+from gramsmith.gram.embedded import EmbeddedKernel, embed_kernels
 from gramsmith.gram.engine import Engine, ProgressCallback, as_engine, check_budget, sum_up
 from gramsmith.gram.plan import Plan, make_plan
-from gramsmith.gram.sweep import Backward, Forward, Kept, check_magnitude, pivots, room_for
+from gramsmith.gram.sweep import Backward, Forward, check_magnitude, pivots
 from gramsmith.gram.threads import one_blas_thread, ordered_map
 from gramsmith.gram.views import Views, as_views
 from gramsmith.kernels.base import Kernel, NotDifferentiable, as_tile, symmetrised
@@ -100,7 +100,6 @@ class Gram:
         self.n = self._members[0].n
         if self.n < 1:
             raise ValueError("Expected at least one sample, got none. Pass X with rows.")
-        self._kept: Kept | None = None
         self._features: Any = None
         self._choices: dict[str, Any] = {}  # of the plan, where tests compare them
         # a tile and another working array; what a sweep needs beside them it says when it begins
@@ -196,18 +195,14 @@ class Gram:
             raise ValueError(f"Expected {counted(self.n, 'row')} to multiply, got shape {v.shape}.")
         V = v.reshape(self.n, -1)
         plan = self.plan()
-        if self._features is None and not plan.features:
-            self._features = False
-        if self._features is None:
-            member = self._members[0]
-            U = member.kernel.features(member.X, member.reference)
-            # kept, since who multiplies once does so again; False says that tiles are less work
-            self._features = U if features.worthwhile(U, self.n, 1, self.engine.budget) else False
-        if self._features is not False:
-            return np.asarray(self._features @ (self._features.T @ V)).reshape(v.shape)
-        members = self._travelling(self._members, plan)
+        if self._features is None:  # kept, since who multiplies once does so again
+            self._features = features.find_routes(self._members, plan, 1, self.engine.budget, False)
+        [(_, Us)] = self._features
+        if Us is not None:
+            return np.asarray(Us[0] @ (Us[0].T @ V)).reshape(v.shape)
+        members = (self._members[0].for_sweep(plan.compiled),)
         task = Forward(members, plan, self.dtype, V, np.ones(self.n), np.zeros(1))
-        moments: Moments = self._sweep(task)
+        moments: Moments = sum_up(self.engine, task, self.progress)
         return np.asarray(moments.PV[0].reshape(v.shape))
 
     def part(self, k: int) -> Gram:
@@ -227,7 +222,7 @@ class Gram:
     def _with(self, views: Views, members: list[EmbeddedKernel]) -> Gram:
         """Return a Gram of other kernels on the same samples, with the same options."""
         other = copy(self)
-        other.views, other._members, other._kept, other._features = views, members, None, None
+        other.views, other._members, other._features = views, members, None
         return other
 
     # ---- the two sweeps ---------------------------------------------------------------------
@@ -238,7 +233,6 @@ class Gram:
         *,
         fold: Array | None = None,
         cross: bool | None = None,
-        keep: bool = False,
     ) -> Moments:
         """Return the sums from which every measure follows.
 
@@ -251,8 +245,6 @@ class Gram:
             Fold of every sample, in non-decreasing order.
         cross : bool, optional
             Inner products between kernels. Default: when there are two kernels.
-        keep : bool
-            Keep the tiles for a later `pullback`, if the memory budget allows.
 
         Returns
         -------
@@ -268,16 +260,16 @@ class Gram:
         probe = np.hstack([t.wV for t in targets])
         folds = np.zeros(self.n, dtype=int) if fold is None else np.asarray(fold)
         cross = len(self.kernels) == 2 if cross is None else cross
-        parts = []
+        plan, parts = self.plan(folds), []
+        count, crossed = int(folds.max(initial=0)) + 1, cross and len(self.kernels) > 1
         for group, Us in features.find_routes(
-            self._members,
-            self.plan(),
-            int(folds.max(initial=0)) + 1,
-            self.engine.budget,
-            cross and len(self.kernels) > 1,
+            self._members, plan, count, self.engine.budget, crossed
         ):
             if Us is None:
-                part = self._streamed(group, probe, w, folds, cross, keep)
+                members = tuple(member.for_sweep(plan.compiled) for member in group)
+                pivot = pivots(members, plan, self.dtype)
+                task = Forward(members, plan, self.dtype, probe, w, pivot, cross)
+                part = sum_up(self.engine, task, self.progress)
             else:
                 part = features.explicit_moments(Us, probe, w, folds, cross=cross)
             kernels = [kernel for member in group for kernel in member.kernels]
@@ -316,18 +308,17 @@ class Gram:
         if any(len(member.kernels) > 1 for member in members):  # each has slopes of its own
             members = embed_kernels(self.views, self.dtype, self.engine.budget, paths=False)
         task = Backward(
-            self._travelling(members, plan),
+            tuple(member.for_sweep(plan.compiled) for member in members),
             plan,
             self.dtype,
             adjoint.unpivoted(moments, target),
             target.wV,
             target.w,
             inputs,
-            self._kept,
         )
         gradients = []
         with one_blas_thread():
-            found = self._sweep(task)
+            found = sum_up(self.engine, task, self.progress)
             for member, (parameters, dE) in zip(members, found, strict=True):
                 dX = None
                 if dE is not None:
@@ -337,45 +328,6 @@ class Gram:
                     add_named(parameters, by_embedding)
                 gradients.append(Gradient(parameters, dX if inputs else None))
         return gradients
-
-    def _sweep(self, task: Any) -> Any:
-        """Return what a task stands for, with BLAS limited once for all of its bands."""
-        with one_blas_thread():
-            return sum_up(self.engine, task, self.progress)
-
-    def _streamed(
-        self,
-        members: list[EmbeddedKernel],
-        probe: Array,
-        w: Array,
-        fold: Array,
-        cross: bool,
-        keep: bool,
-    ) -> Moments:
-        plan = self.plan(fold)
-        kept: Kept | None = None
-        # What is compiled is formed again as quickly as it is fetched from memory. Products between
-        # kernels are formed in strips, of which no tile is left, and of some kernels a pullback
-        # needs more than the tile.
-        keep = keep and not plan.compiled and not (cross and len(self.kernels) > 1)
-        keep = keep and all(slopes_from_tile(member.kernel) for member in members)
-        if keep and self.engine.shares_memory and members is self._members and not fold.any():
-            size = plan.entries * np.dtype(self.dtype).itemsize * len(self.kernels)
-            if size <= self.engine.budget // 2 and len(members) == len(self.kernels):
-                kept = room_for(plan, len(members), self.dtype)
-        travelling = self._travelling(members, plan)
-        pivot = pivots(travelling, plan, self.dtype)
-        task = Forward(travelling, plan, self.dtype, probe, w, pivot, cross, kept)
-        moments: Moments = self._sweep(task)
-        if kept is not None:
-            self._kept = kept
-        return moments
-
-    def _travelling(
-        self, members: Sequence[EmbeddedKernel], plan: Plan
-    ) -> tuple[EmbeddedKernel, ...]:
-        """Return kernels as the tiles of a plan need them: without the samples, compiled or not."""
-        return tuple(member.for_sweep(plan.compiled) for member in members)
 
     # ---- checks -----------------------------------------------------------------------------
 

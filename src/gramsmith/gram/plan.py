@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from sklearn import get_config
 
 from gramsmith.arguments import abridged, is_positive
+from gramsmith.cached import cached_property
 from gramsmith.kernels.compilation import worthwhile
 
 Array = npt.NDArray[Any]
@@ -91,13 +91,6 @@ class Plan:
         return [(i, j) for i in range(count) for j in range(i, count)]
 
     @property
-    def entries(self) -> int:
-        """The number of kernel values that the tiles hold."""
-        sizes = [block.size for block in self.blocks]
-        n = sum(sizes)
-        return (n * n + sum(s * s for s in sizes)) // 2
-
-    @property
     def largest(self) -> int:
         """The entries of the largest tile."""
         return int(max((block.size for block in self.blocks), default=0) ** 2)
@@ -111,17 +104,7 @@ def make_plan(
     compiled: bool | None = None,
     features: bool = True,
 ) -> Plan:
-    """Return the plan for n samples.
-
-    Parameters
-    ----------
-    n : int
-    dtype : data type of the tiles
-    folds : array of shape (n,), optional
-        The fold of every sample, in non-decreasing order; tiles do not straddle folds.
-    compiled, features : bool
-        Fields of the plan. Default: compiled where that is worthwhile.
-    """
+    """Return the plan for n samples; tiles do not straddle folds, which are in ascending order."""
     step = ROWS[np.dtype(dtype)]
     edges = [0, n] if folds is None else [0, *(np.flatnonzero(np.diff(folds)) + 1).tolist(), n]
     fewest = min(FEWEST, n // SMALLEST) if len(edges) == 2 else 1

@@ -8,23 +8,22 @@ and returns plain arrays; `start`, `add` and `finish` put these together. Engine
 bands are worked off (`gramsmith.gram.engine`).
 
 Tiles cover the upper triangle; each counts for itself and for its mirror image. A kernel forms a
-tile (`tile_into`), `add_sums` adds what a forward sweep wants of it; in a backward sweep the
-derivative by the tile (`TileCotangent`) goes back through `Kernel.tile_vjp`. Whether formulas and
-sums are compiled is a field of the plan.
+tile (`tile_into`), of which a forward sweep adds up products; in a backward sweep the derivative by
+the tile goes back through `Kernel.tile_vjp`. Whether formulas and sums are compiled is a field of
+the plan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.gram.embedded import EmbeddedKernel, slopes_from_tile
+from gramsmith.cached import cached_property
+from gramsmith.gram.embedded import EmbeddedKernel
 from gramsmith.gram.plan import Band, Plan
 from gramsmith.gram.threads import one_blas_thread
 from gramsmith.kernels import pointwise
@@ -41,7 +40,6 @@ from gramsmith.kernels.embedding import (
 from gramsmith.moments import Adjoint, Moments
 
 Array = npt.NDArray[Any]
-Kept = dict[tuple[int, int], list[Array]]  # tiles of all kernels by the numbers of their blocks
 
 SMALL_ROOM = 1 << 16  # kernel values, half a megabyte of float64
 # columns of a probe up to which products by columns are faster than one of all
@@ -51,40 +49,12 @@ ALIKE = 0.2
 
 
 @dataclass(frozen=True)
-class ProbeBlock:
-    """The probe and the weights of consecutive samples: the rows of a tile, or its columns.
-
-    Parameters
-    ----------
-    V : array of shape (b, t)
-        The probe, in the type of the tiles.
-    w : array of shape (b,), or None where all weights are 1
-    start : int
-        The first of the samples.
-    """
-
-    V: Array
-    w: Array | None
-    start: int = 0
-
-    def part(self, chosen: slice) -> ProbeBlock:
-        """Return some of the samples."""
-        w = None if self.w is None else self.w[chosen]
-        return ProbeBlock(self.V[chosen], w, self.start + chosen.start)
-
-
-@dataclass(frozen=True)
 class BandSums:
     """What one band adds to P and q.
 
-    Parameters
-    ----------
-    right : array of shape (m, f, b, t)
-        K V for the rows of the band, by the fold of its columns.
-    left : array of shape (m, c, t)
-        K' V for its columns.
-    squares : array of shape (2, m, m, f)
-        <K_k, K_l> by the fold of the columns, and the same of the mirror images.
+    `right` is K V for its rows by the fold of its columns, shape (m, f, b, t), `left` K' V for its
+    columns, shape (m, c, t); `squares`, of shape (2, m, m, f), are <K_k, K_l> by the fold of the
+    columns, and the same of the mirror images.
     """
 
     right: Array
@@ -96,20 +66,8 @@ class BandSums:
 class Forward:
     """The sums of all kernels over all tiles.
 
-    Parameters
-    ----------
-    members : tuple of EmbeddedKernel
-    plan : Plan
-    dtype : type of the tiles
-    probe : array of shape (n, t)
-        Its rows already multiplied by w.
-    w : array of shape (n,)
-    pivot : array of shape (m,)
-        What is taken off each kernel.
-    cross : bool
-        Whether to form products between kernels.
-    kept : dict, optional
-        Room for the tiles of single kernels, which are left there; only within one process.
+    The rows of `probe` are already multiplied by w, `pivot` is what is taken off each kernel, and
+    `cross` asks for products between kernels.
     """
 
     members: tuple[EmbeddedKernel, ...]
@@ -119,36 +77,26 @@ class Forward:
     w: Array
     pivot: Array
     cross: bool = False
-    kept: Kept | None = None
 
     @cached_property
-    def unit(self) -> Array:
-        """A power of two for each column of the probe: targets of any size fit float32."""
-        return _powers_of_two(np.abs(self.probe).max(axis=0, initial=0.0))
+    def samples(self) -> tuple[Array, Array, Array | None, Array | None]:
+        """The probe over a power of two for each column, these, weights, and compiled sums' probe.
 
-    @cached_property
-    def samples(self) -> ProbeBlock:
-        """Probe and weights of all samples."""
+        Over the powers targets of any size fit float32. Weights are None where all are 1, the
+        probe of compiled sums where NumPy adds.
+        """
+        unit = np.exp2(np.frexp(np.abs(self.probe).max(axis=0, initial=0.0))[1])
         # contiguous columns, by which thin products are quicker
-        probe = np.asfortranarray((self.probe / self.unit).astype(self.dtype))
-        return ProbeBlock(probe, self.w if bool(np.any(self.w != 1.0)) else None)
-
-    @cached_property
-    def probe_columns(self) -> Array | None:
-        """The probe as compiled sums read it, or None where NumPy adds."""
-        few = self.probe.shape[1] <= pointwise.COLUMNS
-        return pointwise.by_columns(self.samples.V, 2) if self.plan.compiled and few else None
-
-    @property
-    def crossed(self) -> bool:
-        """Whether there are products between kernels."""
-        return self.cross and len(self.pivot) > 1
+        V = np.asfortranarray((self.probe / unit).astype(self.dtype))
+        compiled = self.plan.compiled and V.shape[1] <= pointwise.COLUMNS
+        by_columns = pointwise.by_columns(V, 2) if compiled else None
+        return V, unit, self.w if np.any(self.w != 1.0) else None, by_columns
 
     @property
     def room(self) -> int:
-        """The kernel values that stand side by side where products between kernels are formed.
+        """The kernel values that stand side by side: those of one tile, or of small tiles more.
 
-        Those of one tile; of small tiles more, since strips of single rows cost a call each.
+        Strips of single rows would cost a call each.
         """
         return max(self.plan.largest, min(SMALL_ROOM, len(self.pivot) * self.plan.largest))
 
@@ -156,8 +104,7 @@ class Forward:
     def worker_bytes(self) -> int:
         """The memory of a worker: a tile, the same less its pivot, and what the kernel needs."""
         others = max(working_tiles(member.kernel) for member in self.members)
-        entries = self.room if self.crossed else self.plan.largest
-        return (2 + others) * entries * int(np.dtype(self.dtype).itemsize)
+        return (2 + others) * self.room * int(np.dtype(self.dtype).itemsize)
 
     @property
     def band_bytes(self) -> int:
@@ -183,108 +130,116 @@ class Forward:
         right = np.zeros((m, folds, _length(here), t))
         left = np.zeros((m, _length(columns), t))
         squares = np.zeros((2, m, m, folds))
-        add_tile = self._add_crossed if self.crossed else self._add_separate
+        # kernels whose products are formed stand side by side, the others one after the other
+        groups = [self.members] if self.cross else [(member,) for member in self.members]
         with one_blas_thread():
             for j in range(band.start, band.stop):
                 f, there = blocks[j].fold - first, blocks[j].rows
                 PJ = left[:, there.start - columns.start : there.stop - columns.start]
-                q = add_tile((band.row, j), right[:, f], PJ)
-                squares[0, :, :, f] += q
-                if j != band.row:
-                    squares[1, :, :, f] += q
+                k = 0
+                for group in groups:
+                    stop = k + sum(len(member.kernels) for member in group)
+                    q = self._add_tile(group, slice(k, stop), here, there, right[:, f], PJ)
+                    squares[0, k:stop, k:stop, f] += q
+                    if j != band.row:
+                        squares[1, k:stop, k:stop, f] += q
+                    k = stop
         return BandSums(right, left, squares)
 
-    def _add_separate(self, tile: tuple[int, int], PI: Array, PJ: Array) -> Array:
-        """Add the products of one tile of every kernel, and return |K_k|² as a diagonal matrix."""
-        I, J = (self.plan.blocks[b].rows for b in tile)
-        left, right = self.samples.part(I), self.samples.part(J)
-        mirrored = tile[0] != tile[1]
-        q = np.zeros((len(self.pivot), len(self.pivot)))
-        k = 0
-        for i, member in enumerate(self.members):
-            a, b = member.pair(I, J)
-            with scratch():
-                kept = None if self.kept is None else self.kept[tile]
-                out = lend((_length(I), _length(J)), self.dtype) if kept is None else kept[i]
-                for K in member.tiles(a, b, out):
-                    one = slice(k, k + 1)
-                    found = self._add_sums(K[None], one, left, right, PI, PJ if mirrored else None)
-                    if not np.isfinite(found[0, 0]):
-                        member.check(K)
-                    q[k, k] = found[0, 0]
-                    k += 1
-                if kept is not None:
-                    kept[i] = K
-        return q
+    def _add_tile(
+        self,
+        members: Sequence[EmbeddedKernel],
+        numbers: slice,
+        I: slice,
+        J: slice,
+        PI: Array,
+        PJ: Array,
+    ) -> Array:
+        """Add the products of one tile of some kernels, and return <K_k, K_l>.
 
-    def _add_crossed(self, tile: tuple[int, int], PI: Array, PJ: Array) -> Array:
-        """Add the products of one tile of all kernels, and return <K_k, K_l>.
-
-        The values of all kernels stand side by side, for as many rows at a time as there is room
-        for. A tile on the diagonal is cut along it, so that a kernel is always asked for rows with
-        themselves, or for rows with others.
+        Their values stand side by side, for as many rows at a time as there is room for. A tile on
+        the diagonal is cut along it, so that a kernel is always asked for rows with themselves, or
+        for rows with others.
         """
-        I, J = (self.plan.blocks[b].rows for b in tile)
-        m = len(self.pivot)
-        q = np.zeros((m, m))
-        step = max(1, self.room // (m * _length(J)))
+        count = _length(numbers)
+        q = np.zeros((count, count))
+        step = max(1, self.room // (count * _length(J)))
         for start in range(I.start, I.stop, step):
             stop = min(start + step, I.stop)
             strip, rest = slice(start, stop), slice(stop, I.stop)
-            here = PI[:, start - I.start : stop - I.start]
-            if tile[0] != tile[1]:
-                q += self._add_strip(strip, J, here, PJ)
+            here = PI[numbers, start - I.start : stop - I.start]
+            if I != J:
+                q += self._add_strip(members, numbers, strip, J, here, PJ[numbers])
                 continue
-            q += self._add_strip(strip, strip, here, None)
+            q += self._add_strip(members, numbers, strip, strip, here, None)
             if _length(rest):
-                q += 2.0 * self._add_strip(strip, rest, here, PI[:, stop - I.start :])
+                there = PI[numbers, stop - I.start :]
+                q += 2.0 * self._add_strip(members, numbers, strip, rest, here, there)
         return q
 
-    def _add_strip(self, I: slice, J: slice, PI: Array, PJ: Array | None) -> Array:
-        """Add the products of some rows and columns of all kernels."""
-        left, right = self.samples.part(I), self.samples.part(J)
+    def _add_strip(
+        self,
+        members: Sequence[EmbeddedKernel],
+        numbers: slice,
+        I: slice,
+        J: slice,
+        PI: Array,
+        PJ: Array | None,
+    ) -> Array:
+        """Add the products of some rows and columns of some kernels."""
+        count = len(PI)
         with scratch():
-            Z = lend((len(self.pivot), _length(I), _length(J)), self.dtype)
-            k = 0
-            for member in self.members:
-                member.fill(*member.pair(I, J), Z[k : k + len(member.kernels)])
-                k += len(member.kernels)
-            q = self._add_sums(Z, slice(None), left, right, PI, PJ)
+            Z = lend((count, _length(I), _length(J)), self.dtype)
+            if count == 1:
+                Z = members[0].kernel.tile_into(*members[0].pair(I, J), Z[0])[None]
+            else:
+                k = 0
+                for member in members:
+                    member.fill(I, J, Z[k : k + len(member.kernels)])
+                    k += len(member.kernels)
+            if self.cross or count == 1:
+                q = self._add_sums(Z, self.pivot[numbers], I, J, PI, PJ)
+            else:  # a path, of which only |K|² is asked for
+                q = np.zeros((count, count))
+                for k in range(count):
+                    one = slice(k, k + 1)
+                    pivot, there = self.pivot[numbers][one], None if PJ is None else PJ[one]
+                    q[one, one] = self._add_sums(Z[one], pivot, I, J, PI[one], there)
             if not np.isfinite(q).all():
                 k = 0
-                for member in self.members:
+                for member in members:
                     member.check(Z[k : k + len(member.kernels)])
                     k += len(member.kernels)
         return q
 
     def _add_sums(
-        self,
-        Z: Array,
-        kernels: slice,
-        left: ProbeBlock,
-        right: ProbeBlock,
-        PI: Array,
-        PJ: Array | None,
+        self, Z: Array, pivot: Array, I: slice, J: slice, PI: Array, PJ: Array | None
     ) -> Array:
         """Add Z V to PI and Z' V to PJ, Z less its pivots, and return Σ w_i w_j Z_kij Z_lij.
 
-        Z holds the values of some kernels, of shape (k, b, c); PI and PJ the sums of all.
+        Z holds the values of some kernels, of shape (k, b, c).
         """
-        pivot, U = self.pivot[kernels], self.probe_columns
-        PI, PJ = PI[kernels], None if PJ is None else PJ[kernels]
-        alike = U is not None and Z.dtype == U.dtype and pointwise.compilable(Z)
-        if U is not None and alike and len(Z) == 1 and left.w is None:
-            here, there = PI[0], None if PJ is None else PJ[0]
-            found = pointwise.tile_sums(Z[0], pivot[0], U, left.start, right.start, here, there)
+        V, _, w, U = self.samples
+        single = len(Z) == 1 and w is None
+        if U is not None and single and Z.dtype == U.dtype and pointwise.compilable(Z):
+            there = None if PJ is None else PJ[0]
+            found = pointwise.tile_sums(Z[0], pivot[0], U, I.start, J.start, PI[0], there)
             return np.array([[found]])
         with scratch():
             if pivot.any():
                 off = pivot[:, None, None].astype(Z.dtype)
                 Z = np.subtract(Z, off, out=lend(Z.shape, Z.dtype))
-            _add_products(PI, Z, right.V.astype(Z.dtype, copy=False))
+            _add_products(PI, Z, V[J].astype(Z.dtype, copy=False))
             if PJ is not None:
-                _add_products(PJ, Z.transpose(0, 2, 1), left.V.astype(Z.dtype, copy=False))
-            return _products(Z, left.w, right.w)
+                _add_products(PJ, Z.transpose(0, 2, 1), V[I].astype(Z.dtype, copy=False))
+            if single:
+                # Row by row: one float32 dot product over a whole tile would lose digits.
+                return np.array([[np.vecdot(Z[0], Z[0]).sum(dtype=np.float64)]])
+            by_row = Z.transpose(1, 0, 2)
+            if w is None:
+                return np.asarray((by_row @ Z.transpose(1, 2, 0)).sum(axis=0, dtype=np.float64))
+            weighted = np.multiply(Z, w[J].astype(Z.dtype), out=lend(Z.shape, Z.dtype))
+            return np.asarray(np.tensordot(w[I], by_row @ weighted.transpose(1, 2, 0), 1))
 
     def start(self) -> tuple[Array, Array]:
         """Return P and q of no tiles."""
@@ -307,8 +262,10 @@ class Forward:
     def finish(self, total: tuple[Array, Array]) -> Moments:
         """Return the moments."""
         P, q = total
-        P *= self.unit
-        d = np.vstack([member.diagonals() for member in self.members]) - self.pivot[:, None]
+        P *= self.samples[1]
+        # those of a path are ones
+        diagonals = [m.kernel.diagonal(m.whole) for m in self.members for _ in m.kernels]
+        d = np.vstack(diagonals) - self.pivot[:, None]
         fold = np.repeat([b.fold for b in self.plan.blocks], [b.size for b in self.plan.blocks])
         return Moments(P, d, q, np.zeros(d.shape), self.pivot, fold, self.cross)
 
@@ -322,23 +279,6 @@ def _add_products(P: Array, Z: Array, V: Array) -> None:
         P[..., c] += Z @ V[:, c]
 
 
-def _products(Z: Array, wi: Array | None, wj: Array | None) -> Array:
-    """Return Σ w_i w_j Z_kij Z_lij, shape (m, m)."""
-    if len(Z) == 1 and wi is None:
-        # Row by row: one float32 dot product over a whole tile would lose digits.
-        return np.array([[np.vecdot(Z[0], Z[0]).sum(dtype=np.float64)]])
-    by_row = Z.transpose(1, 0, 2)
-    if wi is None or wj is None:
-        return np.asarray((by_row @ Z.transpose(1, 2, 0)).sum(axis=0, dtype=np.float64))
-    weighted = np.multiply(Z, wj.astype(Z.dtype), out=lend(Z.shape, Z.dtype))
-    return np.asarray(np.tensordot(wi, by_row @ weighted.transpose(1, 2, 0), 1))
-
-
-def _powers_of_two(sizes: Array) -> Array:
-    """Return the powers of two next to positive numbers, and 1 for 0: exact as divisors."""
-    return np.asarray(np.exp2(np.frexp(sizes)[1]))
-
-
 def _length(run: slice) -> int:
     return int(run.stop - run.start)
 
@@ -350,11 +290,9 @@ def working_tiles(kernel: Kernel) -> int:
 
 
 def slope_tiles(kernel: Kernel) -> int:
-    """Return how many arrays of the size of a tile its slopes take, and their pullback."""
+    """Return how many arrays of the size of a tile its slopes take at most, and their pullback."""
     parts = list(kernel.children().values())
-    if not parts:
-        return 1 if slopes_from_tile(kernel) else 3
-    return 2 + sum(1 + slope_tiles(part) for part in parts)
+    return 2 + sum(1 + slope_tiles(part) for part in parts) if parts else 3
 
 
 def pivots(members: Sequence[EmbeddedKernel], plan: Plan, dtype: Any) -> Array:
@@ -371,40 +309,21 @@ def pivots(members: Sequence[EmbeddedKernel], plan: Plan, dtype: Any) -> Array:
     with one_blas_thread():
         for member in members:
             with scratch():
-                for K in member.tiles(*member.pair(corner, corner), lend((size, size), dtype)):
-                    values = K[off] if size > 1 else K.ravel()
-                    low, middle, high = np.quantile(
-                        values[:: 1 + len(values) // 4000], (0.25, 0.5, 0.75)
-                    )
-                    first.append(float(middle) if high - low < ALIKE * abs(middle) else 0.0)
-    return np.array(first)
-
-
-def room_for(plan: Plan, kernels: int, dtype: Any) -> Kept:
-    """Return arrays for the tiles of every kernel, cut from one: large pages are quick to get."""
-    slab = np.empty(plan.entries * kernels, dtype)
-    tiles: Kept = {}
-    start = 0
-    for i, j in plan.tiles:
-        shape = plan.blocks[i].size, plan.blocks[j].size
-        stops = [start + shape[0] * shape[1] * k for k in range(kernels + 1)]
-        tiles[i, j] = [slab[a:b].reshape(shape) for a, b in pairwise(stops)]
-        start = stops[-1]
-    return tiles
+                Z = lend((len(member.kernels), size, size), dtype)
+                member.fill(corner, corner, Z)
+                values = Z[:, off] if size > 1 else Z[:, 0]
+                some = values[:, :: 1 + values.shape[1] // 4000]
+                low, middle, high = np.quantile(some, (0.25, 0.5, 0.75), axis=1)
+                first.append(np.where(high - low < ALIKE * np.abs(middle), middle, 0.0))
+    return np.concatenate(first).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class BandDerivatives:
     """What one band adds to the derivatives, for every kernel that has some.
 
-    Parameters
-    ----------
-    rows : list of embeddings
-        By the rows of the band.
-    columns : list of lists of embeddings
-        By each of its column blocks.
-    parameters : list of dict
-        By nested parameter names, as far as a parameter acts on tiles.
+    Embeddings by the rows of the band, lists of them by each of its column blocks, and derivatives
+    by nested parameter names, as far as a parameter acts on tiles.
     """
 
     rows: list[Embedding]
@@ -413,77 +332,11 @@ class BandDerivatives:
 
 
 @dataclass(frozen=True)
-class TileCotangent:
-    """The derivative by the tiles of a kernel, A V' + V A' + Σ_l factor_l w w' K_l.
-
-    A tile on the diagonal, which is its own mirror image, takes half of it.
-
-    Parameters
-    ----------
-    left, right : arrays of shape (n, 2t)
-        [A, V] and [V, A] of all samples, in the type of the tiles.
-    factors : array of shape (m,)
-        4 ν of every kernel.
-    w : array of shape (n,)
-    compiled : bool
-    """
-
-    left: Array
-    right: Array
-    factors: Array
-    w: Array
-    compiled: bool
-
-    @cached_property
-    def weighted(self) -> bool:
-        """Whether some weight is not 1."""
-        return bool(np.any(self.w != 1.0))
-
-    @cached_property
-    def by_columns(self) -> tuple[Array, Array]:
-        """The two factors as the compiled pass reads them."""
-        return pointwise.by_columns(self.left, 4), pointwise.by_columns(self.right, 4)
-
-    def of_tile(self, I: slice, J: slice, tiles: dict[int, Array], out: Array) -> Array:
-        """Write the derivative by a tile into `out`, given the tiles of the kernels."""
-        share = 0.5 if I == J else 1.0
-        used = [(float(f), tiles[l]) for l, f in enumerate(self.factors) if f]
-        alike = len(used) == 1 and used[0][1].dtype == out.dtype and not self.weighted
-        if self.compiled and alike and pointwise.compilable(out):
-            np.copyto(out, used[0][1])
-            pointwise.tile_weights(out, *self.by_columns, I.start, J.start, share, used[0][0])
-            return out
-        left = self.left[I] if share == 1.0 else self.left[I] * self.left.dtype.type(share)
-        np.matmul(left, self.right[J].T, out=out)
-        with scratch():
-            part = lend(out.shape, out.dtype)
-            for factor, K in used:
-                np.multiply(K, out.dtype.type(share * factor), out=part)
-                if self.weighted:
-                    part *= self.w[I][:, None]
-                    part *= self.w[J]
-                out += part
-        return out
-
-
-@dataclass(frozen=True)
 class Backward:
-    """The derivatives of a number by the parameters and inputs of all kernels.
+    """The derivatives of a number by the parameters and inputs of all kernels, none of them paths.
 
-    Parameters
-    ----------
-    members : tuple of EmbeddedKernel
-        Single kernels, no paths.
-    plan : Plan
-    dtype : type of the tiles
-    adjoint : Adjoint
-        Of K without a pivot.
-    probe : array of shape (n, t)
-    w : array of shape (n,)
-    inputs : bool
-        Whether derivatives by the samples are wanted.
-    kept : dict, optional
-        Tiles that a forward sweep has left.
+    The adjoint is that of K without a pivot; `inputs` says whether derivatives by the samples are
+    wanted.
     """
 
     members: tuple[EmbeddedKernel, ...]
@@ -493,7 +346,6 @@ class Backward:
     probe: Array
     w: Array
     inputs: bool = True
-    kept: Kept | None = None
 
     @cached_property
     def needed(self) -> list[int]:
@@ -505,15 +357,13 @@ class Backward:
     @cached_property
     def read(self) -> list[int]:
         """The kernels whose tiles are looked at."""
-        return [
-            k for k in range(len(self.members)) if k in self.needed or self.adjoint.nu[:, k].any()
-        ]
+        used = self.adjoint.nu
+        return [k for k in range(len(self.members)) if k in self.needed or used[:, k].any()]
 
     @property
     def worker_bytes(self) -> int:
         """The memory of a worker: tiles and slopes of the kernels, the derivative by a tile."""
-        kernels = [self.members[k].kernel for k in self.read]
-        held = 1 if self.kept is not None else sum(1 + slope_tiles(kernel) for kernel in kernels)
+        held = sum(1 + slope_tiles(self.members[k].kernel) for k in self.read)
         return (1 + held) * self.plan.largest * int(np.dtype(self.dtype).itemsize)
 
     @property
@@ -526,28 +376,56 @@ class Backward:
         return 8 * sum(widths) * longest
 
     @cached_property
-    def cotangents(self) -> dict[int, TileCotangent]:
-        """The derivatives by the tiles of every kernel that has some."""
-        V, found = self.probe, {}
+    def factors(self) -> dict[int, Any]:
+        """[A, V] and [V, A] of every kernel that has a derivative, as tiles read them.
+
+        And weights, None where all are 1.
+        """
+        V, w = self.probe, self.w if np.any(self.w != 1.0) else None
+        found = {}
         for k in self.needed:
-            A, factors = self.adjoint.A[k], 4.0 * self.adjoint.nu[k]
-            left, right = (np.hstack(pair).astype(self.dtype) for pair in ((A, V), (V, A)))
-            found[k] = TileCotangent(left, right, factors, self.w, self.plan.compiled)
+            A = self.adjoint.A[k]
+            pair = [np.hstack(both).astype(self.dtype) for both in ((A, V), (V, A))]
+            alone = np.count_nonzero(self.adjoint.nu[k]) == 1
+            compiled = self.plan.compiled and alone and w is None
+            found[k] = *pair, w, [pointwise.by_columns(p, 4) for p in pair] if compiled else None
         return found
+
+    def _cotangent(self, k: int, I: slice, J: slice, tiles: dict[int, Array], out: Array) -> None:
+        """Write the derivative by a tile, A V' + V A' + Σ_l 4 ν_l w w' K_l, into `out`.
+
+        A tile on the diagonal, which is its own mirror image, takes half of it.
+        """
+        share = 0.5 if I == J else 1.0
+        left, right, w, by_columns = self.factors[k]
+        used = [(4.0 * float(nu), tiles[l]) for l, nu in enumerate(self.adjoint.nu[k]) if nu]
+        if by_columns and used[0][1].dtype == out.dtype and pointwise.compilable(out):
+            np.copyto(out, used[0][1])
+            U, V = by_columns
+            pointwise.tile_weights(out, U, V, I.start, J.start, share, used[0][0])
+            return
+        np.matmul(left[I] * left.dtype.type(share), right[J].T, out=out)
+        with scratch():
+            part = lend(out.shape, out.dtype)
+            for factor, K in used:
+                np.multiply(K, out.dtype.type(share * factor), out=part)
+                if w is not None:
+                    part *= w[I][:, None]
+                    part *= w[J]
+                out += part
 
     def band(self, number: int) -> BandDerivatives:
         """Return the derivatives from the tiles of one band."""
         band = self.plan.bands[number]
-        by_rows: list[Embedding] = [None] * len(self.needed)
-        by_columns: list[list[Embedding]] = [[] for _ in self.needed]
-        by_parameter: list[dict[str, Any]] = [{} for _ in self.needed]
+        found = self.start()
+        found.columns.extend([] for _ in self.needed)
         with one_blas_thread():
             for j in range(band.start, band.stop):
                 for i, (da, db, named) in enumerate(self._tile((band.row, j))):
-                    by_rows[i] = add(by_rows[i], da)
-                    by_columns[i].append(db)
-                    add_named(by_parameter[i], named)
-        return BandDerivatives(by_rows, by_columns, by_parameter)
+                    found.rows[i] = add(found.rows[i], da)
+                    found.columns[i].append(db)
+                    add_named(found.parameters[i], named)
+        return found
 
     def _tile(self, tile: tuple[int, int]) -> list[tuple[Embedding, Embedding, dict[str, Any]]]:
         """Return the derivatives from one tile, for every kernel that has some."""
@@ -559,20 +437,16 @@ class Backward:
             pairs = {k: self.members[k].pair(I, J) for k in self.read}
             tiles: dict[int, Array] = {}
             slopes: dict[int, Any] = {}
-            if self.kept is not None:
-                tiles = slopes = dict(enumerate(self.kept[tile]))
-            else:
-                for k, (a, b) in pairs.items():
-                    out, kernel = lend(shape, self.dtype), self.members[k].kernel
-                    tiles[k], slopes[k] = (
-                        kernel.tile_and_slopes(a, b, out)
-                        if k in self.needed
-                        else (kernel.tile_into(a, b, out), None)
-                    )
+            for k, (a, b) in pairs.items():
+                out, kernel = lend(shape, self.dtype), self.members[k].kernel
+                if k in self.needed:
+                    tiles[k], slopes[k] = kernel.tile_and_slopes(a, b, out)
+                else:
+                    tiles[k] = kernel.tile_into(a, b, out)
             for k in self.needed:
                 with scratch():
                     W = lend(shape, tiles[k].dtype)
-                    self.cotangents[k].of_tile(I, J, tiles, W)
+                    self._cotangent(k, I, J, tiles, W)
                     kernel = self.members[k].kernel
                     parts.append(kernel.tile_vjp(*pairs[k], W, slopes[k], wants=wants))
         return parts
@@ -612,9 +486,12 @@ def check_magnitude(kernels: Sequence[Kernel], moments: Moments, w: Array, dtype
     """
     limits = np.finfo(dtype)
     least = float(limits.tiny) / float(limits.eps)
+    used = w > 0
     for k, kernel in enumerate(kernels):
         q = float(moments.q[k, k].sum())
-        if np.isfinite(q) and (q >= least or not _varies(moments, k, w > 0)):
+        if np.isfinite(q) and (
+            q >= least or not (moments.d[k, used].any() or moments.P[k][:, used].any())
+        ):
             continue
         size = "small" if q < least else "large"
         raise ValueError(
@@ -622,7 +499,3 @@ def check_magnitude(kernels: Sequence[Kernel], moments: Moments, w: Array, dtype
             f"{size} in {kernel.formula()}. Scale the features (StandardScaler) or divide the "
             "kernel matrix by its largest entry; Normalized(kernel) has values up to 1."
         )
-
-
-def _varies(moments: Moments, k: int, used: Array) -> bool:
-    return bool(moments.d[k, used].any() or moments.P[k][:, used].any())

@@ -430,7 +430,7 @@ class StreamedObjective:
             warnings.simplefilter("ignore", ConstantKernelWarning)
             with kernel_errors():
                 G = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype)
-                moments = G.moments(self.target, keep=True)
+                moments = G.moments(self.target)
             value, adjoint = self.measure.value_and_adjoint(moments, self.target)
             if not np.isfinite(value):
                 return value, {}

@@ -603,7 +603,7 @@ def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Arr
         width = median_distances(X)[0] / np.sqrt(2.0)
     kernel = Gaussian(np.full(X.shape[1], float(width)))
     G = Gram(kernel, X)
-    moments = G.moments(target, keep=True)
+    moments = G.moments(target)
     with warnings.catch_warnings():  # that a kernel is constant was said beside the measures
         warnings.simplefilter("ignore", ConstantKernelWarning)
         _, adjoint = get_measure("cka").value_and_adjoint(moments, target)
