@@ -157,13 +157,13 @@ class Forward:
     ) -> Array:
         """Add the products of one tile of some kernels, and return <K_k, K_l>.
 
-        Their values stand side by side, for as many rows at a time as there is room for. A tile on
-        the diagonal is cut along it, so that a kernel is always asked for rows with themselves, or
-        for rows with others.
+        Values of several kernels whose products are asked for stand side by side, for as many rows
+        at a time as there is room for. A tile on the diagonal is cut along it, so that a kernel is
+        always asked for rows with themselves, or for rows with others.
         """
         count = _length(numbers)
         q = np.zeros((count, count))
-        step = max(1, self.room // (count * _length(J)))
+        step = max(1, self.room // ((count if self.cross else 1) * _length(J)))
         for start in range(I.start, I.stop, step):
             stop = min(start + step, I.stop)
             strip, rest = slice(start, stop), slice(stop, I.stop)
@@ -187,29 +187,29 @@ class Forward:
         PJ: Array | None,
     ) -> Array:
         """Add the products of some rows and columns of some kernels."""
-        count = len(PI)
+        pivot, count = self.pivot[numbers], len(PI)
+        q = np.zeros((count, count))
         with scratch():
-            Z = lend((count, _length(I), _length(J)), self.dtype)
-            if count == 1:
-                Z = members[0].kernel.tile_into(*members[0].pair(I, J), Z[0])[None]
-            else:
-                k = 0
+            if self.cross and count > 1:
+                Z, k = lend((count, _length(I), _length(J)), self.dtype), 0
                 for member in members:
                     member.fill(I, J, Z[k : k + len(member.kernels)])
                     k += len(member.kernels)
-            if self.cross or count == 1:
-                q = self._add_sums(Z, self.pivot[numbers], I, J, PI, PJ)
-            else:  # a path, of which only |K|² is asked for
-                q = np.zeros((count, count))
-                for k in range(count):
-                    one = slice(k, k + 1)
-                    pivot, there = self.pivot[numbers][one], None if PJ is None else PJ[one]
-                    q[one, one] = self._add_sums(Z[one], pivot, I, J, PI[one], there)
-            if not np.isfinite(q).all():
-                k = 0
-                for member in members:
-                    member.check(Z[k : k + len(member.kernels)])
-                    k += len(member.kernels)
+                q = self._add_sums(Z, pivot, I, J, PI, PJ)
+                if not np.isfinite(q).all():
+                    for k, member in enumerate(m for m in members for _ in m.kernels):
+                        member.check(Z[k])
+                return q
+            [member] = members
+            a, b = member.pair(I, J)
+            K = member.kernel.tile_into(a, b, lend((_length(I), _length(J)), self.dtype))
+            for k in range(count):
+                if k:  # a path, of which each is the square of the one before
+                    np.multiply(K, K, out=K)
+                one, there = slice(k, k + 1), None if PJ is None else PJ[k : k + 1]
+                q[one, one] = self._add_sums(K[None], pivot[one], I, J, PI[one], there)
+                if not np.isfinite(q[k, k]):
+                    member.check(K)
         return q
 
     def _add_sums(
