@@ -28,7 +28,7 @@ BELOW = {
     "targets": {"arguments", "cached"},
     "moments": {"cached", "targets"},
     "measures": {"arguments", "cached", "moments", "targets"},
-    "gram": {"arguments", "kernels", "moments", "targets"},
+    "gram": {"arguments", "cached", "kernels", "moments", "targets"},
     "solvers": {"kernels"},
     "machines": {"arguments", "gram", "kernels", "solvers", "targets"},
     "report": {"arguments", "gram", "kernels", "machines"},
