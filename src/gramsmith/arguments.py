@@ -61,6 +61,14 @@ def is_whole(value: Any, least: int) -> bool:
     )
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether a cell of a table of objects is empty: None, NaN, NaT, pandas' NA."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):  # NA is neither true nor false; an array is both
+        return not isinstance(value, np.ndarray)
+
+
 def check_sizes(owner: str, given: Mapping[str, Any]) -> None:
     """Raise an error that names the first whole number that no float can hold, or bytes."""
     for name, value in given.items():

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import type_of_target
 
-from gramsmith.arguments import LARGEST_INTEGER, abridged, is_one_of
+from gramsmith.arguments import LARGEST_INTEGER, abridged, is_missing, is_one_of
 from gramsmith.cached import cached_property
 
 Array = npt.NDArray[Any]
@@ -355,7 +355,7 @@ def check_groups(groups: Any, n: int) -> Array | None:
     if found.dtype != object:
         return found
     for row, value in enumerate(found):
-        if _is_missing(value):
+        if is_missing(value):
             raise ValueError(f"Expected a group for every sample, got a missing one in row {row}.")
     if {type(value) for value in found} == {str}:
         return found.astype(str)
@@ -419,7 +419,7 @@ def _of_objects(y: Array) -> Array:
     """Return labels that are Python objects as an array of text or numbers, or raise."""
     values = y.ravel()
     for i, value in enumerate(values):
-        if _is_missing(value):
+        if is_missing(value):
             raise ValueError(
                 "Expected a label for every sample, got a missing one in row "
                 f"{i // (y.size // len(y))}. Drop unlabelled samples."
@@ -439,10 +439,3 @@ def _of_objects(y: Array) -> Array:
         "Expected labels that are all text or all numbers, got "
         f"{' and '.join(sorted(t.__name__ for t in types))}. Use y.astype(str) for classes."
     )
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA is neither true nor false
-        return True

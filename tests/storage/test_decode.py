@@ -13,7 +13,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 import forgery
 import gramsmith as gs
 from gramsmith.kernels.adapt import FromSklearn
-from gramsmith.kernels.symbolic.spectrum import Spectrum
+from gramsmith.kernels.symbolic import Spectrum
 from gramsmith.machines.svm import KernelSVC
 from gramsmith.selection import TakeView
 from gramsmith.storage import NotStorable, encode

@@ -14,11 +14,13 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import gramsmith as gs
 from gramsmith.kernels import KernelCenterer, KernelNormalizer
-from gramsmith.kernels.symbolic.mismatch import Mismatch
-from gramsmith.kernels.symbolic.spectrum import Spectrum
-from gramsmith.kernels.symbolic.subsequence import Subsequence
-from gramsmith.kernels.symbolic.substrings import AllSubstrings
-from gramsmith.kernels.symbolic.weighted_degree import WeightedDegree
+from gramsmith.kernels.symbolic import (
+    AllSubstrings,
+    Mismatch,
+    Spectrum,
+    Subsequence,
+    WeightedDegree,
+)
 from gramsmith.machines.svm import KernelSVC
 from gramsmith.storage import NotStorable, check_storable, inspect_model
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gramsmith as gs
 from gramsmith import kernels, learning, machines, selection, storage
-from gramsmith.kernels.symbolic.spectrum import Spectrum
+from gramsmith.kernels.symbolic import Spectrum
 from gramsmith.machines.svm import KernelSVC, KernelSVR
 from gramsmith.storage.registry import KEYS, REGISTRY
 from gramsmith.tables import TableEncoder

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.arguments import abridged, as_numbers, is_whole
+from gramsmith.arguments import abridged, as_numbers
 from gramsmith.kernels import pointwise as formulas
 from gramsmith.kernels.base import (
     Array,
@@ -352,19 +352,12 @@ class Power(FunctionOf):
 
     _stored_parameters: ClassVar[dict[str, str]] = {"exponent": "number"}
 
+    whole: ClassVar[dict[str, int]] = {"exponent": 1}  # other powers need not be kernels
     pointwise: ClassVar[Formula | None] = formulas.WHOLE_POWER
 
     def __init__(self, kernel: Kernel, exponent: Any = 2) -> None:
         self.kernel = kernel
         self.exponent = exponent
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        if not is_whole(self.exponent, 1):
-            raise ValueError(
-                f"Expected a whole exponent >= 1, got {abridged(self.exponent)}; other powers of "
-                "a kernel need not be kernels. Use 2 or 3."
-            )
 
     def with_compiled_formulas(self) -> Any:
         known = self.exponent <= MOST

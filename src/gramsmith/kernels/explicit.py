@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from gramsmith.arguments import abridged, counted, is_whole
+from gramsmith.arguments import abridged, counted
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles
 from gramsmith.kernels.embedding import Embedding, add, add_named, count, fitting, prefixed, rows
 from gramsmith.kernels.landmarks import METHODS, choose_landmarks, inverse_root
@@ -99,7 +99,7 @@ class Nystroem(ExplicitKernel):
         "landmarks": "samples * * | none",
     }
 
-    whole: ClassVar[dict[str, int]] = {"n_landmarks": 1}
+    whole: ClassVar[dict[str, int]] = {"n_landmarks": 1, "random_state": 0}
     choices: ClassVar[dict[str, tuple[Any, ...]]] = {"method": METHODS}
 
     def __init__(
@@ -124,7 +124,6 @@ class Nystroem(ExplicitKernel):
                 "KernelRidgeRegressor or KernelRidgeClassifier with kernel='precomputed' and "
                 "solver='nystroem'."
             )
-        _check_seed(self)
         given = self.landmarks
         if given is None:
             return
@@ -236,6 +235,7 @@ class RandomFourier(ExplicitKernel):
         "n_features": "whole",
         "random_state": "whole",
     }
+    whole: ClassVar[dict[str, int]] = {"n_features": 2, "random_state": 0}
 
     def __init__(self, kernel: Kernel, n_features: int = 1000, random_state: int = 0) -> None:
         self.kernel = kernel
@@ -249,13 +249,11 @@ class RandomFourier(ExplicitKernel):
                 "RandomFourier: expected a Gaussian, Laplacian or Matern kernel, got "
                 f"{type(self.kernel).__name__}, whose frequencies are not known. Use Nystroem."
             )
-        whole = is_whole(self.n_features, 2) and not self.n_features % 2
-        if not whole or self.n_features > MOST_FEATURES:
+        if self.n_features % 2 or self.n_features > MOST_FEATURES:
             raise ValueError(
                 f"RandomFourier: expected an even n_features from 2 to {MOST_FEATURES:,}, got "
                 f"{abridged(self.n_features)}. Use 1000."
             )
-        _check_seed(self)
 
     @property
     def accepts_sparse(self) -> bool:
@@ -309,12 +307,3 @@ class RandomFourier(ExplicitKernel):
         by_feature = -np.einsum("kj,kj->k", np.asarray(X.T @ dZ), omega)
         by_scale = by_feature / scale if scale.ndim else float(by_feature.sum() / scale)
         return dZ @ omega.T, {"kernel__length_scale": by_scale}
-
-
-def _check_seed(kernel: Any) -> None:
-    """Raise a ValueError unless the random state is a whole number, as kernels are values."""
-    if not is_whole(kernel.random_state, 0):
-        raise ValueError(
-            f"{type(kernel).__name__}: expected random_state to be a whole number >= 0, got "
-            f"{abridged(kernel.random_state)}. Use 0."
-        )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.arguments import abridged, as_numbers, counted, is_finite, is_positive, is_whole
+from gramsmith.arguments import abridged, as_numbers, counted
 from gramsmith.kernels import pointwise as formulas
 from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
 from gramsmith.kernels.definiteness import indefiniteness
@@ -75,28 +75,14 @@ class Polynomial(InnerProductKernel):
 
     positive: ClassVar[tuple[str, ...]] = ("gamma", "coef0")
     single: ClassVar[tuple[str, ...]] = ("gamma", "coef0")
+    zero: ClassVar[tuple[str, ...]] = ("coef0",)  # a negative constant is not a kernel
+    whole: ClassVar[dict[str, int]] = {"degree": 1}
     pointwise: ClassVar[Formula | None] = formulas.POLYNOMIAL
 
     def __init__(self, degree: int = 2, gamma: float = 1.0, coef0: float = 1.0) -> None:
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
-
-    def check_parameters(self) -> None:
-        if not is_whole(self.degree, 1):
-            raise ValueError(
-                f"Expected a whole degree >= 1, got {abridged(self.degree)}. Use 2 or 3."
-            )
-        if not is_positive(self.gamma) or np.ndim(self.gamma):
-            raise ValueError(
-                f"Polynomial: expected gamma > 0, got {abridged(self.gamma)}. Use 1.0."
-            )
-        zero = is_finite(self.coef0) and not np.any(self.coef0)
-        if not (zero or is_positive(self.coef0)) or np.ndim(self.coef0):
-            raise ValueError(
-                f"Polynomial: expected coef0 >= 0, got {abridged(self.coef0)}; a negative constant "
-                "is not a kernel. Use 0 or a positive number."
-            )
 
     def with_compiled_formulas(self) -> Any:
         return super().with_compiled_formulas() if self.degree <= MOST else self

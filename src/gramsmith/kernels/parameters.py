@@ -11,22 +11,19 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 
-from gramsmith.arguments import abridged, as_numbers, is_finite, is_one_of, is_positive
+from gramsmith.arguments import abridged, as_numbers, is_finite, is_one_of, is_positive, is_whole
 
 Array = npt.NDArray[Any]
 
 BOUNDS = (1e-5, 1e5)
 
 
-def check_whole(owner: str, name: str, value: Any, least: int) -> None:
-    """Raise a ValueError unless `value` is a whole number of at least `least`."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not least <= value < 2**31:
-        raise ValueError(
-            f"{owner}: expected a whole number {name} >= {least} below 2^31, "
-            f"got {abridged(value)}. "
-            f"Try {name}={max(least, 3)}."
-        )
+def is_whole_number(name: str, value: Any, least: int) -> str | None:
+    """Return what a parameter should have been, None if it is a whole number, at least `least`."""
+    whole = is_whole(value, least) and not isinstance(value, bool)
+    return (
+        None if whole else f"a whole number {name} >= {least} below 2^31, such as {max(3, least)}"
+    )
 
 
 class unless_argument(property):
@@ -65,6 +62,7 @@ class Parametrised(BaseEstimator):
     free: ClassVar[tuple[str, ...]] = ()
     single: ClassVar[tuple[str, ...]] = ()  # of these, those that must be one number
     ranges: ClassVar[dict[str, tuple[float, float]]] = {}  # of positive parameters, if not BOUNDS
+    zero: ClassVar[tuple[str, ...]] = ()  # of the positive ones, those that may be 0
     whole: ClassVar[dict[str, int]] = {}  # parameters that are whole numbers, and the least of each
     choices: ClassVar[dict[str, tuple[Any, ...]]] = {}  # what a parameter may be
     optional: ClassVar[tuple[str, ...]] = ()  # of the whole numbers, those that may be None
@@ -100,41 +98,37 @@ class Parametrised(BaseEstimator):
     def check_parameters(self) -> None:
         """Raise a ValueError if a parameter is out of its range, a TypeError if a part is none."""
         self.check_parts()
-        for name in self.positive:
+        for name in dict.fromkeys((*self.positive, *self.free, *self.whole, *self.choices)):
             value = getattr(self, name)
-            if not self._has_shape(name):
+            expected = None if value is None and name in self.optional else self._wrong(name, value)
+            if expected is not None:
                 raise ValueError(
-                    f"{type(self).__name__}: expected one {name}, got {abridged(value)}. "
-                    f"Give a single number, such as {name}=1.0."
-                )
-            if not is_positive(value):
-                raise ValueError(
-                    f"{type(self).__name__}: expected {name} > 0, got {abridged(value)}. "
-                    f"Give a positive number, such as {name}=1.0."
-                )
-        for name in self.free:
-            value = getattr(self, name)
-            if not is_finite(value) or not self._has_shape(name):
-                raise ValueError(
-                    f"{type(self).__name__}: expected a finite {name}, got {abridged(value)}. "
-                    f"Give {'numbers' if name not in self.single else 'a number'}."
-                )
-        for name, least in self.whole.items():
-            value = getattr(self, name)
-            if value is not None or name not in self.optional:
-                check_whole(type(self).__name__, name, value, least)
-        for name, allowed in self.choices.items():
-            if not is_one_of(getattr(self, name), allowed):
-                raise ValueError(
-                    f"{type(self).__name__}: expected {name} to be one of "
-                    f"{', '.join(map(repr, allowed))}, got {abridged(getattr(self, name))}."
+                    f"{type(self).__name__}: expected {expected}, got {abridged(value)}."
                 )
         for child in self.children().values():
             child.check_parameters()
 
-    def _has_shape(self, name: str) -> bool:
-        numbers = as_numbers(getattr(self, name))  # what is no number is refused as such
-        return name not in self.single or numbers is None or not numbers.ndim
+    def _wrong(self, name: str, value: Any) -> str | None:
+        """Return what a parameter should have been, None if it is that."""
+        numbers = as_numbers(value)
+        if name in self.single and numbers is not None and numbers.ndim:
+            return f"one {name}, a single number such as {name}=1.0"
+        if name in self.whole:
+            return is_whole_number(name, value, self.whole[name])
+        if name in self.choices:
+            allowed = ", ".join(map(repr, self.choices[name]))
+            return (
+                None if is_one_of(value, self.choices[name]) else f"{name} to be one of {allowed}"
+            )
+        if name in self.free:
+            return None if is_finite(value) else f"a finite {name}"
+        if name in self.zero and is_finite(value) and not np.any(value):
+            return None
+        top = self.ranges[name][1] if name in self.ranges else np.inf
+        if is_positive(value) and np.all(np.asarray(value) <= top):
+            return None
+        limits = f"{name} >{'=' * (name in self.zero)} 0" + f" and <= {top:g}" * (top < np.inf)
+        return f"{limits}, such as {name}=1.0"
 
     def check_parts(self) -> None:
         """Raise a TypeError if a part that should be a kernel is none."""

@@ -4,7 +4,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import gramsmith as gs
-from gramsmith.kernels.parameters import check_whole
 from gramsmith.kernels.symbolic import base as symbolic
 from gramsmith.kernels.symbolic.base import count_matrix, product, squares
 
@@ -34,16 +33,6 @@ def test_counted_adds_up_repetitions():
     got = count_matrix(np.array([0, 0, 1]), np.array([2, 2, 0]), (2, 3))
     assert got.toarray().tolist() == [[0, 0, 2], [1, 0, 0]]
     assert got.indices.dtype == np.int32
-
-
-@pytest.mark.parametrize("value", [0, -1, 2.0, "2", None, True, np.float64(3)])
-def test_whole_numbers_only(value):
-    with pytest.raises(ValueError, match="Spectrum: expected a whole number k >= 1"):
-        check_whole("Spectrum", "k", value, 1)
-
-
-def test_whole_numbers_of_numpy():
-    check_whole("Spectrum", "k", np.int64(2), 1)
 
 
 def test_formula_shows_what_differs_from_the_default():

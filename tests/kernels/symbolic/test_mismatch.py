@@ -3,7 +3,7 @@ import pytest
 
 import gramsmith as gs
 import textbook_strings as tb
-from gramsmith.kernels.symbolic import mismatch
+from gramsmith.kernels.symbolic import spectrum
 
 LETTERS = "abé\ud800"
 
@@ -12,7 +12,7 @@ LETTERS = "abé\ud800"
 def way(request, monkeypatch):
     """Run a test with explicit features, and with pairs of strings compared."""
     if request.param == "pairs":
-        monkeypatch.setattr(mismatch, "ENTRIES", -1)
+        monkeypatch.setattr(spectrum, "ENTRIES", -1)
 
 
 @pytest.mark.parametrize(("k", "m"), [(1, 0), (2, 0), (2, 1), (3, 1), (3, 2)])
@@ -41,7 +41,7 @@ def test_both_ways_agree_on_proteins(rng, monkeypatch):
     X = ["".join(rng.choice(list(letters), 40)) for _ in range(6)]
     kernel = gs.Mismatch(4, 1, alphabet=letters)
     K = kernel(X)
-    monkeypatch.setattr(mismatch, "ENTRIES", -1)
+    monkeypatch.setattr(spectrum, "ENTRIES", -1)
     assert np.array_equal(kernel(X), K)
 
 
@@ -61,7 +61,7 @@ def test_gaps_leave_out_the_words_around_them(route, way):
 
 def test_common_neighbours_of_small_alphabets():
     for A in (1, 2, 3):
-        N = mismatch.common_neighbours(A, 3, 1)
+        N = spectrum.common_neighbours(A, 3, 1)
         letters = "abc"[:A]
         for d, t in enumerate(("aaa", "baa", "bba", "bbb")[: 4 if A > 1 else 1]):
             assert N[d] == tb.mismatch("aaa", t, 3, 1, letters)

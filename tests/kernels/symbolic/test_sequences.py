@@ -8,8 +8,6 @@ from gramsmith.kernels.symbolic.sequences import (
     GAP,
     Alphabet,
     as_sequences,
-    check_alphabet,
-    check_symbols,
     code_points,
     fold,
     is_text,
@@ -81,17 +79,17 @@ def test_bytes_are_read_byte_by_byte():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ("ACGT", "got one str. Wrap it in a list"),
+        ("ACGT", "got one str. Pass a list"),
         (b"ACGT", "got one bytes"),
-        (3, "got int"),
-        ({"a": 1}, "got dict"),
+        (3, "got one int"),
+        ({"a": 1}, "got one dict"),
         (["AC", None], "a missing value in row 1"),
         (["AC", float("nan")], "a missing value in row 1"),
         (pd.Series(["AC", pd.NA]), "a missing value in row 1"),
         (pl.Series(["AC", None]), "a missing value in row 1"),
         (["AC", 3], r"int \(3\) in row 1"),
         (["AC", b"AC"], r"mixed types: str \(row 0\), bytes \(row 1\)"),
-        (["AC", ["A", "C"]], r"token lists \(row 1\)"),
+        (["AC", ["A", "C"]], r"tuple \(row 1\)"),
         ([[1.5, 2.0]], r"float \(1.5\) at position 0 of row 0"),
         ([["a", None]], "NoneType .* at position 1 of row 0"),
         ([[{}]], "dict .* at position 0"),
@@ -178,21 +176,21 @@ def test_symbol_outside_is_named_with_its_place():
     X = read("ACGT", "ACNT")
     alphabet = Alphabet.given("ACGT", [X], "keep")
     with pytest.raises(ValueError, match=r"'ACGT', got 'N' at position 2 of string 1"):
-        check_symbols(alphabet, X, "Spectrum")
-    check_symbols(alphabet, read("ACGT"), "Spectrum")
+        alphabet.check(X, "Spectrum")
+    alphabet.check(read("ACGT"), "Spectrum")
 
 
 def test_token_outside_is_named_with_its_place():
     X = read(["to", "be"])
     with pytest.raises(ValueError, match="got 'be' at position 1 of string 0"):
-        check_symbols(Alphabet.given(["to"], [X], "keep"), X, "Spectrum")
+        Alphabet.given(["to"], [X], "keep").check(X, "Spectrum")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (("ACGT", "title", "error"), "case"),
-        (("ACGT", "keep", "ignore"), "unknown="),
+        (("ACGT", "keep", "ignore"), "unknown"),
         (("", "keep", "error"), "distinct symbols"),
         (("AAC", "keep", "error"), "distinct symbols"),
         (("aA", "upper", "error"), "distinct symbols"),
@@ -200,7 +198,7 @@ def test_token_outside_is_named_with_its_place():
 )
 def test_options_that_make_no_sense(options, message):
     with pytest.raises(ValueError, match=message):
-        check_alphabet(*options, "Spectrum")
+        gs.Spectrum(2, False, *options)(["A"])
 
 
 def test_alphabet_of_text_has_single_characters():

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 import gramsmith as gs
 import textbook_strings as tb
 from gramsmith.kernels.symbolic import spectrum
-from gramsmith.kernels.symbolic.spectrum import Numbering, windows
+from gramsmith.kernels.symbolic.spectrum import numbered, windows
 
 
 def test_the_textbook_example():
@@ -48,14 +48,6 @@ def test_features_are_sparse_and_give_the_kernel(dna):
     assert np.array_equal((U @ U.T).toarray(), kernel(X))
 
 
-def test_frame_of_other_samples_ignores_what_it_does_not_know(dna):
-    kernel = gs.Spectrum(3)
-    X, Z = kernel.check_input(dna(5)), kernel.check_input(["ACGTNNNN", "NNNN", ""])
-    reference = kernel.reference(X)
-    K = kernel.tile(kernel.embed(Z, reference), kernel.embed(X, reference))
-    assert np.array_equal(K, kernel(Z, X))
-
-
 def test_case_and_alphabet():
     upper = gs.Spectrum(2, case="upper", alphabet="ACGT")
     assert upper(["acgt"], ["ACGT"]) == 3
@@ -83,55 +75,22 @@ def test_a_million_characters_need_permission():
     assert K == 500_000**2 + 499_999**2
 
 
-def laid_out(*samples):
-    starts = np.concatenate([[0], np.cumsum([len(s) for s in samples])])
-    return np.array([c for s in samples for c in s], dtype=np.int32), starts
-
-
-def pieces(samples, k):
-    return [
-        (row, tuple(s[place : place + k]))
-        for row, s in enumerate(samples)
-        for place in range(len(s) - k + 1)
-        if min(s[place : place + k]) >= 0
-    ]
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 6])
-def test_windows_stay_inside_samples_and_leave_out_gaps(k):
-    samples = [(0, 1, 2, 1), (), (3,), (0, -1, 1, 1, 2), (2, 2)]
-    w = windows(*laid_out(*samples), k)
-    found = [
-        (int(r), tuple(int(c) for c in w.codes[f : f + k]))
-        for r, f in zip(w.row, w.first, strict=True)
-    ]
-    assert found == pieces(samples, k)
-
-
 @pytest.mark.parametrize("largest", [1 << 62, 40, 5])
-def test_equal_numbers_mean_equal_pieces(monkeypatch, rng, largest):
+def test_windows_with_equal_numbers_are_equal(monkeypatch, rng, largest):
     # a small limit forces the replacement of prefixes by ranks
     monkeypatch.setattr(spectrum, "LARGEST", largest)
-    samples = [tuple(rng.integers(0, 4, size)) for size in rng.integers(0, 12, 20)]
-    for k in (1, 3, 5):
-        w = windows(*laid_out(*samples), k)
-        numbering = Numbering.of([w], k, 4)
-        assert bool(numbering.prefixes) >= (largest < 60 and k > 1)
-        keys = [word for _, word in pieces(samples, k)]
-        numbers = numbering(w).tolist()
-        assert len(numbering) == len(set(keys)) == len(set(numbers))
-        assert len(set(zip(keys, numbers, strict=True))) == len(set(keys))
-
-
-@pytest.mark.parametrize("largest", [1 << 62, 5])
-def test_unseen_pieces_have_no_number(monkeypatch, largest):
-    monkeypatch.setattr(spectrum, "LARGEST", largest)
-    numbering = Numbering.of([windows(*laid_out((0, 1, 1)), 2)], 2, 3)
-    assert numbering(windows(*laid_out((0, 1, 0, 2, 1, 1)), 2)).tolist() == [0, -1, -1, -1, 1]
-
-
-def test_nothing_to_number():
-    w = windows(*laid_out((0,), ()), 3)
-    numbering = Numbering.of([w], 3, 4)
-    assert len(numbering) == 0
-    assert numbering(windows(*laid_out((0, 1, 2)), 3)).tolist() == [-1]
+    samples = [tuple(rng.integers(-1, 4, size)) for size in rng.integers(0, 12, 20)]
+    starts = np.concatenate([[0], np.cumsum([len(s) for s in samples])])
+    codes = np.array([c for s in samples for c in s], dtype=np.int32)
+    for k in (1, 2, 3, 5, 30):
+        want = [
+            (row, s[place : place + k])
+            for row, s in enumerate(samples)
+            for place in range(len(s) - k + 1)
+            if min(s[place : place + k]) >= 0  # windows stay in a sample, and leave out gaps
+        ]
+        row, first = windows(codes, starts, k)
+        words = [tuple(codes[f : f + k].tolist()) for f in first]
+        assert list(zip(row.tolist(), words, strict=True)) == want
+        known, which = numbered(codes, first, k, 4)
+        assert len(known) == len(set(words)) == len(set(zip(words, which, strict=True)))

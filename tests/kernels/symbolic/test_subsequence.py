@@ -44,8 +44,8 @@ def test_derivative_by_the_decay(route, dna, length):
     h = 1e-5
     high, low = (gs.Subsequence(length, 0.6 + s) for s in (h, -h))
     want = (high(X) - low(X)) / (2 * h)
-    assert_allclose(kernel.slope(a, a), want, rtol=1e-7, atol=1e-9)
-    assert_allclose(kernel.diagonal_slope(a), np.diagonal(want), rtol=1e-7, atol=1e-9)
+    assert_allclose(kernel.tile_of(a, a, 1), want, rtol=1e-7, atol=1e-9)
+    assert_allclose(kernel.diagonal_of(a, 1), np.diagonal(want), rtol=1e-7, atol=1e-9)
 
 
 def test_gaps_match_nothing(route):
@@ -55,7 +55,7 @@ def test_gaps_match_nothing(route):
 
 @pytest.mark.parametrize("decay", [0, -0.5, 1.5, np.nan, np.inf, "half", None])
 def test_bad_decay(decay):
-    with pytest.raises(ValueError, match="expected 0 < decay <= 1"):
+    with pytest.raises(ValueError, match="expected decay > 0 and <= 1"):
         gs.Subsequence(3, decay)(["abc"])
 
 

@@ -45,8 +45,8 @@ def test_derivative_by_the_decay(route, way, strings, max_length):
     h = 1e-5
     high, low = (gs.AllSubstrings(max_length, 0.6 + s) for s in (h, -h))
     want = (high(X) - low(X)) / (2 * h)
-    assert_allclose(kernel.slope(a, a), want, rtol=1e-7, atol=1e-9)
-    assert_allclose(kernel.diagonal_slope(a), np.diagonal(want), rtol=1e-7, atol=1e-9)
+    assert_allclose(kernel.tile_of(a, a, 1), want, rtol=1e-7, atol=1e-9)
+    assert_allclose(kernel.diagonal_of(a, 1), np.diagonal(want), rtol=1e-7, atol=1e-9)
 
 
 def test_features_give_the_kernel(strings):

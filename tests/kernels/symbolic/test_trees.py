@@ -41,8 +41,8 @@ def test_derivative_by_the_decay(random_tree, kind):
     a = kernel.embed(checked, kernel.reference(checked))
     h = 1e-6
     want = (gs.Subtree(0.6 + h, kind)(X) - gs.Subtree(0.6 - h, kind)(X)) / (2 * h)
-    assert_allclose(kernel.slope(a, a), want, rtol=1e-6, atol=1e-8)
-    assert_allclose(kernel.diagonal_slope(a), np.diagonal(want), rtol=1e-6, atol=1e-8)
+    assert_allclose(kernel.tile_of(a, a, 1), want, rtol=1e-6, atol=1e-8)
+    assert_allclose(kernel.diagonal_of(a, 1), np.diagonal(want), rtol=1e-6, atol=1e-8)
 
 
 def test_overflow_is_said_not_returned():
@@ -104,13 +104,6 @@ def test_equal_subtrees_share_a_number():
     assert len(forest) == 3
     assert [forest.size[i] for i in (numbers[0], numbers[1], numbers[2])] == [6, 2, 1]
     assert [forest.height[i] for i in (numbers[0], numbers[1], numbers[2])] == [2, 1, 0]
-
-
-def test_counts_leave_out_what_is_unknown():
-    forest = Forest()
-    forest.add(("A", "b"))
-    X = as_trees([("A", "b"), ("C", "b", "b"), "z"], None)
-    assert forest.counts(X).toarray().tolist() == [[1, 1], [2, 0], [0, 0]]
 
 
 def test_pairs_of_equal_productions():

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.arguments import abridged
 from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
 from gramsmith.kernels.embedding import Embedding
 
@@ -19,6 +18,20 @@ class SymbolicKernel(Kernel):
     @property
     def requires_vector_input(self) -> bool:
         return False
+
+    def tile_of(self, a: Embedding, b: Embedding, which: int) -> Array:
+        """Return the tile (0), or its derivative by the decay (1)."""
+        raise self._no_derivative()
+
+    def diagonal_of(self, a: Embedding, which: int) -> Array:
+        """Return the diagonal (0), or its derivative by the decay (1)."""
+        raise self._no_derivative()
+
+    def tile(self, a: Embedding, b: Embedding) -> Array:
+        return self.tile_of(a, b, 0)
+
+    def diagonal(self, a: Embedding) -> Array:
+        return self.diagonal_of(a, 0)
 
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
@@ -46,30 +59,13 @@ class DecayKernel(SymbolicKernel):
     ranges: ClassVar[dict[str, tuple[float, float]]] = {"decay": (1e-5, 1.0)}
     decay: Any
 
-    def check_parameters(self) -> None:
-        number = isinstance(self.decay, int | float | np.number)
-        if not number or not 0.0 < self.decay <= 1.0:
-            raise ValueError(
-                f"{type(self).__name__}: expected 0 < decay <= 1, got {abridged(self.decay)}. "
-                "Use 1.0 for no decay, or 0.5."
-            )
-        super().check_parameters()
-
-    def slope(self, a: Embedding, b: Embedding) -> Array:
-        """Return the derivative of `tile` by the decay."""
-        raise self._no_derivative()
-
-    def diagonal_slope(self, a: Embedding) -> Array:
-        """Return the derivative of `diagonal` by the decay."""
-        raise self._no_derivative()
-
     def tile_vjp(
         self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
     ) -> tuple[Embedding, Embedding, Gradient]:
-        return None, None, {"decay": float(np.vdot(W, self.slope(a, b)))}
+        return None, None, {"decay": float(np.vdot(W, self.tile_of(a, b, 1)))}
 
     def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        return None, {"decay": float(np.vdot(w, self.diagonal_slope(a)))}
+        return None, {"decay": float(np.vdot(w, self.diagonal_of(a, 1)))}
 
 
 def refuse_symbols(owner: str, X: Any) -> None:

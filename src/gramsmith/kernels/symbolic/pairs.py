@@ -1,74 +1,135 @@
-"""Tiles of kernels that compare strings pair by pair."""
+"""Kernels that compare two strings place by place: subsequences with gaps, aligned sites."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.kernels.base import Array
-from gramsmith.kernels.compilation import available, compile_loop
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.symbolic import batched, compiled
-from gramsmith.kernels.symbolic.sequences import Alphabet, Sequences
+from gramsmith.kernels.symbolic.base import DecayKernel
+from gramsmith.kernels.symbolic.sequences import SequenceKernel, longest
 
 
-def ragged(alphabet: Alphabet, X: Sequences) -> Embedding:
-    """Return the symbols of every sample as an object array of int32 arrays."""
-    codes, starts = alphabet.encode(X)
-    E = np.empty(len(X), dtype=object)
-    for i in range(len(X)):
-        E[i] = codes[starts[i] : starts[i + 1]]
-    return E
+class Subsequence(DecayKernel, SequenceKernel):
+    r"""The gap-weighted subsequence kernel: symbols in the same order, gaps allowed.
+
+    .. math:: k(s, t) = \sum_{|u| = p} \; \sum_{i:\, s[i] = u} \; \sum_{j:\, t[j] = u}
+              \lambda^{\ell(i) + \ell(j)}
+
+    where i and j run over increasing positions and :math:`\ell(i) = i_p - i_1 + 1` is the stretch
+    they span, gaps included. A dynamic programme needs :math:`p\, |s|\, |t|` steps.
+
+    Parameters
+    ----------
+    length : int, default=3
+        The number p of symbols in a subsequence.
+    decay : float, default=0.5
+        The factor :math:`\lambda` per symbol spanned, 0 < decay <= 1; can be learned.
+    {symbols}
+
+    Notes
+    -----
+    Time grows with the square of the length: strings of more than 20 000 symbols need permission.
+    With the extra ``gramsmith[fast]`` the loop is compiled; without it NumPy computes the same
+    numbers. Values shrink like :math:`\lambda^{2p}`: use ``Normalized(Subsequence(...))`` where
+    strings differ in length.
+
+    References
+    ----------
+    H. Lodhi, C. Saunders, J. Shawe-Taylor, N. Cristianini, C. Watkins. Text classification using
+    string kernels. Journal of Machine Learning Research 2, 2002.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Subsequence(2, decay=0.5)(["cat"], ["car", "cart"])
+    array([[0.0625   , 0.1015625]])
+    >>> gs.Subsequence(2)([["to", "be", "or", "not"]], [["be", "not"]])
+    array([[0.03125]])
+    """
+
+    loop = "subsequences"
+    whole: ClassVar[dict[str, int]] = {**SequenceKernel.whole, "length": 1}
+
+    def __init__(
+        self,
+        length: int = 3,
+        decay: float = 0.5,
+        alphabet: Any = None,
+        case: str = "keep",
+        unknown: str = "error",
+        length_limit: int | None = 20_000,
+    ) -> None:
+        self.length = length
+        self.decay = decay
+        super().__init__(alphabet, case, unknown, length_limit)
+
+    def options(self, a: Embedding, b: Embedding, which: int) -> tuple[Any, ...]:
+        # no string of the block has longer ones: zero, whatever the length asked for
+        return min(int(self.length), longest(a) + 1), float(self.decay), bool(which)
 
 
-def longest(a: Embedding) -> int:
-    """Return the length of the longest sample of a block."""
-    return max((len(codes) for codes in a), default=0)
+class WeightedDegree(SequenceKernel):
+    r"""The weighted degree kernel of aligned sites, with an optional shift.
 
+    .. math:: k(s, t) = \sum_{d=1}^{D} \beta_d \sum_{l=0}^{S} \delta_l \sum_i
+              [s_{i+l:i+l+d} = t_{i:i+d}] + [s_{i:i+d} = t_{i+l:i+l+d}]
 
-def _laid_out(a: Embedding) -> tuple[Array, Array]:
-    starts = np.zeros(len(a) + 1, dtype=np.int64)
-    np.cumsum([len(codes) for codes in a], out=starts[1:])
-    codes = np.concatenate(a) if len(a) else np.empty(0, np.int32)
-    return codes.astype(np.int32, copy=False), starts
+    with :math:`\beta_d = 2 (D - d + 1) / (D (D + 1))` and :math:`\delta_l = 1 / (2 (l + 1))`.
+    Without shift it counts substrings that two sites share at the same place, up to length D.
 
+    Parameters
+    ----------
+    degree : int, default=5
+        The longest substring D.
+    shift : int, default=0
+        How far S apart shared substrings may lie.
+    {symbols}
 
-def tile_of_pairs(loop: str, a: Embedding, b: Embedding, *options: Any) -> Array:
-    """Return the values of a loop of `compiled` (or of `batched`) for all pairs of two blocks."""
-    same = a is b
-    flat_a = _laid_out(a)
-    flat_b = flat_a if same else _laid_out(b)
-    # Pairs of similar length go together, because a batch is as long as its longest pair.
-    order_a = np.argsort(np.diff(flat_a[1]), kind="stable")
-    order_b = order_a if same else np.argsort(np.diff(flat_b[1]), kind="stable")
-    if same:
-        i, j = np.triu_indices(len(a))
-    else:
-        i, j = np.divmod(np.arange(len(a) * len(b)), len(b))
-    I, J = order_a[i], order_b[j]
-    values = _run(loop, flat_a, flat_b, I, J, *options)
-    K = np.empty((len(a), len(b)))
-    K[I, J] = values
-    if same:
-        K[J, I] = values
-    return K
+    Notes
+    -----
+    Sites are aligned at their first symbol; sites of unequal length are compared as far as both
+    reach. With shift the kernel stays positive semidefinite: the weights of two places form a
+    Toeplitz matrix whose symbol :math:`1 + \sum_{l=1}^{S} \cos(l \theta) / (l + 1)` is at least 1/2
+    (Rogosinski and Szegö).
 
+    References
+    ----------
+    G. Rätsch, S. Sonnenburg, B. Schölkopf. RASE: recognition of alternatively spliced exons in
+    C. elegans. Bioinformatics 21, 2005.
 
-def diagonal_of_pairs(loop: str, a: Embedding, *options: Any) -> Array:
-    """Return the values of a loop for every sample with itself."""
-    flat = _laid_out(a)
-    order = np.argsort(np.diff(flat[1]), kind="stable")
-    d = np.empty(len(a))
-    d[order] = _run(loop, flat, flat, order, order, *options)
-    return d
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.WeightedDegree(degree=2)(["ACGT"], ["ACGT", "ACTT", "TACG"]).round(4)
+    array([[3.6667, 2.3333, 0.    ]])
+    >>> gs.WeightedDegree(degree=2, shift=1)(["ACGT"], ["TACG"]).round(4)
+    array([[0.6667]])
+    """
 
+    loop = "runs"
+    whole: ClassVar[dict[str, int]] = {**SequenceKernel.whole, "degree": 1, "shift": 0}
 
-def _run(loop: str, flat_a: Any, flat_b: Any, I: Array, J: Array, *options: Any) -> Array:
-    out = np.zeros(len(I))
-    if available():
-        run = compile_loop(getattr(compiled, loop))
-    else:
-        run = getattr(batched, loop)
-    run(*flat_a, *flat_b, I, J, *options, out)
-    return out
+    def __init__(
+        self,
+        degree: int = 5,
+        shift: int = 0,
+        alphabet: Any = None,
+        case: str = "keep",
+        unknown: str = "error",
+        length_limit: int | None = 500_000,
+    ) -> None:
+        self.degree = degree
+        self.shift = shift
+        super().__init__(alphabet, case, unknown, length_limit)
+
+    def options(self, a: Embedding, b: Embedding, which: int) -> tuple[Any, ...]:
+        # tables no longer than the strings, whatever degree and shift are
+        D, reach = int(self.degree), longest(a, b)
+        beta = 2.0 * (D - np.arange(min(D, reach))) / (D * (D + 1.0))
+        # A run of r equal symbols ends a shared substring of every length up to min(r, D).
+        weights = np.concatenate([[0.0], np.cumsum(beta)])
+        band = 0.5 / np.arange(1.0, min(int(self.shift), reach) + 2.0)
+        band[0] = 1.0  # both brackets of the sum coincide without shift
+        return weights, band

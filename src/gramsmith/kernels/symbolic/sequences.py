@@ -12,16 +12,30 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from gramsmith.arguments import abridged, is_one_of
-from gramsmith.kernels.symbolic.base import SymbolicKernel
+from gramsmith.arguments import abridged, is_missing
+from gramsmith.kernels.base import Array
+from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.symbolic.base import DecayKernel, SymbolicKernel, product, squares
+from gramsmith.kernels.symbolic.loops import diagonal_of_pairs, tile_of_pairs
 
 Sequences = npt.NDArray[np.object_]
 
 ADVICE = (
     "Pass a list of strings such as ['ACGT', 'GATTACA'], or of token lists such as "
-    "[['the', 'cat'], ['a', 'dog']]"
+    "[['the', 'cat'], ['a', 'dog']]; for columns of numbers use a kernel of vectors"
 )
+GAP = -1  # a symbol outside the alphabet: it equals nothing, itself included
+SYMBOLS = """alphabet : str or sequence, optional
+        The symbols allowed. Default: any.
+    case : {"keep", "upper", "lower"}, default="keep"
+        Whether "a" and "A" are different symbols, or made equal first.
+    unknown : {"error", "gap"}, default="error"
+        What to do with symbols outside a given alphabet: raise, or let them match nothing, as is
+        usual for the letter N in DNA.
+    length_limit : int or None
+        The longest string accepted; None removes the cap."""
 
 
 def as_sequences(X: Any, owner: str, length_limit: int | None = None) -> Sequences:
@@ -30,18 +44,6 @@ def as_sequences(X: Any, owner: str, length_limit: int | None = None) -> Sequenc
     Bytes become text of the same numbers (byte 65 is "A"), so that both may meet in one kernel. The
     rows of a two-dimensional array of letters or whole numbers are token lists; a single column of
     text is a list of strings.
-
-    Parameters
-    ----------
-    X : sequence of str, of bytes or of token lists; array, pandas or polars column
-    owner : str
-        The kernel named in error messages.
-    length_limit : int, optional
-        The longest sample allowed.
-
-    Returns
-    -------
-    array of shape (n,), dtype object
     """
     items = _listed(X, owner)
     if not items:
@@ -51,14 +53,13 @@ def as_sequences(X: Any, owner: str, length_limit: int | None = None) -> Sequenc
         items = [item.decode("latin-1") for item in items]
     elif kind is tuple:
         items = [_tokens(item, i, owner) for i, item in enumerate(items)]
-    if length_limit is not None:
-        longest = max(range(len(items)), key=lambda i: len(items[i]))
-        if len(items[longest]) > length_limit:
-            raise ValueError(
-                f"{owner}: expected strings of at most {length_limit} symbols, got "
-                f"{len(items[longest])} in string {longest}. Cut it into pieces, or raise the cap "
-                f"with length_limit={len(items[longest])} (None: no cap); mind time and memory."
-            )
+    longest = max(range(len(items)), key=lambda i: len(items[i]))
+    if length_limit is not None and len(items[longest]) > length_limit:
+        raise ValueError(
+            f"{owner}: expected strings of at most {length_limit} symbols, got "
+            f"{len(items[longest])} in string {longest}. Cut it into pieces, or raise the cap "
+            f"with length_limit={len(items[longest])} (None: no cap); mind time and memory."
+        )
     result: Sequences = np.empty(len(items), dtype=object)
     # Assigned one by one: NumPy would turn tuples of equal length into a second axis.
     for i, item in enumerate(items):
@@ -68,77 +69,41 @@ def as_sequences(X: Any, owner: str, length_limit: int | None = None) -> Sequenc
 
 def _listed(X: Any, owner: str) -> list[Any]:
     """Return the samples as a list, whatever container they come in."""
-    if isinstance(X, str | bytes | bytearray):
-        raise TypeError(
-            f"{owner}: expected a sequence of strings, got one {type(X).__name__}. "
-            "Wrap it in a list: [x]."
-        )
-    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype == object:
-        return list(X)
-    if hasattr(X, "to_numpy") and not isinstance(X, np.ndarray):
-        X = X.to_numpy()  # pandas and polars columns and tables
+    X = X.to_numpy() if hasattr(X, "to_numpy") else X  # pandas and polars columns and tables
     if isinstance(X, np.ndarray):
-        return _from_array(X, owner)
-    if isinstance(X, dict) or not isinstance(X, Iterable):
-        raise TypeError(
-            f"{owner}: expected a sequence of strings, got {type(X).__name__}. {ADVICE}."
-        )
-    return list(X)
-
-
-def _from_array(X: npt.NDArray[Any], owner: str) -> list[Any]:
-    if X.dtype.kind in "fc":
-        raise TypeError(
-            f"{owner}: expected strings or token lists, got an array of {X.dtype}. {ADVICE}; "
-            "for columns of numbers use a vector kernel such as Gaussian."
-        )
-    if X.ndim == 2 and X.shape[1] == 1 and X.dtype.kind in "OUS":
-        X = X[:, 0]
-    if X.ndim == 1 and X.dtype.kind in "OUS":
-        return list(X.tolist())
-    if X.ndim == 2:
-        return list(map(tuple, X.tolist()))
-    raise TypeError(
-        f"{owner}: expected a column of strings or rows of tokens, got an array of {X.dtype} with "
-        f"shape {X.shape}. {ADVICE}."
-    )
+        text = X.dtype.kind in "OUS"
+        if X.ndim == 1 + (X.shape[1:] == (1,)) and text:
+            return list(X.ravel().tolist())
+        if X.ndim == 2 and X.dtype.kind not in "fc":
+            return list(map(tuple, X.tolist()))
+        shown = f"an array of {X.dtype} with shape {X.shape}"
+    elif isinstance(X, Iterable) and not isinstance(X, str | bytes | bytearray | dict):
+        return list(X)
+    else:
+        shown = f"one {type(X).__name__}"
+    raise TypeError(f"{owner}: expected a sequence of strings, got {shown}. {ADVICE}.")
 
 
 def _kind(items: list[Any], owner: str) -> type:
     """Return the one type all items have: str, bytes or tuple (any token list)."""
+    kinds = {str: (str,), bytes: (bytes, bytearray), tuple: (list, tuple, np.ndarray)}
     found: dict[type, int] = {}
     for i, item in enumerate(items):
-        if isinstance(item, str):
-            kind: type = str
-        elif isinstance(item, bytes | bytearray):
-            kind = bytes
-        elif isinstance(item, list | tuple | np.ndarray):
-            kind = tuple
-        else:
-            name = "a missing value" if _is_missing(item) else f"{type(item).__name__} ({item!r})"
+        kind = next((kind for kind, types in kinds.items() if isinstance(item, types)), None)
+        if kind is None:
+            name = "a missing value" if is_missing(item) else f"{type(item).__name__} ({item!r})"
             raise TypeError(
                 f"{owner}: expected text, bytes or a token list in every row, got {name} in row "
                 f"{i}. Drop or fill missing rows first. {ADVICE}."
             )
         found.setdefault(kind, i)
     if len(found) > 1:
-        rows = ", ".join(
-            f"{'token lists' if kind is tuple else kind.__name__} (row {i})"
-            for kind, i in found.items()
-        )
+        rows = ", ".join(f"{kind.__name__} (row {i})" for kind, i in found.items())
         raise TypeError(
             f"{owner}: expected one type for all rows, got mixed types: {rows}. "
             "Convert them to one type first."
         )
     return next(iter(found))
-
-
-def _is_missing(item: Any) -> bool:
-    # NaN, NaT and pandas' NA are not equal to themselves, or refuse to say.
-    try:
-        return item is None or bool(item != item)
-    except (TypeError, ValueError):
-        return True
 
 
 def _tokens(item: Any, row: int, owner: str) -> tuple[Hashable, ...]:
@@ -153,19 +118,11 @@ def _tokens(item: Any, row: int, owner: str) -> tuple[Hashable, ...]:
     return tokens
 
 
-Codes = npt.NDArray[np.int32]
-
-GAP = -1  # a symbol outside the alphabet: it equals nothing, itself included
-CASES = ("keep", "upper", "lower")
-
-
 def fold(item: Any, case: str) -> Any:
     """Return a sample or symbol in the case asked for."""
-    if case == "keep":
-        return item
     if isinstance(item, tuple):
         return tuple(fold(token, case) for token in item)
-    return getattr(item, case)() if isinstance(item, str) else item
+    return getattr(item, case)() if isinstance(item, str) and case != "keep" else item
 
 
 def code_points(text: str) -> npt.NDArray[np.uint32]:
@@ -173,18 +130,20 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
+def is_text(Xs: Iterable[Sequences]) -> bool:
+    """Return whether all samples are text, or raise if text meets token lists."""
+    kinds = {isinstance(X[0], str) for X in Xs if len(X)}
+    if len(kinds) > 1:
+        raise TypeError(
+            "Expected two sets of strings or two sets of token lists, got one of each. "
+            "Convert both to the same: tuple('ACGT') makes tokens of a string."
+        )
+    return kinds == {True}
+
+
 @dataclass(frozen=True)
 class Alphabet:
-    """The symbols of a computation, numbered 0, 1, ... in order.
-
-    Parameters
-    ----------
-    symbols : tuple
-        Distinct characters or tokens.
-    text : bool
-        Whether the samples are text, not token lists.
-    case : {"keep", "upper", "lower"}
-    """
+    """The symbols of a computation, numbered 0, 1, ... in order; `text` if they are characters."""
 
     symbols: tuple[Hashable, ...]
     text: bool
@@ -195,15 +154,11 @@ class Alphabet:
         """Return the alphabet of all symbols that occur, sorted where they are characters."""
         Xs = list(Xs)
         text = is_text(Xs)
+        # Whole strings are folded, because a letter may fold by its neighbours (Σ to σ or ς).
+        folded = [fold(item, case) for X in Xs for item in X]
         if text:
-            # Whole strings are folded, because a letter may fold by its neighbours (Σ to σ or ς).
-            used: set[str] = set()
-            for X in Xs:
-                used.update(*(fold(item, case) for item in X))
-            symbols: Iterable[Hashable] = sorted(used)
-        else:
-            symbols = dict.fromkeys(fold(t, case) for X in Xs for item in X for t in item)
-        return cls(tuple(symbols), text, case)
+            return cls(tuple(sorted(set().union(*folded))), text, case)
+        return cls(tuple(dict.fromkeys(token for item in folded for token in item)), text, case)
 
     @classmethod
     def given(cls, symbols: Any, Xs: Iterable[Sequences], case: str) -> Alphabet:
@@ -222,15 +177,8 @@ class Alphabet:
         """Return the number of symbols."""
         return len(self.symbols)
 
-    def encode(self, X: Sequences) -> tuple[Codes, npt.NDArray[np.int64]]:
-        """Return the numbers of all symbols of all samples, and where each sample starts.
-
-        Returns
-        -------
-        codes : int32 array of shape (total,)
-            GAP stands for a symbol outside the alphabet.
-        starts : int64 array of shape (n + 1,)
-        """
+    def encode(self, X: Sequences) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the numbers of all symbols of all samples, and where each sample starts."""
         folded = [fold(item, self.case) for item in X]
         starts = np.zeros(len(X) + 1, dtype=np.int64)
         np.cumsum([len(item) for item in folded], out=starts[1:])
@@ -245,78 +193,68 @@ class Alphabet:
         table[letters] = np.arange(len(letters))
         return table[points], starts
 
-
-def is_text(Xs: Iterable[Sequences]) -> bool:
-    """Return whether all samples are text, or raise if text meets token lists."""
-    kinds = {isinstance(X[0], str) for X in Xs if len(X)}
-    if len(kinds) > 1:
-        raise TypeError(
-            "Expected two sets of strings or two sets of token lists, got one of each. "
-            "Convert both to the same: tuple('ACGT') makes tokens of a string."
-        )
-    return kinds == {True}
-
-
-def check_symbols(alphabet: Alphabet, X: Sequences, owner: str) -> None:
-    """Raise a ValueError that names the first symbol outside the alphabet and its place."""
-    codes, starts = alphabet.encode(X)
-    outside = np.flatnonzero(codes == GAP)
-    if not len(outside):
-        return
-    row = int(np.searchsorted(starts, outside[0], side="right")) - 1
-    position = int(outside[0] - starts[row])
-    symbol = fold(X[row], alphabet.case)[position]
-    shown = "".join(map(str, alphabet.symbols[:30])) if alphabet.text else alphabet.symbols[:10]
-    raise ValueError(
-        f"{owner}: expected symbols of the alphabet {shown!r}, got {symbol!r} at position "
-        f"{position} of string {row}. Extend alphabet=, set case='upper' if only the "
-        "case differs, or set unknown='gap' to let such symbols match nothing."
-    )
-
-
-def check_alphabet(symbols: Any, case: str, unknown: str, owner: str) -> None:
-    """Raise a ValueError if the options about symbols make no sense."""
-    if not is_one_of(case, CASES):
-        raise ValueError(f"{owner}: expected case to be one of {CASES}, got {abridged(case)}.")
-    if not is_one_of(unknown, ("error", "gap")):
-        raise ValueError(f"{owner}: expected unknown='error' or 'gap', got {abridged(unknown)}.")
-    if symbols is None:
-        return
-    try:
-        folded = [fold(symbol, case) for symbol in symbols]
-        distinct = len(set(folded))
-    except TypeError:  # not a collection, or of things that cannot be told apart
-        folded, distinct = [], 0
-    if not folded or distinct < len(folded):
+    def check(self, X: Sequences, owner: str) -> None:
+        """Raise a ValueError that names the first symbol outside the alphabet and its place."""
+        codes, starts = self.encode(X)
+        outside = np.flatnonzero(codes == GAP)
+        if not len(outside):
+            return
+        row = int(np.searchsorted(starts, outside[0], side="right")) - 1
+        position = int(outside[0] - starts[row])
+        shown = "".join(map(str, self.symbols[:30])) if self.text else self.symbols[:10]
         raise ValueError(
-            f"{owner}: expected an alphabet of distinct symbols, got {abridged(symbols)}. "
-            "Name each symbol once, such as alphabet='ACGT'."
+            f"{owner}: expected symbols of the alphabet {shown!r}, got "
+            f"{fold(X[row], self.case)[position]!r} at position {position} of string {row}. Extend "
+            "alphabet=, set case='upper' if only the case differs, or set unknown='gap' to let "
+            "such symbols match nothing."
         )
 
 
 class SequenceKernel(SymbolicKernel):
-    """A kernel of texts, byte strings or token lists.
+    """A kernel of texts, byte strings or token lists, with four parameters about their symbols.
 
-    Every subclass has the parameters `alphabet`, `case`, `unknown` and `length_limit`.
+    The docstrings of subclasses have them where they say ``{symbols}``.
     """
 
     whole: ClassVar[dict[str, int]] = {"length_limit": 1}
     optional: ClassVar[tuple[str, ...]] = ("length_limit",)
+    choices: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "case": ("keep", "upper", "lower"),
+        "unknown": ("error", "gap"),
+    }
 
-    alphabet: Any
-    case: str
-    unknown: str
-    length_limit: int | None
+    loop: ClassVar[str] = ""  # of `loops`, by which pairs of strings are compared
+
+    def __init__(self, alphabet: Any, case: str, unknown: str, length_limit: int | None) -> None:
+        self.alphabet = alphabet
+        self.case = case
+        self.unknown = unknown
+        self.length_limit = length_limit
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__doc__ = (cls.__doc__ or "").replace("{symbols}", SYMBOLS)
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_alphabet(self.alphabet, self.case, self.unknown, type(self).__name__)
+        if self.alphabet is None:
+            return
+        try:
+            folded = [fold(symbol, self.case) for symbol in self.alphabet]
+            distinct = len(set(folded))
+        except TypeError:  # not a collection, or of things that cannot be told apart
+            folded, distinct = [], 0
+        if not folded or distinct < len(folded):
+            raise ValueError(
+                f"{type(self).__name__}: expected an alphabet of distinct symbols, got "
+                f"{abridged(self.alphabet)}. Name each symbol once, such as alphabet='ACGT'."
+            )
 
     def check_input(self, X: Any) -> Any:
         name = type(self).__name__
         X = as_sequences(X, name, self.length_limit)
         if self.alphabet is not None and self.unknown == "error":
-            check_symbols(self.symbols(X), X, name)
+            self.symbols(X).check(X, name)
         return X
 
     def symbols(self, *Xs: Sequences) -> Alphabet:
@@ -324,3 +262,54 @@ class SequenceKernel(SymbolicKernel):
         if self.alphabet is None:
             return Alphabet.of(Xs, self.case)
         return Alphabet.given(self.alphabet, Xs, self.case)
+
+    def counted(self, alphabet: Alphabet, strings: Sequences) -> Any:
+        """Return what is counted in the distinct strings, None if they are compared in pairs."""
+        return None
+
+    def weighted(self, counts: Any, which: int) -> Any:
+        """Return sparse features of what was counted, for values (0) or slopes by the decay (1)."""
+        raise self._no_derivative()
+
+    def options(self, a: Embedding, b: Embedding, which: int) -> tuple[Any, ...]:
+        """Return what `loop` takes besides two blocks of strings."""
+        raise self._no_derivative()
+
+    def reference(self, *Xs: Any) -> Any:
+        alphabet = self.symbols(*Xs)
+        strings: Sequences = np.empty(len(row := dict.fromkeys(x for X in Xs for x in X)), object)
+        for i, item in enumerate(row):
+            strings[i] = item
+            row[item] = i
+        return alphabet, row, self.counted(alphabet, strings)
+
+    def features(self, X: Any, reference: Any = None, which: int = 0) -> Any:
+        _, row, counts = reference or self.reference(X)
+        return None if counts is None else self.weighted(counts, which)[[row[item] for item in X]]
+
+    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
+        alphabet, _, counts = reference = reference or self.reference(X)
+        if counts is not None:
+            kinds = (0, 1) if isinstance(self, DecayKernel) else (0,)
+            return tuple(self.features(X, reference, which).astype(dtype) for which in kinds)
+        codes, starts = alphabet.encode(X)
+        E = np.empty(len(X), dtype=object)
+        for i in range(len(X)):
+            E[i] = codes[starts[i] : starts[i + 1]]
+        # The number of symbols travels with the samples: tiles know nothing else of the reference.
+        return E, np.full(len(X), max(1, len(alphabet)))
+
+    def tile_of(self, a: Embedding, b: Embedding, which: int) -> Array:
+        if sp.issparse(a[0]):
+            return product(a[which], b[which])
+        return tile_of_pairs(self.loop, a[0], b[0], *self.options(a, b, which))
+
+    def diagonal_of(self, a: Embedding, which: int) -> Array:
+        if sp.issparse(a[0]):
+            return squares(a[which])
+        return diagonal_of_pairs(self.loop, a[0], *self.options(a, a, which))
+
+
+def longest(*blocks: Embedding) -> int:
+    """Return the length of the longest string of some blocks."""
+    return max((len(codes) for block in blocks for codes in block[0]), default=0)

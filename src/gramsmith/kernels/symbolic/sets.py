@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from gramsmith.arguments import abridged, as_numbers, is_one_of
+from gramsmith.arguments import abridged, as_numbers
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import check_finite
@@ -19,7 +19,6 @@ ADVICE = (
     "Pass a list of sets such as [{'milk', 'bread'}, {'milk'}], or a matrix with one column per "
     "item and a 1 where the sample has it"
 )
-OUTPUTS = ("value", "log", "normalized")
 
 
 class AllSubsets(SymbolicKernel):
@@ -62,6 +61,8 @@ class AllSubsets(SymbolicKernel):
     array([[1.5]])
     """
 
+    choices: ClassVar[dict[str, tuple[Any, ...]]] = {"output": ("value", "log", "normalized")}
+
     def __init__(self, weights: Any = None, output: str = "value") -> None:
         self.weights = weights
         self.output = output
@@ -72,10 +73,6 @@ class AllSubsets(SymbolicKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if not is_one_of(self.output, OUTPUTS):
-            raise ValueError(
-                f"AllSubsets: expected output in {OUTPUTS}, got {abridged(self.output)}."
-            )
         if self.weights is None:
             return
         mapping = isinstance(self.weights, Mapping)

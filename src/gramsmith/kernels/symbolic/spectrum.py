@@ -1,152 +1,50 @@
-"""The spectrum kernel: substrings of fixed length (k-mers), numbered and counted."""
+"""Kernels of substrings of fixed length (k-mers): equal ones, or those that differ a little."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from itertools import combinations, product
+from math import comb, factorial
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from gramsmith.arguments import abridged
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.parameters import check_whole
-from gramsmith.kernels.symbolic.base import count_matrix, product, squares
-from gramsmith.kernels.symbolic.sequences import Alphabet, SequenceKernel, Sequences
+from gramsmith.kernels.parameters import is_whole_number
+from gramsmith.kernels.symbolic.base import count_matrix
+from gramsmith.kernels.symbolic.sequences import Alphabet, SequenceKernel, Sequences, as_sequences
 
-Integers = npt.NDArray[np.int64]
-
-LARGEST = 1 << 62
-
-
-@dataclass(frozen=True)
-class Windows:
-    """All windows of k symbols without gaps, of samples laid end to end.
-
-    Parameters
-    ----------
-    codes : int array of shape (total,)
-        The symbols of all samples; negative numbers are gaps.
-    row : int array of shape (w,)
-        The sample of each window.
-    first : int array of shape (w,)
-        Where the window starts in `codes`.
-    """
-
-    codes: Any
-    row: Integers
-    first: Integers
+LARGEST = 1 << 62  # numbers of k-mers stay below it
+# Explicit features are built up to this many entries; beyond it pairs of strings are compared.
+ENTRIES = 1 << 26
 
 
-def windows(codes: Any, starts: Any, k: int) -> Windows:
-    """Return the windows of k symbols of the samples ``codes[starts[i]:starts[i + 1]]``."""
+def windows(codes: Array, starts: Array, k: int) -> tuple[Array, Array]:
+    """Return sample and start of every window of k symbols without gaps."""
     lengths = np.diff(starts)
     row = np.repeat(np.arange(len(lengths)), lengths)
-    place = np.arange(len(codes)) - starts[row]
-    fits = place + k <= lengths[row]
+    fits = np.arange(len(codes)) - starts[row] + k <= lengths[row]
     if len(codes) >= k:
         gaps = np.concatenate([[0], np.cumsum(codes < 0)])
         fits[: len(codes) - k + 1] &= gaps[k:] == gaps[:-k]
     first = np.flatnonzero(fits)
-    return Windows(codes, row[first], first)
+    return row[first], first
 
 
-@dataclass(frozen=True)
-class Numbering:
-    """How k-mers get their numbers: read in base A, then ranked among those that occur.
-
-    Parameters
-    ----------
-    k : int
-    base : int
-        The size A of the alphabet.
-    prefixes : dict
-        Where the number of a k-mer would overflow, the prefix of j symbols is replaced by its rank
-        in the sorted array ``prefixes[j]``.
-    known : int array
-        The numbers of the k-mers that occur, sorted.
-    """
-
-    k: int
-    base: int
-    prefixes: dict[int, Integers]
-    known: Integers
-
-    @classmethod
-    def of(cls, parts: list[Windows], k: int, base: int) -> Numbering:
-        """Return the numbering of the windows of all parts."""
-        prefixes: dict[int, Integers] = {}
-        codes = [np.zeros_like(w.first) for w in parts]
-        if not any(map(len, codes)):  # all strings are shorter than k, however large it is
-            return cls(k, base, prefixes, np.empty(0, dtype=np.int64))
-        bound = 1
-        for j in range(k):
-            if bound * base >= LARGEST:
-                prefixes[j] = np.unique(np.concatenate(codes))
-                codes = [np.searchsorted(prefixes[j], code) for code in codes]
-                bound = max(1, len(prefixes[j]))
-            codes = [c * base + w.codes[w.first + j] for c, w in zip(codes, parts, strict=True)]
-            bound *= base
-        return cls(k, base, prefixes, np.unique(np.concatenate(codes)))
-
-    def __len__(self) -> int:
-        """Return the number of distinct k-mers."""
-        return len(self.known)
-
-    def __call__(self, w: Windows) -> Integers:
-        """Return the number of every window, -1 where its k-mer does not occur in the numbering."""
-        code = np.zeros_like(w.first)
-        if not len(self.known):
-            return code - 1
-        seen = np.ones(len(code), dtype=bool)
-        for j in range(self.k):
-            if j in self.prefixes:
-                code, found = _rank(self.prefixes[j], code)
-                seen &= found
-            code = code * self.base + w.codes[w.first + j]
-        code, found = _rank(self.known, code)
-        return np.where(seen & found, code, -1)
-
-
-def _rank(table: Integers, code: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    if not len(table):
-        return code, np.zeros(len(code), dtype=bool)
-    rank = np.minimum(np.searchsorted(table, code), len(table) - 1)
-    return rank, table[rank] == code
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """The k-mers of a computation: an alphabet, and one numbering per length."""
-
-    alphabet: Alphabet
-    numberings: tuple[Numbering, ...]
-
-    @classmethod
-    def of(cls, alphabet: Alphabet, Xs: tuple[Sequences, ...], lengths: range) -> Vocabulary:
-        """Return the vocabulary of all samples."""
-        encoded = [alphabet.encode(X) for X in Xs]
-        base = max(1, len(alphabet))
-        longest = max((int(np.diff(starts).max(initial=0)) for _, starts in encoded), default=0)
-        lengths = range(lengths.start, max(lengths.start + 1, min(lengths.stop, longest + 1)))
-        numberings = (
-            Numbering.of([windows(codes, starts, k) for codes, starts in encoded], k, base)
-            for k in lengths
-        )
-        return cls(alphabet, tuple(numberings))
-
-    def counts(self, X: Sequences) -> Any:
-        """Return how often each k-mer occurs in each sample, as a CSR array."""
-        codes, starts = self.alphabet.encode(X)
-        blocks = []
-        for numbering in self.numberings:
-            w = windows(codes, starts, numbering.k)
-            column = numbering(w)
-            known = column >= 0
-            blocks.append(count_matrix(w.row[known], column[known], (len(X), len(numbering))))
-        return blocks[0] if len(blocks) == 1 else sp.csr_array(sp.hstack(blocks, format="csr"))
+def numbered(codes: Array, first: Array, k: int, base: int) -> tuple[Array, Array]:
+    """Return the distinct windows, as numbers in base A, and which of them each window is."""
+    number, bound = np.zeros(len(first), dtype=np.int64), 1
+    for j in range(k if len(first) else 0):
+        if bound * base >= LARGEST:  # prefixes are replaced by their rank
+            known, number = np.unique(number, return_inverse=True)
+            bound = len(known)
+        number = number * base + codes[first + j]
+        bound *= base
+    known, which = np.unique(number, return_inverse=True)
+    return known, which
 
 
 class Spectrum(SequenceKernel):
@@ -162,15 +60,7 @@ class Spectrum(SequenceKernel):
         The length; a pair (low, high) sums over all lengths from low to high, both included.
     presence : bool, default=False
         Count each distinct substring once.
-    alphabet : str or sequence, optional
-        The symbols allowed. Default: any.
-    case : {"keep", "upper", "lower"}, default="keep"
-        Whether "a" and "A" are different symbols, or made equal first.
-    unknown : {"error", "gap"}, default="error"
-        What to do with symbols outside a given alphabet: raise, or let them match nothing, as is
-        usual for the letter N in DNA.
-    length_limit : int or None, default=500000
-        The longest string accepted; None removes the cap.
+    {symbols}
 
     Notes
     -----
@@ -202,46 +92,168 @@ class Spectrum(SequenceKernel):
     ) -> None:
         self.k = k
         self.presence = presence
-        self.alphabet = alphabet
-        self.case = case
-        self.unknown = unknown
-        self.length_limit = length_limit
+        super().__init__(alphabet, case, unknown, length_limit)
 
     def check_parameters(self) -> None:
         super().check_parameters()
         pair = self._lengths()
-        if len(pair) != 2:
+        wrong = [is_whole_number("k", length, 1) for length in pair]
+        if any(wrong) or len(pair) != 2 or pair[0] > pair[1]:
             raise ValueError(
-                f"Spectrum: expected k to be a length or a pair (low, high), "
-                f"got {abridged(self.k)}. "
-                "Use k=3 or k=(3, 5)."
-            )
-        for length in pair:
-            check_whole("Spectrum", "k", length, 1)
-        if pair[0] > pair[1]:
-            raise ValueError(
-                f"Spectrum: expected k=(low, high) with low <= high, got {abridged(self.k)}. "
-                f"Use k=({pair[1]}, {pair[0]})."
+                f"Spectrum: expected {next(filter(None, wrong), 'a length k')}, or a pair (low, "
+                f"high) of them with low <= high, got {abridged(self.k)}. Use k=3 or k=(3, 5)."
             )
 
     def _lengths(self) -> tuple[Any, ...]:
         return tuple(self.k) if isinstance(self.k, list | tuple) else (self.k, self.k)
 
-    def reference(self, *Xs: Any) -> Vocabulary:
-        low, high = self._lengths()
-        return Vocabulary.of(self.symbols(*Xs), Xs, range(int(low), int(high) + 1))
-
-    def features(self, X: Any, reference: Any = None) -> Any:
-        U = (reference or self.reference(X)).counts(X)
+    def counted(self, alphabet: Alphabet, strings: Sequences) -> Any:
+        codes, starts = alphabet.encode(strings)
+        low, high = map(int, self._lengths())
+        high = max(low, min(high, int(np.diff(starts).max(initial=0))))
+        blocks = []
+        for k in range(low, high + 1):
+            row, first = windows(codes, starts, k)
+            known, which = numbered(codes, first, k, max(1, len(alphabet)))
+            blocks.append(count_matrix(row, which, (len(strings), len(known))))
+        U = sp.csr_array(sp.hstack(blocks, format="csr"))
+        U.sum_duplicates()
         if self.presence:
             U.data[:] = 1.0
         return U
 
-    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
-        return self.features(X, reference).astype(dtype)
+    def weighted(self, counts: Any, which: int) -> Any:
+        return counts
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return product(a, b)
 
-    def diagonal(self, a: Embedding) -> Array:
-        return squares(a)
+class Mismatch(SequenceKernel):
+    r"""The (k, m)-mismatch kernel: substrings of length k that agree up to m symbols.
+
+    .. math:: k(s, t) = \sum_{a \in A^k} f_a(s)\, f_a(t)
+
+    where :math:`f_a(s)` counts the substrings of s that differ from a in at most m places. With
+    m = 0 it is the spectrum kernel.
+
+    Parameters
+    ----------
+    k : int, default=5
+        The length of the substrings.
+    m : int, default=1
+        The number of differences allowed, less than k.
+    {symbols}
+
+    Notes
+    -----
+    The value depends on the number of symbols A, so state them where values of several data sets
+    are compared. What is fitted takes those of the training data, and leaves out the substrings of
+    new samples with any other symbol.
+
+    Small neighbourhoods become sparse features, as for `Spectrum`. Where there would be too many
+    (long k over a large alphabet), the tile is computed from
+
+    .. math:: k(s, t) = \sum_{x \in s} \sum_{z \in t} N(d(x, z)),
+
+    where d is the Hamming distance of two substrings and N(d) the number of words within m of both;
+    that takes :math:`|s|\,|t|` steps per pair whatever k, m and the alphabet are.
+
+    References
+    ----------
+    C. Leslie, E. Eskin, A. Cohen, J. Weston, W. S. Noble. Mismatch string kernels for
+    discriminative protein classification. Bioinformatics 20, 2004.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> gs.Mismatch(3, 1, alphabet="ACGT")(["ACGTA"], ["ACGTA", "ACCTA", "TTTTT"])
+    array([[30., 16., 12.]])
+    """
+
+    loop = "windows"
+    whole: ClassVar[dict[str, int]] = {**SequenceKernel.whole, "k": 1, "m": 0}
+
+    def __init__(
+        self,
+        k: int = 5,
+        m: int = 1,
+        alphabet: Any = None,
+        case: str = "keep",
+        unknown: str = "error",
+        length_limit: int | None = 500_000,
+    ) -> None:
+        self.k = k
+        self.m = m
+        super().__init__(alphabet, case, unknown, length_limit)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.m >= self.k:
+            raise ValueError(
+                f"Mismatch: expected m < k, got m={self.m} and k={self.k}; otherwise all "
+                "substrings are alike. Use m=1."
+            )
+
+    def fixed_to(self, X: Any) -> Any:
+        found = self.symbols(as_sequences(X, "Mismatch")) if self.alphabet is None else ()
+        if not found:
+            return self
+        symbols = "".join(map(str, found.symbols)) if found.text else found.symbols
+        return clone(self).set_params(alphabet=symbols, unknown="gap")
+
+    def counted(self, alphabet: Alphabet, strings: Sequences) -> Any:
+        codes, starts = alphabet.encode(strings)
+        A, k, m = max(1, len(alphabet)), int(self.k), int(self.m)
+        row, first = windows(codes, starts, k)
+        if not len(row):  # nothing to compare, however large k is
+            return sp.csr_array((len(strings), 0))
+        if A > 1 and (k >= 62 or A**k >= LARGEST):
+            return None
+        size = sum(comb(k, i) * (A - 1) ** i for i in range(m + 1)) if A > 1 else 1
+        if len(row) * size > ENTRIES:
+            return None
+        known, which = numbered(codes, first, k, A)
+        counts = count_matrix(row, which, (len(strings), len(known)))
+        return sp.csr_array(counts @ neighbours(known, A, k, m))
+
+    def weighted(self, counts: Any, which: int) -> Any:
+        return counts
+
+    def options(self, a: Embedding, b: Embedding, which: int) -> tuple[Any, ...]:
+        A = int(a[1][0]) if len(a[1]) else 1
+        return int(self.k), common_neighbours(A, int(self.k), int(self.m))
+
+
+def neighbours(kmers: Array, A: int, k: int, m: int) -> Any:
+    """Return which words lie within m mismatches of each k-mer, as a CSR array of ones."""
+    power = [A ** (k - 1 - j) for j in range(k)]
+    digit = [kmers // p % A for p in power]
+    found = [kmers]
+    for size in range(1, m + 1):
+        for places in combinations(range(k), size):
+            # Adding 1 ... A-1 modulo A to a digit gives each of the other symbols once.
+            for steps in product(range(1, A), repeat=size):
+                word = kmers.copy()
+                for j, step in zip(places, steps, strict=True):
+                    word += ((digit[j] + step) % A - digit[j]) * power[j]
+                found.append(word)
+    words, column = np.unique(np.concatenate(found), return_inverse=True)
+    row = np.tile(np.arange(len(kmers)), len(found))
+    return count_matrix(row, column, (len(kmers), len(words)))
+
+
+def common_neighbours(A: int, k: int, m: int) -> Array:
+    """Return N(d), d = 0 ... k: how many words lie within m mismatches of two words at distance d.
+
+    Of the d places where the two differ, the word may agree with the first in i, with the second in
+    j, and with neither in the others (A - 2 ways each); of the k - d equal places it may differ in
+    r (A - 1 ways each).
+    """
+    N = np.zeros(k + 1)
+    for d in range(min(k, 2 * m) + 1):
+        least = max(0, d - m)  # the word differs from each of the two in at most m places
+        for i in range(least, d + 1):
+            for j in range(least, d - i + 1):
+                ways = factorial(d) // (factorial(i) * factorial(j) * factorial(d - i - j))
+                ways *= (A - 2) ** (d - i - j) if d > i + j else 1
+                for r in range(min(k - d, m - d + min(i, j)) + 1):
+                    N[d] += ways * comb(k - d, r) * (A - 1) ** r
+    return N

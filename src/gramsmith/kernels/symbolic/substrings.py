@@ -18,25 +18,18 @@ import scipy.sparse as sp
 
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.symbolic import compiled
-from gramsmith.kernels.symbolic.base import DecayKernel, product, squares
-from gramsmith.kernels.symbolic.pairs import diagonal_of_pairs, ragged, tile_of_pairs
-from gramsmith.kernels.symbolic.sequences import Alphabet, SequenceKernel, Sequences
+from gramsmith.kernels.symbolic.base import DecayKernel
+from gramsmith.kernels.symbolic.loops import run
+from gramsmith.kernels.symbolic.sequences import Alphabet, SequenceKernel, Sequences, longest
 
 
 @dataclass(frozen=True)
 class SubstringCounts:
     """How often the substrings of each node occur in each string.
 
-    Parameters
-    ----------
-    counts : csr array of shape (n, nodes)
-        Nodes that occur in two strings or more.
-    shorter, longer : int arrays of shape (nodes,)
-        The node stands for one substring of every length in (shorter, longer].
-    single : tuple of arrays (string, shorter, longer, times)
-        What occurs in one string only: its substrings of every length in (shorter, longer] occur
-        `times` times each.
+    A node stands for one substring of every length in (shorter, longer]. `counts`, of shape
+    (n, nodes), has those that occur in two strings or more; `single` = (string, shorter, longer,
+    times) what occurs in one string only.
     """
 
     counts: Any
@@ -50,15 +43,7 @@ def substring_counts(
 ) -> SubstringCounts | None:
     """Return the substrings of strings laid end to end, or None if they take too many entries.
 
-    Parameters
-    ----------
-    codes : int array of shape (total,)
-        Symbols; negative numbers are gaps, which no substring contains.
-    starts : int array of shape (n + 1,)
-    max_length : int or None
-        The longest substring of interest.
-    entries : int
-        How many counts may be held.
+    Negative symbols are gaps, which no substring contains; `max_length` is the longest of interest.
     """
     n = len(starts) - 1
     text, string, reach = _joined(codes, starts)
@@ -142,7 +127,7 @@ def _tree(common: Array) -> tuple[Array, Array, Array]:
     parent = np.full(n + 1, -1, dtype=np.int64)
     depth = np.zeros(n + 1, dtype=np.int64)
     stack = np.zeros(n + 1, dtype=np.int64)
-    nodes = compiled.run(grow, common, leaf, parent, depth, stack)
+    nodes = run(grow, common, leaf, parent, depth, stack)
     return leaf, parent[:nodes], depth[:nodes]
 
 
@@ -180,12 +165,12 @@ def _gather(
     leaf, string = leaf[by_string], string[by_string]
     seen = np.full(len(parent), -1, dtype=np.int64)
     first = np.zeros(len(leaf) + 1, dtype=np.int64)
-    held = compiled.run(measure_paths, leaf, string, parent, seen, first, entries)
+    held = run(measure_paths, leaf, string, parent, seen, first, entries)
     if held > entries:
         return None
     node, owner = np.zeros(held, dtype=np.int64), np.zeros(held, dtype=np.int64)
     times, below = np.zeros(held), np.zeros(len(parent))
-    compiled.run(add_up, leaf, string, parent, first, node, owner, times, below)
+    run(add_up, leaf, string, parent, first, node, owner, times, below)
     return node, owner, times
 
 
@@ -237,15 +222,6 @@ def add_up(
 ENTRIES = 1 << 26
 
 
-@dataclass(frozen=True)
-class Collection:
-    """The distinct strings of a computation, and the substrings they share."""
-
-    alphabet: Alphabet
-    row: dict[Any, int]
-    substrings: SubstringCounts | None
-
-
 class AllSubstrings(DecayKernel, SequenceKernel):
     r"""The kernel of all common substrings, weighted by their length.
 
@@ -259,14 +235,7 @@ class AllSubstrings(DecayKernel, SequenceKernel):
         The longest substring to count. Default: all.
     decay : float, default=1.0
         The factor :math:`\lambda` per symbol, 0 < decay <= 1; can be learned.
-    alphabet : str or sequence, optional
-        The symbols allowed. Default: any.
-    case : {"keep", "upper", "lower"}, default="keep"
-        Whether "a" and "A" are different symbols, or made equal first.
-    unknown : {"error", "gap"}, default="error"
-        What to do with symbols outside a given alphabet: raise, or let them match nothing.
-    length_limit : int or None, default=500000
-        The longest string accepted; None removes the cap.
+    {symbols}
 
     Notes
     -----
@@ -287,6 +256,7 @@ class AllSubstrings(DecayKernel, SequenceKernel):
     array([[8.5]])
     """
 
+    loop = "runs"
     whole: ClassVar[dict[str, int]] = {**SequenceKernel.whole, "max_length": 1}
     optional: ClassVar[tuple[str, ...]] = ("length_limit", "max_length")
 
@@ -301,72 +271,26 @@ class AllSubstrings(DecayKernel, SequenceKernel):
     ) -> None:
         self.max_length = max_length
         self.decay = decay
-        self.alphabet = alphabet
-        self.case = case
-        self.unknown = unknown
-        self.length_limit = length_limit
+        super().__init__(alphabet, case, unknown, length_limit)
 
-    def reference(self, *Xs: Any) -> Collection:
-        alphabet = self.symbols(*Xs)
-        row = {item: i for i, item in enumerate(dict.fromkeys(item for X in Xs for item in X))}
-        strings: Sequences = np.empty(len(row), dtype=object)
-        for item, i in row.items():
-            strings[i] = item
-        codes, starts = alphabet.encode(strings)
-        return Collection(alphabet, row, substring_counts(codes, starts, self.max_length, ENTRIES))
+    def counted(self, alphabet: Alphabet, strings: Sequences) -> Any:
+        return substring_counts(*alphabet.encode(strings), self.max_length, ENTRIES)
 
-    def features(self, X: Any, reference: Any = None) -> Any:
-        reference = reference or self.reference(X)
-        return None if reference.substrings is None else self._weighted(X, reference, _sums)
+    def weighted(self, counts: SubstringCounts, which: int) -> Any:
+        """Return the counts of the strings, each node multiplied by the root of its weight."""
+        sums = (_sums, _slopes)[which]
+        w = sums(self.decay, counts.longer) - sums(self.decay, counts.shorter)
+        string, shorter, longer, times = counts.single
+        alone = (sums(self.decay, longer) - sums(self.decay, shorter)) * times**2
+        aside = np.bincount(string, weights=alone, minlength=counts.counts.shape[0])
+        parts = [counts.counts * np.sqrt(w), sp.diags_array(np.sqrt(aside))]
+        return sp.csr_array(sp.hstack(parts, format="csr"))
 
-    def _weighted(self, X: Any, reference: Collection, weights: Any) -> Any:
-        """Return the counts of the samples, each node multiplied by the root of its weight."""
-        known = reference.substrings
-        if known is None:
-            raise ValueError("Expected a collection with features, got one without.")
-        w = weights(self.decay, known.longer) - weights(self.decay, known.shorter)
-        string, shorter, longer, times = known.single
-        alone = (weights(self.decay, longer) - weights(self.decay, shorter)) * times**2
-        aside = np.bincount(string, weights=alone, minlength=len(reference.row))
-        U = sp.hstack([known.counts * np.sqrt(w), sp.diags_array(np.sqrt(aside))], format="csr")
-        return sp.csr_array(U)[[reference.row[item] for item in X]]
-
-    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
-        reference = reference or self.reference(X)
-        if reference.substrings is None:
-            return ragged(reference.alphabet, X)
-        return (
-            self._weighted(X, reference, _sums).astype(dtype),
-            self._weighted(X, reference, _slopes).astype(dtype),
-        )
-
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return self._tile(a, b, 0, _sums)
-
-    def slope(self, a: Embedding, b: Embedding) -> Array:
-        return self._tile(a, b, 1, _slopes)
-
-    def diagonal(self, a: Embedding) -> Array:
-        return self._diagonal(a, 0, _sums)
-
-    def diagonal_slope(self, a: Embedding) -> Array:
-        return self._diagonal(a, 1, _slopes)
-
-    def _tile(self, a: Embedding, b: Embedding, which: int, weights: Any) -> Array:
-        if isinstance(a, tuple):
-            return product(a[which], a[which] if a is b else b[which])
-        return tile_of_pairs("runs", a, b, *self._options(a, b, weights))
-
-    def _diagonal(self, a: Embedding, which: int, weights: Any) -> Array:
-        if isinstance(a, tuple):
-            return squares(a[which])
-        return diagonal_of_pairs("runs", a, *self._options(a, a, weights))
-
-    def _options(self, a: Embedding, b: Embedding, weights: Any) -> tuple[Array, Array]:
+    def options(self, a: Embedding, b: Embedding, which: int) -> tuple[Any, ...]:
         # A common run of r symbols ends a common substring of every length up to r.
-        longest = max((len(codes) for block in (a, b) for codes in block), default=0)
-        cap = longest if self.max_length is None else min(longest, int(self.max_length))
-        return weights(self.decay, np.arange(cap + 1)), np.ones(longest + 1)
+        reach = longest(a, b)
+        cap = reach if self.max_length is None else min(reach, int(self.max_length))
+        return (_sums, _slopes)[which](self.decay, np.arange(cap + 1)), np.ones(reach + 1)
 
 
 def _sums(decay: float, length: Array) -> Array:

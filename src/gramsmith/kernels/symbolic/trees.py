@@ -19,14 +19,7 @@ ADVICE = "Write a tree as (label, child, child, ...), such as ('S', ('NP', 'we')
 
 
 def as_trees(X: Any, size_limit: int | None) -> Trees:
-    """Return the trees as an object array, every one of them checked.
-
-    Parameters
-    ----------
-    X : sequence of nested tuples or lists
-    size_limit : int or None
-        The largest number of nodes allowed.
-    """
+    """Return the trees as an object array, every one of them checked."""
     if isinstance(X, str | bytes | dict) or not hasattr(X, "__len__") or getattr(X, "ndim", 1) != 1:
         raise TypeError(f"Subtree: expected a sequence of trees, got {type(X).__name__}. {ADVICE}.")
     if not len(X):
@@ -76,14 +69,9 @@ def flatten(tree: Any, size_limit: int | None = None) -> tuple[list[Hashable], l
 class Forest:
     """The distinct complete subtrees of some trees; equal ones share a number.
 
-    Attributes
-    ----------
-    size, height : list of int
-        Nodes of each subtree, and edges of its longest path downwards.
-    children : list of tuple of int
-        The subtrees below the first node.
-    production : list of int
-        Equal for subtrees whose first nodes have equal labels and equal labels below; -1: a leaf.
+    Of each subtree there is `size` (nodes), `height` (edges downwards), `children` (the subtrees
+    below its first node) and `production`: equal for subtrees whose first nodes have equal labels
+    and equal labels below, -1 for a leaf.
     """
 
     def __init__(self) -> None:
@@ -99,27 +87,20 @@ class Forest:
         """Return the number of distinct subtrees."""
         return len(self.size)
 
-    def add(self, tree: Any) -> list[int]:
-        """Return the number of the subtree at every node, making new numbers where needed."""
-        return self._read(tree, grow=True)
-
     def counts(self, X: Trees) -> Any:
         """Return how often each subtree occurs in each tree, as a CSR array."""
-        numbers = [self._read(tree, grow=False) for tree in X]
-        row = np.repeat(np.arange(len(X)), [len(found) for found in numbers])
-        column = np.array([number for found in numbers for number in found], dtype=np.int64)
-        known = column >= 0
-        return count_matrix(row[known], column[known], (len(X), len(self)))
+        return counts([np.array(self.add(tree)) for tree in X], len(self))
 
-    def _read(self, tree: Any, grow: bool) -> list[int]:
+    def add(self, tree: Any) -> list[int]:
+        """Return the number of the subtree at every node, making new numbers where needed."""
         labels, children = flatten(tree)
         found = [-1] * len(labels)
         for place in range(len(labels) - 1, -1, -1):
             below = tuple(found[child] for child in children[place])
             key = (labels[place], below)
-            if grow and key not in self._number:
+            if key not in self._number:
                 self._number[key] = self._make(labels[place], below)
-            found[place] = self._number.get(key, -1)
+            found[place] = self._number[key]
         return found
 
     def _make(self, label: Hashable, below: tuple[int, ...]) -> int:
@@ -137,19 +118,8 @@ def fragment_tables(forest: Forest, left: Array, right: Array, decay: float) -> 
     """Return the common fragments of pairs of subtrees, and their derivative by the decay.
 
     C(x, z) = λ Π_j (1 + C(x_j, z_j)) over the children where the productions of x and z agree, else
-    0. Pairs are taken by height, so that those of the children come first.
-
-    Parameters
-    ----------
-    forest : Forest
-    left, right : int arrays
-        The subtrees to pair, closed under taking children.
-    decay : float
-
-    Returns
-    -------
-    x, z, value, slope : arrays
-        One entry for each pair that is not 0.
+    0. Pairs are taken by height, so that those of the children come first. `left` and `right` are
+    closed under taking children; x, z, value and slope have an entry for each pair that is not 0.
     """
     x, z = _same_production(np.asarray(forest.production), left, right)
     D = len(forest)
@@ -180,24 +150,24 @@ def fragment_tables(forest: Forest, left: Array, right: Array, decay: float) -> 
 def _same_production(production: Array, left: Array, right: Array) -> tuple[Array, Array]:
     """Return all pairs of subtrees, one of each side, with equal productions."""
     left, right = left[production[left] >= 0], right[production[right] >= 0]
-    left = left[np.argsort(production[left], kind="stable")]
     right = right[np.argsort(production[right], kind="stable")]
-    low = np.searchsorted(production[right], production[left], side="left")
-    many = np.searchsorted(production[right], production[left], side="right") - low
+    low, many = _partners(production, left, right)
     x = np.repeat(left, many)
     within = np.arange(len(x)) - np.repeat(np.cumsum(many) - many, many)
     return x, right[np.repeat(low, many) + within]
 
 
+def _partners(production: Array, left: Array, right: Array) -> tuple[Array, Array]:
+    """Return, for each on the left, the first of the sorted ones on the right, and their number."""
+    kinds = np.sort(production[right])
+    low = np.searchsorted(kinds, production[left], side="left")
+    return low, np.searchsorted(kinds, production[left], side="right") - low
+
+
 def count_pairs(forest: Forest, left: Array, right: Array) -> int:
     """Return how many pairs `fragment_tables` would hold."""
     production = np.asarray(forest.production)
-    kinds = max(1, int(production.max(initial=0)) + 1)
-    sides = []
-    for side in (left, right):
-        used = production[side]
-        sides.append(np.bincount(used[used >= 0], minlength=kinds))
-    return int(sides[0] @ sides[1])
+    return int(_partners(production, left[production[left] >= 0], right)[1].sum())
 
 
 # More pairs of nodes than this are not held at once.
@@ -263,37 +233,24 @@ class Subtree(DecayKernel):
                 forest.add(tree)
         return forest
 
-    def features(self, X: Any, reference: Any = None) -> Any:
+    def features(self, X: Any, reference: Any = None, which: int = 0) -> Any:
         if self.kind == "fragment":
             return None
-        reference = reference or self.reference(X)
-        size = np.asarray(reference.size, dtype=np.float64)
-        return sp.csr_array(reference.counts(X) * np.sqrt(self.decay**size))
+        forest = reference or self.reference(X)
+        U = forest.counts(X)
+        size = np.asarray(forest.size, dtype=np.float64)
+        weights = size * self.decay ** (size - 1.0) if which else self.decay**size
+        return sp.csr_array(U * np.sqrt(weights))
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         if self.kind == "fragment":
             return X
         reference = reference or self.reference(X)
-        size = np.asarray(reference.size, dtype=np.float64)
-        root = np.sqrt(size * self.decay ** (size - 1.0))
-        slopes = sp.csr_array(reference.counts(X) * root)
-        return self.features(X, reference).astype(dtype), slopes.astype(dtype)
+        return tuple(self.features(X, reference, which).astype(dtype) for which in (0, 1))
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return self._tile(a, b, 0)
-
-    def slope(self, a: Embedding, b: Embedding) -> Array:
-        return self._tile(a, b, 1)
-
-    def diagonal(self, a: Embedding) -> Array:
-        return self._diagonal(a, 0)
-
-    def diagonal_slope(self, a: Embedding) -> Array:
-        return self._diagonal(a, 1)
-
-    def _tile(self, a: Embedding, b: Embedding, which: int) -> Array:
+    def tile_of(self, a: Embedding, b: Embedding, which: int) -> Array:
         if isinstance(a, tuple):
-            return product(a[which], a[which] if a is b else b[which])
+            return product(a[which], b[which])
         forest = Forest()
         numbers_a = [np.array(forest.add(tree)) for tree in a]
         numbers_b = numbers_a if a is b else [np.array(forest.add(tree)) for tree in b]
@@ -319,7 +276,7 @@ class Subtree(DecayKernel):
         with np.errstate(over="ignore", invalid="ignore"):
             x, z, *tables = fragment_tables(forest, left, right, float(self.decay))
             C = sp.csr_array((tables[which], (x, z)), shape=(len(forest),) * 2)
-            K[:] = (_counts(a, len(forest)) @ C @ _counts(b, len(forest)).T).toarray()
+            K[:] = (counts(a, len(forest)) @ C @ counts(b, len(forest)).T).toarray()
         if not np.isfinite(K).all():
             raise ValueError(
                 f"Subtree: expected fragment counts below 1.8e308, got an overflow with decay="
@@ -327,14 +284,14 @@ class Subtree(DecayKernel):
                 f"{self.decay / 2:.2g}, or kind='complete'."
             )
 
-    def _diagonal(self, a: Embedding, which: int) -> Array:
+    def diagonal_of(self, a: Embedding, which: int) -> Array:
         if isinstance(a, tuple):
             return squares(a[which])
-        return np.array(
-            [self._tile(a[i : i + 1], a[i : i + 1], which)[0, 0] for i in range(len(a))]
-        )
+        each = (a[i : i + 1] for i in range(len(a)))
+        return np.array([self.tile_of(tree, tree, which)[0, 0] for tree in each])
 
 
-def _counts(numbers: list[Array], width: int) -> Any:
+def counts(numbers: list[Array], width: int) -> Any:
+    """Return how often each subtree occurs in each tree, given by the numbers of its subtrees."""
     row = np.repeat(np.arange(len(numbers)), [len(found) for found in numbers])
     return count_matrix(row, np.concatenate(numbers), (len(numbers), width))
