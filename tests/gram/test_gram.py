@@ -290,7 +290,7 @@ def test_progress_and_interruption(X, blas_of_two):
         (gs.Gaussian([1.0, 0.0]), [[1.0, 2.0]], ValueError, "length_scale > 0"),
         (gs.Gaussian([1.0, 2.0]), [[1.0]], ValueError, "one per feature"),
         (gs.PolynomialOf(gs.Linear(), [1.0, -1.0]), [[1.0]], ValueError, "coefficients >= 0"),
-        (gs.Linear() ** 0.5, [[1.0]], ValueError, "whole exponent"),
+        (gs.Linear() ** 0.5, [[1.0]], ValueError, "whole number exponent"),
         (-2.0 * gs.Linear(), [[1.0]], ValueError, "scale > 0"),
         (gs.Polynomial(0), [[1.0]], ValueError, "degree"),
         (gs.Polynomial(2, 1.0, -1.0), [[1.0]], ValueError, "coef0 >= 0"),
