@@ -9,7 +9,7 @@ import gramsmith as gs
 @pytest.mark.parametrize("value", ["a", "2", None, np.nan, [1.0, "b"], object()])
 def test_lengths_are_positive_numbers(value):
     with pytest.raises(
-        ValueError, match=r"Gaussian: expected length_scale > 0, such as length_scale=1.0, got"
+        ValueError, match=r"Gaussian: expected length_scale > 0, got .*=1"
     ):
         gs.Gaussian(value)(np.eye(2))
 
@@ -19,5 +19,5 @@ def test_gamma_is_a_positive_number(gamma):
     with pytest.raises(ValueError, match="Expected gamma > 0, got"):
         gs.Gaussian.from_gamma(gamma)
     for kernel in (gs.Polynomial(2, gamma), gs.Sigmoid(gamma), gs.Chi2(gamma)):
-        with pytest.raises(ValueError, match="gamma > 0, such as"):
+        with pytest.raises(ValueError, match="gamma > 0, got"):
             kernel(np.eye(2))

@@ -21,9 +21,7 @@ BOUNDS = (1e-5, 1e5)
 def is_whole_number(name: str, value: Any, least: int) -> str | None:
     """Return what a parameter should have been, None if it is a whole number, at least `least`."""
     whole = is_whole(value, least) and not isinstance(value, bool)
-    return (
-        None if whole else f"a whole number {name} >= {least} below 2^31, such as {max(3, least)}"
-    )
+    return None if whole else f"a whole number {name} >= {least} below 2^31"
 
 
 class unless_argument(property):
@@ -102,8 +100,10 @@ class Parametrised(BaseEstimator):
             value = getattr(self, name)
             expected = None if value is None and name in self.optional else self._wrong(name, value)
             if expected is not None:
+                example = self.whole.get(name, 0) or 1.0
+                advice = "" if name in self.choices else f" Give, for example, {name}={example}."
                 raise ValueError(
-                    f"{type(self).__name__}: expected {expected}, got {abridged(value)}."
+                    f"{type(self).__name__}: expected {expected}, got {abridged(value)}.{advice}"
                 )
         for child in self.children().values():
             child.check_parameters()
@@ -112,7 +112,7 @@ class Parametrised(BaseEstimator):
         """Return what a parameter should have been, None if it is that."""
         numbers = as_numbers(value)
         if name in self.single and numbers is not None and numbers.ndim:
-            return f"one {name}, a single number such as {name}=1.0"
+            return f"one {name}, a single number"
         if name in self.whole:
             return is_whole_number(name, value, self.whole[name])
         if name in self.choices:
@@ -127,8 +127,7 @@ class Parametrised(BaseEstimator):
         top = self.ranges[name][1] if name in self.ranges else np.inf
         if is_positive(value) and np.all(np.asarray(value) <= top):
             return None
-        limits = f"{name} >{'=' * (name in self.zero)} 0" + f" and <= {top:g}" * (top < np.inf)
-        return f"{limits}, such as {name}=1.0"
+        return f"{name} >{'=' * (name in self.zero)} 0" + f" and <= {top:g}" * (top < np.inf)
 
     def check_parts(self) -> None:
         """Raise a TypeError if a part that should be a kernel is none."""
