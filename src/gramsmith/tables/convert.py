@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from gramsmith.tables.streams import Array, DataError, short
 from gramsmith.tables.words import (
     Style,
+    date_style,
     dates_of,
     is_missing,
     is_unknown,
@@ -57,6 +58,17 @@ def missing_cells(values: Array) -> Array:
     if values.dtype.kind == "M":
         return np.isnat(values)
     return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+
+
+def unknown_words(values: Array) -> set[str]:
+    """Return the words of a column of numbers or dates that mean a missing one, such as -."""
+    words = [word for word in dict.fromkeys(values) if isinstance(word, str)]
+    unknown = {word for word in words if is_unknown(word)}
+    known = [word for word in words if word not in unknown]
+    reading = reading_of(known) if unknown else None
+    if reading is None or ((reading.style is None or reading.odd) and date_style(known)[1]):
+        return set()
+    return unknown
 
 
 # ---- tables of any library ----------------------------------------------------------------------
@@ -104,7 +116,7 @@ def plain_table(X: Any) -> list[Cells] | None:
 
 def plain(column: Any, name: Any = "") -> Cells:
     """Return a column of any library, or an array, as plain cells."""
-    if hasattr(column, "combine_chunks"):  # Arrow
+    if type(column).__module__.startswith("pyarrow"):
         return _arrow(column, name)
     kind = str(column.dtype).lower()
     if kind.startswith("interval"):

@@ -1,8 +1,8 @@
-"""Comma- and tab-separated tables: columns of words, and of numbers where they are plain.
+"""Comma- and tab-separated tables: columns of words, and of numbers or dates where they are plain.
 
-pyarrow parses; its types are taken where they lose nothing of what is written: plain numbers, ISO
-dates and flags. Other columns stay words. What pyarrow refuses is looked at once more with the
-standard library's reader, which can say in which row and line it stands.
+pyarrow parses; its numbers and dates are taken where they lose nothing of what is written. Other
+columns stay words. What pyarrow refuses is looked at once more with the standard library's reader,
+which can say in which row and line it stands.
 """
 
 from __future__ import annotations
@@ -17,19 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.tables.convert import EXACT, Cells, canonical, parted_names, plain
+from gramsmith.tables.convert import Cells, canonical, parted_names, plain
 from gramsmith.tables.decide import ROW_NAMES, TableFacts, nearest
 from gramsmith.tables.streams import Array, DataError, Limits, read_bytes, short, text_lines
 from gramsmith.tables.words import CODE, MISSING, UNKNOWN, Style
 
 DELIMITERS = ",;\t|"
-SPELLINGS = sorted(
-    {form for w in MISSING | UNKNOWN for form in (w, w.upper(), w.capitalize(), w.title())}
-)
-BLOCK = 2**18  # bytes, few enough for the cache, in which leading zeros are looked for at a time
-GROUPED = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)")
-
-Row = tuple[int, list[str]]
+SPELLINGS = sorted({form for w in MISSING for form in (w, w.upper(), w.capitalize(), w.title())})
+FRACTION = re.compile(r"\s*-?\d*\.\d+\s*")
 
 
 @dataclass(frozen=True)
@@ -61,76 +56,69 @@ class Writing:
     comment: str | None = None
 
 
-@dataclass(frozen=True)
-class Delimited:
-    """The columns of a text table, what parted them, and the line of the first row.
-
-    The line is None where rows and lines do not go together: quoted cells over several lines.
-    """
-
-    columns: dict[str, Array]
-    delimiter: str
-    first_line: int | None
-
-
 def read_delimited(
     path: Path,
     limits: Limits,
     writing: Writing | None = None,
     *,
     drop: Sequence[str] = (),
-    texts: Sequence[str] = (),
-    literal: Sequence[str] = (),
-    all_text: bool = False,
-) -> Delimited:
-    """Return the columns of a table but for those of `drop`.
+    texts: Sequence[str] | None = (),
+    literal: Sequence[str] | None = (),
+) -> tuple[dict[str, Array], str, int | None]:
+    """Return the columns of a table but for those of `drop`, what parts them, and the first line.
 
     `texts` names columns to be kept as they are written; in the columns of `literal` words such as
-    NA are words, and only an empty cell is missing.
+    NA are words, and only an empty cell is missing; None stands for all columns. The line of the
+    first row is None where quoted cells go over several lines.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
 
     where, writing = path.name, writing or Writing()
     data = _as_utf8(read_bytes(path, limits), writing.encoding, where)
-    data = _without_comments(data, writing.comment)
+    if writing.comment:  # blank lines keep the numbers of the others
+        mark = re.escape(writing.comment.encode())
+        data = re.sub(rb"^" + mark + rb"[^\n]*", b"", data, flags=re.MULTILINE)
     delimiter = writing.delimiter or _delimiter(data, where, writing)
-    names, begin = _header(data, delimiter, writing.header, where)
+    names, begin, row = _header(data, delimiter, writing.header, where)
     lines = data.count(b"\n", begin) + (not data.endswith(b"\n"))
     quoted = b'"' in data
     limits.check_shape(0 if quoted else lines - 1, len(names), where)
     check_drop(drop, names, where)
     wanted = [name for name in names if name not in drop]
-    kept = [name for name in wanted if all_text or name in texts or name in literal]
+    verbatim = wanted if literal is None else [name for name in wanted if name in literal]
 
-    def parsed(columns: list[str], words: list[str], newlines: bool) -> Any:
-        return arrow.read_csv(
-            pa.BufferReader(pa.py_buffer(data).slice(begin)),
-            arrow.ReadOptions(column_names=names),
-            arrow.ParseOptions(delimiter=delimiter, newlines_in_values=newlines),
-            arrow.ConvertOptions(
-                include_columns=columns,
-                column_types=dict.fromkeys(words, pa.string()),
-                null_values=[*SPELLINGS, *writing.na],
-                true_values=["true", "True", "TRUE"],
-                false_values=["false", "False", "FALSE"],
-                decimal_point=writing.decimal or ".",
-                auto_dict_encode=True,
-                auto_dict_max_cardinality=100_000,
-            ),
-        )
+    said = Style(writing.decimal or ".", writing.thousands or "")
+    plainly: set[str] = set()  # columns that begin with a number that has a point
+    if said == Style() and texts is not None:
+        plainly = {c for c, cell in zip(names, row, strict=False) if FRACTION.fullmatch(cell)}
+        plainly -= set(texts)
 
-    def read(columns: list[str], words: list[str]) -> Any:
+    def read(columns: list[str], absent: list[str], floats: set[str], newlines: bool) -> Any:
+        types = {name: pa.float64() if name in floats else pa.string() for name in columns}
         try:
-            return parsed(columns, words, newlines=False)
+            return arrow.read_csv(
+                pa.BufferReader(pa.py_buffer(data).slice(begin)),
+                arrow.ReadOptions(column_names=names),
+                arrow.ParseOptions(delimiter=delimiter, newlines_in_values=newlines),
+                arrow.ConvertOptions(
+                    include_columns=columns,
+                    column_types=types,
+                    null_values=[*absent, *writing.na],
+                    strings_can_be_null=True,
+                ),
+            )
         except pa.ArrowInvalid:
+            if floats:  # what looks like a number in the first row may be no number in another
+                return read(columns, absent, set(), newlines)
             # a block that ends within quotes is an error; looking for such ends takes time
-            if not quoted:
+            if newlines or not quoted:
                 raise
-            return parsed(columns, words, newlines=True)
+            return read(columns, absent, set(), True)
 
     try:
-        table = read(wanted, kept)
+        table = read(wanted, SPELLINGS, plainly, False)
+        named = read(verbatim, [""], set(), False) if verbatim else None
     except (pa.ArrowException, ValueError) as error:
         _explain(data, delimiter, names, begin, where)
         if not data[begin:].strip():
@@ -141,121 +129,88 @@ def read_delimited(
     if not table.num_rows:
         raise DataError(f"{where}: expected rows below the header, got none.")
     limits.check_shape(table.num_rows, len(names), where)
-    kinds = [getattr(kind, "value_type", kind) for kind in table.schema.types]
-    if any(pa.types.is_binary(kind) for kind in kinds):  # texts that are not UTF-8
-        _explain(data, delimiter, names, begin, where)
-    doubtful = [name for name in wanted if name not in kept and _doubtful(table.column(name))]
-    padded = [
-        name
-        for name in wanted
-        if pa.types.is_integer(table.schema.field(name).type) and name not in doubtful
-    ]
-    if padded and _leading_zeros(data, delimiter):
-        doubtful += padded
-    again = read(doubtful, doubtful) if doubtful else None
+
+    def words(name: str) -> Array:
+        column = table.column(name)
+        if pa.types.is_floating(column.type):
+            column = read([name], SPELLINGS, set(), False).column(name)
+        found = plain(column, name).values
+        if not writing.na:
+            return found
+        return np.array([None if word in writing.na else word for word in found], dtype=object)
 
     def cells(name: str) -> Array:
-        column = table.column(name)
-        if again is not None and name in doubtful:
-            words = _words(again.column(name), False, writing)
-            numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-            if not numeric or any(CODE.fullmatch(word) for word in set(words) - {None}):
-                return words
-        if name in kept or not _is_fast(column.type):
-            words = _words(column, name in literal, writing)
-            return words if name in kept else _as_said(words, writing)
-        return plain(column, name).values
+        if named is not None and name in verbatim:
+            stripped = [None if w is None else w.strip() for w in named.column(name).to_pylist()]
+            return np.array([w if w and w not in writing.na else None for w in stripped], object)
+        if texts is None or name in texts:
+            return words(name)
+        values = _typed(table.column(name), name)
+        if said != Style() and not _are_whole(values):
+            return canonical(words(name), said)
+        return words(name) if writing.na and values.dtype == object else values
 
     columns = {name: cells(name) for name in wanted}
     if writing.decimal is None:
         facts = TableFacts.of({name: Cells(v) for name, v in columns.items() if v.dtype == object})
-        if facts.decimal == ",":
-            columns |= _grouped(columns, read, writing)
-    whole = lines == table.num_rows
-    first = data.count(b"\n", 0, begin) + 1 if whole else None
-    return Delimited(columns, delimiter, first)
+        if facts.decimal == ",":  # then points group digits
+            fractions = [n for n, v in columns.items() if v.dtype == float and not _are_whole(v)]
+            columns |= {name: words(name) for name in fractions}
+    first = data.count(b"\n", 0, begin) + 1 if lines == table.num_rows else None
+    return columns, delimiter, first
 
 
-def _is_fast(kind: Any) -> bool:
-    """Return whether pyarrow's type says all that was written."""
+def _typed(column: Any, name: str) -> Array:
+    """Return a column of words as numbers or dates where all words are plainly written as such."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    checks = ("is_integer", "is_floating", "is_date", "is_timestamp", "is_boolean")
-    return any(getattr(pa.types, check)(kind) for check in checks)
+    if pa.types.is_floating(column.type):
+        return np.asarray(column.to_numpy())
+    values = _cast(column)
+    if values is not None:
+        return values
+    # blanks around the cells, or words such as - that mean a missing one among numbers
+    coded = column.dictionary_encode().unify_dictionaries().combine_chunks()
+    words = pc.utf8_trim_whitespace(coded.dictionary)
+    unknown = pc.is_in(pc.utf8_lower(words), pa.array(sorted(UNKNOWN)))
+    values = None if pc.all(unknown).as_py() else _cast(pc.if_else(unknown, None, words))
+    if values is None:
+        return plain(coded, name).values
+    missing = np.array([np.nan]).astype(values.dtype)
+    places = np.asarray(pc.fill_null(coded.indices, len(values)))
+    return np.asarray(np.append(values, missing)[places])
 
 
-def _doubtful(column: Any) -> bool:
-    """Return whether a column must be read as words to be understood as a frame of words would be.
+def _cast(words: Any) -> Array | None:
+    """Return words as numbers or dates, None where they are others, or codes with digits to lose.
 
-    Empty ones, times of day, flags with gaps, and whole numbers past all digits of a double.
+    Codes are whole numbers with leading zeros, or with more digits than a double holds.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = column.type
-    if pa.types.is_null(kind) or pa.types.is_time(kind):
-        return True
-    if pa.types.is_boolean(kind):
-        return bool(column.null_count)
-    if pa.types.is_floating(kind):
-        most = pc.max(pc.abs(column)).as_py()
-        return most is not None and EXACT < most < 1e40
-    return False
+    for kind in (pa.float64(), pa.timestamp("us")):
+        try:
+            found = words.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+        values = np.asarray(found.to_numpy(zero_copy_only=False))
+        if _are_whole(values):
+            many = np.abs(values).max(initial=0.0, where=~np.isnan(values)) >= 1e15
+            some = words if many else words.filter(pc.starts_with(words, "0"))
+            if pc.any(pc.match_substring_regex(some, f"^({CODE.pattern})$")).as_py():
+                return None
+        return values
+    return None
 
 
-def _leading_zeros(data: bytes, delimiter: str) -> bool:
-    """Return whether any cell may begin with a zero that more digits follow."""
-    marks = [mark for mark in {*delimiter.encode(), *b'\n" '} if bytes([mark]) in data]
-    whole = np.frombuffer(data, dtype=np.uint8)
-    for start in range(0, len(whole) - 2, BLOCK):
-        part = whole[start : start + BLOCK + 2]
-        zero = part[1:-1] == 48
-        zero &= part[2:] - np.uint8(48) < 10  # unsigned: what is below 0 is far above 9
-        first = part[:-2]
-        if any((zero & (first == mark)).any() for mark in marks):
-            return True
-    return False
-
-
-def _words(column: Any, literal: bool, writing: Writing) -> Array:
-    """Return a column as texts, None where they are missing."""
-    import pyarrow as pa
-
-    if literal:
-        words = [None if w is None else w.strip() for w in column.cast(pa.string()).to_pylist()]
-        return np.array([w if w and w not in writing.na else None for w in words], dtype=object)
-    found = plain(column).values
-    if found.dtype != object:
-        found = np.full(len(found), None, dtype=object)
-    absent = set(writing.na)
-    if absent:
-        found = np.array([None if word in absent else word for word in found], dtype=object)
-    return found
-
-
-def _as_said(words: Array, writing: Writing) -> Array:
-    """Return words with the numbers among them as the user says that they are written."""
-    if not (writing.decimal or writing.thousands):
-        return words
-    return canonical(words, Style(writing.decimal or ".", writing.thousands or ""))
-
-
-def _grouped(columns: dict[str, Array], read: Any, writing: Writing) -> dict[str, Array]:
-    """Return as words the columns of a table with decimal commas whose points group digits."""
-    doubtful = []
-    for name, values in columns.items():
-        if values.dtype == np.float64:
-            thousand = 1000.0 * values[np.isfinite(values)]
-            if (thousand % 1000 != 0).any() and (np.abs(thousand - thousand.round()) < 1e-6).all():
-                doubtful.append(name)
-    found = {}
-    if doubtful:
-        again = read(doubtful, doubtful)
-        for name in doubtful:
-            words = _words(again.column(name), False, writing)
-            if all(w is None or w in UNKNOWN or GROUPED.fullmatch(w) for w in set(words)):
-                found[name] = words
-    return found
+def _are_whole(values: Array) -> bool:
+    """Return whether a column has whole numbers only."""
+    if values.dtype != np.float64:
+        return False
+    parts = (values[:1000], values)  # most fractions are seen in the first rows
+    return all(bool(((v == np.round(v)) | np.isnan(v)).all()) for v in parts)
 
 
 def check_names(cells: Sequence[str], where: str, line: int | None = None) -> list[str]:
@@ -321,14 +276,6 @@ def _as_utf8(data: bytes, encoding: str | None, where: str) -> bytes:
     return data
 
 
-def _without_comments(data: bytes, comment: str | None) -> bytes:
-    """Return a table with its comments blank: blank lines keep the numbers of the others."""
-    if not comment:
-        return data
-    mark = re.escape(comment.encode())
-    return re.sub(rb"^" + mark + rb"[^\n]*", b"", data, flags=re.MULTILINE)
-
-
 def _delimiter(data: bytes, where: str, writing: Writing) -> str:
     """Return what parts the columns of the first lines: the mark that they have in common."""
     if where.lower().removesuffix(".gz").removesuffix(".zst").endswith((".tsv", ".tab")):
@@ -354,17 +301,25 @@ def _decimal_commas(lines: list[str]) -> bool:
     return len(parts) == 1 and 0 not in parts and inside and few
 
 
-def _header(data: bytes, delimiter: str, header: bool, where: str) -> tuple[list[str], int]:
-    """Return the column names, and the byte at which the rows begin."""
+def _header(
+    data: bytes, delimiter: str, header: bool, where: str
+) -> tuple[list[str], int, list[str]]:
+    """Return the column names, the byte at which the rows begin, and the first row."""
     stream = io.BytesIO(data)
-    for line, cells in _rows(stream, delimiter, where):
-        if not header:
-            return [f"x{i + 1}" for i in range(len(cells))], 0
-        return check_names(cells, where, line), stream.tell()
-    raise DataError(f"{where}: expected a table, got an empty file.")
+    rows = _rows(stream, delimiter, where)
+    line, cells = next(rows, (0, []))
+    if not line:
+        raise DataError(f"{where}: expected a table, got an empty file.")
+    if not header:
+        return [f"x{i + 1}" for i in range(len(cells))], 0, cells
+    names, begin = check_names(cells, where, line), stream.tell()
+    try:
+        return names, begin, next(rows, (0, []))[1]
+    except DataError:  # pyarrow's words for it come first
+        return names, begin, []
 
 
-def _rows(stream: Any, delimiter: str, where: str) -> Iterator[Row]:
+def _rows(stream: Any, delimiter: str, where: str) -> Iterator[tuple[int, list[str]]]:
     """Yield rows with the lines they begin at: quoted cells may go over several lines."""
     try:
         reader = csv.reader(text_lines(stream, where), delimiter=delimiter, strict=True)

@@ -13,12 +13,12 @@ import numpy as np
 from gramsmith.arguments import counted
 from gramsmith.tables.arrays import read_npy, read_npz, read_svmlight
 from gramsmith.tables.columnar import read_feather, read_parquet, read_xlsx
-from gramsmith.tables.convert import canonical
+from gramsmith.tables.convert import canonical, unknown_words
 from gramsmith.tables.decide import nearest
 from gramsmith.tables.delimited import Writing, read_delimited
 from gramsmith.tables.fasta import read_fasta
 from gramsmith.tables.streams import Array, DataError, Limits, as_file, short
-from gramsmith.tables.words import Style, is_unknown, reading_of
+from gramsmith.tables.words import Style
 
 FORMATS = {
     **{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"},
@@ -32,46 +32,19 @@ COLUMNAR = {"parquet": read_parquet, "feather": read_feather}
 
 @dataclass(frozen=True)
 class Table:
-    """Samples and, where the file has them, their labels.
+    """Samples and, where the file has them, their labels."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the file.
-    columns : dict of str to array
-        Named columns: float64, bool, datetime64[us], or texts as objects. Empty when `samples` is
-        given.
-    samples : array, CSR matrix or list of str, optional
-        Samples without column names.
-    labels : array of shape (n,), optional
-        The target: floats, or texts as objects.
-    target : str, optional
-        Name of the target.
-    strings : str, optional
-        The column that the samples were, if they are strings from a table.
-    identifiers : list of str, optional
-        Names of the samples, where the format has them.
-    nominal : bool
-        Whether the labels were declared to be categories, numbers included.
-    note : str
-        How the file was read, such as what parts its columns.
-    first_line : int, optional
-        The line of the first row, in a text table with one row per line.
-    base : int, optional
-        The first index of an svmlight file, 0 or 1.
-    """
-
-    name: str
-    columns: Mapping[str, Array] = field(default_factory=dict)
-    samples: Any = None
-    labels: Array | None = None
+    name: str  # of the file
+    columns: Mapping[str, Array] = field(default_factory=dict)  # floats, dates, flags or texts
+    samples: Any = None  # without column names: an array, a CSR matrix or a list of texts
+    labels: Array | None = None  # floats, or texts as objects
     target: str | None = None
-    strings: str | None = None
-    identifiers: list[str] | None = None
-    nominal: bool = False
-    note: str = ""
-    first_line: int | None = None
-    base: int | None = None
+    strings: str | None = None  # the column that the samples were, if they are texts from a table
+    identifiers: list[str] | None = None  # names of the samples, where the format has them
+    nominal: bool = False  # whether the labels were declared to be categories, numbers included
+    note: str = ""  # how the file was read, such as what parts its columns
+    first_line: int | None = None  # of the first row, in a text table with one row per line
+    base: int | None = None  # the first index of an svmlight file, 0 or 1
 
     @property
     def n_rows(self) -> int:
@@ -194,91 +167,72 @@ def read_table(
         )
     with as_file(path, limits) as file:
         try:
-            if kind in ("csv", "tsv", "xlsx", *COLUMNAR):
-                return _columns(
-                    file, kind, target, writing, drop, texts, nominal, strings, sheet, limits
-                )
             if kind == "fasta":
                 return _fasta(file, labels, limits, nominal)
-            return _matrix(file, kind, target, labels, nominal, base, limits)
+            if kind in ("svmlight", "npz", "npy"):
+                return _matrix(file, kind, target, labels, nominal, base, limits)
+            note, first_line = "", None
+            if kind in COLUMNAR:
+                columns = COLUMNAR[kind](file, limits, drop)
+            elif kind == "xlsx":
+                columns, note = read_xlsx(file, limits, drop, sheet)
+            else:
+                if kind == "tsv" and writing.delimiter is None:
+                    writing = replace(writing, delimiter="\t")
+                words = [name for name in (strings, target) if name is not None]
+                literal = words[-1:] if nominal and target is not None else []
+                columns, mark, first_line = read_delimited(
+                    file, limits, writing, drop=drop, texts=[*texts, *words], literal=literal
+                )
+                note = "" if mark == "," else f"columns parted by {mark!r}"
         except MemoryError as error:
             raise DataError(
                 f"{file.name}: expected a table that fits the memory, got a larger one. Read it on "
                 "a larger machine, or in parts."
             ) from error
+    table = _with_target(file.name, columns, target, strings, nominal, writing)
+    return replace(table, note=note, first_line=first_line)
 
 
-def _columns(
-    path: Path,
-    kind: str,
+def _with_target(
+    where: str,
+    columns: dict[str, Array],
     target: str | None,
-    writing: Writing,
-    drop: Sequence[str],
-    texts: Sequence[str],
-    nominal: bool,
     strings: str | None,
-    sheet: str | None,
-    limits: Limits,
+    nominal: bool,
+    writing: Writing,
 ) -> Table:
-    """Return a table of named columns."""
-    note, first_line = "", None
-    if kind in COLUMNAR:
-        columns = COLUMNAR[kind](path, limits, drop)
-    elif kind == "xlsx":
-        columns, note = read_xlsx(path, limits, drop, sheet)
-    else:
-        if kind == "tsv" and writing.delimiter is None:
-            writing = replace(writing, delimiter="\t")
-        found = read_delimited(
-            path,
-            limits,
-            writing,
-            drop=drop,
-            texts=[*texts, *_listed(strings), *_listed(target)],
-            literal=_listed(target) if nominal else [],
-        )
-        columns, first_line = found.columns, found.first_line
-        note = "" if found.delimiter == "," else f"columns parted by {found.delimiter!r}"
-    for name in [*_listed(target), *_listed(strings)]:
-        if name not in columns:
+    """Return a table whose columns are parted into inputs and target."""
+    for name in (target, strings):
+        if name is not None and name not in columns:
             raise DataError(
-                f"{path.name}: expected a column {short(name)}, got none. "
+                f"{where}: expected a column {short(name)}, got none. "
                 f"{nearest(name, list(columns))}"
             )
         if f"{name} (2)" in columns:
             raise DataError(
-                f"{path.name}: expected one column {short(name)}, got several.",
+                f"{where}: expected one column {short(name)}, got several.",
                 f"Rename them in the file, or drop all but one ({name} (2), ...).",
                 "twice",
                 name=name,
             )
-    goal: dict[str, Any] = {"target": target, "nominal": nominal}
-    goal["labels"] = None
-    if target is not None:
-        said = Style(writing.decimal or ".", writing.thousands or "")
-        goal["labels"] = columns[target] if nominal else _labels(columns[target], said)
-    goal |= {"note": note, "first_line": first_line}
+    labels = None if target is None else columns[target]
+    if labels is not None and labels.dtype == object and not nominal:
+        labels = _labels(labels, Style(writing.decimal or ".", writing.thousands or ""))
     inputs = {name: c for name, c in columns.items() if name != target}
     if not inputs:
-        raise DataError(
-            f"{path.name}: expected at least one input column, got none beside the target."
-        )
-    if strings is not None:
-        return Table(path.name, samples=inputs[strings].tolist(), strings=strings, **goal)
-    return Table(path.name, columns=inputs, **goal)
+        raise DataError(f"{where}: expected at least one input column, got none beside the target.")
+    table = Table(where, inputs, labels=labels, target=target, nominal=nominal)
+    if strings is None:
+        return table
+    return replace(table, columns={}, samples=inputs[strings].tolist(), strings=strings)
 
 
-def _labels(values: Array, said: Style) -> Array:
+def _labels(words: Array, said: Style) -> Array:
     """Return labels, those among numbers that mean an unknown one as missing."""
-    if values.dtype != object:
-        return values
-    if said != Style():
-        values = canonical(values, said)
-    known = [w for w in dict.fromkeys(values) if isinstance(w, str) and not is_unknown(w)]
-    reading = reading_of(known)
-    if reading.style is None or reading.odd:
-        return values
-    return np.array([None if w is None or is_unknown(str(w)) else w for w in values], dtype=object)
+    words = canonical(words, said) if said != Style() else words
+    unknown = unknown_words(words)
+    return np.array([None if word in unknown else word for word in words], dtype=object)
 
 
 def _matrix(
@@ -327,10 +281,6 @@ def guess_format(path: Path) -> str:
     return FORMATS[suffixes[-1]]
 
 
-def _listed(name: str | None) -> list[str]:
-    return [] if name is None else [name]
-
-
 def _fasta(path: Path, labels: str | Path | None, limits: Limits, nominal: bool) -> Table:
     records = list(islice(read_fasta(path, max_bytes=limits.bytes), limits.rows + 1))
     limits.check_shape(len(records), 1, path.name)
@@ -363,10 +313,7 @@ def read_labels(
 ) -> tuple[list[str] | None, str, Array]:
     """Return identifiers (None if there are none), name and values of the labels in a csv file."""
     path = Path(path)
-    found = read_delimited(path, limits, all_text=True).columns
-    if nominal:
-        literal = list(found)[-1:]
-        found = read_delimited(path, limits, all_text=True, literal=literal).columns
+    found, _, _ = read_delimited(path, limits, texts=None, literal=None if nominal else ())
     columns = list(found.values())
     if len(columns) not in (1, 2):
         raise DataError(

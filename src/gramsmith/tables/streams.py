@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy.typing as npt
 
@@ -115,19 +115,10 @@ class Limits:
 class Capped(io.RawIOBase):
     """A stream that raises DataError as soon as more bytes have come out of it than may.
 
-    Parameters
-    ----------
-    stream : binary file
-        Usually a decompressor.
-    limits : Limits
-        Of which the bytes count.
-    where : str
-        Name of the file for messages.
-    *below : binary files
-        What else to close: a decompressor leaves the file it reads from open.
+    It closes what is `below` too: a decompressor leaves the file it reads from open.
     """
 
-    def __init__(self, stream: Any, limits: Limits, where: str, *below: Any) -> None:
+    def __init__(self, stream: Any, limits: Limits, where: str, below: Any) -> None:
         self._stream, self._limits, self._where = stream, limits, where
         self._below = below
         self._count = 0
@@ -136,35 +127,33 @@ class Capped(io.RawIOBase):
         """Return True."""
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        """Read into a buffer and count."""
+    def _next(self, size: int) -> bytes:
         try:
-            data = self._stream.read(len(buffer))
+            data: bytes = self._stream.read(size)
         except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{self._where}: expected a whole file, got: {error}.") from error
-        self._count += len(data)
-        self._limits.check_bytes(self._count, self._where)
-        buffer[: len(data)] = data
-        return len(data)
-
-    def at_once(self) -> bytes:
-        """Return all of a file that is not compressed in one piece; nothing of another."""
-        if self._stream not in self._below:
-            return b""
-        size = os.fstat(self._stream.fileno()).st_size
-        self._limits.check_bytes(size, self._where)
-        try:
-            data: bytes = self._stream.read(size + 1)
-        except OSError as error:
             raise DataError(f"{self._where}: expected a whole file, got: {error}.") from error
         self._count += len(data)
         self._limits.check_bytes(self._count, self._where)
         return data
 
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer and count."""
+        data = self._next(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def readall(self) -> bytes:
+        """Return all that is left: of a file that is not compressed, in one piece."""
+        size = BLOCK
+        if self._stream is self._below:
+            size = os.fstat(self._stream.fileno()).st_size + 1
+            self._limits.check_bytes(size - 1, self._where)
+        return b"".join(iter(lambda: self._next(size), b""))
+
     def close(self) -> None:
         """Close the stream and what lies below it."""
-        for stream in (self._stream, *self._below):
-            stream.close()
+        self._stream.close()
+        self._below.close()
         super().close()
 
 
@@ -197,10 +186,7 @@ def open_capped(path: Path, limits: Limits) -> io.BufferedReader:
 def read_bytes(path: Path, limits: Limits) -> bytes:
     """Return all that comes out of a plain, gzipped or zstandard file, under the cap."""
     with open_capped(path, limits) as stream:
-        parts = [cast(Capped, stream.raw).at_once()]
-        while block := stream.read(BLOCK):
-            parts.append(block)
-    return b"".join(parts)
+        return stream.read()
 
 
 def open_file(path: Path) -> BinaryIO:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.tables.convert import missing_cells
+from gramsmith.tables.convert import missing_cells, unknown_words
 from gramsmith.tables.read import Table
 from gramsmith.tables.streams import Array, DataError, short
-from gramsmith.tables.words import TRUTH, date_style, is_unknown, numbers_of, reading_of
+from gramsmith.tables.words import TRUTH, numbers_of, reading_of
 
 FEW_CLASSES = 20
 ROWS_PER_CLASS = 10  # of classes that are more than a few, and numbered
@@ -149,17 +149,10 @@ def handle_gaps(
 
 def gaps_in(values: Array) -> Array:
     """Return which cells are missing; among numbers and dates also those with words like -."""
-    absent = missing_cells(values)
-    odd = (
-        {w for w in dict.fromkeys(values) if isinstance(w, str) and is_unknown(w)}
-        if (values.dtype == object)
-        else set()
-    )
-    known = [w for w in dict.fromkeys(values) if isinstance(w, str) and w not in odd] if odd else []
-    reading = reading_of(known)
-    if not odd or ((reading.style is None or reading.odd) and date_style(known)[1]):
-        return absent
-    return np.array([gap or word in odd for gap, word in zip(absent, values, strict=True)])
+    if values.dtype != object:
+        return missing_cells(values)
+    unknown = unknown_words(values)
+    return np.array([word is None or word in unknown for word in values], dtype=bool)
 
 
 def _input_gaps(table: Table) -> list[tuple[str | None, Array]]:
