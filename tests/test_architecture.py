@@ -44,8 +44,8 @@ BELOW = {
     "storage": {"arguments", "kernels", "learning", "machines", "selection", "tables"},
     "export": {"kernels", "learning", "machines", "selection", "storage", "tables"},
     "cli": {
-        *("arguments", "evaluation", "export", "gram", "measures", "progress", "selection"),
-        *("storage", "tables"),
+        *("arguments", "evaluation", "export", "gram", "measures", "progress", "report"),
+        *("selection", "storage", "tables"),
     },
     "__main__": set(),
 }
@@ -71,7 +71,7 @@ HOMES = {
     "pyarrow": {"gram", "tables"},
     "python_calamine": {"tables"},
     "click": {"cli"},
-    "rich": {"cli", "progress"},
+    "rich": {"progress"},
 }
 OPTIONAL = {
     *("numba", "dask", "distributed", "matplotlib", "jinja2", "pandas", "polars", "pyarrow"),

@@ -3,10 +3,10 @@
 import click
 import pytest
 
-from gramsmith.cli.options import Reading, take_reading
+from gramsmith.cli.options import Reading, reading
 
 OPTIONS = {
-    **{"format": None, "delimiter": None, "no_header": False, "drop": (), "categorical": ()},
+    **{"format": None, "delimiter": None, "no_header": False, "drop": ()},
     **{"decimal": None, "thousands": None, "encoding": None, "na": (), "roles": ()},
     **{"comment": None, "sheet": None},
     **{"strings": None, "labels": None, "missing": "impute"},
@@ -15,9 +15,10 @@ OPTIONS = {
 
 
 def test_options_are_taken_out():
-    options = {**OPTIONS, "seed": 3}
-    assert take_reading(options) == Reading(**OPTIONS)
-    assert options == {"seed": 3}
+    given = []
+    command = reading(lambda how, **others: given.append((how, others)))
+    command(**OPTIONS, seed=3)
+    assert given == [(Reading(**OPTIONS), {"seed": 3})]
 
 
 @pytest.mark.parametrize("spelling", ["\\t", "tab", "\t"])
@@ -39,8 +40,8 @@ def test_caps_reach_the_reader(tmp_path):
 
 
 def test_roles_are_pairs():
-    how = Reading(**{**OPTIONS, "roles": ("a=b=category",), "drop": ("c",), "categorical": ("d",)})
-    assert how.set_roles() == {"d": "category", "c": "drop", "a=b": "category"}
+    how = Reading(**{**OPTIONS, "roles": ("a=b=category",), "drop": ("c",)})
+    assert how.set_roles() == {"c": "drop", "a=b": "category"}
     for pair in ("a", "a=colour"):
         with pytest.raises(click.UsageError, match="COL=ROLE"):
             Reading(**{**OPTIONS, "roles": (pair,)}).set_roles()

@@ -287,6 +287,36 @@ def test_svmlight_rows_with_fewer_columns(command, tmp_path):
     assert "expected 3 columns as in training, got 9" in done.err
 
 
+def test_svmlight_keeps_the_first_index_of_training(command, tmp_path):
+    """New rows without feature 0 are not taken for rows that count from 1."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    labels = np.where(X[:, 1] > 0, 1, -1)
+    rows = [f"{t} 0:{a} 1:{b} 2:{c}" for t, (a, b, c) in zip(labels, X, strict=True)]
+    (tmp_path / "train.svm").write_text("\n".join(rows))
+    folder = tmp_path / "run"
+    assert command("rank", tmp_path / "train.svm", "-o", folder).status == 0
+    (tmp_path / "new.svm").write_text("0 1:3 2:0.1\n0 1:-3 2:0.1\n")
+    done = command("predict", folder / "model.safetensors", tmp_path / "new.svm")
+    assert answers(done.out) == ["1", "-1"]
+
+
+def test_words_in_the_target_column_do_not_matter(command, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=X[:, 0] + X[:, 1] ** 2)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    folder = tmp_path / "run"
+    assert command("rank", tmp_path / "t.csv", "-t", "y", "-o", folder).status == 0
+    expected = command("predict", folder / "model.safetensors", tmp_path / "t.csv").out
+    for word in ("to come", "-", "1,5"):
+        words = [word if i in (3, 59) else str(v) for i, v in enumerate(frame["y"])]
+        frame.assign(y=words).to_csv(tmp_path / "new.csv", index=False)
+        done = command("predict", folder / "model.safetensors", tmp_path / "new.csv")
+        assert done.status == 0, done.err
+        assert done.out == expected
+
+
 def test_sequences(command, tmp_path):
     rng = np.random.default_rng(0)
     strings = ["".join(rng.choice(list("AC" if i % 2 else "GT"), size=12)) for i in range(140)]

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,46 @@ def test_json_and_quiet(command, table):
     found = json.loads(done.out)
     assert found["ranking"][0]["rank"] == 1
     assert "Plan" not in done.err
+    names = [rival["name"] for rival in found["compared"]]
+    assert names[0].startswith("always answering")
+    assert names[1:] == ["logistic regression", "this model"]
+    assert found["compared"][-1]["score"] == found["estimate"]["value"]
+
+
+def test_verdict_comparison_five_kernels_and_no_more(command, table, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    short = command("rank", table, "-t", "y", "--quiet").out
+    lines = short.splitlines()
+    assert lines[0].startswith("It works")
+    words = ["Always answering", "Logistic regression", "This model, on new data"]
+    places = [next(k for k, line in enumerate(lines) if line.startswith(w)) for w in words]
+    assert places == sorted(places)
+    assert sum(line[:1].isdigit() for line in lines) == 5
+    assert len(lines) < 22
+    assert max(map(len, lines)) <= 80
+    assert "cka" not in short
+    long = command("rank", table, "-t", "y", "--quiet", "--verbose").out
+    assert "cka" in long
+    assert sum(line[:1].isdigit() for line in long.splitlines()) > 20
+    assert max(map(len, long.splitlines())) <= 80
+
+
+def test_the_sheet_of_a_workbook(command, tmp_path):
+    frame = pd.read_csv(StringIO(table_text(60)))
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        frame.assign(y="none").to_excel(book, sheet_name="notes", index=False)
+        frame.to_excel(book, sheet_name="data", index=False)
+    done = command("rank", tmp_path / "t.xlsx", "-t", "y", "--dry-run")
+    assert done.status == 3  # the first sheet has one class
+    folder = tmp_path / "run"
+    done = command("rank", tmp_path / "t.xlsx", "-t", "y", "--sheet", "data", "-o", folder)
+    assert done.status == 0, done.err
+    done = command("predict", folder / "model.safetensors", tmp_path / "t.xlsx", "--sheet", "data")
+    assert len(done.out.splitlines()) == 61
+    done = command("rank", tmp_path / "t.xlsx", "-t", "y", "--sheet", "dat")
+    assert done.status == 3
+    assert "'data'" in done.err
 
 
 def test_same_seed_same_files(command, table, tmp_path):
@@ -342,14 +383,14 @@ def test_resume_needs_a_folder(command, table):
 
 
 def test_not_converged_is_status_4(command, table, monkeypatch):
-    original = rank_module.work
+    original = selection.rank
 
     def stuck(*args):
-        ranking, remarks = original(*args)
+        ranking = original(*args)
         ranking.converged = False
-        return ranking, remarks
+        return ranking
 
-    monkeypatch.setattr(rank_module, "work", stuck)
+    monkeypatch.setattr(selection, "rank", stuck)
     done = command("rank", table, "-t", "y")
     assert done.status == 4
     assert "did not converge" in done.err

@@ -4,6 +4,7 @@ import json
 import os
 import re
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,16 +31,11 @@ def shell(path, *args):
 
 def python(path, args):
     """Return the table, read and encoded as a program would."""
-    from gramsmith.cli.options import Reading
+    from gramsmith.cli.options import reading
     from gramsmith.tables.target import handle_gaps
 
-    given = {"roles": (), "na": (), "drop": (), "missing": "impute"}
-    for option, value in zip(args[::2], args[1::2], strict=True):
-        name = {"--role": "roles"}.get(option, option[2:])
-        given[name] = (value,) if name in ("roles", "na", "drop") else value
-    names = Reading.__annotations__
-    empty = {"drop": (), "categorical": (), "no_header": False}
-    how = Reading(**{name: given.get(name, empty.get(name)) for name in names})
+    options = click.command()(reading(lambda how: how))
+    how = options.main(args=list(args), standalone_mode=False)
     matrix = path.suffix in (".npy", ".npz", ".svm")
     table = how.read(str(path), target=None if matrix else "y")
     table, _ = handle_gaps(table, how.missing)

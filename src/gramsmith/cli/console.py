@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
 from typing import Any
 
 import click
 
 from gramsmith.progress import printable
 
-WORDS = 24  # columns of a table that words need at least
+WIDTH = 80  # letters of a line of text
+NOTES = 12  # remarks that are said
 
 
 class Refused(click.ClickException):
@@ -102,19 +104,29 @@ def in_shell(error: Exception, where: str = "", first_line: int | None = None) -
         places.append(f"row {error.row + 1}{line}")
     if error.column is not None:
         places.append(f"column {str(error.column)!r}")
-    advice = ADVICE.get(error.code, error.advice)
-    values = {"column": error.column, **error.facts}
+    advice = error.advice
+    if error.code in ADVICE:
+        advice = ADVICE[error.code].format(column=error.column, **error.facts)
     message = f"{', '.join(places)}: {error.message}" if places else error.message
-    return (
-        f"{message} {advice.format(**values)}"
-        if advice in ADVICE.values()
-        else (f"{message} {advice}".strip())
-    )
+    return f"{message} {advice}".strip()
 
 
-def say(message: str) -> None:
-    """Write a message to the standard error."""
-    click.echo(printable(message, keep="\n"), err=True)
+def say(message: str, err: bool = True) -> None:
+    """Write a message to the standard error, on a terminal in lines of at most 80 letters."""
+    lines = message.split("\n")
+    if (sys.stderr if err else sys.stdout).isatty():
+        width = min(WIDTH, shutil.get_terminal_size().columns)
+        wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+        lines = [part for line in lines for part in wrapper.wrap(line) or [""]]
+    click.echo(printable("\n".join(lines), keep="\n"), err=err)
+
+
+def say_notes(notes: Sequence[str]) -> None:
+    """Write remarks to the standard error, the first of many."""
+    for note in notes[:NOTES]:
+        say(f"Note: {note}")
+    if len(notes) > NOTES:
+        say(f"... and {len(notes) - NOTES} more notes; --json has all.")
 
 
 def show_json(value: Any) -> None:
@@ -122,15 +134,15 @@ def show_json(value: Any) -> None:
     click.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def plain(value: Any, *, finite: bool = True) -> Any:
-    """Return nested values as JSON has them; by default what is not finite becomes None."""
+def plain(value: Any) -> Any:
+    """Return nested values as JSON has them; what is not finite becomes None."""
     if isinstance(value, dict):
-        return {str(key): plain(item, finite=finite) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
-        return [plain(item, finite=finite) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "tolist"):
-        return plain(value.tolist(), finite=finite)
-    if finite and isinstance(value, float) and not math.isfinite(value):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -146,51 +158,28 @@ def cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def show_table(
-    names: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", err: bool = False
-) -> None:
-    """Write a table to the standard output or error, with colours and lines only on a terminal.
+def show_table(names: Sequence[str], rows: Sequence[Sequence[Any]], err: bool = False) -> None:
+    """Write a table to the standard output or error.
 
-    A terminal that is too narrow for all columns is shown the first of them, and what is missing.
+    On a terminal, columns that have no room are shown below the others, under the first column
+    again; whoever reads a pipe wants whole lines.
     """
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(
-        title=Text(printable(title)) if title else None, box=SIMPLE_HEAD, title_justify="left"
-    )
-    numeric = [all(isinstance(r[j], int | float | None) for r in rows) for j in range(len(names))]
-    cells = [[printable(cell(value)) for value in row] for row in rows]
-    widths = [
-        max(len(name), *(len(row[j]) for row in cells)) if cells else len(name)
-        for j, name in enumerate(names)
-    ]
-    # words may be broken into lines, numbers may not
-    least = [w if right else min(w, WORDS) for w, right in zip(widths, numeric, strict=True)]
-    # a pipe has no width: whoever reads it wants whole lines
     stream = sys.stderr if err else sys.stdout
-    console = Console(file=stream, width=None if stream.isatty() else 10_000)
-    shown = fitting(least, console.width)
-    for j in range(shown):
-        name, right = Text(printable(names[j])), numeric[j]
-        table.add_column(name, justify="right" if right else "left", min_width=least[j])
-    for row in cells:
-        table.add_row(*(Text(value) for value in row[:shown]))
-    console.print(table, no_wrap=not stream.isatty(), crop=False)
-    if shown < len(names):
-        say(f"The terminal is too narrow for {', '.join(names[shown:])}.")
-
-
-def fitting(widths: Sequence[int], room: int) -> int:
-    """Return how many columns of some widths fit into a terminal, at least two.
-
-    Examples
-    --------
-    >>> from gramsmith.cli.console import fitting
-    >>> fitting([4, 20, 10, 10], 40)
-    2
-    """
-    taken = accumulate(w + 3 for w in widths)  # with what is between them
-    return max(2, sum(end + 1 <= room for end in taken))
+    room = shutil.get_terminal_size().columns if stream.isatty() else math.inf
+    lines = [[printable(cell(value)) for value in row] for row in [names, *rows]]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    numeric = [all(isinstance(v, int | float | None) for v in c) for c in zip(*rows, strict=True)]
+    shown = 1
+    while shown < len(names):
+        columns, taken = [0], widths[0]
+        while shown < len(names) and (len(columns) == 1 or taken + 2 + widths[shown] <= room):
+            columns.append(shown)
+            taken += 2 + widths[shown]
+            shown += 1
+        for line in lines:
+            padded = [
+                line[j].rjust(widths[j]) if numeric[j] else line[j].ljust(widths[j])
+                for j in columns
+            ]
+            click.echo("  ".join(padded).rstrip(), err=err)
+        click.echo(err=err)

@@ -6,8 +6,15 @@ from typing import Any
 
 import click
 
-from gramsmith.cli.console import about_the_data, collected_warnings, say, show_json, show_table
-from gramsmith.cli.options import learning, reading, take_reading
+from gramsmith.cli.console import (
+    about_the_data,
+    collected_warnings,
+    say,
+    say_notes,
+    show_json,
+    show_table,
+)
+from gramsmith.cli.options import Reading, learning, reading
 
 MOST_ROWS = 5000  # of which all pairs are looked at
 DRAWN_ROWS = 1024  # in each random draw of more
@@ -19,74 +26,83 @@ DRAWN_ROWS = 1024  # in each random draw of more
 @click.option("--measures", metavar="NAMES", help="Comma-separated, such as kta,cka,fsm,hsic.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 @reading
-def evaluate(file: str, measures: str | None, as_json: bool, **options: Any) -> None:
+def evaluate(file: str, how: Reading, measures: str | None, as_json: bool, **options: Any) -> None:
     """Measure how well kernels fit the labels in FILE.
 
-    The kernels are those that `rank` would compare. Nothing is fitted or written.
+    The kernels are those that `rank` would compare, sorted by the first measure; * marks the best
+    by each. Nothing is fitted or written.
     """
     import numpy as np
 
-    from gramsmith.cli.rank import load, measured
+    from gramsmith.cli.rank import load
     from gramsmith.evaluation import estimate
     from gramsmith.evaluation import evaluate as measure
     from gramsmith.measures import MEASURES
     from gramsmith.selection.candidates import default_candidates
     from gramsmith.tables import TableEncoder
 
-    how = take_reading(options)
+    if isinstance(options["target"], tuple):
+        raise click.UsageError("Expected one --target, got several. Measure one at a time.")
     wanted = [name.strip() for name in measures.split(",")] if measures else None
     unknown = [name for name in wanted or () if name not in MEASURES]
     if unknown:
         raise click.UsageError(f"No measure {unknown[0]!r}. There are {', '.join(MEASURES)}.")
     data = load(file, how, options, quiet=as_json)
-    table, goal = data.table, data.goal
-    most, y, weights = options["sample"], goal.y, data.weights
+    table, seed, most = data.table, options["seed"], options["sample"]
+    rows = np.arange(table.n_rows)
     if most and table.n_rows > most:
-        rows = np.random.default_rng(options["seed"]).choice(table.n_rows, most, replace=False)
-        rows.sort()
-        table, y = table.take(rows), y[rows]
-        weights = None if weights is None else weights[rows]
+        rows = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+        table = table.take(rows)
         say(f"Measured on {most:,} rows drawn at random; --sample changes that.")
     with collected_warnings() as remarks, about_the_data(table.name):
         X = table.inputs()
-        X = (
-            X
-            if table.kind == "strings"
-            else TableEncoder(roles=data.roles or None).fit_transform(X)
-        )
-        kernels = {c.name: c.kernel for c in default_candidates(X, random_state=options["seed"])}
+        if table.kind != "strings":
+            X = TableEncoder(roles=data.roles or None).fit_transform(X)
+        kernels = {c.name: c.kernel for c in default_candidates(X, random_state=seed)}
         settings = {
-            "task": goal.task,
-            "sample_weight": weights,
+            "task": data.goal.task,
+            "sample_weight": None if data.weights is None else data.weights[rows],
             "memory": options["memory"],
             "n_jobs": options["jobs"],
-            "random_state": options["seed"],
+            "random_state": seed,
         }
         if table.n_rows > MOST_ROWS:
             settings |= {"rows": DRAWN_ROWS, "pairs": 32.0 * DRAWN_ROWS**2, "tolerance": 0.01}
-            found = estimate(kernels, X, y, wanted, **settings)
+            found = estimate(kernels, X, data.goal.y[rows], wanted, **settings)
         else:
-            found = measure(kernels, X, y, measures=wanted, **settings)
-    records = [{"kernel": name} | _values(found, name) for name in kernels]
+            found = measure(kernels, X, data.goal.y[rows], measures=wanted, **settings)
+    order = np.argsort(-found.scores(next(iter(found.measures))), kind="stable")
+    records = [found.records[k] for k in order]
     advice = list(dict.fromkeys([*(item.message for item in found.advice), *remarks]))
     if as_json:
         show_json({"file": table.name, "rows": table.n_rows, "measures": records, "advice": advice})
         return
-    head = ["kernel", *(f"{m.name} {m.arrow}" for m in found.measures.values())]
-    rows = [[r["kernel"], *(measured(r, m) for m in found.measures)] for r in records]
-    show_table(head, rows)
-    for message in advice:
-        say(f"Note: {message}")
+    best = {m: found.best(m) for m in found.measures if np.isfinite(found.scores(m)).any()}
+    show_table(
+        ["kernel", *(f"{m.name} {m.arrow}" for m in found.measures.values())],
+        [[r["kernel"], *(_shown(r, m, best.get(m)) for m in found.measures)] for r in records],
+    )
+    say(conclusion(best, found), err=False)
+    say_notes(advice)
 
 
-def _values(found: Any, name: str) -> dict[str, Any]:
-    """Return the measures of a kernel; those that were estimated with errors and intervals."""
-    values: dict[str, Any] = {}
-    for measure in found.measures:
-        cell = found.cells[name, measure]
-        values[measure] = cell.value
-        if found.draws is not None:
-            low, high = cell.interval() or (None, None)
-            values |= {f"{measure}_error": cell.error}
-            values |= {f"{measure}_low": low, f"{measure}_high": high}
-    return values
+def _shown(record: dict[str, Any], name: str, best: str | None) -> str:
+    """Return a measure as a table shows it: with its error, and a mark if it is the best."""
+    value, error = record[name], record.get(f"{name}_error")
+    text = "-" if value is None else f"{value:.3g}{'' if error is None else f' ±{error:.1g}'}"
+    return f"{text} *" if record["kernel"] == best else text
+
+
+def conclusion(best: dict[str, str], found: Any) -> str:
+    """Return what the table comes to, in a sentence or two."""
+    if not best:
+        return "No measure is defined for these kernels."
+    first, winner = next(iter(best.items()))
+    tied = len(found.ties(first)) - 1
+    others = [f"“{name}” by {measure}" for measure, name in best.items() if name != winner]
+    doubt = f"; {tied} more are not clearly worse" if tied else ""
+    against = f" The best is {', '.join(others)}." if others else ""
+    return (
+        f"“{winner}” is best by {first}{doubt}.{against} A measure is no error rate: "
+        "`gramsmith rank` tests the best kernels on held-out rows."
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,32 +17,20 @@ FORMATS = ("csv", "tsv", "parquet", "feather", "xlsx", "svmlight", "npz", "npy",
 
 Command = Callable[..., Any]
 
-
-def _all(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-reading = _all(
-    click.option("--format", type=click.Choice(FORMATS), help="What FILE is; default by its name."),
-    click.option("--delimiter", help="What parts the columns of a text table; default: found."),
-    click.option("--decimal", metavar="CHAR", help="The decimal mark, such as a comma."),
-    click.option("--thousands", metavar="CHAR", help="What groups the digits of large numbers."),
-    click.option("--encoding", metavar="NAME", help="Of a text table; default UTF-8 or UTF-16."),
-    click.option(
-        "--na", multiple=True, metavar="WORD", help="A word for a missing cell; repeatable."
-    ),
-    click.option("--comment", metavar="MARK", help="What lines begin with that are comments."),
-    click.option("--sheet", metavar="NAME", help="The sheet of a workbook; default the first."),
-    click.option(
-        "--no-header", is_flag=True, help="The first line is data; columns are x1, x2, ..."
-    ),
-    click.option("--drop", multiple=True, metavar="COL", help="Leave a column out; repeatable."),
-    click.option(
+option = click.option
+AT_LEAST_ONE = click.IntRange(1)
+READING = (
+    option("--format", type=click.Choice(FORMATS), help="What FILE is; default by its name."),
+    option("--delimiter", help="What separates the columns of a text table; default: found."),
+    option("--decimal", metavar="CHAR", help="The decimal mark, such as a comma."),
+    option("--thousands", metavar="CHAR", help="What groups the digits of large numbers."),
+    option("--encoding", metavar="NAME", help="Of a text table; default UTF-8 or UTF-16."),
+    option("--na", multiple=True, metavar="WORD", help="A word for a missing value; repeatable."),
+    option("--comment", metavar="MARK", help="What lines begin with that are comments."),
+    option("--sheet", metavar="NAME", help="The sheet of a workbook; default the first."),
+    option("--no-header", is_flag=True, help="The first line is data; columns are x1, x2, ..."),
+    option("--drop", multiple=True, metavar="COL", help="Leave a column out; repeatable."),
+    option(
         "--role",
         "roles",
         multiple=True,
@@ -49,100 +38,80 @@ reading = _all(
         help="What a column is: number, boolean, category, ordered, date, date-dmy, date-mdy, "
         "text, sequence, group, weight or drop; repeatable.",
     ),
-    click.option(
-        "--categorical",
-        multiple=True,
-        metavar="COL",
-        help="Short for --role COL=category; repeatable.",
-    ),
-    click.option("--strings", metavar="COL", help="The text column whose strings are the samples."),
-    click.option("--labels", metavar="FILE", help="Labels of a FASTA or npy file (csv or tsv)."),
-    click.option(
+    option("--strings", metavar="COL", help="The text column whose strings are the samples."),
+    option("--labels", metavar="FILE", help="Labels of a FASTA or npy file (csv or tsv)."),
+    option(
         "--missing",
         type=click.Choice(["impute", "drop-target", "drop", "error"]),
         default="impute",
         show_default=True,
-        help="Missing cells: learn what stands in for them; the same, without rows that have no "
-        "target; leave all their rows out; or refuse.",
+        help="Missing values: impute them; the same, without rows that have no target; leave all "
+        "their rows out; or refuse.",
     ),
-    click.option(
-        "--max-rows", type=click.IntRange(1), metavar="N", help="Most rows to accept (5 million)."
-    ),
-    click.option(
-        "--max-cols", type=click.IntRange(1), metavar="N", help="Most columns to accept (10 000)."
-    ),
-    click.option(
-        "--max-bytes", type=click.IntRange(1), metavar="N", help="Most bytes, unpacked (2 GiB)."
-    ),
+    option("--max-rows", type=AT_LEAST_ONE, metavar="N", help="Most rows (5 million)."),
+    option("--max-cols", type=AT_LEAST_ONE, metavar="N", help="Most columns (10 000)."),
+    option("--max-bytes", type=AT_LEAST_ONE, metavar="N", help="Most bytes, unpacked (2 GiB)."),
 )
-
-_how_to_learn = (
-    click.option(
+LEARNING = (
+    option(
+        "--target",
+        "-t",
+        multiple=True,
+        callback=lambda _, __, names: names if len(names) > 1 else next(iter(names), None),
+        metavar="COL",
+        help="The column to predict; `rank` takes several, for outputs or labels at once.",
+    ),
+    option(
         "--task",
         type=click.Choice(["auto", "classification", "regression"]),
         default="auto",
         show_default=True,
         help="Classes or numbers; whole numbers are classes if they are few (at most 20).",
     ),
-    click.option(
+    option(
         "--seed",
         type=click.IntRange(0, 2**32 - 1),
         default=0,
         show_default=True,
         help="Seed of every random choice.",
     ),
-    click.option(
+    option(
         "--sample",
         type=click.IntRange(10),
         metavar="N",
         help="Compare kernels on at most N rows; the winner of `rank` is fitted on all.",
     ),
-    click.option(
-        "--jobs", type=click.IntRange(1), metavar="N", help="Threads; default one per core."
-    ),
-    click.option("--memory", type=click.FloatRange(1), metavar="MIB", help="Memory budget in MiB."),
-)
-
-learning = _all(
-    click.option("--target", "-t", metavar="COL", help="The column to predict."), *_how_to_learn
-)
-learning_several = _all(
-    click.option(
-        "--target",
-        "-t",
-        multiple=True,
-        callback=lambda context, option, names: (
-            names if len(names) > 1 else next(iter(names), None)
-        ),
-        metavar="COL",
-        help="The column to predict; repeatable, for several outputs or labels at once.",
-    ),
-    *_how_to_learn,
+    option("--jobs", type=AT_LEAST_ONE, metavar="N", help="Threads; default one per core."),
+    option("--memory", type=click.FloatRange(1), metavar="MIB", help="Memory budget in MiB."),
 )
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How a table is to be read, from the options of a command."""
+def _all(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    for decorate in reversed(options):
+        command = decorate(command)
+    return command
 
-    format: str | None
-    delimiter: str | None
-    decimal: str | None
-    thousands: str | None
-    encoding: str | None
-    na: tuple[str, ...]
-    comment: str | None
-    sheet: str | None
-    no_header: bool
-    drop: tuple[str, ...]
-    roles: tuple[str, ...]
-    categorical: tuple[str, ...]
-    strings: str | None
-    labels: str | None
-    missing: str
-    max_rows: int | None
-    max_cols: int | None
-    max_bytes: int | None
+
+def reading(command: Command) -> Command:
+    """Give a command the options about reading, which it is passed as `how`."""
+
+    @functools.wraps(command)
+    def read(**options: Any) -> Any:
+        return command(how=Reading(**{name: options.pop(name) for name in names}), **options)
+
+    decorated = _all(read, READING)
+    parameters = decorated.__click_params__  # type: ignore[attr-defined]
+    names = [parameter.name for parameter in parameters[-len(READING) :]]
+    return decorated
+
+
+def learning(command: Command) -> Command:
+    """Give a command a target, a tuple of them if there are several, and how to learn it."""
+    return _all(command, LEARNING)
+
+
+class Reading(SimpleNamespace):
+    """How a table is to be read: the options about reading by their names."""
 
     @property
     def limits(self) -> Limits:
@@ -156,15 +125,15 @@ class Reading:
         """Return the role of every column that was given one."""
         from gramsmith.tables.decide import ROLES
 
-        found = dict.fromkeys(self.categorical, "category") | dict.fromkeys(self.drop, "drop")
+        roles = dict.fromkeys(self.drop, "drop")
         for pair in self.roles:
             name, equals, role = pair.rpartition("=")
             if not equals or role not in ROLES:
                 raise click.UsageError(
                     f"Expected --role COL=ROLE with a role among {', '.join(ROLES)}, got {pair!r}."
                 )
-            found[name] = role
-        return found
+            roles[name] = role
+        return roles
 
     @property
     def dropped(self) -> list[str]:
@@ -173,7 +142,7 @@ class Reading:
 
     def column_of(self, role: str, given: str | None = None) -> str | None:
         """Return the one column with a role, or the one that another option names."""
-        named = [name for name, found in self.set_roles().items() if found == role]
+        named = [name for name, other in self.set_roles().items() if other == role]
         named = [given, *named] if given is not None else named
         if len(set(named)) > 1:
             raise click.UsageError(f"Expected one column as {role}, got {', '.join(named)}.")
@@ -187,33 +156,24 @@ class Reading:
         strings: str | None = None,
         base: int | None = None,
     ) -> Table:
-        """Return the table, missing cells, dropped columns and all."""
+        """Return the table, missing values, dropped columns and all."""
         from gramsmith.tables import Writing, read_table
         from gramsmith.tables.decide import nearest
         from gramsmith.tables.streams import DataError
 
-        delimiter = self.delimiter
-        if delimiter is not None:
-            delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
-        for option, mark in (("delimiter", delimiter), ("decimal", self.decimal)):
+        delimiter = {"\\t": "\t", "tab": "\t"}.get(self.delimiter, self.delimiter)
+        for name, mark in (("delimiter", delimiter), ("decimal", self.decimal)):
             if mark is not None and len(mark) != 1:
-                raise click.UsageError(f"Expected one character as --{option}, got {mark!r}.")
+                raise click.UsageError(f"Expected one character as --{name}, got {mark!r}.")
         roles = self.set_roles()
         plain = ("number", "boolean", "drop", "target")
+        writing = (delimiter, not self.no_header, self.decimal, self.thousands)
         table = read_table(
             path,
             format=self.format,
             target=target,
             labels=self.labels,
-            writing=Writing(
-                delimiter,
-                not self.no_header,
-                self.decimal,
-                self.thousands,
-                self.encoding,
-                self.na,
-                self.comment,
-            ),
+            writing=Writing(*writing, self.encoding, self.na, self.comment),
             drop=self.dropped,
             texts=[*texts, *(name for name, role in roles.items() if role not in plain)],
             nominal=roles.get(target or "") == "category"
@@ -223,16 +183,10 @@ class Reading:
             base=base,
             limits=self.limits,
         )
-        if table.kind == "table":
-            for name in roles.keys() - set(self.dropped):
-                if name not in table.columns and name != table.target:
-                    raise DataError(
-                        f"{table.name}: expected a column {name!r}, got none. "
-                        f"{nearest(name, list(table.columns))}"
-                    )
+        for name in roles.keys() - {*self.dropped, table.target, *table.columns}:
+            if table.kind == "table":
+                raise DataError(
+                    f"{table.name}: expected a column {name!r}, got none. "
+                    f"{nearest(name, list(table.columns))}"
+                )
         return table
-
-
-def take_reading(options: dict[str, Any]) -> Reading:
-    """Take the options about reading out of all options of a command."""
-    return Reading(**{name: options.pop(name) for name in Reading.__annotations__})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from gramsmith.cli.console import Refused, plain
@@ -45,18 +45,15 @@ def prepare_folder(folder: Path, *, force: bool, resume: bool) -> None:
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".gramsmith-{secrets.token_hex(4)}"
-        probe.touch(exist_ok=False)
-        probe.unlink()
+        with TemporaryFile(dir=folder):
+            pass
     except OSError as error:
         raise Refused(
             f"Expected an output folder that can be written to, got {folder}: {error.strerror}. "
             "Name another one with -o."
         ) from error
     present = [name for name in (*FILES, PROGRESS) if os.path.lexists(folder / name)]
-    if not present or force:
-        return
-    if resume:  # whether it is the same run is for the journal to say
+    if not present or force or resume:  # whether it is the same run is for the journal to say
         return
     hint = "--resume to go on with it, " if PROGRESS in present else ""
     raise Refused(
@@ -104,17 +101,8 @@ def write_json(path: Path, value: Any) -> None:
 def begin_journal(folder: Path, header: dict[str, Any], *, resume: bool, force: bool) -> Any:
     """Return the journal of a run in its folder, which no other run uses from now on.
 
-    What killed runs have left of half-written files is cleared.
-
-    Parameters
-    ----------
-    folder : Path
-    header : dict
-        What must agree for finished work to be used again.
-    resume : bool
-        Whether to take up what is there.
-    force : bool
-        Whether the user said that files may be replaced.
+    `header` is what must agree for finished work to be used again. What killed runs have left of
+    half-written files is cleared.
     """
     from gramsmith.gram import Journal, JournalError
 

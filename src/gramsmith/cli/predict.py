@@ -14,9 +14,10 @@ from gramsmith.cli.console import (
     about_the_data,
     collected_warnings,
     say,
+    say_notes,
     show_json,
 )
-from gramsmith.cli.options import Reading, reading, take_reading
+from gramsmith.cli.options import Reading, reading
 from gramsmith.cli.outputs import check_free, write_text
 from gramsmith.progress import printable
 
@@ -54,7 +55,7 @@ def predict(
     proba: bool,
     interval: float | None,
     spreadsheet: bool,
-    **options: Any,
+    how: Reading,
 ) -> None:
     """Predict the rows of FILE with a stored MODEL.
 
@@ -71,12 +72,9 @@ def predict(
     from gramsmith.storage import inspect_model, load_model
     from gramsmith.tables.spreadsheet import safe_cell, write_csv
 
-    how = take_reading(options)
     if output is not None:
         check_free(output, force=force)
-    summary = inspect_model(model)
-    about = summary.about
-    machine = load_model(model)
+    summary, machine = inspect_model(model), load_model(model)
     if not hasattr(machine, "predict"):
         raise Refused(f"{model} holds {type(machine).__name__}, which predicts nothing.")
     if proba and not hasattr(machine, "predict_proba"):
@@ -87,22 +85,21 @@ def predict(
     remarks: list[str] = []
     try:
         with collected_warnings() as remarks:
-            table = read_new(file, how, about)
+            table = read_new(file, how, summary.about)
             table, columns["row"] = numbered_rows(table, how)
             with about_the_data(table.name, table.first_line):
                 if table.identifiers is not None:
                     columns["identifier"] = table.identifiers
                 columns |= answers(machine, table.inputs(), proba, interval, known_targets(summary))
     finally:  # what was noticed may explain why nothing could be predicted
-        for remark in remarks:
-            say(f"Note: {remark}")
+        say_notes(remarks)
     names, lines = list(columns), list(zip(*columns.values(), strict=True))
     shown = safe_cell if spreadsheet else None
     if as_json:
         show_json([dict(zip(names, line, strict=True)) for line in lines])
     elif output is None:
         if sys.stdout.isatty():  # no escape sequence of a file reaches a terminal
-            shown = for_terminal
+            shown = lambda value: printable(value) if isinstance(value, str) else value  # noqa: E731
         write_csv(sys.stdout, names, lines, shown)
     else:
         write_text(output, lambda stream: write_csv(stream, names, lines, shown))
@@ -114,43 +111,32 @@ def answers(
 ) -> dict[str, list[Any]]:
     """Return the columns of predictions: of several targets, one of each kind for each of them."""
     predicted = machine.predict(X)
-    if predicted.ndim == 1:
-        found = {"prediction": predicted.tolist()}
-        labels = machine.classes_.tolist() if proba else []
-        ends: dict[str, Any] = {"low": (..., 0), "high": (..., 1)}
-    else:
-        m = predicted.shape[1]
-        names = names if len(names) == m else [str(k + 1) for k in range(m)]
-        found = {f"prediction of {name}": predicted[:, k].tolist() for k, name in enumerate(names)}
-        labels = names
-        ends = {
-            f"{end} of {name}": (slice(None), k, e)
-            for k, name in enumerate(names)
-            for e, end in enumerate(("low", "high"))
-        }
+    several = predicted.ndim > 1
+    m = predicted.shape[1] if several else 1
+    names = names if len(names) == m else [str(k + 1) for k in range(m)]
+    of = [f" of {name}" for name in names] if several else [""]
+    values = predicted.reshape(-1, m)
+    found = {f"prediction{end}": values[:, k].tolist() for k, end in enumerate(of)}
     if proba:
         shares = machine.predict_proba(X)
-        found |= {
-            f"probability of {label}": shares[:, k].tolist() for k, label in enumerate(labels)
-        }
-        threshold = answer_threshold(machine)
-        if threshold is not None and predicted.ndim == 1:
+        labels = names if several else machine.classes_.tolist()
+        found |= {f"probability of {x}": shares[:, k].tolist() for k, x in enumerate(labels)}
+        threshold = None if several else answer_threshold(machine)
+        if threshold is not None:
             found[f"least probability for {labels[-1]}"] = [threshold] * len(predicted)
     if interval is not None:
-        limits = machine.predict_interval(X, interval)
-        found |= {name: limits[place].tolist() for name, place in ends.items()}
+        limits = machine.predict_interval(X, interval).reshape(-1, m, 2)
+        for k, end in enumerate(of):
+            found |= {f"{e}{end}": limits[:, k, j].tolist() for j, e in enumerate(("low", "high"))}
     return found
 
 
 def answer_threshold(machine: Any) -> float | None:
     """Return from which probability on the second class is the answer, unless from one half."""
-    while not hasattr(machine, "answer_threshold_"):
-        inside = getattr(machine, "best_estimator_", None)
+    while machine is not None and not hasattr(machine, "answer_threshold_"):
         steps = getattr(machine, "steps", None)
-        machine = steps[-1][1] if steps else inside
-        if machine is None:
-            return None
-    threshold = float(machine.answer_threshold_)
+        machine = steps[-1][1] if steps else getattr(machine, "best_estimator_", None)
+    threshold = 0.5 if machine is None else float(machine.answer_threshold_)
     return None if threshold == 0.5 else threshold
 
 
@@ -160,15 +146,8 @@ def known_targets(summary: Any) -> list[str]:
     if isinstance(target, list):
         return target
     targets = summary.facts.get("outputs", summary.facts.get("labels"))
-    pairs = (
-        [item for item in targets if isinstance(item, list)] if isinstance(targets, list) else []
-    )
-    return [str(item[0]) for item in pairs if item]
-
-
-def for_terminal(value: Any) -> Any:
-    """Return a cell without characters that could move the cursor."""
-    return printable(value) if isinstance(value, str) else value
+    pairs = targets if isinstance(targets, list) else []
+    return [str(pair[0]) for pair in pairs if isinstance(pair, list) and pair]
 
 
 def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
@@ -205,46 +184,38 @@ def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
 def match_matrix(X: Any, about: Mapping[str, Any], where: str) -> Any:
     """Return a matrix as wide, and as dense, as the one the model was trained on.
 
-    A sparse format names no columns, so that rows whose last entries are zero look narrower.
+    svmlight names no columns, so that rows whose last entries are zero look narrower.
     """
-    import numpy as np
     import scipy.sparse as sp
 
     from gramsmith.tables.streams import DataError
 
     width = about.get("width", X.shape[1])
-    if not isinstance(width, int) or X.shape[1] > width:
-        raise DataError(f"{where}: expected {width} columns as in training, got {X.shape[1]}.")
-    if sp.issparse(X):
+    wider = isinstance(width, int) and X.shape[1] < width
+    if wider and (sp.issparse(X) or about.get("format") == "svmlight"):
+        X = sp.csr_array(X)
         X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
-        return X if about.get("sparse", True) else X.toarray()
-    if X.shape[1] < width and about.get("format") == "svmlight":
-        X = np.hstack([X, np.zeros((X.shape[0], width - X.shape[1]))])
-    if X.shape[1] < width:
-        raise DataError(
-            f"{where}: expected {width} column{'s' * (width > 1)} as in training, got {X.shape[1]}."
-        )
-    return sp.csr_array(X) if about.get("sparse") else X
+    if X.shape[1] != width:
+        columns = "column" if width == 1 else "columns"
+        raise DataError(f"{where}: expected {width} {columns} as in training, got {X.shape[1]}.")
+    if about.get("sparse", sp.issparse(X)):
+        return sp.csr_array(X)
+    return X.toarray() if sp.issparse(X) else X
 
 
 def known_columns(about: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the columns a model remembers, if what it remembers makes sense."""
     from gramsmith.storage import ModelFormatError
 
-    columns = about.get("columns", [])
-    sound = isinstance(columns, list) and all(
-        isinstance(c, dict)
-        and isinstance(c.get("name"), str)
-        and c.get("kind") in ("number", "text")
-        for c in columns
-    )
-    target = about.get("target")
-    lists = [about.get("ignored", []), target if isinstance(target, list) else []]
-    sound = sound and all(
-        isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists
-    )
-    sound = sound and isinstance(target, str | list | None)
-    if not sound:
+    columns, target = about.get("columns", []), about.get("target")
+    names = [about.get("ignored", []), target if isinstance(target, list) else []]
+    if (
+        not isinstance(target, str | list | None)
+        or not all(isinstance(found, list) for found in [columns, *names])
+        or not all(isinstance(name, str) for found in names for name in found)
+        or not all(isinstance(c, dict) and isinstance(c.get("name"), str) for c in columns)
+        or not all(c.get("kind") in ("number", "text") for c in columns)
+    ):
         raise ModelFormatError("Expected the names and kinds of columns in `about`, got other.")
     return list(columns)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import shlex
 import sys
 import time
@@ -20,19 +22,19 @@ from gramsmith.cli.console import (
     collected_warnings,
     plain,
     say,
+    say_notes,
     show_json,
     show_table,
 )
-from gramsmith.cli.options import Reading, learning_several, reading, take_reading
+from gramsmith.cli.options import Reading, learning, reading
 from gramsmith.cli.outputs import PROGRESS, begin_journal, output_folder, write_json, write_text
-from gramsmith.progress import printable
 
 if TYPE_CHECKING:
     from gramsmith.tables.read import Table
     from gramsmith.tables.target import Target
 
 NOT_CONVERGED, INTERRUPTED = 4, 130
-SHOWN = 15
+SHOWN = 5  # kernels that are shown without --verbose
 OPTIONS = {
     'class_weight="balanced"': "--class-weight balanced",
     'scoring="balanced_accuracy"': "--scoring balanced_accuracy",
@@ -46,7 +48,7 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
 
 @click.command()
 @click.argument("file", type=click.Path())
-@learning_several
+@learning
 @click.option(
     "-o",
     "--output",
@@ -71,15 +73,27 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
     show_default=True,
     help="Average several kernels where that does better than one.",
 )
-@click.option("--dry-run", is_flag=True, help="Show the plan and stop.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and the columns, and stop.")
 @click.option("--force", is_flag=True, help="Replace the files of an earlier run.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
 @click.option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to work on.")
 @click.option("--scheduler-file", metavar="FILE", help="Its file, instead of the address.")
 @click.option("--json", "as_json", is_flag=True, help="Print the ranking as JSON.")
+@click.option("--verbose", is_flag=True, help="Print all kernels, the measures and all remarks.")
 @click.option("--quiet", is_flag=True, help="No plan and no progress.")
 @reading
-def rank(file: str, output: Path | None, **options: Any) -> int:
+def rank(
+    file: str,
+    output: Path | None,
+    how: Reading,
+    as_json: bool,
+    verbose: bool,
+    quiet: bool,
+    dry_run: bool,
+    force: bool,
+    resume: bool,
+    **options: Any,
+) -> int:
     """Rank kernels on the data in FILE, verify the best and fit a model.
 
     FILE is a csv, tsv, parquet, feather, xlsx, svmlight, npz, npy or FASTA file; text files may be
@@ -94,23 +108,23 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
       gramsmith rank preise.csv -t preis --delimiter ';' --decimal ,
       gramsmith rank alloys.csv -t strength -t density -o run/
     """  # noqa: D301 - click wants the character
-    how = take_reading(options)
-    as_json, quiet = options.pop("as_json"), options.pop("quiet")
-    dry_run, force, resume = (options.pop(name) for name in ("dry_run", "force", "resume"))
+    from gramsmith.selection import Work
+    from gramsmith.selection import rank as rank_problem
+
     if resume and (output is None or force):
         raise click.UsageError("--resume goes on in the folder of -o, and not with --force.")
-    cluster = take_cluster(options)
     check_scoring(options["scoring"])
-    with output_folder(None if dry_run else output, force=force, resume=resume):
+    folder = output_folder(None if dry_run else output, force=force, resume=resume)
+    with folder, on_cluster(options) as engine:
         started = time.time()
         data = load(file, how, options, quiet)
-        table, goal, about = data.table, data.goal, data.about
-        arguments = ranking_arguments(options, data)
-        limits = {name: arguments.pop(name) for name in ("time_budget", "n_jobs", "memory")}
-        problem, plan = show_plan(table, goal, arguments, quiet or as_json, whole=dry_run)
+        table, about = data.table, data.about
+        problem, plan, remarks = planned(data, options)
+        if dry_run and as_json:
+            show_json(plan)
+        elif not (quiet or as_json):
+            show_plan(plan, problem.plan, table, remarks, whole=dry_run or verbose)
         if dry_run:
-            if as_json:
-                show_json(plan)
             return 0
         command = {**options, **vars(how)}
         header = {"version": __version__, "data": about["data_sha256"], **command}
@@ -118,10 +132,18 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
         if output is not None:
             journal = begin_journal(output, header, resume=resume, force=force)
         if resume:
-            say(resumption(journal))
+            say(f"Going on with {len(journal)} finished pieces of work.")
         try:
-            with on_cluster(cluster, limits):
-                ranking, remarks = work(table, problem, limits, journal, quiet)
+            work = Work(
+                time_budget=options["time_budget"],
+                n_jobs=options["jobs"],
+                memory=options["memory"],
+                engine=engine,
+                checkpoint=journal,
+                verbose=not quiet,
+            )
+            with collected_warnings() as caught, about_the_data(table.name, table.first_line):
+                ranking = rank_problem(problem, work)
             if output is not None:
                 about |= {"summary": plain(ranking.summary)}
                 spent = {"command": {"file": file, **command}, "seconds": time.time() - started}
@@ -130,7 +152,7 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
                 write_outputs(output, ranking, about, {**spent, **about})
                 journal.close(remove=not ranking.interrupted)
         except KeyboardInterrupt:
-            say("Interrupted." if output is None else interruption(output, journal))
+            say(interruption(output, journal))
             return INTERRUPTED
         except Exception:
             if journal is not None and not len(journal):
@@ -139,40 +161,43 @@ def rank(file: str, output: Path | None, **options: Any) -> int:
         finally:
             if journal is not None:
                 journal.close()
-    show_ranking(ranking, remarks, output, as_json, quiet)
+    notes = [as_options(r) for r in dict.fromkeys([*map(str, ranking.warnings), *caught])]
+    if as_json:
+        show_json(results(ranking) | {"warnings": notes})
+    else:
+        show_ranking(ranking, verbose)
+    say_notes(notes)
+    if not ranking.converged:
+        say("The winner's solver did not converge: take its numbers with caution (status 4).")
+    if output is None:
+        say("Nothing was written; name a folder with -o to keep the report and the model.")
+    elif not quiet:
+        say(f"Report: {output / 'report.html'}\nModel:  {output / 'model.safetensors'}")
     if ranking.interrupted:
-        say("Interrupted." if output is None else interruption(output, journal))
+        say(interruption(output, journal))
         return INTERRUPTED
     return 0 if ranking.converged else NOT_CONVERGED
 
 
-def take_cluster(options: dict[str, Any]) -> dict[str, Any] | None:
-    """Take the options of a cluster from the others; None if none was named."""
+@contextmanager
+def on_cluster(options: dict[str, Any]) -> Iterator[Any]:
+    """Connect to the cluster that options name, if any, and hand its engine over."""
     address, file = options.pop("dask"), options.pop("scheduler_file")
     if address is None and file is None:
-        return None
+        yield None
+        return
     if address is not None and file is not None:
         raise click.UsageError("Give --dask ADDRESS or --scheduler-file FILE, not both.")
-    if options.get("jobs") is not None or options.get("memory") is not None:
+    if options["jobs"] is not None or options["memory"] is not None:
         raise click.UsageError("--jobs and --memory are for threads, not together with --dask.")
-    return {"address": address, "scheduler_file": file}
-
-
-@contextmanager
-def on_cluster(cluster: dict[str, Any] | None, arguments: dict[str, Any]) -> Iterator[None]:
-    """Connect to a cluster, if one was named, and let the ranking be done there."""
-    if cluster is None:
-        yield
-        return
     from gramsmith.gram.dask import Dask, connect
 
     try:
-        client = connect(**cluster)
+        client = connect(address=address, scheduler_file=file)
     except (OSError, ValueError) as error:
         raise Refused(str(error)) from error
     with client:
-        arguments["engine"] = Dask(client)
-        yield
+        yield Dask(client)
 
 
 def check_scoring(name: str | None) -> None:
@@ -187,15 +212,10 @@ def check_scoring(name: str | None) -> None:
         raise click.UsageError(f"scikit-learn has no score {name!r}. Among others it has {near}.")
 
 
-def resumption(journal: Any) -> str:
-    """Return what to say when work is taken up again."""
-    if not len(journal):
-        return "There is no finished work to go on with: beginning at the start."
-    return f"Going on with {len(journal)} finished pieces of work."
-
-
-def interruption(folder: Path, journal: Any) -> str:
+def interruption(folder: Path | None, journal: Any) -> str:
     """Return what to say when the user has pressed Ctrl-C."""
+    if folder is None:
+        return "Interrupted."
     return (
         f"Interrupted: {len(journal)} finished pieces of work are kept in {folder / PROGRESS}. "
         "Go on with the same command and --resume."
@@ -216,6 +236,7 @@ class Loaded:
 
 def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loaded:
     """Return the table, its target, the groups, and what a model must remember."""
+    from gramsmith.tables.convert import typed
     from gramsmith.tables.decide import nearest
     from gramsmith.tables.read import guess_format
     from gramsmith.tables.streams import DataError, as_file, digest
@@ -228,42 +249,35 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
         table = how.read(str(path), target=target)
         sha256 = digest(path)
     if table.labels is None:
+        names = ", ".join(list(table.columns)[:8])
+        end = f" ({names})." if names else ", or use --labels."
         raise click.UsageError(
-            f"Expected labels for {file}, got none. Name the column with --target"
-            + (
-                f" ({', '.join(list(table.columns)[:8])})."
-                if table.columns
-                else ", or use --labels."
-            )
+            f"Expected labels for {file}, got none. Name the column with --target{end}"
         )
-    aside = {
-        "group": how.column_of("group", options.get("groups")),
-        "weight": how.column_of("weight"),
-    }
-    for role, name in aside.items():
+    group = how.column_of("group", options.get("groups"))
+    weight = how.column_of("weight")
+    aside = [("group", group), ("weight", weight), *(("other target", name) for name in others)]
+    for role, name in aside:
         if name is not None and name not in table.columns:
             hint = nearest(name, list(table.columns))
             raise DataError(f"{table.name}: no column {name!r} for the {role}. {hint}")
-    for name in others:
-        if table.kind != "table" or name not in table.columns:
-            hint = nearest(name, list(table.columns))
-            raise DataError(f"{table.name}: no column {name!r} for another target. {hint}")
-    named = [name for name in aside.values() if name is not None]
-    table, messages = handle_gaps(table, how.missing, (*named, *others))
-    goal: Any = None
-    if not others:
-        table, goal = with_classes_of_several_rows(table, options)
-    groups, weights = (None if n is None else table.columns[n] for n in aside.values())
-    if weights is not None:
-        weights = weights_of(weights, table.name, str(aside["weight"]))
-    targets: dict[str, Any] = {str(target): table.labels}
-    targets |= {name: table.columns[name] for name in others}
-    inputs = {k: c for k, c in table.columns.items() if k not in (*named, *others)}
-    table = replace(table, columns=inputs)
+    named = [name for _, name in aside if name is not None]
+    table, messages = handle_gaps(table, how.missing, tuple(named))
     for message in messages if not quiet else ():
         say(message)
     if others:
+        targets: dict[str, Any] = {str(target): table.labels}
+        targets |= {name: table.columns[name] for name in others}
         goal = read_targets(table, targets, options["task"])
+    else:
+        table, goal = with_classes_of_several_rows(table, options)
+    groups = None if group is None else table.columns[group]
+    weights = None
+    if weight is not None:
+        with about_the_data(table.name):
+            weights = typed(weight, table.columns[weight], "number")
+    inputs = {name: column for name, column in table.columns.items() if name not in named}
+    table = replace(table, columns=inputs)
     roles = {name: role for name, role in how.set_roles().items() if name in table.columns}
     about = {
         "source": table.name,
@@ -273,13 +287,13 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
         "width": table.n_columns,
         "sparse": bool(getattr(table.samples, "nnz", None) is not None),
         "task": goal.task,
-        "target": list(targets) if others else table.target,
+        "target": [str(target), *others] if others else table.target,
         "columns": [
             {"name": name, "kind": "number" if column.dtype == float else "text"}
             for name, column in table.columns.items()
         ],
         "strings": table.strings,
-        "ignored": [*named, *how.dropped],
+        "ignored": [name for name in (group, weight, *how.dropped) if name is not None],
         "base": table.base,
         "rows": table.n_rows,
     }
@@ -305,44 +319,25 @@ def with_classes_of_several_rows(table: Table, options: dict[str, Any]) -> tuple
         return table, read_target(table, options["task"])
 
 
-def weights_of(column: Any, where: str, name: str) -> Any:
-    """Return a column of weights as numbers."""
-    from gramsmith.tables.convert import typed
-
-    with about_the_data(where):
-        return typed(name, column, "number")
-
-
-def ranking_arguments(options: dict[str, Any], data: Loaded) -> dict[str, Any]:
-    """Return the arguments of `rank_kernels` that the options stand for."""
-    return {
-        "task": data.goal.task,
-        "scoring": options["scoring"],
-        "cv": options["cv"],
-        "roles": data.roles or None,
-        "groups": data.groups,
-        "sample_weight": data.weights,
-        "class_weight": options["class_weight"],
-        "ensemble": options["ensemble"],
-        "time_budget": options["time_budget"],
-        "random_state": options["seed"],
-        "n_jobs": options["jobs"],
-        "memory": options["memory"],
-        "max_samples": options["sample"],
-    }
-
-
-def show_plan(
-    table: Table, goal: Target, arguments: dict[str, Any], quiet: bool, whole: bool = False
-) -> tuple[Any, dict[str, Any]]:
-    """Read the problem once, and say what is going to be done."""
-    from gramsmith.arguments import counted
+def planned(data: Loaded, options: dict[str, Any]) -> tuple[Any, dict[str, Any], list[str]]:
+    """Read the problem once; return it, what is going to be done, and remarks."""
     from gramsmith.selection import read
 
+    table, goal = data.table, data.goal
     with collected_warnings() as remarks, about_the_data(table.name, table.first_line):
-        problem = read(table.inputs(), goal.y, **arguments)
+        problem = read(
+            table.inputs(),
+            goal.y,
+            task=goal.task,
+            roles=data.roles or None,
+            groups=data.groups,
+            sample_weight=data.weights,
+            random_state=options["seed"],
+            max_samples=options["sample"],
+            **{name: options[name] for name in ("scoring", "cv", "class_weight", "ensemble")},
+        )
     plan = problem.plan
-    found = {
+    facts = {
         "file": table.name,
         "rows": plan.n_samples,
         "columns": table.n_columns,
@@ -355,44 +350,40 @@ def show_plan(
         "memory_mib": plan.memory_mib,
         "seconds": plan.seconds * slowdown(),
     }
-    if not quiet:
-        show_columns(plan.columns, whole)
-        for remark in [*plan.columns.remarks, *remarks] if whole else ():
-            say(f"Note: {as_options(remark)}")
-        say(
-            f"{table.name}: {counted(plan.n_samples, 'row')}, {counted(table.n_columns, 'column')}"
-            f"{f', {table.note}' if table.note else ''}, {goal.task} ({goal.reason}).\n"
-            f"Plan: check {counted(len(plan.kernels), 'kernel')}, measure them on "
-            f"{counted(plan.measure_rows, 'row')}"
-            f"{' in random draws' if plan.draws else ''}, "
-            f"cross-validate the best with {plan.machine}; about {plan.memory_mib:,.0f} MiB and "
-            f"{duration(plan.seconds * slowdown())}."
-        )
-    return problem, found
+    return problem, facts, remarks
 
 
-def show_columns(columns: Any, whole: bool) -> None:
-    """Say what each column is; of many, those first that are not plain numbers.
-
-    Tables of plain numbers are shown only if the whole is asked for.
-    """
+def show_plan(
+    facts: dict[str, Any], plan: Any, table: Table, remarks: list[str], whole: bool
+) -> None:
+    """Say what is going to be done, and if the whole is asked for what each column is."""
     from gramsmith.arguments import counted
 
+    if whole:
+        show_columns(plan.columns)
+        say_notes([as_options(remark) for remark in [*plan.columns.remarks, *remarks]])
+    say(
+        f"{table.name}: {counted(plan.n_samples, 'row')}, {counted(table.n_columns, 'column')}"
+        f"{f', {table.note}' if table.note else ''}, {facts['task']} ({facts['reason']}).\n"
+        f"Plan: check {counted(len(plan.kernels), 'kernel')}, measure them on "
+        f"{counted(plan.measure_rows, 'row')}{' in random draws' if plan.draws else ''}, "
+        f"cross-validate the best with {plan.machine}; about {plan.memory_mib:,.0f} MiB and "
+        f"{duration(facts['seconds'])}."
+    )
+
+
+def show_columns(columns: Any) -> None:
+    """Say what each column is; of many, those first that are not plain numbers."""
     odd = [c.kind != "number" or c.role != "input" or c.note or c.missing for c in columns]
-    if not columns or not (whole or any(odd)):
-        return
     rows = [[str(cell)[:WIDE] for cell in row[:-1]] for row in columns.rows()]
     if len(rows) > MOST_COLUMNS:
-        rows = [r for r, o in zip(rows, odd, strict=True) if o] + [
-            r for r, o in zip(rows, odd, strict=True) if not o
-        ]
-    show_table(columns.HEAD[:-1], rows[:MOST_COLUMNS], err=True)
-    if len(rows) > MOST_COLUMNS:
-        more = counted(len(rows) - MOST_COLUMNS, "more column")
-        say(
-            f"... and {more}, of which {max(sum(map(bool, odd)) - MOST_COLUMNS, 0)} "
-            "are no plain numbers; --json has all."
-        )
+        rows = [rows[k] for k in sorted(range(len(rows)), key=lambda k: not odd[k])]
+    if rows:
+        show_table(columns.HEAD[:-1], rows[:MOST_COLUMNS], err=True)
+    more = len(rows) - MOST_COLUMNS
+    if more > 0:
+        others = max(sum(map(bool, odd)) - MOST_COLUMNS, 0)
+        say(f"... and {more:,} more columns, {others:,} of them no plain numbers; --json has all.")
 
 
 def slowdown() -> float:
@@ -411,32 +402,30 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
-def work(
-    table: Table, problem: Any, limits: dict[str, Any], journal: Any, quiet: bool
-) -> tuple[Any, list[str]]:
-    """Rank the kernels; warnings are collected and told afterwards, each once."""
-    from gramsmith.selection import Work, rank
-
-    with collected_warnings() as caught, about_the_data(table.name, table.first_line):
-        ranking = rank(problem, Work(**limits, checkpoint=journal, verbose=not quiet))
-    return ranking, list(dict.fromkeys([*map(str, ranking.warnings), *caught]))
+def results(ranking: Any) -> dict[str, Any]:
+    """Return the outcome of a ranking as plain values, beside simpler answers ("compared")."""
+    estimate = ranking.estimate
+    own = {"name": "this model", "score": estimate.value, "low": estimate.low}
+    return {
+        "verdict": asdict(ranking.verdict),
+        "score": ranking.scoring,
+        "compared": [*map(asdict, ranking.evidence.rivals), {**own, "high": estimate.high}],
+        "partial": ranking.partial,
+        "interrupted": ranking.interrupted,
+        "estimate": estimate.to_plain(),
+        "ranking": ranking.records,
+    }
 
 
 def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[str, Any]) -> None:
     """Write the five files, each atomically; the page, which may fail, is made before all."""
-    import os
-    import secrets
-
     from gramsmith.storage import save_model
     from gramsmith.tables.spreadsheet import write_csv
 
-    records = ranking.records
-    names = list(dict.fromkeys(name for record in records for name in record))
-    rows = [[record.get(name) for name in names] for record in records]
-    target = about["target"]
-    page = folder / f".report.{secrets.token_hex(6)}.tmp"
+    records, target = ranking.records, about["target"]
+    rows = [list(record.values()) for record in records]
+    page, path = folder / f".report.{secrets.token_hex(6)}.tmp", folder / "model.safetensors"
     try:
-        path = folder / "model.safetensors"
         ranking.write_html(
             page,
             source=about["source"],
@@ -446,18 +435,9 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
             data=about["data_sha256"],
         )
         save_model(ranking.best_estimator, path, about=about, records=False)
-        write_text(folder / "ranking.csv", lambda stream: write_csv(stream, names, rows))
-        write_json(
-            folder / "ranking.json",
-            {
-                "verdict": asdict(ranking.verdict),
-                "partial": ranking.partial,
-                "interrupted": ranking.interrupted,
-                "estimate": ranking.estimate.to_plain(),
-                "ranking": records,
-                "evidence": ranking.evidence.to_plain(),
-            },
-        )
+        write_text(folder / "ranking.csv", lambda out: write_csv(out, list(records[0]), rows))
+        evidence = {"evidence": ranking.evidence.to_plain()}
+        write_json(folder / "ranking.json", results(ranking) | evidence)
         os.replace(page, folder / "report.html")
         write_json(folder / "run.json", run)
     except OSError as error:
@@ -473,59 +453,31 @@ def as_options(remark: str) -> str:
     return remark
 
 
-def show_records(ranking: Any) -> None:
-    """Print the ranking in two tables that fit a line: the scores, then the measures."""
+def show_ranking(ranking: Any, verbose: bool) -> None:
+    """Print the verdict, the model beside simpler answers, and the best kernels."""
     from gramsmith.measures import get_measure
+    from gramsmith.report.page import rivals_of
+    from gramsmith.report.words import number, with_error
 
-    records = ranking.records[:SHOWN]
-    head = ["rank", f"{ranking.scoring} ↑", "±", "first check", "tie", "kernel"]
-    names = ["rank", "score", "score_error", "first_check", "tied", "kernel"]
-    show_table(head, [[record.get(name) for name in names] for record in records])
-    measures = [name for name in records[0] if f"{name}_error" in records[0]]
-    measures = [name for name in measures if name not in ("score", "first_check")]
-    arrows = {name: get_measure(name).arrow for name in measures}
-    head = ["rank", *(f"{name} {arrows[name]}" for name in measures)]
-    show_table(head, [[r["rank"], *(measured(r, name) for name in measures)] for r in records])
-
-
-def measured(record: dict[str, Any], name: str) -> Any:
-    """Return a measure as a table shows it: with its error where it was estimated."""
-    value, error = record.get(name), record.get(f"{name}_error")
-    if value is None or error is None or f"{name}_low" not in record:
-        return value
-    return f"{value:.4g} ±{error:.1g}"
-
-
-def show_ranking(
-    ranking: Any, remarks: list[str], folder: Path | None, as_json: bool, quiet: bool
-) -> None:
-    """Print the result and say where everything is."""
-    from gramsmith.arguments import counted
-
-    records = ranking.records
-    if as_json:
-        show_json(
-            {
-                "verdict": asdict(ranking.verdict),
-                "partial": ranking.partial,
-                "estimate": ranking.estimate.to_plain(),
-                "ranking": records,
-                "warnings": remarks,
-            }
-        )
-    else:
-        show_records(ranking)
-        if len(records) > SHOWN:
-            click.echo(f"... and {counted(len(records) - SHOWN, 'more kernel')}.")
-        for text in ranking.verdict.lines:
-            click.echo(printable(text))
-    for remark in remarks:
-        say(f"Note: {as_options(remark)}")
-    if ranking.sampled and ranking.sampled not in remarks and not quiet:
-        say(ranking.sampled)
-    if not ranking.converged:
-        say("The winner's solver did not converge: take its numbers with caution (status 4).")
-    if folder is None:
-        say("Nothing was written; name a folder with -o to keep the report and the model.")
-    elif not quiet:
-        say(f"Report: {folder / 'report.html'}\nModel:  {folder / 'model.safetensors'}")
+    verdict, records, score = ranking.verdict, ranking.records, ranking.scoring
+    for text in [verdict.text, *(verdict.details if verbose else verdict.details[:1]), ""]:
+        say(text, err=False)
+    rivals = [[rival["name"], rival["value"], rival["note"]] for rival in rivals_of(ranking)]
+    show_table(["compared", score, ""], rivals)
+    rows = [
+        [
+            f"{r['rank']}{' =' if r['tied'] else ''}",
+            r["kernel"],
+            with_error(r["score"], r["score_error"]),
+            *([number(r["first_check"])] if verbose else []),
+        ]
+        for r in (records if verbose else records[:SHOWN])
+    ]
+    show_table(["rank", "kernel", score, *(["first check"] if verbose else [])], rows)
+    if verbose:
+        say(f"{verdict.winner}\n", err=False)
+        measures = [get_measure(name) for name in ranking.measures]
+        rows = [[r["kernel"], *(number(r[m.name]) for m in measures)] for r in records]
+        show_table(["kernel", *(f"{m.name} {m.arrow}" for m in measures)], rows)
+    elif len(records) > SHOWN:
+        say(f"... and {len(records) - SHOWN} more kernels: --verbose. Tied: =.", err=False)
