@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Self
@@ -86,15 +85,10 @@ class AveragedMachines(BaseEstimator):
 
     def _mean(self, X: Any, method: str) -> Array:
         check_is_fitted(self, "machines_")
-        # Machines that take the same samples say the same of them: once is enough.
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            parts = [
-                w * np.asarray(getattr(machine, method)(X), dtype=float)
-                for w, machine in zip(self.weights_, self.machines_, strict=True)
-            ]
-        for item in {(w.category, str(w.message)): w for w in caught}.values():
-            warnings.warn(item.message, item.category, stacklevel=3)
+        parts = [
+            w * np.asarray(getattr(machine, method)(X), dtype=float)
+            for w, machine in zip(self.weights_, self.machines_, strict=True)
+        ]
         return np.asarray(sum(parts[1:], parts[0]))
 
     def _check_stored(self) -> None:

@@ -161,7 +161,7 @@ class KernelRidge(_Fitted, LandmarkMachine):
                 w = None if train.w is None else train.w[rows]
                 yield rows, path.loo_residuals(K, Y[rows], alphas, w)
 
-        self._compare(train, Y, residuals)
+        self._choose(train, Y, residuals)
         order = np.unique(self.alphas_)
         place = int(np.searchsorted(order, self.alpha_))
         near = order[max(place - 1, 0) : place + 2]  # what landmarks prefer, and its neighbours
@@ -186,14 +186,14 @@ class KernelRidge(_Fitted, LandmarkMachine):
             solved = ridge_at(K, Y, float(self.alphas_[0]), definite=sure, **options)
             if solved is not None:
                 solution, left_out = solved
-                self._compare(train, Y, lambda _: [(slice(None), left_out[None])])
+                self._choose(train, Y, lambda _: [(slice(None), left_out[None])])
                 self._keep(train, solution.coef, solution.intercept)
                 return
         path = RidgePath(K, Y, **options)
         # In units of the mean eigenvalue: from interpolation to a constant.
         unit = float(path.eigenvalues.mean()) or 1.0
         self.alphas_ = candidate_alphas(self, train, lambda: unit * np.logspace(-9, 4, 30))
-        self._compare(train, Y, lambda a: [(slice(None), path.loo_residuals(a))], path.minimise)
+        self._choose(train, Y, lambda a: [(slice(None), path.loo_residuals(a))], path.minimise)
         solution = path.solve(self.alpha_)
         self.jitter_ = solution.jitter
         self._keep(train, solution.coef, solution.intercept)
@@ -243,71 +243,60 @@ class KernelRidge(_Fitted, LandmarkMachine):
             diagonals = diagonals - v * v / total
         # c_i over the diagonal of the inverse
         left_out = C / np.maximum(diagonals, np.finfo(float).tiny)
-        squared, wrong = (e / train.weight.sum() for e in self._errors(train, Y, left_out))
-        errors = wrong if self.criterion == "error" else squared
-        self.cg_alphas_, self.estimated_loo_errors_ = near, errors
-        self.alpha_ = _best(near, errors, squared, self._rounding(train, Y))
+        self.cg_alphas_ = near
+        self.alpha_, self.estimated_loo_errors_, squared, _ = self._compare(
+            train, Y, near, [(slice(None), left_out)]
+        )
         best = int(np.flatnonzero(near == self.alpha_)[0])
         self.estimated_loo_residuals_ = left_out[best]
         self.estimated_loo_error_ = float(squared[best])
         self._keep(train, np.ascontiguousarray(C[best]), b[best] + offset)
 
-    def _compare(self, train: Training, Y: Array, residuals: Residuals, refine: Any = None) -> None:
+    def _choose(self, train: Training, Y: Array, residuals: Residuals, refine: Any = None) -> None:
         """Set `alpha_`, `loo_errors_` and `loo_residuals_` by the candidates `alphas_`.
 
         ``residuals(alphas)`` yields rows and their leave-one-out residuals, (a, rows, q);
         ``refine`` returns the minimum of the squared error between the candidates.
         """
-        squared, wrong = np.zeros(len(self.alphas_)), np.zeros(len(self.alphas_))
-        only: list[Array] = []  # of a single candidate, so that no second pass is needed
-        for rows, R in residuals(self.alphas_):
-            more = self._errors(train, Y, R, rows)
-            squared, wrong = squared + more[0], wrong + more[1]
-            if len(R) == 1:
-                only.append(R[0])
-        total = train.weight.sum()
-        squared, wrong = squared / total, wrong / total
-        self.loo_errors_ = wrong if self.criterion == "error" else squared
-        rounding = self._rounding(train, Y)
-        self.alpha_ = _best(self.alphas_, self.loo_errors_, squared, rounding)
+        blocks = residuals(self.alphas_)
+        if len(self.alphas_) == 1:
+            blocks = list(blocks)  # no second pass is needed
+        self.alpha_, self.loo_errors_, squared, rounding = self._compare(
+            train, Y, self.alphas_, blocks
+        )
         free = isinstance(self.alpha, str) and self.alphas is None and self.criterion == "squared"
         if refine is not None and free and squared.min() > rounding:
             self.alpha_ = refine(self.alphas_)[0]
-        if not only or self.alpha_ != self.alphas_[0]:
-            only = [R[0] for _, R in residuals(np.array([self.alpha_]))]
-        self.loo_residuals_ = np.concatenate(only)
+        if len(self.alphas_) > 1:
+            blocks = residuals(np.array([self.alpha_]))
+        self.loo_residuals_ = np.concatenate([R[0] for _, R in blocks])
 
-    def _rounding(self, train: Training, Y: Array) -> float:
-        """Return the mean squared residual below which there is nothing but rounding.
+    def _compare(
+        self, train: Training, Y: Array, alphas: Array, residuals: Iterable[tuple[slice, Array]]
+    ) -> tuple[float, Array, Array, float]:
+        """Return the best regulariser, the criterion and the squared errors of all, and rounding.
 
-        Residuals of 1e-10 of the targets are rounding, whatever the regulariser, and so are those
-        below the digits in which the targets are given.
+        Ties are decided by the squared error. Of equally good ones the largest is the best:
+        smoother, and better conditioned.
         """
+        squared, wrong = np.zeros(len(alphas)), np.zeros(len(alphas))
+        for rows, R in residuals:
+            w = train.weight[rows]
+            squared += (R * R).mean(axis=2) @ w
+            if self.criterion == "error":
+                F = Y[rows] - R
+                code = F[..., 0] > 0 if F.shape[2] == 1 else F.argmax(axis=2)
+                wrong += (code != train.y[rows]) @ w
+        squared, wrong = squared / train.weight.sum(), wrong / train.weight.sum()
+        errors = wrong if self.criterion == "error" else squared
+        # Residuals of 1e-10 of the targets are rounding, whatever the regulariser, and so are those
+        # below the digits in which the targets are given.
         digits = float(np.finfo(float).eps) * float(np.abs(Y).max())
-        rounding = 1e-20 * float(np.mean(centred(Y, train.weight, self.fit_intercept)[1] ** 2))
-        return max(rounding, digits**2)
-
-    def _errors(
-        self, train: Training, Y: Array, R: Array, rows: slice = slice(None)
-    ) -> tuple[Array, Array]:
-        """Return weighted sums of squared residuals (a, rows, q) and of wrong classes."""
-        w = train.weight[rows]
-        squared = (R * R).mean(axis=2) @ w
-        if self.criterion != "error":
-            return squared, np.zeros_like(squared)
-        F = Y[rows] - R
-        code = F[..., 0] > 0 if F.shape[2] == 1 else F.argmax(axis=2)
-        return squared, (code != train.y[rows]) @ w
-
-
-def _best(alphas: Array, errors: Array, squared: Array, rounding: float) -> float:
-    """Return the regulariser of the smallest error; ties are decided by the squared error.
-
-    Of equally good ones the largest: smoother, and better conditioned.
-    """
-    best = np.flatnonzero(errors <= errors.min() + rounding)
-    best = best[squared[best] <= squared[best].min() + rounding]
-    return float(alphas[best].max())
+        spread = float(np.mean(centred(Y, train.weight, self.fit_intercept)[1] ** 2))
+        rounding = max(1e-20 * spread, digits**2)
+        best = np.flatnonzero(errors <= errors.min() + rounding)
+        best = best[squared[best] <= squared[best].min() + rounding]
+        return float(alphas[best].max()), errors, squared, rounding
 
 
 @with_parameters

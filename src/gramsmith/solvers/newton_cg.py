@@ -77,18 +77,22 @@ def fit_products(
         g, p = slope(Ka + b), np.reshape(loss.curvature(y, shaped(Ka + b)), (n, -1))
         H = (_Classes if several else _Curvature)(Phi, weight, p, alpha)
         border = H.border() if fit_intercept else None
-        gradient = g + alpha * a
 
         def search(residual: Array) -> Array:
             """Return a direction that may be searched: sums over samples are zero."""
             z = H.precondition(residual)
-            return z if border is None else z - border.part(z.sum(axis=0))
+            if border is None:
+                return z
+            columns, inverse = border
+            return np.asarray(z - np.tensordot(inverse @ z.sum(axis=0), columns, 1))
 
         def intercept(residual: Array) -> Array:
             if border is None:
                 return np.zeros(residual.shape[1])
-            return border.solve(np.stack([np.sum(B * residual) for B in border.columns]))
+            columns, inverse = border
+            return np.asarray(inverse @ np.tensordot(columns, residual, 2))
 
+        gradient = g + alpha * a
         first, enough = float(np.linalg.norm(gradient)), FORCING
         db, promise = np.zeros(a.shape[1]), 0.0
         spent = products >= max_products
@@ -162,11 +166,16 @@ class _Curvature:
         """Return the part of V that H sees."""
         return V
 
-    def border(self) -> _Border:
-        """Return the columns that intercepts add to the system, in the preconditioner."""
+    def border(self) -> tuple[Array, Array]:
+        """Return what intercepts add to a step: B_c = M 1_c for the preconditioner M, (C, n, C).
+
+        And the inverse of their sums; what is common to all classes changes nothing, hence a
+        pseudo-inverse.
+        """
         n, C = self.W.shape
         units = (np.tile(row, (n, 1)) for row in np.eye(C))
-        return _Border([self.precondition(self.on_range(unit)) for unit in units])
+        columns = np.stack([self.precondition(self.on_range(unit)) for unit in units])
+        return columns, np.linalg.pinv(columns.sum(axis=1), 1e-10, True)
 
 
 class _Classes(_Curvature):
@@ -207,21 +216,3 @@ class _Classes(_Curvature):
         HV = self.times(V)
         x, _ = newton_step(inner, self.Phi.T @ HV, self.one_class, FINEST, FINEST)
         return np.asarray((HV - self.times(self.Phi @ x)) / self.alpha)
-
-
-class _Border:
-    """What intercepts add to a Newton step: B_c = M 1_c for the preconditioner M."""
-
-    def __init__(self, columns: list[Array]) -> None:
-        self.columns = columns
-        # what is common to all classes changes nothing, hence the pseudo-inverse
-        self.inverse = np.linalg.pinv(np.stack([B.sum(axis=0) for B in columns]), 1e-10, True)
-
-    def solve(self, sums: Array) -> Array:
-        """Return the intercepts for sums over samples."""
-        return np.asarray(self.inverse @ sums)
-
-    def part(self, sums: Array) -> Array:
-        """Return what is to be taken off so that sums over samples become zero."""
-        b = self.solve(sums)
-        return np.asarray(sum(x * B for x, B in zip(b, self.columns, strict=True)))
