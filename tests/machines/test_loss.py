@@ -11,17 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 import gramsmith as gs
-import textbook_learning as textbook
 from machine_zoo import points
-
-
-def test_against_bfgs():
-    X, y = points(50)
-    K = gs.Gaussian(1.5)(X)
-    a, b, value = textbook.fit_logistic(K, 2 * y - 1, 0.2)
-    machine = gs.KernelLogisticRegression("precomputed", alpha=0.2).fit(K, y)
-    assert machine.objective_ == pytest.approx(value, abs=1e-5)
-    np.testing.assert_allclose(machine.predict_proba(K)[:, 1], expit(K @ a + b), atol=1e-4)
 
 
 def test_linear_kernel_is_logistic_regression():

@@ -219,12 +219,13 @@ def test_units_of_the_targets_are_those_of_the_model(rng):
     np.testing.assert_allclose(ten.covariance, dense, rtol=1e-4, atol=1e-6 * np.abs(dense).max())
 
 
-def test_weights_of_values_are_repetition(rng):
+@pytest.mark.parametrize("solver", [fit_gaussian_evidence, fit_bernoulli_evidence])
+def test_weights_are_repetition(rng, solver):
     Phi, t = regression(rng)
+    t = t if solver is fit_gaussian_evidence else (t > 0.2).astype(float)
     w = rng.integers(1, 4, size=len(t))
     rows = np.repeat(np.arange(len(t)), w)
-    weighted = fit_gaussian_evidence(Basis(Phi, w), t)
-    repeated = fit_gaussian_evidence(Basis(Phi[rows]), t[rows])
+    weighted, repeated = solver(Basis(Phi, w), t), solver(Basis(Phi[rows]), t[rows])
     np.testing.assert_array_equal(weighted.active, repeated.active)
     np.testing.assert_allclose(weighted.mean, repeated.mean, rtol=1e-4, atol=1e-8)
 
@@ -284,16 +285,6 @@ def test_separable_classes_stay_finite():
     assert np.isfinite(found.mean).all()
     assert np.isfinite(found.covariance).all()
     np.testing.assert_array_equal(Phi[:, found.active] @ found.mean > 0, x > 0)
-
-
-def test_weights_of_classes_are_repetition(rng):
-    Phi, t = regression(rng)
-    y, w = (t > 0.2).astype(float), rng.integers(1, 4, size=len(t))
-    rows = np.repeat(np.arange(len(t)), w)
-    weighted = fit_bernoulli_evidence(Basis(Phi, w), y)
-    repeated = fit_bernoulli_evidence(Basis(Phi[rows]), y[rows])
-    np.testing.assert_array_equal(weighted.active, repeated.active)
-    np.testing.assert_allclose(weighted.mean, repeated.mean, rtol=1e-4, atol=1e-8)
 
 
 def test_too_few_approximations_are_reported(rng):
