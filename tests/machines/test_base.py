@@ -561,6 +561,7 @@ BAD = {
         *({"weights": "odd"}, {"criterion": "auc"}),
     ],
     gs.CentroidClassifier: [{"ddof": 2}],
+    gs.KernelSVC: [{"C": 0}, {"C": "one"}],
     gs.L2SVC: [{"C": 0.0}, {"C": -1.0}, {"C": np.nan}, {"C": "1"}],
 }
 
@@ -594,6 +595,7 @@ def test_limits_are_said():
         (gs.RelevanceVectorRegressor(gs.Gaussian(1.5), max_iter=3), "max_iter"),
         (gs.RelevanceVectorClassifier(gs.Gaussian(1.5), max_iter=1), "max_iter"),
         (gs.L2SVC(gs.Gaussian(1.0), C=1e5, max_iter=1, radius=False), "max_iter"),
+        (gs.KernelSVC(C=1e4, max_iter=2), "Raise max_iter"),
         (gs.KernelPerceptron(gs.Linear(), max_iter=3), r"mistakes in a pass.*max_iter"),
         (
             gs.KernelRidgeRegressor(alpha=1e-8, solver="cg", n_landmarks=1, max_iter=2),

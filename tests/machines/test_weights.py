@@ -125,18 +125,6 @@ def test_parzen_windows_with_weights_that_add_up_to_one(scheme):
     assert_allclose(shares.decision_function(X), plain.decision_function(X), atol=1e-12)
 
 
-@pytest.mark.parametrize("weight", [1.5, 2.5, 10.0, 1e-9])
-def test_ridge_does_not_interpolate_noise_because_of_weights(weight):
-    """Weights of 1.5 chose a regulariser 1e8 times too small."""
-    rng = np.random.default_rng(3)
-    X, Z = rng.normal(size=(80, 4)), rng.normal(size=(200, 4))
-    y = X[:, 0] ** 2 + 2.0 * rng.normal(size=80)
-    plain = gs.KernelRidgeRegressor(gs.Gaussian(2.0)).fit(X, y)
-    machine = gs.KernelRidgeRegressor(gs.Gaussian(2.0)).fit(X, y, sample_weight=np.full(80, weight))
-    assert machine.alpha_ == pytest.approx(weight * plain.alpha_, rel=1e-5)
-    assert_allclose(machine.predict(Z), plain.predict(Z), rtol=1e-5, atol=1e-5)
-
-
 @pytest.mark.parametrize(
     "machine",
     [gs.KernelRidgeClassifier, gs.KernelLogisticRegression, gs.ParzenClassifier],
