@@ -119,6 +119,11 @@ class Moments:
         return np.asarray(self.P[:, 0] if self.P.shape[1] == 1 else self.P.sum(axis=1))
 
     @cached_property
+    def diagonals(self) -> Array:
+        """The diagonals of the kernels themselves, shape (m, n)."""
+        return np.asarray(self.d + self.c[:, None] + 2.0 * self.h)
+
+    @cached_property
     def squares(self) -> Array:
         """Summed q, shape (m, m)."""
         return np.asarray(self.q.sum(axis=(2, 3)))

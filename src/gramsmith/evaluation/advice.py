@@ -21,7 +21,7 @@ def about_kernel(name: str, moments: Moments, target: Target, kernel: Kernel) ->
     has_width = _has(kernel, "length_scale")
     sums = Sums(moments, target)
     q = sums.plain_square().value
-    diagonal = moments.d[0] + moments.c[0] + 2.0 * moments.h[0]
+    diagonal = moments.diagonals[0]
     if q > 0 and 1.0 - float((target.w * target.own) @ diagonal**2) / q < 0.05:
         yield Advice(
             "near-identity",
@@ -62,7 +62,7 @@ def about_definiteness(
     sums, V = Sums(moments, target), np.eye(len(target.e))
     directions = [target.e, *(V if target.kind == "classes" else ())]
     least = min(sums.plain_inner(np.outer(v, v)).value for v in directions)
-    diagonal = moments.d[0] + moments.c[0] + 2.0 * moments.h[0]
+    diagonal = moments.diagonals[0]
     if min(float(diagonal.min()), least) < -1e-8 * sums.scale:  # what rounding may do is less
         yield Advice(
             "indefinite",

@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 
 from gramsmith.arguments import abridged, as_flag, is_one_of
-from gramsmith.evaluation.single_measures import check_ddof, measure_value, sums_of
+from gramsmith.evaluation.single_measures import (
+    check_ddof,
+    measure_value,
+    sums_of,
+    with_common_parameters,
+)
 from gramsmith.gram import Gram, as_gram
 from gramsmith.kernels.definiteness import is_semidefinite
 from gramsmith.kernels.precomputed import rests_on_matrix
@@ -20,6 +25,7 @@ from gramsmith.targets import make_target
 SMALL = 2000  # matrices up to this size are looked at
 
 
+@with_common_parameters
 def fsm_error_bound(
     K: Any, y: Any, *, ddof: int = 1, task: str = "auto", sample_weight: Any = None
 ) -> float:
@@ -34,12 +40,8 @@ def fsm_error_bound(
 
     Parameters
     ----------
-    K : array of shape (n, n), or Gram
-    y : array of shape (n,)
-        Labels or values.
     ddof : {1, 0}
         1 as in the paper; 0 gives the tight bound.
-    task : {"auto", "classification", "regression"}
     sample_weight : array of shape (n,), optional
         How much each sample counts, up to a factor; the error counts them alike.
 
@@ -72,6 +74,7 @@ def _bounded(F: Any) -> Any:
         return np.where(np.isfinite(F), 1.0 - 1.0 / (1.0 + F * F), 1.0)
 
 
+@with_common_parameters
 def parzen_error_bound(
     K: Any,
     y: Any,
@@ -89,7 +92,6 @@ def parzen_error_bound(
 
     Parameters
     ----------
-    K : array of shape (n, n), or Gram
     y : array of shape (n,)
         Two classes.
     target : {"auto", "uneven"}

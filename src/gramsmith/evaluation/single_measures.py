@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Callable
+from inspect import cleandoc, signature
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,24 +26,37 @@ from gramsmith.targets import (
     normalised_weights,
 )
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 
+# What all docstrings say of the parameters that measures share.
+COMMON = {
+    "K": "K : array of shape (n, n), or Gram",
+    "y": "y : array of shape (n,) or (n, q)\n    Labels or values.",
+    "target": 'target : {"auto", "simplex", "one_hot", "balanced", "uneven"}\n'
+    "    What T is for classes, see `gramsmith.targets.make_target`.",
+    "task": 'task : {"auto", "classification", "regression"}',
+    "sample_weight": "sample_weight : array of shape (n,), optional\n"
+    "    How much each sample counts, up to a factor.",
+}
+
+
+def with_common_parameters(function: Function) -> Function:
+    """Let the docstring of a measure say what is `COMMON`, in the order of the signature."""
+    head, line, rest = cleandoc(function.__doc__ or "").partition("\nReturns\n-------\n")
+    head, _, own = head.partition("\nParameters\n----------\n")
+    entries = {entry.split(" :")[0]: entry for entry in re.split(r"\n(?=\S)", own.rstrip())}
+    told = "\n".join(entries.get(name) or COMMON[name] for name in signature(function).parameters)
+    function.__doc__ = f"{head}\nParameters\n----------\n{told}\n{line}{rest}"
+    return function
+
+
+@with_common_parameters
 def kta(
     K: Any, y: Any, *, target: str = "auto", task: str = "auto", sample_weight: Any = None
 ) -> float:
     r"""Return the kernel-target alignment.
 
     .. math:: A = \langle K, T\rangle / (\|K\|\, \|T\|)
-
-    Parameters
-    ----------
-    K : array of shape (n, n), or Gram
-    y : array of shape (n,) or (n, q)
-        Labels or values.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}
-        What T is for classes, see `gramsmith.targets.make_target`.
-    task : {"auto", "classification", "regression"}
-    sample_weight : array of shape (n,), optional
-        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -61,6 +77,7 @@ def kta(
     return measure_value("kta", K, y, target=target, task=task, sample_weight=sample_weight)
 
 
+@with_common_parameters
 def cka(
     K: Any,
     y: Any,
@@ -76,17 +93,11 @@ def cka(
 
     Parameters
     ----------
-    K : array of shape (n, n), or Gram
-    y : array of shape (n,) or (n, q)
-        Labels or values.
     debiased : bool
         Leave the diagonal out (U-centring): 0 on average for independent labels, may be negative.
     target : {"auto", "simplex", "one_hot", "balanced", "uneven"}
         What T is for classes; centred, those of two classes are all the same, and so are the first
         three of several.
-    task : {"auto", "classification", "regression"}
-    sample_weight : array of shape (n,), optional
-        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -150,6 +161,7 @@ def alignment(
     return pair_alignment(joint.moments(ones, cross=True), ones, projection)
 
 
+@with_common_parameters
 def fsm(
     K: Any,
     y: Any,
@@ -169,9 +181,6 @@ def fsm(
 
     Parameters
     ----------
-    K : array of shape (n, n), or Gram
-    y : array of shape (n,)
-        Labels or values.
     leave_one_out : bool
         Leave each point out of its own class mean, on the centred kernel. The plain measure is 0,
         "perfect", for the identity matrix; this one is infinite.
@@ -179,9 +188,6 @@ def fsm(
         Divisor n_c - ddof of the variances; the paper has 1.
     aggregate : {"mean", "max", "matrix"}
         With several classes: mean over pairs weighted by their size, maximum, or all pairs.
-    task : {"auto", "classification", "regression"}
-    sample_weight : array of shape (n,), optional
-        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -216,6 +222,7 @@ def fsm(
     return F if aggregate == "matrix" else float(F.max())
 
 
+@with_common_parameters
 def csm(
     K: Any,
     y: Any,
@@ -232,7 +239,6 @@ def csm(
 
     Parameters
     ----------
-    K : array of shape (n, n), or Gram
     y : array of shape (n,) or (n, q)
         Labels or values (values have the scatter form only).
     form : {"covariance", "scatter"}
@@ -240,9 +246,6 @@ def csm(
         Divisor n_c - ddof of the covariances.
     normalized : bool
         Return csm / (1 + csm), in [0, 1].
-    task : {"auto", "classification", "regression"}
-    sample_weight : array of shape (n,), optional
-        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -269,21 +272,11 @@ def csm(
     return value / (1.0 + value) if np.isfinite(value) else 1.0
 
 
+@with_common_parameters
 def polarity(
     K: Any, y: Any, *, target: str = "auto", task: str = "auto", sample_weight: Any = None
 ) -> float:
     """Return the polarity <K, T>, the alignment before division by the norms.
-
-    Parameters
-    ----------
-    K : array of shape (n, n), or Gram
-    y : array of shape (n,) or (n, q)
-        Labels or values.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}
-        What T is for classes.
-    task : {"auto", "classification", "regression"}
-    sample_weight : array of shape (n,), optional
-        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -300,6 +293,7 @@ def polarity(
     return measure_value("polarity", K, y, target=target, task=task, sample_weight=sample_weight)
 
 
+@with_common_parameters
 def hsic(
     K: Any,
     y: Any,
@@ -315,16 +309,8 @@ def hsic(
 
     Parameters
     ----------
-    K : array of shape (n, n), or Gram
-    y : array of shape (n,) or (n, q)
-        Labels or values.
     unbiased : bool
         The unbiased form, which needs four samples and may be negative.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}
-        What T is for classes.
-    task : {"auto", "classification", "regression"}
-    sample_weight : array of shape (n,), optional
-        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -342,6 +328,7 @@ def hsic(
     return measure_value(name, K, y, target=target, task=task, sample_weight=sample_weight)
 
 
+@with_common_parameters
 def mmd(K: Any, y: Any, *, unbiased: bool = False, sample_weight: Any = None) -> float:
     r"""Return the squared maximum mean discrepancy of two classes.
 
@@ -351,13 +338,10 @@ def mmd(K: Any, y: Any, *, unbiased: bool = False, sample_weight: Any = None) ->
 
     Parameters
     ----------
-    K : array of shape (n, n), or Gram
     y : array of shape (n,)
         Class labels; several classes give the mean over pairs weighted by their size.
     unbiased : bool
         Leave the diagonal out; may be negative.
-    sample_weight : array of shape (n,), optional
-        How much each sample counts, up to a factor.
 
     Returns
     -------
@@ -380,29 +364,25 @@ def mmd(K: Any, y: Any, *, unbiased: bool = False, sample_weight: Any = None) ->
     return measure_value(name, K, y, task="classification", sample_weight=sample_weight)
 
 
-def measure_value(
-    measure: str | Measure,
-    K: Any,
-    y: Any,
-    *,
-    target: str = "auto",
-    task: str = "auto",
-    sample_weight: Any = None,
-) -> float:
-    """Return one measure of a matrix or a Gram."""
+def measure_value(measure: str | Measure, K: Any, y: Any, **options: Any) -> float:
+    """Return one measure of a matrix or a Gram; options are those of `make_target`."""
     measure = get_measure(measure)
     with dense_work():
-        sums = sums_of(K, y, measure, target=target, task=task, sample_weight=sample_weight)
-        return measure.value_of(sums)
+        return measure.value_of(sums_of(K, y, measure, **options))
 
 
-def sums_of(K: Any, y: Any, measure: Measure | None = None, **options: Any) -> Sums:
+def sums_of(K: Any, y: Any, measure: Measure, *, target: str = "auto", **options: Any) -> Sums:
     """Return the sums of a matrix or Gram for the target of y."""
-    goal = make_target(y, options.pop("target", "auto"), **options)
+    goal = make_target(y, target, **options)
     G = one_gram(K)
-    _check_lengths(G, goal)
-    if measure is not None:
-        measure.check(goal)
+    if len(goal.w) != G.n:
+        raise ValueError(
+            f"Expected one target per row of K ({G.n}), got {len(goal.w)}. "
+            "K and y must describe the same samples."
+        )
+    if G.n < 2:
+        raise ValueError("Expected at least 2 samples, got n = 1. Add samples.")
+    measure.check(goal)
     return Sums(G.moments(goal), goal)
 
 
@@ -419,23 +399,12 @@ def one_gram(K: Any) -> Gram:
 
 def _check_diagonal(sums: Sums) -> None:
     """Raise where a variance would be that of no features: a diagonal that is negative."""
-    m = sums.moments
-    least = float((m.d + 2.0 * m.h + np.reshape(m.c, (-1, 1))).min())  # of K, not less its pivot
+    least = float(sums.moments.diagonals.min())
     if least < 0:
         raise ValueError(
             f"Expected a kernel matrix, whose diagonal is not negative, got {least:.6g}. "
             "Use nearest_psd to repair it."
         )
-
-
-def _check_lengths(G: Gram, goal: Target) -> None:
-    if len(goal.w) != G.n:
-        raise ValueError(
-            f"Expected one target per row of K ({G.n}), got {len(goal.w)}. "
-            "K and y must describe the same samples."
-        )
-    if G.n < 2:
-        raise ValueError("Expected at least 2 samples, got n = 1. Add samples.")
 
 
 def check_ddof(ddof: Any) -> None:
