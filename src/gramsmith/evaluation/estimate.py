@@ -36,6 +36,7 @@ from gramsmith.targets import Target, make_target
 
 Array = npt.NDArray[Any]
 
+TINY = float(np.finfo(float).tiny)
 FIRST = 16  # draws before anything is said
 SPARE = 1.1  # how much narrower than asked the next draws are to make it: deviations vary
 FEWEST = 4  # of every class in a draw: two in each half
@@ -68,7 +69,7 @@ def estimate(
     dtype: Any = None,
     resume: Any = None,
     random_state: int = 0,
-    progress: Callable[[float, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     r"""Estimate the measures of `evaluate` from a part of the pairs, with an interval for each.
 
@@ -117,7 +118,7 @@ def estimate(
     random_state : int
         Decides the draws.
     progress : callable, optional
-        Called with (draws done, draws expected), during long draws with parts of one.
+        Called with (draws done, draws expected).
 
     Returns
     -------
@@ -147,11 +148,20 @@ def estimate(
     if 0.5 * goal.n**2 <= pairs:
         whole = views.take(np.arange(views.n))
         about = {"target": target, "task": task, "sample_weight": sample_weight}
-        return _exact(evaluate(whole, None, y, measures=chosen, folds=0, **about, **options))
+        table = evaluate(whole, None, y, measures=chosen, folds=0, **about, **options)
+        cells = {
+            key: replace(cell, error=0.0, folds=np.full(2, cell.value))
+            for key, cell in table.cells.items()
+            if cell.value is not None
+        }
+        remark = Advice("exact", f"All pairs of the {table.n:,} samples were looked at.")
+        return replace(table, cells=table.cells | cells, advice=(*table.advice, remark))
     draws = Draws(views, goal, chosen, options, int(random_state), progress)
     most = max(FIRST, int(pairs / (0.5 * rows**2)))
     draws.take(rows, FIRST)
-    while (width := draws.widest(confidence)) > tolerance and len(draws.values) < most:
+    while (width := max(draws.widths(confidence).values(), default=0.0)) > tolerance and len(
+        draws.values
+    ) < most:
         count = int(np.ceil(len(draws.values) * (SPARE * width / tolerance) ** 2))
         draws.take(rows, min(max(count, len(draws.values) + 1), most))
     advice = [*about_target(goal), *(about_task(goal) if task == "auto" else ())]
@@ -172,13 +182,12 @@ class Draws:
         measures: list[Measure],
         options: dict[str, Any],
         seed: int,
-        progress: Callable[[float, int], None] | None,
+        progress: Callable[[int, int], None] | None,
     ) -> None:
         self.views, self.goal, self.measures, self.options = views, goal, measures, options
         self.seed, self.progress = seed, progress
         classes = goal.members if goal.kind == "classes" else [np.arange(len(goal.w))]
         self.strata = [rows[goal.w[rows] > 0] for rows in classes]
-        self.relative = np.array([not measure.bounded for measure in measures])
         self.values: list[Array] = []
         self.bias: list[Array] = []
         self.concentration = np.zeros(len(views.kernels))
@@ -190,7 +199,7 @@ class Draws:
         """Draw until there are `count` draws of `size` samples."""
         for index, copies, part in self._read(size, len(self.values), count):
             drawn = self.goal.drawn(index, copies)
-            whole, halves, concentration, reasons, remarks = self._kept(drawn, copies, part, count)
+            whole, halves, concentration, reasons, remarks = self._kept(drawn, copies, part)
             with np.errstate(invalid="ignore"):  # separabilities may be infinite
                 bias = halves - whole
             bias = np.where(np.isfinite(bias), bias, 0.0)
@@ -242,19 +251,11 @@ class Draws:
         seconds = [part[(len(part) + 1) // 2 :] for part in found]
         return np.concatenate([*firsts, *seconds])
 
-    def _kept(self, drawn: Target, copies: Array, part: Views, stop: int) -> Any:
+    def _kept(self, drawn: Target, copies: Array, part: Views) -> Any:
         """Return what `_measured` does, unless the journal of the engine has it."""
-        engine, done = self.options["engine"], len(self.values)
-
-        def report(tiles: int, of: int) -> None:
-            if self.progress is not None and tiles < of:
-                self.progress(done + tiles / of, stop)
-
-        def compute() -> Any:
-            return self._measured(drawn, copies, part, report)
-
+        engine = self.options["engine"]
         if engine.journal is None:
-            return compute()
+            return self._measured(drawn, copies, part)
         what = {
             "kernels": list(part.names),
             "kernel parameters": fingerprint(part.kernels),
@@ -264,10 +265,10 @@ class Draws:
         data = {"data": fingerprint(part.samples, self.goal.w, self.goal.V), "seed": self.seed}
         engine.journal.begin({**what, **data, "rows": self.views.n})
         inputs = (part.samples, drawn.w, drawn.V, copies, what, str(self.options["dtype"]))
-        return once(engine, ("draw", inputs), compute)
+        return once(engine, ("draw", inputs), lambda: self._measured(drawn, copies, part))
 
     def _measured(
-        self, drawn: Target, copies: Array, part: Views, report: Callable[[int, int], None]
+        self, drawn: Target, copies: Array, part: Views
     ) -> tuple[Array, Array, Array, dict[str, str], list[tuple[str, str, str | None]]]:
         """Return the measures of a draw and the mean of those of its halves, shape (m, k).
 
@@ -278,7 +279,7 @@ class Draws:
         sizes = [int(column.sum()) for column in drawn.V.T] if classes else [len(drawn.w)]
         middle = sum((s + 1) // 2 for s in sizes)
         fold = (np.arange(len(drawn.w)) >= middle).astype(int)
-        moments = Gram(part, progress=report, **self.options).moments(drawn, fold=fold, cross=False)
+        moments = Gram(part, **self.options).moments(drawn, fold=fold, cross=False)
         with warnings.catch_warnings(), dense_work():
             warnings.simplefilter("ignore", ConstantKernelWarning)
             every = of_all_samples(moments, drawn)
@@ -289,7 +290,7 @@ class Draws:
                 for k, (name, kernel) in enumerate(zip(part.names, part.kernels, strict=True))
                 for remark in about_kernel(name, every.of(k), drawn, kernel)
             ]
-            mass = drawn.own * np.abs(moments.d) + np.finfo(float).tiny
+            mass = drawn.own * np.abs(moments.d) + TINY
             concentration = len(drawn.w) * (mass**2).sum(axis=1) / mass.sum(axis=1) ** 2
             if min(sizes) < FEWEST or any(s % 2 for s in sizes):
                 return whole, whole, concentration, reasons, remarks
@@ -315,11 +316,11 @@ class Draws:
         known = np.sqrt(max(bias.mean() ** 2 - bias.var(ddof=1) / g, 0.0))
         few = self.smallest < MEMBERS and not self.measures[j].bounded
         # a tenth: of an alignment near 0 the bias counts by itself, and not by the value
-        size = max(abs(mean), 0.1 if self.measures[j].bounded else float(np.finfo(float).tiny))
+        size = max(abs(mean), 0.1 if self.measures[j].bounded else TINY)
         if few or known > BIAS * size or self.concentration[k] > CONCENTRATED:
             return Cell(None)
         # a share ρ of first order leaves about ρ² of second order, as in roots of sums
-        left = known * min(1.0, known / max(abs(mean), float(np.finfo(float).tiny)))
+        left = known * min(1.0, known / max(abs(mean), TINY))
         wider = float(np.hypot(error, left)) / error if error > 0 else 1.0
         # means without each draw, of which the jackknife finds the error
         folds = mean - wider * (values - mean) / (g - 1.0)
@@ -330,17 +331,13 @@ class Draws:
         """Return half the width of every interval there is, of unbounded measures by the value."""
         found = {}
         for k in range(len(self.views.kernels)):
-            for j, relative in enumerate(self.relative):
+            for j, measure in enumerate(self.measures):
                 cell = self.cell(k, j)
                 limits = cell.interval(confidence)
                 if limits is not None and cell.value is not None:
-                    unit = max(abs(cell.value), float(np.finfo(float).tiny)) if relative else 1.0
+                    unit = 1.0 if measure.bounded else max(abs(cell.value), TINY)
                     found[k, j] = 0.5 * (limits[1] - limits[0]) / unit
         return found
-
-    def widest(self, confidence: float) -> float:
-        """Return half the width of the widest interval."""
-        return max(self.widths(confidence).values(), default=0.0)
 
     def table(self, tolerance: float, confidence: float, advice: list[Advice]) -> Evaluation:
         """Return the table of what draws have found."""
@@ -367,7 +364,7 @@ class Draws:
         wide = {key: width for key, width in widths.items() if width > tolerance}
         if wide:
             k, j = max(wide, key=lambda key: wide[key])
-            what = "of its value" if self.relative[j] else "in absolute terms"
+            what = "in absolute terms" if self.measures[j].bounded else "of its value"
             text = (
                 f"{len(wide)} of {len(cells)} values are not known to {tolerance:g}, the least "
                 f"{titles[j]} of {names[k]} (±{wide[k, j]:.2g} {what}). Raise pairs, or ask for "
@@ -410,18 +407,6 @@ def _ratio(above: Any, below: Any) -> Array:
     return np.where(there, above / np.where(there, below, 1.0), 1.0)
 
 
-def _exact(table: Evaluation) -> Evaluation:
-    """Return a table without errors as one whose errors are 0."""
-    cells = {
-        key: cell
-        if cell.value is None
-        else replace(cell, error=0.0, folds=np.array([cell.value, cell.value]))
-        for key, cell in table.cells.items()
-    }
-    remark = Advice("exact", f"All pairs of the {table.n:,} samples were looked at.")
-    return replace(table, cells=cells, advice=(*table.advice, remark))
-
-
 def _as_table(X: Any, y: Any) -> tuple[Any, Any]:
     """Return samples that can be indexed, and targets, which may be a column of a file."""
     if not isinstance(X, str | Path):
@@ -446,19 +431,13 @@ def _with_width(kernels: Any, X: Any) -> Any:
 
 def _check(tolerance: float, confidence: float, rows: int, pairs: float, random_state: int) -> None:
     """Raise before any work."""
-    if not is_whole(random_state, 0):
-        raise ValueError(
-            f"Expected random_state to be a whole number >= 0, got {abridged(random_state)}. Use 0."
-        )
-    if not (is_number(confidence) and 0.0 < confidence < 1.0):
-        raise ValueError(
-            f"Expected a confidence between 0 and 1, got {abridged(confidence)}. Use 0.95."
-        )
-    if not (is_number(tolerance) and tolerance > 0.0):
-        raise ValueError(f"Expected a tolerance > 0, got {abridged(tolerance)}. Use 0.005.")
-    if not is_whole(rows, 64):
-        raise ValueError(
-            f"Expected rows to be a whole number >= 64, got {abridged(rows)}. Use 4096."
-        )
-    if not (is_number(pairs) and pairs > 0.0):
-        raise ValueError(f"Expected pairs > 0, got {abridged(pairs)}. Use 1e9.")
+    between = is_number(confidence) and 0.0 < confidence < 1.0
+    for name, value, fine, expected in (
+        ("random_state", random_state, is_whole(random_state, 0), "a whole number >= 0"),
+        ("confidence", confidence, between, "between 0 and 1"),
+        ("tolerance", tolerance, is_number(tolerance) and tolerance > 0.0, "> 0"),
+        ("rows", rows, is_whole(rows, 64), "a whole number >= 64"),
+        ("pairs", pairs, is_number(pairs) and pairs > 0.0, "> 0"),
+    ):
+        if not fine:
+            raise ValueError(f"Expected {name} to be {expected}, got {abridged(value)}.")
