@@ -15,17 +15,6 @@ LABEL = 40  # letters of a label that are shown
 def printable(text: str, keep: str = "") -> str:
     r"""Return a text without characters that could move the cursor or turn the line around.
 
-    Parameters
-    ----------
-    text : str
-        Anything, such as a column name from a file.
-    keep : str
-        Unprintable characters that are meant.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from gramsmith.progress import printable

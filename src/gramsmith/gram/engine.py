@@ -205,15 +205,6 @@ def as_engine(
 ) -> Engine:
     """Return the engine that was given; `n_jobs` and `memory` are short for `Threads`.
 
-    Parameters
-    ----------
-    engine : Engine, distributed.Client or "dask", optional
-        A client is short for ``Dask(client)``, "dask" for the client that is active.
-    n_jobs, memory
-        See `Threads`; not together with an engine.
-    resume : path or Journal, optional
-        See `Threads`.
-
     Examples
     --------
     >>> as_engine(n_jobs=2)

@@ -78,13 +78,6 @@ def explicit_moments(
 
     With ū the weighted mean of the rows of U, the moments are those of (U - 1ū')(U - 1ū')', and
     the rest of U U' is the pivot: h = (U - 1ū') ū and c = |ū|².
-
-    Parameters
-    ----------
-    Us : list of arrays or sparse arrays of shape (n, D_k)
-    probe : array of shape (n, t), the rows already multiplied by w
-    w, fold : arrays of shape (n,)
-    cross : bool
     """
     n, t = probe.shape
     F, m = int(fold.max(initial=0)) + 1, len(Us)

@@ -42,8 +42,7 @@ TABLES = """
     CREATE TABLE IF NOT EXISTS arrays
         (key TEXT, number INTEGER, data BLOB, PRIMARY KEY (key, number));
 """
-# how the files begin that SQLite keeps beside a database, if not empty
-BESIDE = {"-wal": (b"\x37\x7f\x06",), "-journal": (b"\xd9\xd5\x05", b"\0\0\0")}
+BESIDE = ("-wal", "-journal")  # files that SQLite keeps beside a database
 
 _open: WeakValueDictionary[str, Journal] = WeakValueDictionary()  # of this process, by their paths
 
@@ -100,7 +99,13 @@ class Journal(MutableMapping[str, Any]):
             raise JournalError(
                 f"Expected a folder for the journal, got {self.path.parent}. Make it first."
             )
-        self._check_neighbours()
+        for beside in (self.path.with_name(self.path.name + ending) for ending in BESIDE):
+            # a link, or a file without the journal that it would belong to, is somebody else's
+            if beside.is_symlink() or (beside.exists() and not self.path.exists()):
+                raise JournalError(
+                    f"Expected {beside} to be free for what belongs to {self.path}, got another "
+                    "file there, which stays as it is. Name another journal."
+                )
         if self._is_there():
             self._connection()
 
@@ -114,12 +119,7 @@ class Journal(MutableMapping[str, Any]):
 
     @staticmethod
     def is_one(path: str | os.PathLike[str]) -> bool:
-        """Return whether a file is a journal.
-
-        Parameters
-        ----------
-        path : path
-        """
+        """Return whether a file is a journal."""
         if str(Path(path).resolve()) in _open:  # closing the file would let go of its lock
             return True
         if not Path(path).is_file():  # opening a pipe would wait for a writer
@@ -135,22 +135,6 @@ class Journal(MutableMapping[str, Any]):
         return os.path.lexists(self.path) and not (
             self.path.is_file() and self.path.stat().st_size == 0
         )
-
-    def _check_neighbours(self) -> None:
-        """Raise if somebody else's file, or a link to one, stands where SQLite will write."""
-        for ending, begins in BESIDE.items():
-            path = self.path.with_name(self.path.name + ending)
-            if not os.path.lexists(path):
-                continue
-            ours = path.is_file() and not path.is_symlink()
-            if ours and path.stat().st_size:
-                with open(path, "rb") as stream:
-                    ours = stream.read(3) in begins
-            if not ours:
-                raise JournalError(
-                    f"Expected {path} to be free for what belongs to {self.path}, got another file "
-                    "there, which stays as it is. Name another journal."
-                )
 
     def _connection(self) -> sqlite3.Connection:
         """Return the file, opened for this process alone; a killed one lets go of it."""
@@ -226,13 +210,7 @@ class Journal(MutableMapping[str, Any]):
             return self._connection().execute(query, given).fetchall()
 
     def begin(self, work: dict[str, Any]) -> None:
-        """Say what the work is, before any piece of it; only the first call counts.
-
-        Parameters
-        ----------
-        work : dict of str -> plain values
-            By which the same work is known again, such as hashes of data and kernels.
-        """
+        """Say what the work is, before any piece of it; only the first call counts."""
         with self._lock:
             if self.begun:
                 return
@@ -256,12 +234,7 @@ class Journal(MutableMapping[str, Any]):
             self.begun = True
 
     def close(self, *, remove: bool = False) -> None:
-        """Let others use the file, or remove it: the work is done.
-
-        Parameters
-        ----------
-        remove : bool
-        """
+        """Let others use the file, or remove it: the work is done."""
         with self._lock:
             ours = self._db is not None
             if self._db is not None:
@@ -308,11 +281,6 @@ class Journal(MutableMapping[str, Any]):
         """Return the value of a piece, computed now unless an earlier run has done so.
 
         Pieces within a piece are kept until it is finished.
-
-        Parameters
-        ----------
-        key : str
-        compute : callable
         """
         with self._lock:
             if self.has_part(key):

@@ -30,25 +30,6 @@ def outer_products(
 
     .. math:: f(x) = \sum_j c_j k(x, z_j), \qquad G = \sum_i w_i \nabla f(x_i) \nabla f(x_i)' / n
 
-    Parameters
-    ----------
-    kernel : Kernel
-    X : array of shape (n, p)
-    centres : array of shape (m, p)
-        The samples z.
-    coef : array of shape (m, q)
-        Of q functions, whose outer products are added up.
-    w : array of shape (n,)
-        Weights of the samples.
-    diagonal : bool
-        Whether the diagonal of G will do.
-    engine : Engine
-        Who works off the blocks; the result does not depend on it.
-
-    Returns
-    -------
-    array of shape (p, p), or (p,) for the diagonal
-
     Examples
     --------
     >>> import gramsmith as gs

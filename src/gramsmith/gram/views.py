@@ -74,10 +74,6 @@ class Views:
         """Return the views of some samples, or of all of them in another order.
 
         What kernels share they share afterwards: a path of bandwidths is swept as one.
-
-        Parameters
-        ----------
-        rows : int array
         """
         taken: dict[tuple[int, bool], Any] = {}
         for X, square in zip(self.samples, self.square, strict=True):
@@ -87,12 +83,7 @@ class Views:
         return replace(self, samples=tuple(taken[key] for key in keys))
 
     def on(self, X: Any) -> Views:
-        """Return the same kernels on other samples, which must have the same columns.
-
-        Parameters
-        ----------
-        X : samples for all kernels, or one view per kernel, as in `as_views`
-        """
+        """Return the same kernels on other samples, which must have the same columns."""
         other = as_views(dict(zip(self.names, self.kernels, strict=True)), X)
         for old, new, square in zip(self.samples, other.samples, self.square, strict=True):
             if not square:
@@ -100,12 +91,7 @@ class Views:
         return other
 
     def check_lengths(self, n: int) -> None:
-        """Raise a ValueError unless every view has n samples, as many as y.
-
-        Parameters
-        ----------
-        n : int
-        """
+        """Raise a ValueError unless every view has n samples, as many as y."""
         for X, square in zip(self.samples, self.square, strict=True):
             found = count_rows(X)
             if found != n:
@@ -126,13 +112,7 @@ class Views:
         return Views((self.names[k],), (self.kernels[k],), (self.samples[k],), self.shared)
 
     def joined(self, other: Views) -> Views:
-        """Return the kernels of both.
-
-        Parameters
-        ----------
-        other : Views
-            Of the same samples.
-        """
+        """Return the kernels of both."""
         names = unique_names([*self.names, *other.names])
         samples = (*self.samples, *other.samples)
         return Views(tuple(names), (*self.kernels, *other.kernels), samples, False)
@@ -168,7 +148,8 @@ def as_views(kernels: Any, X: Any = None, w: Array | None = None) -> Views:
         return kernels
     given = views_in(X, kernels)
     if kernels is None:
-        kernels = [None] if given is None else [_as_kernel_values(view) for view in given]
+        check = Precomputed().check_input  # matrices of kernel values
+        kernels = [None] if given is None else [v if _is_gram(v) else check(v) for v in given]
         given = None
     labels, found = _labelled(kernels)
     if not found:
@@ -191,13 +172,7 @@ def as_views(kernels: Any, X: Any = None, w: Array | None = None) -> Views:
 
 
 def views_in(X: Any, kernels: Any = None) -> tuple[Any, ...] | None:
-    """Return the views that X holds, one per kernel, or None if X is one view for all.
-
-    Parameters
-    ----------
-    X, kernels
-        See `as_views`.
-    """
+    """Return the views that X holds, one per kernel, or None if X is one view for all."""
     if _is_gram(X):
         return (X,)
     if getattr(X, "ndim", 2) == 3:
@@ -214,15 +189,7 @@ def views_in(X: Any, kernels: Any = None) -> tuple[Any, ...] | None:
 
 
 def take_rows(X: Any, rows: Any, *, square: bool = False) -> Any:
-    """Return some samples of an array, frame, sparse matrix or sequence, those of Dask computed.
-
-    Parameters
-    ----------
-    X : samples
-    rows : int array
-    square : bool
-        Whether X is a kernel matrix, of which the columns are taken as well.
-    """
+    """Return some samples of an array, frame, sparse matrix or sequence, those of Dask computed."""
     if square:
         return np.asarray(X)[np.ix_(rows, rows)]
     if hasattr(X, "iloc"):
@@ -262,16 +229,17 @@ def _labelled(kernels: Any) -> tuple[list[str], list[Any]]:
     if isinstance(kernels, Mapping):
         return [str(name) for name in kernels], list(kernels.values())
     several = isinstance(kernels, list | tuple) or getattr(kernels, "ndim", 2) == 3
-    listed = list(kernels) if several else [kernels]
-    named = [k if isinstance(k, tuple) else (_label(k, i), k) for i, k in enumerate(listed)]
-    return [str(name) for name, _ in named], [kernel for _, kernel in named]
-
-
-def _label(kernel: Any, i: int) -> str:
-    if isinstance(kernel, Kernel):
-        kernel.check_parts()
-        return kernel.formula()
-    return kernel if isinstance(kernel, str) else f"kernel {i}"
+    labels, found = [], []
+    for i, kernel in enumerate(kernels if several else [kernels]):
+        label = kernel if isinstance(kernel, str) else f"kernel {i}"
+        if isinstance(kernel, tuple):
+            label, kernel = kernel
+        elif isinstance(kernel, Kernel):
+            kernel.check_parts()
+            label = kernel.formula()
+        labels.append(str(label))
+        found.append(kernel)
+    return labels, found
 
 
 def _with_samples(kernel: Any, X: Any, name: str, w: Array | None) -> tuple[Kernel, Any]:
@@ -284,10 +252,6 @@ def _with_samples(kernel: Any, X: Any, name: str, w: Array | None) -> tuple[Kern
         raise ValueError(f"Expected X for the kernel {name!r}, got None. Pass the samples.")
     X = X.samples if _is_gram(X) else X
     return default_kernel(kernel, X, w), X
-
-
-def _as_kernel_values(view: Any) -> Any:
-    return view if _is_gram(view) else Precomputed().check_input(view)
 
 
 def brings_samples(kernel: Any) -> bool:
