@@ -92,7 +92,7 @@ TASKS = (
             "KernelLogisticRegression ImportVectorClassifier KernelLossClassifier",
             "RelevanceVectorClassifier RelevanceVectorRegressor",
             "ParzenClassifier CentroidClassifier KernelPerceptron",
-            "KernelFisherDiscriminant fisher_criterion",
+            "KernelFisherDiscriminant",
         ),
     ),
     Task(
@@ -144,7 +144,7 @@ TOGETHER = (
     "hsic mmd",
     "fsm_error_bound CentroidClassifier",
     "parzen_error_bound ParzenClassifier",
-    "csm fisher_criterion",
+    "csm KernelFisherDiscriminant",
     "Bilinear LinearMap",
     "Mixed rank_kernels Gaussian",
     "Tanimoto AllSubsets",

@@ -3,8 +3,8 @@ Digits in the plane of Fisher's discriminant
 ============================================
 
 :class:`~gramsmith.KernelFisherDiscriminant` looks for the axes on which classes are far apart and
-tight. :func:`~gramsmith.fisher_criterion` is the number that it maximises; higher is better, so
-it can also compare kernels.
+tight. Its ``criterion_`` is the number that it maximises; higher is better, so it can also compare
+kernels.
 """
 
 import matplotlib.pyplot as plt
@@ -24,8 +24,7 @@ for ax, width in zip(axes, (9.0, 20.0, 60.0)):
         at = points[y_new == digit]
         ax.scatter(*at[:, :2].T, s=8, label=digit)
     wrong = 1 - machine.score(X_new, y_new)
-    value = gs.fisher_criterion(kernel(X_train), y_train)
-    ax.set_title(f"length scale {width:g}: criterion {value:.1f}, {wrong:.1%} wrong")
+    ax.set_title(f"length scale {width:g}: criterion {machine.criterion_:.1f}, {wrong:.1%} wrong")
     ax.set(xticks=[], yticks=[])
 axes[0].legend(ncols=2)
 

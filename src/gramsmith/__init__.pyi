@@ -91,7 +91,6 @@ from gramsmith.machines import KernelSVR as KernelSVR
 from gramsmith.machines import ParzenClassifier as ParzenClassifier
 from gramsmith.machines import RelevanceVectorClassifier as RelevanceVectorClassifier
 from gramsmith.machines import RelevanceVectorRegressor as RelevanceVectorRegressor
-from gramsmith.machines import fisher_criterion as fisher_criterion
 from gramsmith.selection import KernelRanking as KernelRanking
 from gramsmith.selection import KernelSelector as KernelSelector
 from gramsmith.selection import rank_kernels as rank_kernels

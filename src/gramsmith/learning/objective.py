@@ -204,7 +204,7 @@ class RidgeLeaveOneOut:
 
 
 class KernelFisher:
-    r"""Fisher's criterion in feature space, the one of `gramsmith.fisher_criterion`.
+    r"""Fisher's criterion in feature space, the one of `gramsmith.KernelFisherDiscriminant`.
 
     .. math:: J = \mathrm{tr}\,(S_w + \mu I)^{-1} S_b, \qquad \mu = 10^{-3}\,\mathrm{tr}\,S_t
 

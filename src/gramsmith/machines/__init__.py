@@ -1,7 +1,6 @@
 """Machines: predictors that use a kernel, each a scikit-learn estimator."""
 
 from gramsmith.machines.fisher import KernelFisherDiscriminant as KernelFisherDiscriminant
-from gramsmith.machines.fisher import fisher_criterion as fisher_criterion
 from gramsmith.machines.import_vector import ImportVectorClassifier as ImportVectorClassifier
 from gramsmith.machines.l2svm import L2SVC as L2SVC
 from gramsmith.machines.loss import KernelLogisticRegression as KernelLogisticRegression

@@ -9,58 +9,12 @@ import numpy.typing as npt
 from scipy.special import log_softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from gramsmith.arguments import abridged, is_positive
-from gramsmith.gram import Gram
-from gramsmith.kernels import check_kernel_matrix
 from gramsmith.machines.base import ProbabilisticClassifier
 from gramsmith.machines.parameters import with_parameters
 from gramsmith.solvers import solve_fisher
 from gramsmith.solvers.definite import clip_negative
-from gramsmith.targets import as_labels
 
 Array = npt.NDArray[Any]
-
-
-def fisher_criterion(K: Any, y: Any, alpha: float = 1e-3) -> float:
-    r"""Compute the regularised Fisher criterion of a Gram matrix; higher is better.
-
-    .. math:: J = \mathrm{tr}\,(S_w + \mu I)^{-1} S_b, \qquad \mu = \alpha\,\mathrm{tr}\,S_t
-
-    Parameters
-    ----------
-    K : array of shape (n, n), or Gram
-        The kernel matrix; the criterion holds all of it. Negative eigenvalues are set to zero,
-        with a warning.
-    y : array of shape (n,)
-        Class labels.
-    alpha : float, default=1e-3
-        Regulariser, in units of the total variance in feature space.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import gramsmith as gs
-    >>> x = np.array([-2.0, -1.0, 1.0, 2.0])
-    >>> round(gs.fisher_criterion(np.outer(x, x), [0, 0, 1, 1], alpha=1e-6), 3)
-    9.0
-    """
-    classes, codes = np.unique(as_labels(y), return_inverse=True)
-    if isinstance(K, Gram):
-        K = K.toarray()
-    K = np.asarray(check_kernel_matrix(K, psd="ignore"), dtype=np.float64)
-    fits = len(classes) > 1 and codes.ndim == 1 and K.shape == (len(codes), len(codes))
-    if not fits or not (is_positive(alpha) and np.ndim(alpha) == 0):
-        raise ValueError(
-            f"Expected a Gram matrix of n samples, n labels of two or more classes and alpha > 0, "
-            f"got shapes {K.shape} and {codes.shape}, {len(classes)} class(es) and "
-            f"alpha={abridged(alpha)}."
-        )
-    K = clip_negative(K)[0]
-    return solve_fisher(K, np.eye(len(classes))[codes], np.ones(len(K)), alpha).value
 
 
 @with_parameters
@@ -73,8 +27,9 @@ class KernelFisherDiscriminant(
 
     in feature space, with S_b, S_w and S_t the covariances between, within and regardless of
     classes. New samples are classified by the Gaussian with the common covariance S_w + μI, which
-    gives probabilities, and can be drawn on the axes. There is no `class_weight`: it would change
-    the common covariance too, and could turn samples away from the class it favours.
+    gives probabilities, and can be drawn on the axes. The criterion can compare kernels. There is
+    no `class_weight`: it would change the common covariance too, and could turn samples away from
+    the class it favours.
 
     Parameters
     ----------

@@ -44,11 +44,6 @@ class LandmarkPath:
     fit_intercept: bool = True  # whether there is an intercept; without one nothing is centred
 
     @property
-    def rank(self) -> int:
-        """The number of features."""
-        return len(self.values)
-
-    @property
     def spread(self) -> float:
         """The variance of the features, the natural unit of α / n."""
         variance = float(self.values.sum()) / self.total

@@ -60,12 +60,8 @@ def left_out_losses(
     w = np.ones(len(Phi)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     out: list[float] = []
     functions: list[tuple[Array, Array]] = []
-    path: list[Array] = []
-    for k, alpha in enumerate(alphas):
-        start = path[-1] if path else None
-        if k > 1:  # along the path coefficients are smooth in the logarithm of α
-            last, this = np.log(alphas[k - 1] / alphas[k - 2]), np.log(alpha / alphas[k - 1])
-            start = path[-1] + (this / last if last else 0.0) * (path[-1] - path[-2])
+    start = None
+    for alpha in alphas:
         found = fit_features(
             *(Phi, y, loss, float(alpha)),
             sample_weight=w,
@@ -73,7 +69,7 @@ def left_out_losses(
             start=start,
             **options,
         )
-        path = [*path[-1:], np.concatenate([found.a, [found.b]])]
+        start = np.concatenate([found.a, [found.b]])
         functions.append((found.f, np.asarray(found.b)))
         out.append(left_out_loss(Phi, y, loss, float(alpha), found.f, w, fit_intercept))
         if stop is not None and len(out) - 1 - int(np.argmin(out)) >= stop:

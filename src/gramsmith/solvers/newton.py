@@ -193,7 +193,6 @@ def fit_features(
     w = weight[:, None] if y.ndim == 2 else weight
     B = np.column_stack([Phi, np.ones(n) if fit_intercept else np.zeros(n)])
     penalty = np.append(np.full(r, float(alpha)), 0.0 if fit_intercept else 1.0)
-    square = np.einsum("ij,ij->j", B, B)
     column = penalty[:, None] if y.ndim == 2 else penalty
     first, near = 0.0, np.zeros(n)
     solve: Callable[[Array], Array] | None = None
@@ -222,15 +221,11 @@ def fit_features(
         first = max(first, float(np.linalg.norm(descent)))
         rough = max(fine, min(0.2, float(np.linalg.norm(descent)) / first)) if first else 0.2
         last = 2.0 * tol * abs(objective(theta, f))
-        if y.ndim == 2 and each.max() <= 4.0 * each.mean():
-            diagonal = column + np.mean(each) * square[:, None]
-            v, promise = newton_step(times, descent, lambda v: v / diagonal, rough, fine, last)
-        else:
-            if solve is None or np.abs(each - near).sum() > 0.3 * near.sum():
-                H = (B * each[:, None]).T @ B
-                H[np.diag_indices_from(H)] += penalty
-                near, solve = each, Definite(H).solve
-            v, promise = newton_step(times, descent, solve, rough, fine, last)
+        if solve is None or np.abs(each - near).sum() > 0.3 * near.sum():
+            H = (B * each[:, None]).T @ B
+            H[np.diag_indices_from(H)] += penalty
+            near, solve = each, Definite(H).solve
+        v, promise = newton_step(times, descent, solve, rough, fine, last)
         return (v, B @ v), promise
 
     theta = np.zeros((r + 1, *y.shape[1:])) if start is None else start
