@@ -70,7 +70,7 @@ def test_gains_are_those_of_one_newton_step(rng):
     assert gains[4] == gains[11] == 0.0
     for j in (0, 17, 33):
         T = [*S, j]
-        start = np.concatenate([[grown.found.b], grown.coefficients, [0.0]])
+        start = np.concatenate([[grown.solution.b], grown.coefficients, [0.0]])
         # One Newton step from the fit on S: minus half of g'H^-1 g.
         B = np.column_stack([np.ones(40), K[:, T]])
         P = np.zeros((4, 4))

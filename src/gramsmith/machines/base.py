@@ -276,8 +276,8 @@ class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
         classes = isinstance(self, ClassifierMixin)
         X, y = self._check_pair(X, y)
         n = len(y)
-        if self._is_pairwise():
-            X = check_kernel_matrix(X, psd="ignore")
+        if self._is_pairwise() and X.shape[1] != n:
+            check_kernel_matrix(X)  # says what it expects
         if n < 2:
             raise ValueError(
                 f"{type(self).__name__}: expected at least 2 samples, got 1 sample "
@@ -293,6 +293,8 @@ class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
         if classes:
             y = self._encode(y)
             w = self._with_class_weights(y, w)
+        if self._is_pairwise():
+            X = check_kernel_matrix(X, psd="ignore")
         self._set_kernel(X, w)
         return Training(X, y, w, rows)
 

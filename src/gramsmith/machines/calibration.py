@@ -123,8 +123,9 @@ class CalibratedScores:
                 f"Expected decision values of shape {shape}, got {f.shape}. Pass what "
                 "decision_function returns."
             )
-        found = fit_calibration(f, codes, len(self.classes_), sample_weight, has_offsets)
-        self.calibration_slope_, self.calibration_offsets_ = found
+        self.calibration_slope_, self.calibration_offsets_ = fit_calibration(
+            f, codes, len(self.classes_), sample_weight, has_offsets
+        )
         return self
 
     @property

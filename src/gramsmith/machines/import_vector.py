@@ -46,10 +46,10 @@ class _Growth:
         self.chosen: list[int] = []
         self.status = "max_points"
         self._fit(np.zeros((1, *y.shape[1:])))
-        self.history = [self.found.objective]
+        self.history = [self.solution.objective]
 
     def _fit(self, start: Array) -> None:
-        self.found = fit_features(
+        self.solution = fit_features(
             *(self.Phi, self.y, self.loss, self.alpha),
             sample_weight=self.w,
             start=start,
@@ -63,8 +63,8 @@ class _Growth:
         self.chosen.append(j)
         self.rest = dger(-1.0, column, column[self.pool], a=self.rest, overwrite_a=1)
         new = np.zeros((1, *self.y.shape[1:]))
-        self._fit(np.concatenate([self.found.a, new, [self.found.b]]))
-        self.history.append(self.found.objective)
+        self._fit(np.concatenate([self.solution.a, new, [self.solution.b]]))
+        self.history.append(self.solution.objective)
 
     def gains(self) -> Array:
         """Return for each candidate by how much one Newton step with it lowers the objective.
@@ -72,7 +72,7 @@ class _Growth:
         The step is along the new coefficient with all others following: the gradient squared over
         twice the Schur complement of the Hessian. Classes are treated one by one.
         """
-        n, f = len(self.Phi), self.found.f
+        n, f = len(self.Phi), self.solution.f
         slope = self.loss.slope(self.y, f).reshape(n, -1)
         curvature = self.loss.curvature(self.y, f).reshape(n, -1)
         if self.y.ndim == 2:
@@ -99,12 +99,12 @@ class _Growth:
     def coefficients(self) -> Array:
         """The coefficients of the import points, shape (m,) or (m, C)."""
         L = self.Phi[self.pool[self.chosen]]
-        return np.asarray(solve_triangular(L.T, self.found.a, check_finite=False))
+        return np.asarray(solve_triangular(L.T, self.solution.a, check_finite=False))
 
     @property
     def deviance(self) -> float:
         """The mean loss of samples under the machine without them, to first order."""
-        return left_out_loss(self.Phi, self.y, self.loss, self.alpha, self.found.f, self.w)
+        return left_out_loss(self.Phi, self.y, self.loss, self.alpha, self.solution.f, self.w)
 
 
 @with_parameters
@@ -247,7 +247,7 @@ class ImportVectorClassifier(LossProbabilities):
             gains = growth.gains()
             best = int(np.argmax(gains))
             # A tenth: one Newton step may promise less than the point will gain.
-            if gains[best] <= 0.1 * self.tol * growth.found.objective:
+            if gains[best] <= 0.1 * self.tol * growth.solution.objective:
                 growth.status = "converged"
                 break
             growth.add(best)
@@ -264,16 +264,18 @@ class ImportVectorClassifier(LossProbabilities):
         return growth
 
     def _finish(self, train: Training, growth: _Growth) -> None:
-        found = growth.found
-        if found.converged and growth.status != "converged" and self.max_points is not None:
+        solution = growth.solution
+        if solution.converged and growth.status != "converged" and self.max_points is not None:
             advice = f"Raise max_points above {self.max_points}, or tol."
-            found = replace(found, status="max_points", advice=advice, n_iter=len(growth.chosen))
-        warn_unless_converged(found, "ImportVectorClassifier")
+            solution = replace(
+                solution, status="max_points", advice=advice, n_iter=len(growth.chosen)
+            )
+        warn_unless_converged(solution, "ImportVectorClassifier")
         self.history_ = [train.scale * value for value in growth.history]
         self.objective_ = self.history_[-1]
         self.n_iter_, self.jitter_ = len(growth.history), 0.0
         index = growth.pool[growth.chosen]
         outputs = 1 if growth.y.ndim == 1 else growth.y.shape[1]
         a = growth.coefficients if len(index) else np.empty(0)
-        self._keep(train, a.reshape(len(index), outputs), found.b, index)
+        self._keep(train, a.reshape(len(index), outputs), solution.b, index)
         self.import_indices_ = self.support_

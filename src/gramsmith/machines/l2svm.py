@@ -106,19 +106,20 @@ class L2SVC(PairwiseVotes):
             # A positive value means class a, but with two classes the second, as everywhere.
             first, second = (b, a) if len(pairs) == 1 else (a, b)
             rows = np.flatnonzero((y == a) | (y == b))
-            part = K if len(rows) == len(y) else K[np.ix_(rows, rows)]
+            block = K if len(rows) == len(y) else K[np.ix_(rows, rows)]
             options: Any = {"sample_weight": w[rows], "max_iter": int(self.max_iter)}
             sign = np.where(y[rows] == first, 1.0, -1.0)
-            found = solve_l2svm(part, sign, float(self.C), **options)
+            solution = solve_l2svm(block, sign, float(self.C), **options)
             labels = self.classes_[[second, first]].tolist()
-            warn_unless_converged(found, f"L2SVC (classes {labels[0]!r} and {labels[1]!r})")
+            warn_unless_converged(solution, f"L2SVC (classes {labels[0]!r} and {labels[1]!r})")
             if self.verbose:
-                print(f"[L2SVC] {labels[0]!r} v {labels[1]!r}: {found.n_iter} steps")
-            coefficients[rows, k] = np.where(found.a > 1e-8 * found.a.max(), found.coef, 0.0)
-            biases[k], norms[k] = found.bias, found.w2
-            outcomes: list[Any] = [found]
+                print(f"[L2SVC] {labels[0]!r} v {labels[1]!r}: {solution.n_iter} steps")
+            support = solution.support
+            coefficients[rows[support], k] = solution.coef[support]
+            biases[k], norms[k] = solution.bias, solution.w2
+            outcomes: list[Any] = [solution]
             if radius:
-                ball = solve_ball(part, float(self.C), **options)
+                ball = solve_ball(block, float(self.C), **options)
                 warn_unless_converged(ball, "L2SVC (enclosing ball)")
                 radii[k] = ball.r2
                 outcomes.append(ball)

@@ -89,7 +89,7 @@ class ParzenClassifier(KernelClassifier):
         coefficients = V * scale
         if C == 2:
             coefficients, scores = (M @ [[-1.0], [1.0]] for M in (coefficients, scores))
-        t = self._choose(scores, train, size)
+        t = self._best_thresholds(scores, train, size)
         self.thresholds_ = np.array([0.0, t[0]]) if C == 2 else t
         F = scores - t
         code = (F[:, 0] > 0).astype(int) if C == 2 else F.argmax(axis=1)
@@ -112,7 +112,7 @@ class ParzenClassifier(KernelClassifier):
         P[here] = np.where(rest > 0, P[here] * size[train.y] / np.where(rest > 0, rest, 1.0), 0.0)
         return np.asarray(P)
 
-    def _choose(self, scores: Array, train: Training, size: Array) -> Array:
+    def _best_thresholds(self, scores: Array, train: Training, size: Array) -> Array:
         """Return one threshold per column of the scores."""
         C = scores.shape[1]
         if not isinstance(self.threshold, str):

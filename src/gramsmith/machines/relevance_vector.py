@@ -77,24 +77,26 @@ class _RelevanceVectors(KernelMachine):
         Phi = np.column_stack([np.ones(train.n), K]) if self.fit_intercept else K
         return Basis(Phi, train.weight)
 
-    def _report(self, found: EvidenceSolution, what: str = "") -> None:
-        warn_unless_converged(found, type(self).__name__)
+    def _report(self, solution: EvidenceSolution, what: str = "") -> None:
+        warn_unless_converged(solution, type(self).__name__)
         if self.verbose:
             print(
-                f"[{type(self).__name__}] {what}{len(found.active)} basis functions, "
-                f"log evidence {found.log_evidence:.6g} after {found.n_iter} steps"
+                f"[{type(self).__name__}] {what}{len(solution.active)} basis functions, "
+                f"log evidence {solution.log_evidence:.6g} after {solution.n_iter} steps"
             )
 
-    def _store(self, train: Training, found: list[EvidenceSolution], offset: float = 0.0) -> None:
+    def _store(
+        self, train: Training, solutions: list[EvidenceSolution], offset: float = 0.0
+    ) -> None:
         """Keep the union of the relevance vectors; the posterior has the intercept first."""
         shift = 1 if self.fit_intercept else 0
-        index = np.unique(np.concatenate([f.active[f.active >= shift] - shift for f in found]))
+        index = np.unique(np.concatenate([f.active[f.active >= shift] - shift for f in solutions]))
         index = index.astype(np.intp)
-        s, t = len(index), len(found)
+        s, t = len(index), len(solutions)
         coefficients, intercept = np.zeros((s, t)), np.full(t, offset)
         self.covariance_ = np.zeros((t, s + 1, s + 1))
         self.precisions_ = np.full((s, t), np.inf)
-        for k, f in enumerate(found):
+        for k, f in enumerate(solutions):
             bias = f.active < shift
             place = np.searchsorted(index, f.active - shift) + 1
             place[bias] = 0
@@ -102,8 +104,8 @@ class _RelevanceVectors(KernelMachine):
             intercept[k] += float(f.mean[bias].sum())
             self.covariance_[k][np.ix_(place, place)] = f.covariance
             self.precisions_[place[~bias] - 1, k] = f.alpha[~bias]
-        self.log_evidence_ = float(sum(f.log_evidence for f in found))
-        self.n_iter_ = int(max(f.n_iter for f in found))
+        self.log_evidence_ = float(sum(f.log_evidence for f in solutions))
+        self.n_iter_ = int(max(f.n_iter for f in solutions))
         self._keep(train, coefficients, intercept, index)
         self.relevance_indices_ = self.support_
 
@@ -175,17 +177,17 @@ class RelevanceVectorRegressor(KernelRegressor, _RelevanceVectors):
         offset = float(np.average(train.y, weights=train.w)) if self.fit_intercept else 0.0
         basis = self._basis(train)
         with dense_work(FEW):
-            found = fit_gaussian_evidence(
+            solution = fit_gaussian_evidence(
                 basis, train.y - offset, tol=float(self.tol), max_iter=int(self.max_iter)
             )
         # The solver counts rows; a density of rows with noise 1 / (β w_i) has these factors too.
         density = 0.5 * float(np.sum(np.log(train.weight)))
-        history = [value + density for value in found.history]
-        found = replace(found, log_evidence=found.log_evidence + density, history=history)
-        self._report(found)
-        self.noise_variance_ = 1.0 / found.beta if np.ptp(train.y) else 0.0
-        self.history_ = found.history
-        self._store(train, [found], offset)
+        history = [value + density for value in solution.history]
+        solution = replace(solution, log_evidence=solution.log_evidence + density, history=history)
+        self._report(solution)
+        self.noise_variance_ = 1.0 / solution.beta if np.ptp(train.y) else 0.0
+        self.history_ = solution.history
+        self._store(train, [solution], offset)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the values of new samples.
@@ -251,7 +253,7 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
         train = train.of_mean_one()
         basis = self._basis(train)
         machines = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
-        found = []
+        solutions = []
         for c in machines:
             target = (train.y == c).astype(np.float64)
             with dense_work(FEW):
@@ -259,8 +261,8 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
                     basis, target, tol=float(self.tol), max_iter=int(self.max_iter)
                 )
             self._report(solution, f"class {self.classes_[c]!r}: ")
-            found.append(solution)
-        self._store(train, found)
+            solutions.append(solution)
+        self._store(train, solutions)
 
     def decision_function(self, X: Any) -> Array:
         """Return the log odds of new samples under the posterior, (n,) or (n, n_classes)."""

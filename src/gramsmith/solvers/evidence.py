@@ -399,14 +399,14 @@ class GaussianModel:
         """Maximise the evidence over β, the precisions held; never lowers it."""
         d, z = self._spectrum(post)
         here = float(np.log(self.beta))
-        found = minimize_scalar(
+        optimum = minimize_scalar(
             lambda x: -self._value(float(np.exp(x)), d, z),
             bounds=(here - 4.0, min(here + 4.0, float(np.log(self.top)))),
             method="bounded",
             options={"xatol": 1e-5},  # of log β, in which the evidence is flat at its maximum
         )
-        if -found.fun > self._value(self.beta, d, z):
-            self.beta = float(np.exp(found.x))
+        if -optimum.fun > self._value(self.beta, d, z):
+            self.beta = float(np.exp(optimum.x))
 
 
 def fit_bernoulli_evidence(
@@ -471,8 +471,8 @@ def laplace(
         return (delta, X @ delta), -float(gradient @ delta)
 
     if active:
-        found = damped_newton((mu, f), objective, step, max_iter=50, tol=5e-11)
-        (mu, f), value = found.state, found.history[-1]
+        minimum = damped_newton((mu, f), objective, step, max_iter=50, tol=5e-11)
+        (mu, f), value = minimum.state, minimum.history[-1]
     else:
         B, value = curvature(f), objective(mu, f)
     residual = basis.Phi.T @ (w * (y - expit(f)))

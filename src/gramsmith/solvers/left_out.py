@@ -62,16 +62,16 @@ def left_out_losses(
     functions: list[tuple[Array, Array]] = []
     start = None
     for alpha in alphas:
-        found = fit_features(
+        solution = fit_features(
             *(Phi, y, loss, float(alpha)),
             sample_weight=w,
             fit_intercept=fit_intercept,
             start=start,
             **options,
         )
-        start = np.concatenate([found.a, [found.b]])
-        functions.append((found.f, np.asarray(found.b)))
-        out.append(left_out_loss(Phi, y, loss, float(alpha), found.f, w, fit_intercept))
+        start = np.concatenate([solution.a, [solution.b]])
+        functions.append((solution.f, np.asarray(solution.b)))
+        out.append(left_out_loss(Phi, y, loss, float(alpha), solution.f, w, fit_intercept))
         if stop is not None and len(out) - 1 - int(np.argmin(out)) >= stop:
             break
     return np.array(out), functions

@@ -94,7 +94,7 @@ def solve_l2svm(
     r = _diagonal(C, len(y), sample_weight)
     cone = solve_cone(np.asarray(K, dtype=np.float64), y, y, r, 0.0, active, max_iter)
     a = np.abs(cone.c)
-    found = MarginSolution(
+    solution = MarginSolution(
         a=a,
         coef=cone.c,
         bias=cone.b,
@@ -104,7 +104,7 @@ def solve_l2svm(
     )
     # Every decision value is a sum of K_ij c_j, rounded independently.
     error = EPS * float(np.abs(K).max()) * float(np.linalg.norm(a))
-    return _with_rounding(found, error, "slacks")
+    return _with_rounding(solution, error, "slacks")
 
 
 def solve_ball(
@@ -133,7 +133,7 @@ def solve_ball(
     row = K.mean(axis=1)
     squared = d - 2.0 * row + float(row.mean())
     u = b - 1.0 / n
-    found = BallSolution(
+    solution = BallSolution(
         b=b,
         r2=max(float(b @ squared - u @ (K @ u) - (b * r) @ b), 0.0),
         support=np.flatnonzero(b > 1e-8 * b.max()),
@@ -141,8 +141,8 @@ def solve_ball(
     )
     largest = float(np.abs(K).max(initial=0.0)) if np.ptp(K) else 0.0  # equal points are exact
     # R² is a difference of two sums of K, each rounded.
-    error = 4.0 * EPS * largest / max(found.r2, float(np.finfo(float).tiny))
-    return _with_rounding(found, error, "R²")
+    error = 4.0 * EPS * largest / max(solution.r2, float(np.finfo(float).tiny))
+    return _with_rounding(solution, error, "R²")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,24 +190,24 @@ def solve_cone(
     # n x n independent errors the norm is about 2 sqrt(n); 4 of them stand in every entry.
     size = float(np.mean(np.abs(K.diagonal()))) or largest or 1.0
     least = max(1e-10 * size, 8.0 * float(np.sqrt(len(t))) * EPS * largest)
-    found = _Programme(K, t, s, np.maximum(r, least), total).solve(active, max_iter)
+    solution = _Programme(K, t, s, np.maximum(r, least), total).solve(active, max_iter)
     return replace(
-        found,
+        solution,
         # the row means are small, so that a sum of c that rounding moved off `total` does no harm
-        b=found.b - float(row @ found.c) - 0.5 * grand * total,
-        jitter=found.jitter + float(np.max(least - r, initial=0.0)),
+        b=solution.b - float(row @ solution.c) - 0.5 * grand * total,
+        jitter=solution.jitter + float(np.max(least - r, initial=0.0)),
     )
 
 
-def _with_rounding(found: Solution, error: float, what: str) -> Solution:
+def _with_rounding(solution: Solution, error: float, what: str) -> Solution:
     """Return a solution with the status "stalled" if rounding of K makes such a relative error."""
-    if error <= DIGITS or not found.converged:
-        return found
+    if error <= DIGITS or not solution.converged:
+        return solution
     advice = (
         f"K is so large beside the distances of the samples that its rounding may change {what} by "
         f"{error:.1g}: centre the samples, or lower C."
     )
-    return replace(found, status="stalled", advice=advice)
+    return replace(solution, status="stalled", advice=advice)
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ class _Programme:
         """Iterate from a guess of the active set until it is that of its own solution."""
         n_iter, status = 1, "max_iter"
         at = self.newton(active)
-        tiny = 1e-13 * float(np.max(np.abs(self.t)))
+        tiny = 1e-13 * float(np.max(np.abs(self.t)))  # residuals below it are rounding
         wanted = self.s * at.z > tiny
         if np.array_equal(wanted, active):
             status = "converged"
@@ -252,7 +252,7 @@ class _Programme:
             at = self.search(at, goal)
             wanted = self.s * at.z > tiny
             value = self.value(at)
-            idle = 0 if value < best - 1e-14 * abs(best) else idle + 1
+            idle = 0 if value < best - 1e-14 * abs(best) else idle + 1  # less is rounding
             best = min(best, value)
             if idle >= 5:
                 # Rounding shuffles points whose residual is zero: the better of the last must do.

@@ -59,6 +59,7 @@ def damped_newton(
             status = "stalled"
             break
         done = promise <= 2.0 * tol * unit
+        # 40 halvings: 1e-12 of a step, less than what rounding moves
         for t in 0.5 ** np.arange((1 if polish else 0) if done else 40):
             ahead = tuple(x + t * dx for x, dx in zip(state, move, strict=True))
             then = value(*ahead)
@@ -68,6 +69,7 @@ def damped_newton(
                 history.append(then)
                 break
         else:
+            # a promise of 1e-6 that no halving keeps is rounding of the objective
             status = "converged" if done or promise <= 1e-6 * unit else "stalled"
             break
         if done:
@@ -142,9 +144,9 @@ def fit_expansion(
         return (da, db, dKa), promise
 
     origin = np.zeros_like(y), np.zeros(()), np.zeros_like(y)
-    found = damped_newton(origin, objective, step, max_iter=max_iter, tol=tol, polish=True)
-    a, b, Ka = found.state
-    return expansion(found, a, b, Ka + b, jitter=jitter)
+    minimum = damped_newton(origin, objective, step, max_iter=max_iter, tol=tol, polish=True)
+    a, b, Ka = minimum.state
+    return expansion(minimum, a, b, Ka + b, jitter=jitter)
 
 
 def _fit_classes(
@@ -163,11 +165,11 @@ def _fit_classes(
     if start is not None:
         f, b = start
         theta = np.vstack([Phi.T @ (f - b) / values[kept, None], b])
-    found = fit_features(Phi, y, loss, alpha, sample_weight=sample_weight, start=theta, **options)
+    minimum = fit_features(Phi, y, loss, alpha, sample_weight=sample_weight, start=theta, **options)
     # At the minimum αa = -g; K a with this a has one more step's accuracy.
-    slope = loss.slope(y, found.f)
+    slope = loss.slope(y, minimum.f)
     a = -(slope if sample_weight is None else sample_weight[:, None] * slope) / alpha
-    return replace(found, a=a)
+    return replace(minimum, a=a)
 
 
 def fit_features(
@@ -229,24 +231,24 @@ def fit_features(
         return (v, B @ v), promise
 
     theta = np.zeros((r + 1, *y.shape[1:])) if start is None else start
-    found = damped_newton(
+    minimum = damped_newton(
         (theta, B @ theta), objective, step, max_iter=max_iter, tol=tol, polish=True
     )
-    theta, f = found.state
+    theta, f = minimum.state
     shift = theta[-1].mean() if y.ndim == 2 else 0.0  # common to all classes, it changes nothing
-    return expansion(found, theta[:-1], theta[-1] - shift, f - shift)
+    return expansion(minimum, theta[:-1], theta[-1] - shift, f - shift)
 
 
-def expansion(found: Descent, a: Array, b: Array, f: Array, **more: Any) -> Expansion:
+def expansion(minimum: Descent, a: Array, b: Array, f: Array, **more: Any) -> Expansion:
     """Return a minimum that was found as coefficients, intercepts and decision values."""
-    outcome: dict[str, Any] = {"status": found.status, "advice": found.advice} | more
+    outcome: dict[str, Any] = {"status": minimum.status, "advice": minimum.advice} | more
     return Expansion(
         a=a,
         b=b if np.ndim(b) else float(b),
         f=f,
-        objective=found.history[-1],
-        history=found.history,
-        n_iter=found.n_iter,
+        objective=minimum.history[-1],
+        history=minimum.history,
+        n_iter=minimum.n_iter,
         **outcome,
     )
 

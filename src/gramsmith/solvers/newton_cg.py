@@ -130,8 +130,8 @@ def fit_products(
         a = a - a.mean(axis=0) if fit_intercept else a
         Ka = times(a)
         b = (F - Ka).mean(axis=0) if fit_intercept else b
-    found = damped_newton((a, b, Ka), objective, step, max_iter=max_iter, tol=tol, polish=True)
-    a, b, Ka = found.state
+    minimum = damped_newton((a, b, Ka), objective, step, max_iter=max_iter, tol=tol, polish=True)
+    a, b, Ka = minimum.state
     b = b - b.mean() if several else b  # common to all classes, it changes nothing
     g = slope(Ka + b)
     size = float(np.linalg.norm(g))
@@ -139,7 +139,7 @@ def fit_products(
     more["residual"] = float(np.linalg.norm(g + alpha * a)) / size if size else 0.0
     if spent:
         more |= {"status": "max_iter", "advice": "Raise alpha or n_landmarks."}
-    return expansion(found, shaped(a), b if several else b[0], shaped(Ka + b), **more)
+    return expansion(minimum, shaped(a), b if several else b[0], shaped(Ka + b), **more)
 
 
 class _Curvature:

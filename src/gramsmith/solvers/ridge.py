@@ -128,10 +128,10 @@ class RidgePath:
         out = np.empty((len(alphas), *self.y.shape))
         step = max(1, 256 // self.y.shape[1])  # bounds the memory when there are many outputs
         for start in range(0, len(alphas), step):
-            part = slice(start, start + step)
-            c, _, border = self._dual(D[:, part])
-            G = self._U2 @ D[:, part] - border  # the diagonal of A^-1
-            out[part] = (c / (self.root[:, None] * G)[:, :, None]).transpose(1, 0, 2)
+            block = slice(start, start + step)
+            c, _, border = self._dual(D[:, block])
+            G = self._U2 @ D[:, block] - border  # the diagonal of A^-1
+            out[block] = (c / (self.root[:, None] * G)[:, :, None]).transpose(1, 0, 2)
         return out[:, :, 0] if self.vector else out
 
     def fold_residuals(self, alphas: Any, folds: Sequence[Array]) -> list[Array]:
@@ -164,7 +164,7 @@ class RidgePath:
                 B = self.U[fold] * half
                 block = B @ B.T - np.outer(border[fold], border[fold])
                 residuals[k] = Definite(block).solve(c[fold]) / self.root[fold, None]
-        return [part[:, :, 0] if self.vector else part for part in left_out]
+        return [block[:, :, 0] if self.vector else block for block in left_out]
 
     def loo_errors(self, alphas: Any) -> Array:
         """Return the mean squared leave-one-out residual for every regulariser."""
@@ -181,14 +181,14 @@ class RidgePath:
         errors = self.loo_errors(grid)
         k = int(np.argmin(errors))
         low, high = np.log(grid[max(k - 1, 0)]), np.log(grid[min(k + 1, len(grid) - 1)])
-        found = minimize_scalar(
+        optimum = minimize_scalar(
             lambda x: float(self.loo_errors([np.exp(x)])[0]),
             bounds=(low, high),
             method="bounded",
             options={"xatol": 1e-8},
         )
-        if found.fun < errors[k]:
-            return float(np.exp(found.x)), float(found.fun)
+        if optimum.fun < errors[k]:
+            return float(np.exp(optimum.x)), float(optimum.fun)
         return float(grid[k]), float(errors[k])
 
 
