@@ -216,3 +216,7 @@ def dense_adjoint(adjoint, moments, goal, K):
     low = adjoint.A[0] @ (goal.w[:, None] * goal.V).T
     quadratic = 2.0 * adjoint.nu[0, 0] * np.outer(goal.w, goal.w) * K
     return 0.5 * (low + low.T) + np.diag(adjoint.delta[0]) + quadratic
+
+
+# Measures that a multiple of the identity, added to the kernel, does not change.
+WITHOUT_DIAGONAL = ("cka_debiased", "fsm_loo", "hsic_unbiased", "mmd_unbiased")

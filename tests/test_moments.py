@@ -76,15 +76,6 @@ def test_several_targets_share_one_sweep(problem, rng):
         )
 
 
-def test_parts_of_a_sweep_add_up(problem):
-    X, y, _ = problem
-    moments = gs.Gram(gs.Gaussian(), X).moments(make_target(y))
-    double = moments + moments
-    assert_allclose(double.P, 2 * moments.P)
-    assert_allclose(double.q, 2 * moments.q)
-    assert len(moments) == 1
-
-
 def test_dual_numbers(problem):
     X, y, _ = problem
     moments = gs.Gram(gs.Gaussian(), X).moments(make_target(y))

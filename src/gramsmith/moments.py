@@ -56,10 +56,6 @@ class Moments:
         """Return the number of kernels."""
         return len(self.P)
 
-    def __add__(self, other: Moments) -> Moments:
-        """Return the sums of two sweeps over disjoint sets of tiles (same pivot)."""
-        return replace(self, P=self.P + other.P, q=self.q + other.q)
-
     def of(self, *kernels: int) -> Moments:
         """Return the moments of some of the kernels."""
         run = kernels == tuple(range(kernels[0], kernels[0] + len(kernels)))

@@ -1,8 +1,8 @@
 """The engine: tiles of Gram matrices, swept forward for moments and backward for gradients.
 
-`views` says what stands for kernels and samples, `member` is a kernel with its embedded samples,
-`plan` says which tiles there are, `band` evaluates and adds them up, `engine` places this work on
-`threads`, `explicit` does without tiles where it can, `outer` has the gradients of functions, and
+`views` says what stands for kernels and samples, `embedded` is a kernel with its embedded samples,
+`plan` says which tiles there are, `sweep` evaluates and adds them up, `engine` places this work on
+`threads`, `features` does without tiles where it can, `outer` has the gradients of functions, and
 `gram` is the object people hold.
 """
 

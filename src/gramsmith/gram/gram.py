@@ -205,11 +205,6 @@ class Gram:
         moments: Moments = sum_up(self.engine, task, self.progress)
         return np.asarray(moments.PV[0].reshape(v.shape))
 
-    def part(self, k: int) -> Gram:
-        """Return the Gram of one of the kernels, by its number."""
-        views = self.views.part(k)
-        return self._with(views, embed_kernels(views, self.dtype, self.engine.budget))
-
     def joined(self, other: Gram) -> Gram:
         """Return the Gram of the kernels of both, on the same samples."""
         if other.n != self.n:

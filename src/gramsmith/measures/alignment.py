@@ -204,4 +204,4 @@ def target_norm(target: Target, projection: str = "plain") -> float:
 
 KTA = Measure("kta", kta, translation_invariant=False, bounded=True, nonnegative=True)
 CKA = Measure("cka", cka, bounded=True, nonnegative=True)
-CKA_DEBIASED = Measure("cka_debiased", cka_debiased, minimum=4, bounded=True, sees_diagonal=False)
+CKA_DEBIASED = Measure("cka_debiased", cka_debiased, minimum=4, bounded=True)

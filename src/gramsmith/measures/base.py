@@ -169,8 +169,6 @@ class Measure:
         Whether it is at most 1, and small where the kernel is useless.
     favours_identity : bool
         Whether the identity matrix, a kernel that tells nothing, has the best value there is.
-    sees_diagonal : bool
-        Whether a multiple of the identity, added to the kernel, changes the value.
     nonnegative : bool
         Whether it is never negative for a positive semidefinite kernel.
 
@@ -203,7 +201,6 @@ class Measure:
     minimum: int = 2
     bounded: bool = False
     favours_identity: bool = False
-    sees_diagonal: bool = True
     nonnegative: bool = False
 
     @property

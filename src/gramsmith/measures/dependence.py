@@ -54,10 +54,6 @@ POLARITY = Measure(
     "polarity", polarity, scale_invariant=False, translation_invariant=False, nonnegative=True
 )
 HSIC = Measure("hsic", hsic, scale_invariant=False, nonnegative=True)
-HSIC_UNBIASED = Measure(
-    "hsic_unbiased", hsic_unbiased, scale_invariant=False, minimum=4, sees_diagonal=False
-)
+HSIC_UNBIASED = Measure("hsic_unbiased", hsic_unbiased, scale_invariant=False, minimum=4)
 MMD = Measure("mmd", mmd, kinds=("classes",), scale_invariant=False, nonnegative=True)
-MMD_UNBIASED = Measure(
-    "mmd_unbiased", mmd_unbiased, kinds=("classes",), scale_invariant=False, sees_diagonal=False
-)
+MMD_UNBIASED = Measure("mmd_unbiased", mmd_unbiased, kinds=("classes",), scale_invariant=False)

@@ -238,7 +238,6 @@ FSM_LOO = Measure(
     partial(fsm, leave_one_out=True),
     False,
     ("classes",),
-    sees_diagonal=False,
     nonnegative=True,
 )
 CSM = Measure("csm", csm, False, ("classes", "values"), nonnegative=True)
