@@ -34,7 +34,6 @@ from gramsmith.kernels import (
 from gramsmith.kernels.algebra import FunctionOf
 from gramsmith.kernels.geometry import (
     ChiSquare,
-    CityBlock,
     InnerProduct,
     Minkowski,
     PairKernel,
@@ -122,8 +121,6 @@ def _pair_kernel(kernel: PairKernel, X: Tensor, Z: Array) -> Tensor:
         s = X @ Z.T
     elif isinstance(geometry, SquaredEuclidean):
         s = _squared_distance(X, Z, scale, exact=geometry.cusp)
-    elif isinstance(geometry, CityBlock):
-        s = _over_features(lambda x, z: abs(x - z), X / scale, Z / scale)
     elif isinstance(geometry, Minkowski):
         s = _over_features(lambda x, z: abs(x - z) ** geometry.norm, X / scale, Z / scale)
     elif isinstance(geometry, ChiSquare):

@@ -27,7 +27,7 @@ from gramsmith.gram.embedded import EmbeddedKernel
 from gramsmith.gram.plan import Band, Plan
 from gramsmith.gram.threads import one_blas_thread
 from gramsmith.kernels import pointwise
-from gramsmith.kernels.base import Kernel, Wanted
+from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.embedding import (
     Embedding,
     add,
@@ -431,7 +431,7 @@ class Backward:
         """Return the derivatives from one tile, for every kernel that has some."""
         I, J = (self.plan.blocks[b].rows for b in tile)
         shape = _length(I), _length(J)
-        wants: Wanted = "samples" if self.inputs else "parameters"
+        wants = "samples" if self.inputs else "parameters"
         parts = []
         with scratch():
             pairs = {k: self.members[k].pair(I, J) for k in self.read}

@@ -20,10 +20,11 @@ from gramsmith.kernels.algebra import Scaled as Scaled
 from gramsmith.kernels.algebra import Sum as Sum
 from gramsmith.kernels.base import Kernel as Kernel
 from gramsmith.kernels.base import NotDifferentiable as NotDifferentiable
+from gramsmith.kernels.constant import Constant as Constant
+from gramsmith.kernels.constant import White as White
 from gramsmith.kernels.explicit import Nystroem as Nystroem
 from gramsmith.kernels.explicit import RandomFourier as RandomFourier
 from gramsmith.kernels.inner import Bilinear as Bilinear
-from gramsmith.kernels.inner import Constant as Constant
 from gramsmith.kernels.inner import Linear as Linear
 from gramsmith.kernels.inner import Polynomial as Polynomial
 from gramsmith.kernels.inner import RankOne as RankOne
@@ -34,7 +35,6 @@ from gramsmith.kernels.maps import Composed as Composed
 from gramsmith.kernels.maps import FunctionMap as FunctionMap
 from gramsmith.kernels.maps import LinearMap as LinearMap
 from gramsmith.kernels.mixed import Mixed as Mixed
-from gramsmith.kernels.noise import White as White
 from gramsmith.kernels.normalized import GaussianOf as GaussianOf
 from gramsmith.kernels.normalized import Normalized as Normalized
 from gramsmith.kernels.precomputed import KernelCenterer as KernelCenterer

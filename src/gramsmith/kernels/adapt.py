@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,12 +13,12 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from gramsmith.arguments import abridged, is_finite, is_positive
 from gramsmith.kernels.algebra import Bounded, Fixed, Power, Product, Scaled, Sum
-from gramsmith.kernels.base import OPERATORS, Array, Gradient, Kernel, Wanted
-from gramsmith.kernels.embedding import Embedding
+from gramsmith.kernels.base import OPERATORS, Array, Derivatives, Kernel, Pullback
+from gramsmith.kernels.constant import Constant, White
+from gramsmith.kernels.embedding import Embedding, count
 from gramsmith.kernels.finite import as_rows
-from gramsmith.kernels.inner import Constant, Linear, Polynomial, Sigmoid
+from gramsmith.kernels.inner import Linear, Polynomial, Sigmoid
 from gramsmith.kernels.maps import ByFeatureCount, Composed, FunctionMap, SampleMap
-from gramsmith.kernels.noise import White
 from gramsmith.kernels.normalized import Normalized
 from gramsmith.kernels.pairs import PairValues
 from gramsmith.kernels.parameters import BOUNDS
@@ -32,19 +31,6 @@ from gramsmith.kernels.radial import (
     Matern,
     Periodic,
     RationalQuadratic,
-)
-
-NAMES = (
-    "rbf",
-    "gaussian",
-    "laplacian",
-    "linear",
-    "poly",
-    "polynomial",
-    "sigmoid",
-    "cosine",
-    "chi2",
-    "additive_chi2",
 )
 
 
@@ -92,7 +78,7 @@ def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
         return FromCallable(kernel)
     raise TypeError(
         "Expected a kernel, a name, a scikit-learn kernel or a callable, got "
-        f"{type(kernel).__name__}. Names are {', '.join(NAMES)} and precomputed."
+        f"{type(kernel).__name__}. Names are {', '.join(NAMES)}."
     )
 
 
@@ -127,38 +113,38 @@ def column_moments(X: Any, w: Array | None = None) -> tuple[Array, Array]:
     return mean, np.asarray(w @ np.square(X - mean) / w.sum())
 
 
+# By name: the kernel of gamma, degree and coef0; and the power of the number of features p by which
+# rows are divided to give what gamma = 1 / p gives, None where gamma plays no part.
+NAMES: dict[str, tuple[Callable[[Any, Any, Any], Kernel], float | None]] = {
+    "rbf": (lambda gamma, degree, coef0: Gaussian.from_gamma(gamma), 0.5),
+    "gaussian": (lambda gamma, degree, coef0: Gaussian.from_gamma(gamma), 0.5),
+    "laplacian": (lambda gamma, degree, coef0: Laplacian(1.0 / gamma), 1.0),
+    "linear": (lambda gamma, degree, coef0: Linear(), None),
+    "poly": (lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0), 0.5),
+    "polynomial": (lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0), 0.5),
+    "sigmoid": (lambda gamma, degree, coef0: Sigmoid(gamma, coef0), 0.5),
+    "cosine": (lambda gamma, degree, coef0: Normalized(Linear()), None),
+    "chi2": (lambda gamma, degree, coef0: Chi2(gamma), 1.0),
+    "additive_chi2": (lambda gamma, degree, coef0: AdditiveChi2(), None),
+    "precomputed": (lambda gamma, degree, coef0: Precomputed(), None),
+}
+
+
 def from_name(
     name: str, X: Any = None, gamma: Any = None, degree: int = 3, coef0: float = 1.0
 ) -> Kernel:
     """Return the kernel that scikit-learn calls `name`, with scikit-learn's defaults."""
-    if name == "precomputed":
-        return Precomputed()
-    if name == "linear":
-        return Linear()
-    if name == "cosine":
-        return Normalized(Linear())
     if name not in NAMES:
         raise ValueError(
-            f"Expected a kernel name, "
-            f"got {abridged(name)}. Names are {', '.join(NAMES)} and precomputed."
+            f"Expected a kernel name, got {abridged(name)}. Names are {', '.join(NAMES)}."
         )
-    if name == "additive_chi2":
-        return AdditiveChi2()
-    if name == "chi2":
-        return Chi2(1.0 if gamma is None else _gamma(gamma, X, name))
-    if X is None and (gamma is None or gamma == "auto"):
-        # With gamma = 1 / p, rows divided by the root of p (by p for city-block distances) give
-        # what gamma = 1 gives.
-        shrink = ByFeatureCount(1.0 if name == "laplacian" else 0.5)
-        return Composed(from_name(name, gamma=1.0, degree=degree, coef0=coef0), shrink)
-    g = _gamma(gamma, X, name)
-    if name in ("rbf", "gaussian"):
-        return Gaussian.from_gamma(g)
-    if name == "laplacian":
-        return Laplacian(1.0 / g)
-    if name == "sigmoid":
-        return Sigmoid(g, coef0)
-    return Polynomial(degree, g, coef0)
+    make, power = NAMES[name]
+    if power is None:
+        return make(None, degree, coef0)
+    gamma = 1.0 if gamma is None and name == "chi2" else gamma
+    if X is None and (gamma is None or (isinstance(gamma, str) and gamma == "auto")):
+        return Composed(make(1.0, degree, coef0), ByFeatureCount(power))
+    return make(_gamma(gamma, X, name), degree, coef0)
 
 
 def _gamma(gamma: Any, X: Any, name: str) -> float:
@@ -277,6 +263,8 @@ class FromSklearn(Kernel):
     """
 
     _stored_parameters: ClassVar[dict[str, str]] = {"source": "source"}
+    noisy = True  # for all one knows
+    differentiable = False  # by its parameters, not by the samples
 
     def __init__(self, source: Any) -> None:
         self.source = source
@@ -284,14 +272,6 @@ class FromSklearn(Kernel):
     @property
     def requires_vector_input(self) -> bool:
         return bool(self.source.requires_vector_input)
-
-    @property
-    def noisy(self) -> bool:
-        return True  # for all one knows
-
-    @property
-    def differentiable(self) -> bool:
-        return False  # by its parameters, not by the samples
 
     def parameter_names(self, *, kinds: tuple[str, ...] = ("positive", "free")) -> Iterator[str]:
         if "positive" in kinds:
@@ -315,9 +295,7 @@ class FromSklearn(Kernel):
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(self.source.diag(a), dtype=np.float64)
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         if wants == "samples":
             raise self._no_derivative()
         # scikit-learn has derivatives of square matrices alone
@@ -326,17 +304,15 @@ class FromSklearn(Kernel):
         J = J if a is b else J[: len(a), len(a) :]
         return None, None, self._named(np.tensordot(W, J, 2))
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         rows = (a[i : i + 1] for i in range(len(a)))
         J = np.array([self.source(row, eval_gradient=True)[1][0, 0] for row in rows])
         return None, self._named(w @ J)
 
-    def embed_vjp(
-        self, X: Any, reference: Any, E: Embedding, dE: Embedding
-    ) -> tuple[Any, Gradient]:
+    def embed_vjp(self, X: Any, reference: Any, E: Any, dE: Any) -> tuple[Any, Derivatives]:
         return None, {}
 
-    def _named(self, by_theta: Array) -> Gradient:
+    def _named(self, by_theta: Array) -> Derivatives:
         """Return derivatives by the parameters from those by their logarithms."""
         found, start = {}, 0
         for h in self._loose():
@@ -367,6 +343,8 @@ class FromCallable(Kernel):
     """
 
     _stored_parameters: ClassVar[dict[str, str]] = {"function": "code"}
+    requires_vector_input = False
+    positive_definite = False  # nobody knows
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
@@ -376,19 +354,11 @@ class FromCallable(Kernel):
         copy._kept = self._values()
         return copy
 
-    def _values(self) -> _Kept:
-        kept: _Kept | None = vars(self).get("_kept")
-        if kept is None or kept.pairs.function is not self.function:
-            kept = self._kept = _Kept(PairValues(self.function))
+    def _values(self) -> PairValues:
+        kept: PairValues | None = vars(self).get("_kept")
+        if kept is None or kept.function is not self.function:
+            kept = self._kept = PairValues(self.function)
         return kept
-
-    @property
-    def requires_vector_input(self) -> bool:
-        return False
-
-    @property
-    def positive_definite(self) -> bool:
-        return False  # nobody knows
 
     def check_input(self, X: Any) -> Any:
         if sp.issparse(X):
@@ -413,7 +383,7 @@ class FromCallable(Kernel):
         if K.shape == shape and first.shape == (1, 1):
             self._check_alone(K, first)
             return True
-        pairs = self._values().pairs
+        pairs = self._values()
         try:
             pairs.matrix(a[:1], pairs.numbers(a[:1]), b[:1], pairs.numbers(b[:1]))
         except Exception as error:
@@ -435,15 +405,15 @@ class FromCallable(Kernel):
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         in_matrices = self.reference(X) if reference is None else reference
-        return _Called(X, None if in_matrices else self._values().pairs.numbers(X))
+        return X, None if in_matrices else self._values().numbers(X)
 
     def tile(self, a: Embedding, b: Embedding) -> Array:
-        if a.numbers is not None:
-            return self._values().pairs.matrix(a.X, a.numbers, b.X, b.numbers)
-        K = self._matrix(a.X, b.X)
-        if K.shape != (a.shape[0], b.shape[0]):
+        if a[1] is not None:
+            return self._values().matrix(a[0], a[1], b[0], b[1])
+        K = self._matrix(a[0], b[0])
+        if K.shape != (count(a), count(b)):
             raise ValueError(
-                f"Expected a matrix of shape {(a.shape[0], b.shape[0])} from the function, got "
+                f"Expected a matrix of shape {(count(a), count(b))} from the function, got "
                 f"shape {K.shape}. Let it return one number per pair of rows."
             )
         return K
@@ -453,33 +423,10 @@ class FromCallable(Kernel):
         return np.array(found.toarray() if sp.issparse(found) else found, dtype=float)
 
     def diagonal(self, a: Embedding) -> Array:
-        if a.numbers is not None:
-            return self._values().pairs.diagonal(a.X, a.numbers)
-        blocks = (a[i : i + 1] for i in range(a.shape[0]))
-        return np.array([self.tile(x, x)[0, 0] for x in blocks], dtype=float)
-
-
-@dataclass
-class _Kept:
-    """What is known of a function: its values of pairs, and whether it takes matrices instead."""
-
-    pairs: PairValues
-    in_matrices: bool | None = None
-
-
-@dataclass(frozen=True)
-class _Called:
-    """Samples for a function, with their numbers where it is called pair by pair."""
-
-    X: Any
-    numbers: Array | None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.X.shape)
-
-    def __getitem__(self, index: Any) -> _Called:
-        return _Called(self.X[index], None if self.numbers is None else self.numbers[index])
+        if a[1] is not None:
+            return self._values().diagonal(*a)
+        blocks = (a[0][i : i + 1] for i in range(count(a)))
+        return np.array([self._matrix(x, x)[0, 0] for x in blocks], dtype=float)
 
 
 def _as_samples(X: Any) -> Array:
@@ -501,44 +448,31 @@ def _as_samples(X: Any) -> Array:
 # ---- the operators ---------------------------------------------------------------------------
 
 
-def _operand(value: Any) -> Any:
-    """Return a number where an array holds one and has no axes."""
-    return value.item() if isinstance(value, np.ndarray) and not value.ndim else value
-
-
-def _as_term(value: Any) -> Kernel:
-    if isinstance(value, Real):
-        if not is_finite(value):
-            raise ValueError(f"Expected a kernel or a finite number, got {abridged(value)}.")
-        return Constant(float(value))
+def _as_term(value: Any) -> Any:
+    """Return an operand as a kernel or a finite number, or raise."""
+    value = value.item() if isinstance(value, np.ndarray) and not value.ndim else value
     if isinstance(value, gp.Kernel):
         return from_sklearn(value)
-    raise TypeError(
-        f"Expected a kernel or a number, got {type(value).__name__}. "
-        "Wrap other kernels with gramsmith.as_kernel."
-    )
+    if not isinstance(value, Real):
+        raise TypeError(
+            f"Expected a kernel or a number, got {type(value).__name__}. "
+            "Wrap other kernels with gramsmith.as_kernel."
+        )
+    if not is_finite(value):
+        raise ValueError(f"Expected a kernel or a finite number, got {abridged(value)}.")
+    return float(value)
 
 
 def _add(left: Any, right: Any) -> Kernel:
-    return Sum(_as_term(_operand(left)), _as_term(_operand(right)))
-
-
-def _factor(number: Any) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        raise ValueError(
-            f"Expected a factor that is a float, got {abridged(number)}. Rescale the kernel."
-        ) from None
+    terms = (_as_term(side) for side in (left, right))
+    return Sum(*(Constant(term) if isinstance(term, float) else term for term in terms))
 
 
 def _multiply(left: Any, right: Any) -> Kernel:
-    left, right = _operand(left), _operand(right)
-    if isinstance(left, Real):
-        return Scaled(right, _factor(left))
-    if isinstance(right, Real):
-        return Scaled(left, _factor(right))
-    return Product(_as_term(left), _as_term(right))
+    left, right = _as_term(left), _as_term(right)
+    if isinstance(left, float):
+        return Scaled(right, left)
+    return Scaled(left, right) if isinstance(right, float) else Product(left, right)
 
 
 def _compose(kernel: Kernel, map: Any) -> Kernel:

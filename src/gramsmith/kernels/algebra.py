@@ -13,9 +13,9 @@ from gramsmith.arguments import abridged, as_numbers
 from gramsmith.kernels import pointwise as formulas
 from gramsmith.kernels.base import (
     Array,
-    Gradient,
+    Derivatives,
     Kernel,
-    Wanted,
+    Pullback,
     WritesTiles,
     bracketed,
     formed,
@@ -78,9 +78,7 @@ class Pair(WritesTiles):
         K2, s2 = self.k2.tile_and_slopes(a[1], a[1] if a is b else b[1], lend(out.shape, out.dtype))
         return self.join(K1, K2, out=out), Parts(K1, s1, K2, s2)
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         parts = K if isinstance(K, Parts) else self.tile_and_slopes(a, b, np.empty_like(W))[1]
         with scratch():
             W1 = self.passed_on(W, parts.K2)
@@ -93,15 +91,13 @@ class Pair(WritesTiles):
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(self.join(self.k1.diagonal(a[0]), self.k2.diagonal(a[1])))
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         d1, grad1 = self.k1.diagonal_vjp(a[0], self.passed_on(w, self.k2.diagonal(a[1])))
         d2, grad2 = self.k2.diagonal_vjp(a[1], self.passed_on(w, self.k1.diagonal(a[0])))
         return (d1, d2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
 
-    def embed_vjp(
-        self, X: Any, reference: Any, E: Embedding, dE: Embedding
-    ) -> tuple[Any, Gradient]:
-        total: Gradient = {}
+    def embed_vjp(self, X: Any, reference: Any, E: Any, dE: Any) -> tuple[Any, Derivatives]:
+        total: Derivatives = {}
         dX = None
         dE = (None, None) if dE is None else dE
         for name, kernel, f, e, d in zip(
@@ -169,14 +165,22 @@ class Product(Pair):
         return f"{bracketed(self.k1, '*')} * {bracketed(self.k2, '*')}"
 
 
-class FunctionOf(PointwiseKernel):
-    """A scalar function of another kernel's values, entry by entry."""
+class Wrapped(WritesTiles):
+    """A kernel around another one; by default it has the same values."""
 
     parts: ClassVar[tuple[str, ...]] = ("kernel",)
 
     _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel"}
 
     kernel: Kernel
+
+    def named(self, grad: Derivatives) -> Derivatives:
+        """Return derivatives by the inner parameters under the names that they have here."""
+        return prefixed("kernel", grad)
+
+    def wanted(self, wants: str) -> str:
+        """Return what derivatives by the inner blocks are for, given what those by ours are for."""
+        return wants
 
     def check_input(self, X: Any) -> Any:
         return self.kernel.check_input(X)
@@ -186,6 +190,31 @@ class FunctionOf(PointwiseKernel):
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return self.kernel.embed(X, reference, dtype)
+
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return formed(self.kernel, a, b, out)
+
+    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
+        return self.kernel.tile_and_slopes(a, b, out)
+
+    def diagonal(self, a: Embedding) -> Array:
+        return self.kernel.diagonal(a)
+
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
+        da, db, grad = self.kernel.tile_vjp(a, b, W, K, wants=self.wanted(wants))
+        return da, db, self.named(grad)
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
+        da, grad = self.kernel.diagonal_vjp(a, w)
+        return da, self.named(grad)
+
+    def embed_vjp(self, X: Any, reference: Any, E: Any, dE: Any) -> tuple[Any, Derivatives]:
+        dX, grad = self.kernel.embed_vjp(X, reference, E, dE)
+        return dX, self.named(grad)
+
+
+class FunctionOf(PointwiseKernel, Wrapped):
+    """A scalar function of another kernel's values, entry by entry."""
 
     def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return self.written_over(formed(self.kernel, a, b, out))
@@ -205,9 +234,7 @@ class FunctionOf(PointwiseKernel):
     def diagonal(self, a: Embedding) -> Array:
         return self.value(self.kernel.diagonal(a))
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         slopes = self._slopes(a, b, W, K)
         with scratch():
             V = np.multiply(W, slopes.slope, out=lend(W.shape, W.dtype))
@@ -216,17 +243,11 @@ class FunctionOf(PointwiseKernel):
             da, db, inner = self.kernel.tile_vjp(a, b, V, slopes.inner, wants=wants)
         return da, db, {**self.by_parameter(slopes, W), **prefixed("kernel", inner)}
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         t = self.kernel.diagonal(a)
         da, inner = self.kernel.diagonal_vjp(a, w * self.slope(t))
         grad = {name: np.sum(w * part, axis=-1) for name, part in self.partials(t).items()}
         return da, {**grad, **prefixed("kernel", inner)}
-
-    def embed_vjp(
-        self, X: Any, reference: Any, E: Embedding, dE: Embedding
-    ) -> tuple[Any, Gradient]:
-        dX, inner = self.kernel.embed_vjp(X, reference, E, dE)
-        return dX, prefixed("kernel", inner)
 
 
 class Multiple(FunctionOf):
@@ -251,9 +272,7 @@ class Multiple(FunctionOf):
         t, inner = self.kernel.tile_and_slopes(a, b, lend(out.shape, out.dtype))
         return np.multiply(t, out.dtype.type(self.factor), out=out), Slopes(t, t, inner=inner)
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         slopes = self._slopes(a, b, W, K)
         grad = {name: float(np.vdot(W, slopes.slope)) for name in self.positive}
         with scratch():
@@ -291,7 +310,7 @@ class Scaled(Multiple):
     def factor(self) -> float:
         return float(self.scale)
 
-    def partials(self, t: Array) -> Gradient:
+    def partials(self, t: Array) -> Derivatives:
         return {"scale": t}
 
     def features(self, X: Any, reference: Any = None) -> Any:
@@ -319,12 +338,10 @@ class Negated(Multiple):
     array([[13.]])
     """
 
+    positive_definite = False
+
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-
-    @property
-    def positive_definite(self) -> bool:
-        return False
 
     @property
     def factor(self) -> float:
@@ -364,7 +381,7 @@ class Power(FunctionOf):
         return super().with_compiled_formulas() if known else Kernel.with_compiled_formulas(self)
 
     def constants(self) -> tuple[float, ...]:
-        return float(self.exponent), self.exponent - 1.0
+        return 1.0, 0.0, float(self.exponent), self.exponent - 1.0
 
     def formula(self) -> str:
         return f"({self.kernel.formula()}) ** {self.exponent}"
@@ -412,7 +429,7 @@ class PolynomialOf(FunctionOf):
         derived = np.polynomial.polynomial.polyder(np.asarray(self.coefficients, dtype=float))
         return np.asarray(np.polynomial.polynomial.polyval(t, derived))
 
-    def partials(self, t: Array) -> Gradient:
+    def partials(self, t: Array) -> Derivatives:
         return {"coefficients": np.stack([t**i for i in range(len(self.coefficients))])}
 
 
@@ -436,7 +453,7 @@ class Exp(FunctionOf):
         self.kernel = kernel
 
 
-class Fixed(FunctionOf):
+class Fixed(Wrapped):
     """A kernel some or all of whose parameters no gradient changes.
 
     Parameters
@@ -478,33 +495,8 @@ class Fixed(FunctionOf):
     def _is_loose(self, name: str) -> bool:
         return self.parameters is not None and name not in self.parameters
 
-    def _loose(self, grad: Gradient) -> Gradient:
-        return prefixed("kernel", {name: v for name, v in grad.items() if self._is_loose(name)})
-
-    def value(self, t: Array) -> Array:
-        return t
-
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        return formed(self.kernel, a, b, out)
-
-    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
-        return self.kernel.tile_and_slopes(a, b, out)
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        da, db, grad = self.kernel.tile_vjp(a, b, W, K, wants=wants)
-        return da, db, self._loose(grad)
-
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        da, grad = self.kernel.diagonal_vjp(a, w)
-        return da, self._loose(grad)
-
-    def embed_vjp(
-        self, X: Any, reference: Any, E: Embedding, dE: Embedding
-    ) -> tuple[Any, Gradient]:
-        dX, grad = self.kernel.embed_vjp(X, reference, E, dE)
-        return dX, self._loose(grad)
+    def named(self, grad: Derivatives) -> Derivatives:
+        return super().named({name: v for name, v in grad.items() if self._is_loose(name)})
 
     def features(self, X: Any, reference: Any = None) -> Any:
         return self.kernel.features(X, reference)

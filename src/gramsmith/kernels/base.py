@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,8 @@ from gramsmith.kernels.finite import as_rows, check_values, is_complex
 from gramsmith.kernels.parameters import Parametrised
 
 Array = npt.NDArray[Any]
-Gradient = dict[str, Any]
-Wanted = Literal["samples", "scales", "parameters"]
+Derivatives = dict[str, Any]  # by the nested names of parameters
+Pullback = tuple[Embedding, Embedding, Derivatives]
 
 # What +, *, ** and @ do: `adapt` knows numbers, maps and kernels from elsewhere, and fills this in.
 OPERATORS: dict[str, Callable[[Any, Any], Kernel]] = {}
@@ -214,9 +214,7 @@ class Kernel(OptionalHooks, SklearnKernel):
         """Return the kernel of every sample with itself, shape (n_a,), in float64."""
         raise NotDifferentiable(f"{type(self).__name__} defines no diagonal.")
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         """Return the derivatives of sum(W * tile(a, b)) by both blocks and by the parameters.
 
         Parameters
@@ -234,13 +232,11 @@ class Kernel(OptionalHooks, SklearnKernel):
         """
         raise self._no_derivative()
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         """Return the derivatives of sum(w * diagonal(a)) by the block and by the parameters."""
         raise self._no_derivative()
 
-    def embed_vjp(
-        self, X: Any, reference: Any, E: Embedding, dE: Embedding
-    ) -> tuple[Any, Gradient]:
+    def embed_vjp(self, X: Any, reference: Any, E: Any, dE: Any) -> tuple[Any, Derivatives]:
         """Return the derivatives by the inputs (None if they have none) and by the parameters."""
         return dE, {}
 

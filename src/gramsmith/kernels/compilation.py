@@ -86,24 +86,14 @@ def compile_loop(
     label: str | None = None,
     **called: Any,
 ) -> Any:
-    """Return the compiled form of a loop, which runs without the interpreter lock.
+    """Return the compiled form of a loop without a closure; it runs without the interpreter lock.
 
-    Parameters
-    ----------
-    loop : function
-        Without a closure, at the top of a module.
-    *liberties : {"contract", "reassoc"}
-        What the compiler may do to floating-point numbers: use fused multiply-add; change the order
-        of sums, which lets it add in vector registers. The order is fixed when the loop is
-        compiled, for the instructions of the processor.
-    kept : bool
-        Whether the machine code is kept on disk; else it becomes part of what calls it. numba finds
-        it by the file of the loop, when that was last changed, `label` and the types of the
-        arguments: so what a loop calls must stand in the same file, and a loop that is compiled
-        with different functions needs different labels.
-    label : str, optional
-    **called : compiled functions and constants
-        What the loop calls by these names, each with liberties of its own.
+    `liberties` is what the compiler may do to floating-point numbers: "contract" (fused multiply-
+    add) and "reassoc" (change the order of sums, so as to add in vector registers; the order is
+    fixed when the loop is compiled). What is `kept` is kept on disk and found by the file of the
+    loop, its date, `label` and the types of the arguments: so what a loop calls (`called`, by the
+    names it has there) must stand in the same file, and a loop that is compiled with different
+    functions needs different labels. What is not kept becomes part of what calls it.
     """
     # Two threads that compile one function at once would do the work twice.
     with _lock:

@@ -20,18 +20,7 @@ Embedding = Any
 
 
 def rows(E: Embedding, index: Any) -> Embedding:
-    """Return the rows `index` (a slice or integer array) of an embedding.
-
-    Parameters
-    ----------
-    E : embedding of n samples
-    index : slice or int array
-
-    Returns
-    -------
-    embedding
-        Views where `index` is a slice of dense arrays.
-    """
+    """Return the rows `index` (a slice or integer array) of an embedding; views for a slice."""
     if E is None:
         return None
     if isinstance(E, tuple):
@@ -101,49 +90,21 @@ _rooms = threading.local()
 
 
 def strips(K: npt.NDArray[Any]) -> Iterator[slice]:
-    """Yield the rows of a tile in runs of few entries, at least one row each.
-
-    Examples
-    --------
-    >>> list(strips(np.empty((3, 10_000))))
-    [slice(0, 1, None), slice(1, 2, None), slice(2, 3, None)]
-    """
+    """Yield the rows of a tile in runs of few entries, at least one row each."""
     step = max(1, STRIP // max(1, K.shape[1]))
     for start in range(0, len(K), step):
         yield slice(start, min(start + step, len(K)))
 
 
 def fitting(out: npt.NDArray[Any] | None, dtype: Any) -> npt.NDArray[Any] | None:
-    """Return the array where a tile is to be written, None if it has another type.
-
-    Examples
-    --------
-    >>> fitting(np.empty((2, 2)), np.float32) is None
-    True
-    """
+    """Return the array where a tile is to be written, None if it has another type."""
     return out if out is not None and out.dtype == dtype else None
 
 
 def in_strips(
     formula: Callable[[Any, Any], Any], a: Any, b: Any, dtype: Any, out: npt.NDArray[Any] | None
 ) -> npt.NDArray[Any]:
-    """Return formula(a, b) for all pairs of rows, a few rows of a at a time.
-
-    Parameters
-    ----------
-    formula : callable
-        Takes some rows of a and all of b, and returns one number per pair.
-    a, b : arrays of n_a and n_b rows
-    dtype : type of the result
-    out : array of shape (n_a, n_b) or None
-        Where the result is written if its type is the same.
-
-    Examples
-    --------
-    >>> in_strips(np.subtract.outer, np.array([3.0, 4.0]), np.array([1.0]), np.float64, None)
-    array([[2.],
-           [3.]])
-    """
+    """Return formula(a, b) for all pairs of rows, a few rows of a at a time."""
     room = fitting(out, dtype)
     K = np.empty((len(a), len(b)), dtype) if room is None else room
     for strip in strips(K):
@@ -170,15 +131,7 @@ def scratch() -> Iterator[None]:
 
 
 def lend(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
-    """Return a working array of this thread, within `scratch`; a new one elsewhere.
-
-    Examples
-    --------
-    >>> with scratch():
-    ...     room = lend((2, 3), np.float32)
-    ...     room.shape, room.dtype
-    ((2, 3), dtype('float32'))
-    """
+    """Return a working array of this thread, within `scratch`; a new one elsewhere."""
     lent, free = _rooms.__dict__.get("lent"), _rooms.__dict__.get("free")
     if lent is None:
         return np.empty(shape, dtype)

@@ -13,39 +13,16 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from gramsmith.arguments import abridged, counted
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles
-from gramsmith.kernels.embedding import Embedding, add, add_named, count, fitting, prefixed, rows
+from gramsmith.kernels.base import Array, Derivatives, Kernel
+from gramsmith.kernels.embedding import Embedding, add, add_named, count, prefixed, rows
+from gramsmith.kernels.finite import count_samples
+from gramsmith.kernels.inner import ExplicitKernel
 from gramsmith.kernels.landmarks import METHODS, choose_landmarks, inverse_root
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.kernels.radial import Gaussian, Laplacian, Matern
 
 BLOCK = 4096  # rows whose kernel with the landmarks is held at once
 MOST_FEATURES = 1_000_000  # of random waves: past that the kernel itself is cheaper
-
-
-class ExplicitKernel(WritesTiles):
-    """k(x, z) = u(x)'u(z): subclasses give the features u as `embed`, and `embed_vjp`."""
-
-    @property
-    def positive_definite(self) -> bool:
-        return True
-
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        return np.matmul(a, b.T, out=fitting(out, a.dtype))
-
-    def diagonal(self, a: Embedding) -> Array:
-        return np.asarray(np.einsum("ij,ij->i", a, a, dtype=np.float64))
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return W @ b, W.T @ a, {}
-
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        return 2.0 * w[:, None] * a, {}
-
-    def features(self, X: Any, reference: Any = None) -> Any:
-        return self.embed(X, self.reference(X) if reference is None else reference)
 
 
 class Nystroem(ExplicitKernel):
@@ -124,12 +101,7 @@ class Nystroem(ExplicitKernel):
                 "KernelRidgeRegressor or KernelRidgeClassifier with kernel='precomputed' and "
                 "solver='nystroem'."
             )
-        given = self.landmarks
-        if given is None:
-            return
-        if not hasattr(given, "__len__") and not getattr(given, "shape", ()):
-            raise TypeError(f"Nystroem: expected samples as landmarks, got {abridged(given)}.")
-        if not (given.shape[0] if hasattr(given, "shape") else len(given)):
+        if self.landmarks is not None and not count_samples(self.landmarks):
             raise ValueError("Nystroem: expected at least one landmark, got none.")
 
     def check_input(self, X: Any) -> Any:
@@ -175,9 +147,7 @@ class Nystroem(ExplicitKernel):
             U[part] = self.kernel.tile(rows(a, part), e) @ root
         return U
 
-    def embed_vjp(
-        self, X: Any, reference: Any, E: Embedding, dE: Embedding
-    ) -> tuple[Any, Gradient]:
+    def embed_vjp(self, X: Any, reference: Any, E: Any, dE: Any) -> tuple[Any, Derivatives]:
         if dE is None:
             return None, {}
         inner, landmarks, e, root = reference
@@ -236,6 +206,7 @@ class RandomFourier(ExplicitKernel):
         "random_state": "whole",
     }
     whole: ClassVar[dict[str, int]] = {"n_features": 2, "random_state": 0}
+    accepts_sparse = True
 
     def __init__(self, kernel: Kernel, n_features: int = 1000, random_state: int = 0) -> None:
         self.kernel = kernel
@@ -254,10 +225,6 @@ class RandomFourier(ExplicitKernel):
                 f"RandomFourier: expected an even n_features from 2 to {MOST_FEATURES:,}, got "
                 f"{abridged(self.n_features)}. Use 1000."
             )
-
-    @property
-    def accepts_sparse(self) -> bool:
-        return True
 
     def is_stationary(self) -> bool:
         return True
@@ -296,9 +263,7 @@ class RandomFourier(ExplicitKernel):
         U *= half**-0.5
         return U
 
-    def embed_vjp(
-        self, X: Any, reference: Any, E: Embedding, dE: Embedding
-    ) -> tuple[Any, Gradient]:
+    def embed_vjp(self, X: Any, reference: Any, E: Any, dE: Any) -> tuple[Any, Derivatives]:
         if dE is None:
             return None, {}
         omega, half = reference, reference.shape[1]

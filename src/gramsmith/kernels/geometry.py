@@ -8,14 +8,14 @@ formulas: `value` and `slope`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from gramsmith.kernels.base import Array, Gradient, Wanted
-from gramsmith.kernels.embedding import Embedding, fitting, in_strips, lend
+from gramsmith.kernels.base import Array, Derivatives, Pullback
+from gramsmith.kernels.embedding import Embedding, count, fitting, in_strips, lend
 from gramsmith.kernels.pointwise import PointwiseKernel, Slopes
 
 # The expansion |a|² + |b|² - 2a'b is wrong by about eps max|x|²; beyond this bound on the error of
@@ -28,26 +28,23 @@ ENTRIES = 1 << 22  # numbers held at once where differences are formed pair by p
 NEAR = 1e-4
 
 
-class Geometry(Protocol):
-    """What a pairwise kernel asks of its geometry."""
+class Geometry:
+    """What a pairwise kernel asks of its geometry; by default a distance of dense rows."""
 
-    sparse: bool  # whether it takes CSR rows
-
-    @property
-    def least(self) -> float | None:
-        """What s is at least, but for rounding."""
+    sparse: ClassVar[bool] = False  # whether it takes CSR rows
+    least: ClassVar[float | None] = None  # what s is at least, but for rounding
 
     def reference(self, *Xs: Any) -> Any:
         """Return what all blocks of one computation share, such as the centre of the data."""
+        return None
 
     def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
         """Return the embedding of the rows of X, divided by `scale`."""
+        return np.asarray(X, dtype=np.float64).astype(dtype, order="C")
 
     def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
         """Return s for every pair of rows, up to rounding; in `out` if its type is that of s."""
-
-    def diagonal(self, a: Any) -> Array:
-        """Return s of every row with itself."""
+        raise NotImplementedError
 
     def pair_vjp(self, a: Any, b: Any, V: Array, *, scales: bool = False) -> tuple[Array, Array]:
         """Return the derivative of sum(V * s) with respect to the scaled rows of both blocks.
@@ -55,15 +52,34 @@ class Geometry(Protocol):
         With `scales` only its products with the rows, summed over both blocks, need be right: that
         is all that one factor per feature depends on, and may be less work.
         """
+        da, db = np.empty(a.shape), np.empty(b.shape)
+        for k in range(a.shape[1]):
+            da[:, k], db[:, k] = self.column_vjp(a[:, k, None], b[:, k], V)
+        return da, db
+
+    def column_vjp(self, x: Array, z: Array, V: Array) -> tuple[Array, Array]:
+        """Return what one column x (as rows) and z (as columns) add to the derivative."""
+        raise NotImplementedError
+
+    def diagonal(self, a: Any) -> Array:
+        """Return s of every row with itself."""
+        return np.zeros(count(a))
 
     def diagonal_vjp(self, a: Any, v: Array) -> Any:
         """Return the derivative of sum(v * diagonal) with respect to the scaled rows."""
+        return None
 
     def points(self, a: Any) -> Any:
         """Return the scaled rows held by an embedding."""
+        return a
 
     def degree(self) -> float:
         """Return the power with which s grows when the rows are multiplied by a number."""
+        return 1
+
+    def doublings(self, a: Any) -> int:
+        """Return how often s may double, its error with it, before more digits are needed."""
+        return 0
 
 
 def column_centre(Xs: tuple[Any, ...]) -> Array:
@@ -82,7 +98,7 @@ def column_centre(Xs: tuple[Any, ...]) -> Array:
 
 
 @dataclass(frozen=True)
-class SquaredEuclidean:
+class SquaredEuclidean(Geometry):
     """s = |x - z|².
 
     Dense rows are centred once and stored as L = [-2x, |x|², 1] and R = [x, 1, |x|²], so that one
@@ -92,8 +108,8 @@ class SquaredEuclidean:
 
     cusp: bool = False
     reach: float = np.inf  # beyond it the kernel does not tell distances apart
-    sparse = True
-    least = 0.0
+    sparse: ClassVar[bool] = True
+    least: ClassVar[float | None] = 0.0
 
     def reference(self, *Xs: Any) -> Any:
         return None if sp.issparse(Xs[0]) else column_centre(Xs)
@@ -166,13 +182,9 @@ class SquaredEuclidean:
         return bool(error <= CANCELLATION[a[0].dtype])
 
     def doublings(self, a: Any) -> int:
-        """Return how often s may double, its error with it, before differences are needed."""
         sq = a[1] if sp.issparse(a[0]) else a[1][:, -1]
         error = float(np.finfo(sq.dtype).eps) * float(sq.max(initial=0.0))
         return _doublings(error, CANCELLATION[sq.dtype])
-
-    def diagonal(self, a: Any) -> Array:
-        return np.zeros(a[0].shape[0])
 
     def points(self, a: Any) -> Any:
         return a[0] if sp.issparse(a[0]) else a[1][:, :-2]
@@ -199,9 +211,6 @@ class SquaredEuclidean:
             d -= T[:, :-1]
             d *= 2.0
         return da, db
-
-    def diagonal_vjp(self, a: Any, v: Array) -> Array | None:
-        return None
 
     def degree(self) -> float:
         return 2
@@ -251,12 +260,11 @@ def dense_product(A: Any, B: Any, out: Array | None) -> Array:
 
 
 @dataclass(frozen=True)
-class CityBlock:
-    """s = Σ_k |x_k - z_k|."""
+class Minkowski(Geometry):
+    """s = Σ_k |x_k - z_k|^norm, for a norm from 1 (city block) to 2."""
 
-    sparse = False
-    least = None
-    coarse = 1e-5  # error of s from which on float32 does not do
+    norm: float = 1.0
+    coarse: ClassVar[float] = 1e-5  # error of s from which on float32 does not do
 
     def reference(self, *Xs: Any) -> Any:
         return column_centre(Xs)
@@ -268,91 +276,39 @@ class CityBlock:
         return Z.astype(dtype)
 
     def doublings(self, a: Any) -> int:
-        """Return how often s may double, its error with it, before float64 is needed."""
         if a.dtype == np.float64:
             return 1000
         error = float(np.finfo(a.dtype).eps) * float(np.abs(a).max(initial=0.0))
         return _doublings(error, self.coarse)
 
     def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
-        return in_strips(lambda x, z: cdist(x, z, "cityblock"), a, b, a.dtype, out)
-
-    def diagonal(self, a: Any) -> Array:
-        return np.zeros(len(a))
-
-    def points(self, a: Any) -> Any:
-        return a
-
-    def pair_vjp(self, a: Any, b: Any, V: Array, *, scales: bool = False) -> tuple[Array, Array]:
-        da, db = np.empty(a.shape), np.empty(b.shape)
-        for k in range(a.shape[1]):
-            G = np.sign(a[:, k, None] - b[:, k])
-            G *= V
-            da[:, k], db[:, k] = G.sum(axis=1), -G.sum(axis=0)
-        return da, db
-
-    def diagonal_vjp(self, a: Any, v: Array) -> Array | None:
-        return None
-
-    def degree(self) -> float:
-        return 1
-
-
-@dataclass(frozen=True)
-class Minkowski:
-    """s = Σ_k |x_k - z_k|^norm, for a norm from 1 to 2."""
-
-    norm: float
-    sparse = False
-    least = None
-
-    def reference(self, *Xs: Any) -> Any:
-        return column_centre(Xs)
-
-    def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
-        return CityBlock().embed(X, reference, scale, dtype)
-
-    def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
         def power(x: Array, z: Array) -> Array:
+            if self.norm == 1.0:
+                return np.asarray(cdist(x, z, "cityblock"))
             return np.asarray(cdist(x, z, "minkowski", p=self.norm) ** self.norm)
 
         return in_strips(power, a, b, a.dtype, out)
 
-    def diagonal(self, a: Any) -> Array:
-        return np.zeros(len(a))
-
-    def points(self, a: Any) -> Any:
-        return a
-
-    def pair_vjp(self, a: Any, b: Any, V: Array, *, scales: bool = False) -> tuple[Array, Array]:
-        da, db = np.empty(a.shape), np.empty(b.shape)
-        for k in range(a.shape[1]):
-            D = a[:, k, None] - b[:, k]
-            G = self.norm * np.sign(D) * np.abs(D) ** (self.norm - 1.0) * V
-            da[:, k], db[:, k] = G.sum(axis=1), -G.sum(axis=0)
-        return da, db
-
-    def diagonal_vjp(self, a: Any, v: Array) -> Array | None:
-        return None
+    def column_vjp(self, x: Array, z: Array, V: Array) -> tuple[Array, Array]:
+        D = x - z
+        G = np.sign(D)
+        if self.norm != 1.0:
+            G *= self.norm * np.abs(D) ** (self.norm - 1.0)
+        G *= V
+        return G.sum(axis=1), -G.sum(axis=0)
 
     def degree(self) -> float:
         return float(self.norm)
 
 
-@dataclass(frozen=True)
-class InnerProduct:
+class InnerProduct(Geometry):
     """s = x'z."""
 
-    sparse = True
-    least = None
-
-    def reference(self, *Xs: Any) -> Any:
-        return None
+    sparse: ClassVar[bool] = True
 
     def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
-        if sp.issparse(X):
-            return sp.csr_array(X).astype(dtype)
-        return np.asarray(X, dtype=np.float64).astype(dtype, order="C")
+        sparse = sp.issparse(X)
+        return sp.csr_array(X).astype(dtype) if sparse else super().embed(X, None, 1.0, dtype)
 
     def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
         if sp.issparse(a):
@@ -363,9 +319,6 @@ class InnerProduct:
         if sp.issparse(a):
             return np.asarray(a.multiply(a).sum(axis=1), dtype=np.float64).ravel()
         return np.asarray(np.einsum("ij,ij->i", a, a, dtype=np.float64))
-
-    def points(self, a: Any) -> Any:
-        return a
 
     def pair_vjp(self, a: Any, b: Any, V: Array, *, scales: bool = False) -> tuple[Array, Array]:
         if sp.issparse(a):
@@ -381,18 +334,8 @@ class InnerProduct:
         return 2
 
 
-@dataclass(frozen=True)
-class ChiSquare:
+class ChiSquare(Geometry):
     """s = Σ_k (x_k - z_k)² / (x_k + z_k) for non-negative rows, 0/0 being 0."""
-
-    sparse = False
-    least = None
-
-    def reference(self, *Xs: Any) -> Any:
-        return None
-
-    def embed(self, X: Any, reference: Any, scale: Any, dtype: Any) -> Any:
-        return np.asarray(X, dtype=np.float64).astype(dtype)
 
     def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
         return in_strips(self._distances, a, b, a.dtype, out)
@@ -405,51 +348,18 @@ class ChiSquare:
             s += (x[:, None] - z) ** 2 / total
         return s
 
-    def diagonal(self, a: Any) -> Array:
-        return np.zeros(len(a))
-
-    def points(self, a: Any) -> Any:
-        return a
-
-    def pair_vjp(self, a: Any, b: Any, V: Array, *, scales: bool = False) -> tuple[Array, Array]:
-        da, db = np.empty(a.shape), np.empty(b.shape)
-        for k in range(a.shape[1]):
-            # d/dx (x-z)²/(x+z) = (x-z)(x+3z)/(x+z)² = u (2 - u) with u = (x-z)/(x+z)
-            total = a[:, k, None] + b[:, k]
-            u = (a[:, k, None] - b[:, k]) / np.where(total > 0, total, 1.0)
-            da[:, k] = np.einsum("ij,ij->i", V, u * (2.0 - u))
-            db[:, k] = np.einsum("ij,ij->j", V, -u * (2.0 + u))
-        return da, db
-
-    def diagonal_vjp(self, a: Any, v: Array) -> Array | None:
-        return None
-
-    def degree(self) -> float:
-        return 1
+    def column_vjp(self, x: Array, z: Array, V: Array) -> tuple[Array, Array]:
+        # d/dx (x-z)²/(x+z) = (x-z)(x+3z)/(x+z)² = u (2 - u) with u = (x-z)/(x+z)
+        total = x + z
+        u = (x - z) / np.where(total > 0, total, 1.0)
+        return np.einsum("ij,ij->i", V, u * (2.0 - u)), np.einsum("ij,ij->j", V, -u * (2.0 + u))
 
 
 PRODUCTS = 1 << 20  # of the dense products formed at once
 
 
 def feature_products(A: Any, B: Any, V: Array) -> Array:
-    """Return Σ_ij V_ij a_ik b_jk for every feature k, the diagonal of A'VB, shape (p,).
-
-    Parameters
-    ----------
-    A : CSR array of shape (m, p)
-    B : CSR array of shape (n, p)
-    V : array of shape (m, n)
-
-    Returns
-    -------
-    array of shape (p,)
-
-    Examples
-    --------
-    >>> rows = sp.csr_array([[1.0, 0.0], [2.0, 3.0]])
-    >>> feature_products(rows, rows, np.ones((2, 2)))
-    array([9., 9.])
-    """
+    """Return Σ_ij V_ij a_ik b_jk for every feature k, the diagonal of A'VB, of CSR rows."""
     At, Bt = sp.csr_array(A.T), sp.csr_array(B.T)
     both = np.flatnonzero((np.diff(At.indptr) > 0) & (np.diff(Bt.indptr) > 0))
     total = np.zeros(At.shape[0])
@@ -461,23 +371,7 @@ def feature_products(A: Any, B: Any, V: Array) -> Array:
 
 
 def feature_distances(A: Any, B: Any, V: Array) -> Array:
-    """Return Σ_ij V_ij (a_ik - b_jk)² for every feature k, shape (p,).
-
-    Parameters
-    ----------
-    A : CSR array of shape (m, p)
-    B : CSR array of shape (n, p)
-    V : array of shape (m, n)
-
-    Returns
-    -------
-    array of shape (p,)
-
-    Examples
-    --------
-    >>> feature_distances(sp.csr_array([[1.0, 0.0]]), sp.csr_array([[4.0, 2.0]]), np.ones((1, 1)))
-    array([9., 4.])
-    """
+    """Return Σ_ij V_ij (a_ik - b_jk)² for every feature k."""
     left, right = V.sum(axis=1) @ A.multiply(A), V.sum(axis=0) @ B.multiply(B)
     return np.asarray(left + right - 2.0 * feature_products(A, B, V), dtype=np.float64)
 
@@ -531,32 +425,17 @@ class PairKernel(PointwiseKernel):
         s = self.geometry.pair(a, b, out)
         return s, self.written_with_slopes(s)  # whose values stand in s by then
 
-    @property
-    def slopes_from_tile(self) -> bool:
-        """Whether the slopes are the tile times a number, so that a tile may be kept for them."""
-        formula = self.formula_used
-        return formula is not None and formula.ratio is not None and not formula.partials
-
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(self.value(self.geometry.diagonal(a)), dtype=np.float64)
 
     def _slopes(self, a: Embedding, b: Embedding, K: Any) -> Slopes:
-        """Return the slopes that were handed in, those of a tile, or new ones."""
-        if isinstance(K, Slopes):
-            return K
-        if K is not None and self.slopes_from_tile:
-            return Slopes(K, None, self._formula().ratio or 1.0)
-        found: Slopes = PairKernel.tile_and_slopes(self, a, b, None)[1]
+        """Return the slopes that were handed in, or new ones."""
+        found: Slopes = (
+            K if isinstance(K, Slopes) else PairKernel.tile_and_slopes(self, a, b, None)[1]
+        )
         return found
 
-    def chained(self, a: Embedding, b: Embedding, W: Array, K: Any) -> tuple[Array, Gradient]:
-        """Return W * slope(s) and the derivatives by the parameters of the formula."""
-        slopes = self._slopes(a, b, K)
-        return slopes.factor * (W * slopes.slope), self.by_parameter(slopes, W)
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         slopes = self._slopes(a, b, K)
         by_parameter = self.by_parameter(slopes, W)
         if wants == "parameters" and not self.scales_inputs:
@@ -579,14 +458,12 @@ class PairKernel(PointwiseKernel):
         total = np.vecdot(V, self.geometry.pair(a, b)).sum(dtype=np.float64)
         return -2.0 * float(total) / float(self.length_scale)
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         s = self.geometry.diagonal(a)
         grad = {name: np.vdot(w, part) for name, part in self.partials(s).items()}
         return self.geometry.diagonal_vjp(a, w * self.slope(s)), grad
 
-    def embed_vjp(
-        self, X: Any, reference: Any, E: Embedding, dE: Embedding
-    ) -> tuple[Any, Gradient]:
+    def embed_vjp(self, X: Any, reference: Any, E: Any, dE: Any) -> tuple[Any, Derivatives]:
         if dE is None or not self.scales_inputs:
             return dE, {}
         Z = self.geometry.points(E)

@@ -10,10 +10,9 @@ import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, as_numbers, counted
 from gramsmith.kernels import pointwise as formulas
-from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
+from gramsmith.kernels.base import Array, Derivatives, Pullback, WritesTiles
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding, fitting, strips
-from gramsmith.kernels.finite import count_samples
 from gramsmith.kernels.geometry import Geometry, InnerProduct, PairKernel
 from gramsmith.kernels.pointwise import MOST, Formula
 
@@ -43,9 +42,7 @@ class Linear(InnerProductKernel):
     def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return self.geometry.pair(a, b, out)
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         return (None, None, {}) if wants == "parameters" else (*self.geometry.pair_vjp(a, b, W), {})
 
     def features(self, X: Any, reference: Any = None) -> Any:
@@ -115,14 +112,11 @@ class Sigmoid(InnerProductKernel):
     free: ClassVar[tuple[str, ...]] = ("coef0",)
     single: ClassVar[tuple[str, ...]] = ("gamma", "coef0")
     pointwise: ClassVar[Formula | None] = formulas.SIGMOID
+    positive_definite = False
 
     def __init__(self, gamma: float = 1.0, coef0: float = 0.0) -> None:
         self.gamma = gamma
         self.coef0 = coef0
-
-    @property
-    def positive_definite(self) -> bool:
-        return False
 
     def constants(self) -> tuple[float, ...]:
         return float(self.gamma), float(self.coef0), 1.0
@@ -142,13 +136,8 @@ class Tanimoto(WritesTiles):
     array([[0.333333]])
     """
 
-    @property
-    def accepts_sparse(self) -> bool:
-        return True
-
-    @property
-    def requires_nonnegative_input(self) -> bool:
-        return True
+    accepts_sparse = True
+    requires_nonnegative_input = True
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         a = InnerProduct().embed(X, None, 1.0, dtype)
@@ -167,9 +156,7 @@ class Tanimoto(WritesTiles):
     def diagonal(self, a: Embedding) -> Array:
         return (np.asarray(a[1]) > 0).astype(np.float64)
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         if wants == "parameters":
             return None, None, {}
         # k = s/u, u = |x|² + |z|² - s: dk = ds (1 + k)/u - k (d|x|² + d|z|²)/u
@@ -182,7 +169,7 @@ class Tanimoto(WritesTiles):
         db = db + InnerProduct().diagonal_vjp(b[0], N.sum(axis=0))
         return da, db, {}
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         return None, {}
 
 
@@ -236,16 +223,35 @@ class Bilinear(WritesTiles):
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(np.einsum("ij,ij->i", a[0], a[1], dtype=np.float64))
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         return W @ b[1], W.T @ a[1], {"B": a[0].T @ W @ b[0]}
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         return 2.0 * w[:, None] * a[1], {"B": a[0].T @ (w[:, None] * a[0])}
 
 
-class RankOne(WritesTiles):
+class ExplicitKernel(WritesTiles):
+    """k(x, z) = u(x)'u(z): subclasses give the features u as `embed`, and `embed_vjp`."""
+
+    positive_definite = True
+
+    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return np.matmul(a, b.T, out=fitting(out, a.dtype))
+
+    def diagonal(self, a: Embedding) -> Array:
+        return np.asarray(np.einsum("ij,ij->i", a, a, dtype=np.float64))
+
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
+        return W @ b, W.T @ a, {}
+
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
+        return 2.0 * w[:, None] * a, {}
+
+    def features(self, X: Any, reference: Any = None) -> Any:
+        return self.embed(X, self.reference(X) if reference is None else reference)
+
+
+class RankOne(ExplicitKernel):
     """The kernel k(x, z) = f(x) f(z) of one real function.
 
     Parameters
@@ -261,6 +267,7 @@ class RankOne(WritesTiles):
     """
 
     _stored_parameters: ClassVar[dict[str, str]] = {"f": "code"}
+    differentiable = False  # by the samples: nobody knows the derivative of f
 
     def __init__(self, f: Callable[[Any], Array]) -> None:
         self.f = f
@@ -288,87 +295,7 @@ class RankOne(WritesTiles):
                 f"Expected finite numbers f(X), got {values[bad[0]]} for row {bad[0]}. "
                 "See where f divides, takes a root or a logarithm."
             )
-        return values.astype(dtype, copy=False)
+        return values.astype(dtype, copy=False)[:, None]
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        return np.asarray(np.multiply.outer(a, b, out=fitting(out, a.dtype)))
-
-    def diagonal(self, a: Embedding) -> Array:
-        return np.asarray(a, dtype=np.float64) ** 2
-
-    @property
-    def differentiable(self) -> bool:
-        return False  # by the samples: nobody knows the derivative of f
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return None, None, {}
-
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def embed_vjp(self, X: Any, reference: Any, E: Any, dE: Any) -> tuple[Any, Derivatives]:
         return None, {}
-
-    def features(self, X: Any, reference: Any = None) -> Any:
-        return self.embed(X)[:, None]
-
-
-class Constant(WritesTiles):
-    """The constant kernel k(x, z) = value.
-
-    Parameters
-    ----------
-    value : float, default=1.0
-        Positive number.
-
-    Examples
-    --------
-    >>> import gramsmith as gs
-    >>> gs.Constant(2.0)([[0.0], [1.0]])
-    array([[2., 2.],
-           [2., 2.]])
-    """
-
-    positive: ClassVar[tuple[str, ...]] = ("value",)
-    single: ClassVar[tuple[str, ...]] = ("value",)
-
-    def __init__(self, value: float = 1.0) -> None:
-        self.value = value
-
-    @property
-    def accepts_sparse(self) -> bool:
-        return True
-
-    @property
-    def requires_vector_input(self) -> bool:
-        return False
-
-    def is_stationary(self) -> bool:
-        return True
-
-    def check_input(self, X: Any) -> Any:
-        count_samples(X)
-        return X
-
-    def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
-        n = count_samples(X)
-        return np.full(n, self.value, dtype=dtype)
-
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        room = fitting(out, a.dtype)
-        K = np.empty((len(a), len(b)), a.dtype) if room is None else room
-        K[...] = self.value
-        return K
-
-    def diagonal(self, a: Embedding) -> Array:
-        return np.full(len(a), self.value, dtype=np.float64)
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        return None, None, {"value": float(W.sum())}
-
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        return None, {"value": float(w.sum())}
-
-    def features(self, X: Any, reference: Any = None) -> Any:
-        return np.sqrt(self.embed(X))[:, None]

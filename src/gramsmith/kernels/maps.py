@@ -10,15 +10,13 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from gramsmith.arguments import abridged, counted
+from gramsmith.kernels.algebra import Wrapped
 from gramsmith.kernels.base import (
     Array,
-    Gradient,
+    Derivatives,
     Kernel,
     NotDifferentiable,
-    Wanted,
-    WritesTiles,
     bracketed,
-    formed,
 )
 from gramsmith.kernels.embedding import Embedding, prefixed
 from gramsmith.kernels.finite import count_samples
@@ -36,7 +34,7 @@ class SampleMap(BaseEstimator):
         """Return phi of every row of X."""
         raise NotDifferentiable(f"{type(self).__name__} defines no map.")
 
-    def vjp(self, X: Any, dphi: Any) -> tuple[Any, Gradient]:
+    def vjp(self, X: Any, dphi: Any) -> tuple[Any, Derivatives]:
         """Return the derivatives by X and by the parameters, given those by phi(X)."""
         raise NotDifferentiable(
             f"Expected a map with a derivative, got {type(self).__name__}, which has none. "
@@ -88,7 +86,7 @@ class LinearMap(SampleMap):
             return sp.csr_array(X.multiply(S[None, :])) if sp.issparse(X) else X * S
         return X @ S
 
-    def vjp(self, X: Any, dphi: Array) -> tuple[Any, Gradient]:
+    def vjp(self, X: Any, dphi: Array) -> tuple[Any, Derivatives]:
         """Return dphi S' and X' dphi."""
         S = np.asarray(self.S, dtype=np.float64)
         if S.ndim == 1:
@@ -135,7 +133,7 @@ class ByFeatureCount(SampleMap):
         """Return the rows of X, shrunk."""
         return X * self._factor(X)
 
-    def vjp(self, X: Any, dphi: Any) -> tuple[Any, Gradient]:
+    def vjp(self, X: Any, dphi: Any) -> tuple[Any, Derivatives]:
         """Return dphi, shrunk; there are no parameters to learn."""
         return dphi * self._factor(X), {}
 
@@ -173,7 +171,7 @@ class FunctionMap(SampleMap):
         return transform(X)
 
 
-class Composed(WritesTiles):
+class Composed(Wrapped):
     """The kernel of mapped samples k(phi(x), phi(z)), written ``k @ map``.
 
     Parameters
@@ -190,9 +188,10 @@ class Composed(WritesTiles):
     array([[12.]])
     """
 
-    _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel", "map": "map"}
+    _stored_parameters: ClassVar[dict[str, str]] = {"map": "map"}
+    requires_nonnegative_input = False
 
-    parts: ClassVar[tuple[str, ...]] = ("kernel",)
+    check_input = Kernel.check_input  # of what comes before the map
 
     def __init__(self, kernel: Kernel, map: SampleMap) -> None:
         self.kernel = kernel
@@ -201,10 +200,6 @@ class Composed(WritesTiles):
     @property
     def requires_vector_input(self) -> bool:
         return bool(self.map.requires_vector_input)
-
-    @property
-    def requires_nonnegative_input(self) -> bool:
-        return False
 
     @property
     def differentiable(self) -> bool:
@@ -265,22 +260,7 @@ class Composed(WritesTiles):
         inner = reference[1] if reference else None
         return self.kernel.embed(self._phi(X, reference), inner, dtype)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        return formed(self.kernel, a, b, out)
-
-    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
-        return self.kernel.tile_and_slopes(a, b, out)
-
-    def diagonal(self, a: Embedding) -> Array:
-        return self.kernel.diagonal(a)
-
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
-        da, db, grad = self.kernel.tile_vjp(a, b, W, K, wants=self._wanted_before_map(wants))
-        return da, db, prefixed("kernel", grad)
-
-    def _wanted_before_map(self, wants: Wanted) -> Wanted:
+    def wanted(self, wants: str) -> str:
         if wants == "parameters" and not self.map.free:
             return "parameters"
         # A diagonal map is a factor per feature; a stationary kernel is centred before the map.
@@ -289,13 +269,7 @@ class Composed(WritesTiles):
         )
         return "scales" if wants != "samples" and diagonal and self.is_stationary() else "samples"
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
-        da, grad = self.kernel.diagonal_vjp(a, w)
-        return da, prefixed("kernel", grad)
-
-    def embed_vjp(
-        self, X: Any, reference: Any, E: Embedding, dE: Embedding
-    ) -> tuple[Any, Gradient]:
+    def embed_vjp(self, X: Any, reference: Any, E: Any, dE: Any) -> tuple[Any, Derivatives]:
         centre, inner, _ = reference
         moved = X if centre is None else X - centre
         dphi, grad = self.kernel.embed_vjp(self._phi(X, reference), inner, E, dE)

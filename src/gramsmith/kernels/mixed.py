@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from gramsmith.arguments import abridged, as_numbers, counted
-from gramsmith.kernels.base import Array, Gradient, Wanted, WritesTiles
+from gramsmith.kernels.base import Array, Derivatives, Pullback, WritesTiles
 from gramsmith.kernels.embedding import Embedding, in_strips
 
 
@@ -124,9 +124,7 @@ class Mixed(WritesTiles):
     def diagonal(self, a: Embedding) -> Array:
         return np.ones(len(a))
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         parts = self._parts(a, b)
         whole = self._joined([K for _, _, _, K in parts]) if self.combine == "product" else None
         da, db, dl = np.zeros_like(a), np.zeros_like(b), np.zeros(len(parts))
@@ -140,6 +138,6 @@ class Mixed(WritesTiles):
             db[:, features] = V.sum(axis=0)[:, None] * B - V.T @ A
         return da, db, {"length_scale": dl if np.ndim(self.length_scale) else float(dl.sum())}
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         zero: Any = np.zeros(np.shape(self.length_scale)) if np.ndim(self.length_scale) else 0.0
         return np.zeros_like(a), {"length_scale": zero}

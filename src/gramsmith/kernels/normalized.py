@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles, formed
+from gramsmith.kernels.algebra import Wrapped
+from gramsmith.kernels.base import Array, Derivatives, Kernel, Pullback, formed
 from gramsmith.kernels.embedding import Embedding, add, add_named, lend, prefixed, scratch
 from gramsmith.kernels.geometry import CANCELLATION
 from gramsmith.kernels.pointwise import Slopes
@@ -15,18 +16,12 @@ from gramsmith.kernels.radial import REACH
 LOST = 1e-4  # error of an exponent beyond which its Gaussian is not worth having
 
 
-class DiagonalKernel(WritesTiles):
+class DiagonalKernel(Wrapped):
     """A function of k(x, z) and of numbers made from k(x, x) and k(z, z).
 
     The embedding is (that of the inner kernel, one number c per sample). Subclasses give
     `from_diagonal` (c as a function of the inner diagonal) and its slope.
     """
-
-    _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel"}
-
-    parts: ClassVar[tuple[str, ...]] = ("kernel",)
-
-    kernel: Kernel
 
     def from_diagonal(self, d: Array) -> Array:
         """Return the number kept per sample."""
@@ -36,21 +31,13 @@ class DiagonalKernel(WritesTiles):
         """Return the derivative of `from_diagonal`."""
         raise self._no_derivative()
 
-    def check_input(self, X: Any) -> Any:
-        return self.kernel.check_input(X)
-
-    def reference(self, *Xs: Any) -> Any:
-        return self.kernel.reference(*Xs)
-
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         E = self.kernel.embed(X, reference, dtype)
         return E, self.from_diagonal(self.kernel.diagonal(E)).astype(dtype)
 
-    def embed_vjp(
-        self, X: Any, reference: Any, E: Embedding, dE: Embedding
-    ) -> tuple[Any, Gradient]:
+    def embed_vjp(self, X: Any, reference: Any, E: Any, dE: Any) -> tuple[Any, Derivatives]:
         inner, dc = dE or (None, None)
-        grad: Gradient = {}
+        grad: Derivatives = {}
         if dc is not None:
             d = self.kernel.diagonal(E[0])
             by_diagonal, grad = self.kernel.diagonal_vjp(E[0], dc * self.from_diagonal_slope(d))
@@ -103,9 +90,7 @@ class Normalized(DiagonalKernel):
     def diagonal(self, a: Embedding) -> Array:
         return (np.asarray(a[1]) > 0).astype(np.float64)
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         found = K if isinstance(K, Slopes) else self.tile_and_slopes(a, b, np.empty_like(W))[1]
         with scratch():
             V = np.multiply(W, found.slope, out=lend(W.shape, W.dtype))
@@ -115,7 +100,7 @@ class Normalized(DiagonalKernel):
             da, db, grad = self.kernel.tile_vjp(a[0], b[0], V, found.inner, wants=wants)
         return (da, ca), (db, cb), prefixed("kernel", grad)
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         return (None, None), {}
 
     def features(self, X: Any, reference: Any = None) -> Any:
@@ -206,9 +191,7 @@ class GaussianOf(DiagonalKernel):
     def diagonal(self, a: Embedding) -> Array:
         return np.ones(len(a[1]))
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         s = self._exponent(a, b)
         V = W * np.exp(s)
         by_length = -2.0 * float(np.vdot(V, s)) / self.length_scale
@@ -217,7 +200,7 @@ class GaussianOf(DiagonalKernel):
         grad = {"length_scale": by_length, **prefixed("kernel", inner)}
         return (da, -0.5 * V.sum(axis=1)), (db, -0.5 * V.sum(axis=0)), grad
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         return (None, None), {}
 
     def formula(self) -> str:

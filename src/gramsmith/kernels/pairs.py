@@ -26,6 +26,7 @@ class PairValues:
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
+        self.in_matrices: bool | None = None  # whether it takes matrices instead, once known
         self._numbers: dict[Any, int] = {}
         self._met: list[Any] = []  # samples known by their identity stay, or another might take it
         self._triangle = np.zeros(0), np.zeros(0, dtype=bool)  # values, and which are known
@@ -87,10 +88,12 @@ class PairValues:
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"function": self.function}  # other processes compute their own part
+        # other processes compute their own part
+        return {"function": self.function, "in_matrices": self.in_matrices}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+        self.__init__(state["function"])  # type: ignore[misc]
+        self.in_matrices = state["in_matrices"]
 
 
 def _content(x: Any) -> Any:

@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.kernels.base import Array, Gradient, WritesTiles, defined_before
+from gramsmith.kernels.base import Array, Derivatives, WritesTiles, defined_before
 from gramsmith.kernels.compilation import compile_loop
 from gramsmith.kernels.embedding import lend, strips
 
@@ -41,106 +41,93 @@ STRIP = 32  # rows whose products are added up in the type of the tile, which ma
 
 # ---- elementary functions of one number ---------------------------------------------------------
 
-# p(r) = 1 + r + r² (c0 + c1 r + ...) with the smallest largest relative error: 4e-18 and 3e-9.
-# After the coefficients: the range beyond which nothing changes; 1 / ln 2; the number that rounds
-# what it is added to, to a whole number in its last bits; ln 2 in two parts, of which the first has
-# so few digits that its products with k are exact; below what the result may be subnormal; then the
-# factors by which 2^(k + 63) and 2^(k - 1) miss 2^k, so that no power of two over- or underflows.
-EXP_DOUBLE = (
-    *(0.5000000000000011, 0.16666666666666413, 0.04166666666653016, 0.008333333333494446),
-    *(0.0013888888943629925, 0.0001984126950660702, 2.480149309902565e-05),
-    *(2.755758635352228e-06, 2.763024836847288e-07, 2.5000066626477466e-08),
-    *(-746.0, 710.0, 1.4426950408889634, 1.5 * 2.0**52),
-    *(0.6931471803691238, 1.9082149292705877e-10, -700.0, 2.0**-63, 2.0, 1.0),
-)
-EXP_SINGLE = tuple(
-    np.float32(x)
-    for x in (
-        *(0.49999993447061625, 0.1666652063055764, 0.04166838819960762),
-        *(0.008368716997592644, 0.0013814591106556125),
-        *(-104.0, 89.0, 1.4426950408889634, 1.5 * 2.0**23),
-        *(0.693145751953125, 1.4286068203094172e-06, -80.0, 2.0**-63, 2.0, 1.0),
-    )
-)
-# The bits of 2^63 and 2^-1, to which k is added in the exponent.
-BITS_DOUBLE = (np.int64((1023 + 63) << 52), np.int64((1023 - 1) << 52))
-BITS_SINGLE = (np.int32((127 + 63) << 23), np.int32((127 - 1) << 23))
+# What they are compiled with, in float64 and float32, the numbers each in its type.
+# EXP: p(r) = 1 + r + r² (c0 + c1 r + ...), even and odd coefficients apart (two short chains of
+# operations instead of a long one), with the smallest largest relative error: 4e-18 and 3e-9.
+# RANGE: where nothing changes any more; below what the result may be subnormal.
+# LN2: 1 / ln 2; ln 2 in two parts, of which the first has so few digits that its products with k
+# are exact. ROUND rounds what it is added to, to a whole number in its last bits.
+# SHIFT: the factors by which 2^(k + 63) and 2^(k - 1) miss 2^k, so that no power of two over- or
+# underflows; START: the bits of 2^63 and 2^-1, to which k is added in the exponent.
+# LOG: 1/3, 1/7, ... and 1/5, 1/9, ... of the series of artanh; PLACES: the bits of sqrt(1/2), and
+# of the number that holds whole ones at the end of its digits.
+DOUBLE: dict[str, Any] = {
+    "FLOAT": np.float64,
+    "INT": np.int64,
+    "DIGITS": 52,
+    "EVEN": (
+        *(0.5000000000000011, 0.04166666666653016, 0.0013888888943629925),
+        *(2.480149309902565e-05, 2.763024836847288e-07),
+    ),
+    "ODD": (
+        *(0.16666666666666413, 0.008333333333494446, 0.0001984126950660702),
+        *(2.755758635352228e-06, 2.5000066626477466e-08),
+    ),
+    "RANGE": (-746.0, 710.0, -700.0),
+    "ROUND": 1.5 * 2.0**52,
+    "LN2": (1.4426950408889634, 0.6931471803691238, 1.9082149292705877e-10),
+    "LOG": tuple(1.0 / k for k in range(3, 23, 4)),
+    "LOG_ODD": tuple(1.0 / k for k in range(5, 23, 4)),
+    "START": (np.int64((1023 + 63) << 52), np.int64((1023 - 1) << 52)),
+    "PLACES": (np.int64(0x3FE6A09E667F3BCD), np.int64(0x4330000000000000)),
+}
+SINGLE: dict[str, Any] = {
+    "FLOAT": np.float32,
+    "INT": np.int32,
+    "DIGITS": np.int32(23),
+    "EVEN": (0.49999993447061625, 0.04166838819960762, 0.0013814591106556125),
+    "ODD": (0.1666652063055764, 0.008368716997592644),
+    "RANGE": (-104.0, 89.0, -80.0),
+    "ROUND": 1.5 * 2.0**23,
+    "LN2": (1.4426950408889634, 0.693145751953125, 1.4286068203094172e-06),
+    "LOG": (1.0 / 3.0, 1.0 / 7.0),
+    "LOG_ODD": (1.0 / 5.0, 1.0 / 9.0),
+    "START": (np.int32((127 + 63) << 23), np.int32((127 - 1) << 23)),
+    "PLACES": (np.int32(0x3F3504F3), np.int32(0x4B000000)),
+}
+given: Any = None  # where a function is compiled
+FLOAT = INT = DIGITS = EVEN = ODD = RANGE = ROUND = LN2 = LOG = LOG_ODD = START = PLACES = given
+SHIFT = given
 
 
-def exp_double(x: Any) -> Any:
-    """Return exp(x) of a float64."""
-    c = EXP_DOUBLE
-    v = c[10] if x < c[10] else x  # nan stays
-    v = c[11] if v > c[11] else v
-    shifted = v * c[12] + c[13]
-    k = shifted - c[13]
-    r = (v - k * c[14]) - k * c[15]
-    # even and odd powers apart: two short chains of operations instead of a long one
+def exp_of(x: Any) -> Any:
+    """Return exp(x)."""
+    v = RANGE[0] if x < RANGE[0] else x  # nan stays
+    v = RANGE[1] if v > RANGE[1] else v
+    shifted = v * LN2[0] + ROUND
+    k = shifted - ROUND
+    r = (v - k * LN2[1]) - k * LN2[2]
     s = r * r
-    even = (((c[8] * s + c[6]) * s + c[4]) * s + c[2]) * s + c[0]
-    odd = (((c[9] * s + c[7]) * s + c[5]) * s + c[3]) * s + c[1]
-    p = ((odd * r + even) * s + r) + c[19]
-    small = v < c[16]
-    start = BITS_DOUBLE[0] if small else BITS_DOUBLE[1]
-    bits = (np.float64(shifted).view(np.int64) << 52) + start
-    return p * np.int64(bits).view(np.float64) * (c[17] if small else c[18])
+    even, odd = EVEN[-1], ODD[-1]
+    for i in range(len(EVEN) - 2, -1, -1):
+        even = even * s + EVEN[i]
+    for i in range(len(ODD) - 2, -1, -1):
+        odd = odd * s + ODD[i]
+    p = ((odd * r + even) * s + r) + ONE
+    small = v < RANGE[2]
+    bits = INT(INT(FLOAT(shifted).view(INT) << DIGITS) + (START[0] if small else START[1]))
+    return p * INT(bits).view(FLOAT) * (SHIFT[0] if small else SHIFT[1])
 
 
-def exp_single(x: Any) -> Any:
-    """Return exp(x) of a float32."""
-    c = EXP_SINGLE
-    v = c[5] if x < c[5] else x
-    v = c[6] if v > c[6] else v
-    shifted = v * c[7] + c[8]
-    k = shifted - c[8]
-    r = (v - k * c[9]) - k * c[10]
-    s = r * r
-    p = (((c[3] * s + c[1]) * r + ((c[4] * s + c[2]) * s + c[0])) * s + r) + c[14]
-    small = v < c[11]
-    start = BITS_SINGLE[0] if small else BITS_SINGLE[1]
-    bits = np.int32(np.int32(np.float32(shifted).view(np.int32) << 23) + start)
-    return p * np.int32(bits).view(np.float32) * (c[12] if small else c[13])
+def log_of(x: Any) -> Any:
+    """Return log(x) of a number from 1 on; what is not finite becomes nan.
 
-
-# What logarithms take: 1/3, 1/5, ... of the series of artanh, ln 2 in two parts, and 1; the bits of
-# sqrt(1/2), and of the number that holds whole ones at the end of its digits.
-LOG_DOUBLE = (*(1.0 / k for k in range(3, 23, 2)), 0.6931471803691238, 1.9082149292705877e-10, 1.0)
-LOG_SINGLE = tuple(
-    np.float32(x)
-    for x in (*(1.0 / k for k in range(3, 11, 2)), 0.693145751953125, 1.4286068203094172e-06, 1.0)
-)
-PLACES_DOUBLE = (np.int64(0x3FE6A09E667F3BCD), np.int64(0x4330000000000000))
-PLACES_SINGLE = (np.int32(0x3F3504F3), np.int32(0x4B000000))
-
-
-# log(x) = k ln 2 + 2 artanh(z), z = (m - 1) / (m + 1), where x = 2^k m and 1/2 <= m² < 2
-def log_double(x: Any) -> Any:
-    """Return log(x) of a float64 from 1 on; what is not finite becomes nan."""
-    c, half, whole = LOG_DOUBLE, PLACES_DOUBLE[0], PLACES_DOUBLE[1]
-    bits = np.float64(x).view(np.int64)
-    place = (bits - half) >> 52
-    m = np.int64(bits - (place << 52)).view(np.float64)
-    k = np.int64(place + whole).view(np.float64) - np.int64(whole).view(np.float64)
-    z = (m - c[12]) / (m + c[12])
+    It is k ln 2 + 2 artanh(z), z = (m - 1) / (m + 1), where x = 2^k m and 1/2 <= m² < 2.
+    """
+    half, whole = PLACES[0], PLACES[1]
+    bits = FLOAT(x).view(INT)
+    place = INT(INT(bits - half) >> DIGITS)
+    m = INT(bits - INT(place << DIGITS)).view(FLOAT)
+    k = INT(place + whole).view(FLOAT) - INT(whole).view(FLOAT)
+    z = (m - ONE) / (m + ONE)
     s = z * z
     q = s * s
-    even = (((c[9] * q + c[7]) * q + c[5]) * q + c[3]) * q + c[1]
-    odd = (((c[8] * q + c[6]) * q + c[4]) * q + c[2]) * q + c[0]
-    tail = (z + z) * s * (even * s + odd) + k * c[11]
-    return k * c[10] + ((z + z) + tail) + (x - x)
-
-
-def log_single(x: Any) -> Any:
-    """Return log(x) of a float32 from 1 on."""
-    c, half, whole = LOG_SINGLE, PLACES_SINGLE[0], PLACES_SINGLE[1]
-    bits = np.float32(x).view(np.int32)
-    place = np.int32(np.int32(bits - half) >> 23)
-    m = np.int32(bits - (place << 23)).view(np.float32)
-    k = np.int32(place + whole).view(np.float32) - np.int32(whole).view(np.float32)
-    z = (m - c[6]) / (m + c[6])
-    s = z * z
-    tail = (z + z) * s * (((c[3] * s + c[2]) * s + c[1]) * s + c[0]) + k * c[5]
-    return k * c[4] + ((z + z) + tail) + (x - x)
+    even, odd = LOG_ODD[-1], LOG[-1]
+    for i in range(len(LOG) - 2, -1, -1):
+        even = even * q + LOG_ODD[i]
+        odd = odd * q + LOG[i]
+    tail = (z + z) * s * (even * s + odd) + k * LN2[2]
+    return k * LN2[1] + ((z + z) + tail) + (x - x)
 
 
 def _tanh_series(terms: int) -> tuple[float, ...]:
@@ -152,9 +139,7 @@ def _tanh_series(terms: int) -> tuple[float, ...]:
 
 
 # The series of tanh, exact up to 0.15 (squared); beyond, exponentials lose no digits; 1; -2.
-TANH_DOUBLE = (*_tanh_series(9), 0.15**2, 1.0, -2.0)
-TANH_SINGLE = tuple(np.float32(x) for x in TANH_DOUBLE)
-TANH, ONE = TANH_DOUBLE, 1.0  # of the type in question, where they are compiled
+TANH, ONE = (*_tanh_series(9), 0.15**2, 1.0, -2.0), 1.0
 
 
 def tanh_of(z: Any) -> Any:
@@ -189,14 +174,17 @@ MOST = 31  # the highest power that `power_of` knows
 @cache
 def _elementary(dtype: np.dtype[Any]) -> dict[Any, Any]:
     """Return the compiled function that stands for each of NumPy's, for numbers of a type."""
-    double = dtype == np.float64
-    exponential = compile_loop(exp_double if double else exp_single, "contract", kept=False)
-    series = TANH_DOUBLE if double else TANH_SINGLE
+    given = DOUBLE if dtype == np.float64 else SINGLE
+    floats = {**given, "TANH": TANH, "ONE": ONE, "SHIFT": (2.0**-63, 2.0)}
+    for name in ("EVEN", "ODD", "RANGE", "LN2", "LOG", "LOG_ODD", "TANH", "SHIFT"):
+        floats[name] = tuple(map(dtype.type, floats[name]))
+    floats |= {name: dtype.type(floats[name]) for name in ("ROUND", "ONE")}
+    exponential = compile_loop(exp_of, "contract", kept=False, **floats)
     return {
         np.exp: exponential,
-        np.log: compile_loop(log_double if double else log_single, "contract", kept=False),
-        np.tanh: compile_loop(tanh_of, "contract", kept=False, exp=exponential, TANH=series),
-        np.power: compile_loop(power_of, "contract", kept=False, ONE=series[10]),
+        np.log: compile_loop(log_of, "contract", kept=False, **floats),
+        np.tanh: compile_loop(tanh_of, "contract", kept=False, **{**floats, "exp": exponential}),
+        np.power: compile_loop(power_of, "contract", kept=False, ONE=floats["ONE"]),
     }
 
 
@@ -213,7 +201,7 @@ class Formula:
     Parameters
     ----------
     value, slope : callable
-        The function, and its derivative by s.
+        The function, and its derivative by s, which is not needed beside `ratio`.
     partials : mapping of parameter name -> callable
         Its derivatives by the parameters of the kernel, as functions of (s, slope(s), c).
     ratio : float, optional
@@ -221,7 +209,7 @@ class Formula:
     """
 
     value: Callable[[Any, Any], Any]
-    slope: Callable[[Any, Any], Any]
+    slope: Callable[[Any, Any], Any] | None = None
     partials: Mapping[str, Callable[[Any, Any, Any], Any]] = field(default_factory=dict)
     ratio: float | None = None
 
@@ -230,13 +218,8 @@ class Formula:
 class Slopes:
     """What the derivatives of a tile need of its computation.
 
-    Parameters
-    ----------
-    slope : array of the shape of the tile
-        By s, divided by `factor`.
-    s : array, or None where the formula has no parameters
-    factor : float
-    inner : the same of the kernel inside, or what it returned
+    The slope by s is `factor` times `slope`; s is None where the formula has no parameters; `inner`
+    is the same of the kernel inside, or what that returned.
     """
 
     slope: Array
@@ -338,15 +321,17 @@ class PointwiseKernel(WritesTiles):
 
     def slope(self, s: Array) -> Array:
         """Return the derivative of `value`."""
-        return np.asarray(self._formula().slope(s, self.constants()))
+        formula = self._formula()
+        if formula.slope is None:
+            return np.asarray((formula.ratio or 0.0) * formula.value(s, self.constants()))
+        return np.asarray(formula.slope(s, self.constants()))
 
-    def partials(self, s: Array) -> Gradient:
+    def partials(self, s: Array) -> Derivatives:
         """Return the derivative of `value` by each parameter, of shape s.shape or (k, *s.shape)."""
-        formula, c = self.pointwise, self.constants()
-        if formula is None or not formula.partials:
+        if self.pointwise is None or not self.pointwise.partials:
             return {}
-        slope = formula.slope(s, c)
-        return {name: part(s, slope, c) for name, part in formula.partials.items()}
+        slope, c = PointwiseKernel.slope(self, s), self.constants()
+        return {name: part(s, slope, c) for name, part in self.pointwise.partials.items()}
 
     @property
     def formula_used(self) -> Formula | None:
@@ -401,7 +386,7 @@ class PointwiseKernel(WritesTiles):
             s[strip] = self.value(part)
         return Slopes(slopes, kept)
 
-    def by_parameter(self, slopes: Slopes, W: Array) -> Gradient:
+    def by_parameter(self, slopes: Slopes, W: Array) -> Derivatives:
         """Return the derivatives of sum(W * value(s)) by the parameters of the formula."""
         s = slopes.s
         if s is None:
@@ -412,7 +397,7 @@ class PointwiseKernel(WritesTiles):
                 name: float(_compiled(weighted_sum, s.dtype, partial)(W, s, slopes.slope, *numbers))
                 for name, partial in self._formula().partials.items()
             }
-        total: Gradient = {}
+        total: Derivatives = {}
         for strip in strips(s):
             for name, part in self.partials(self._strip(s[strip])).items():
                 found = np.sum(W[strip] * part, axis=(-2, -1), dtype=np.float64)
@@ -428,12 +413,7 @@ def gaussian(s: Any, c: Any) -> Any:
     return exp(-s)
 
 
-def gaussian_slope(s: Any, c: Any) -> Any:
-    """Return -exp(-s)."""
-    return -exp(-s)
-
-
-GAUSSIAN = Formula(gaussian, gaussian_slope, ratio=-1.0)
+GAUSSIAN = Formula(gaussian, ratio=-1.0)
 
 
 def chi2(s: Any, c: Any) -> Any:
@@ -446,12 +426,17 @@ def chi2_slope(s: Any, c: Any) -> Any:
     return -c[0] * exp(-c[0] * s)
 
 
-def chi2_gamma(s: Any, slope: Any, c: Any) -> Any:
-    """Return -s exp(-γ s)."""
+def by_gamma(s: Any, slope: Any, c: Any) -> Any:
+    """Return the derivative of f(γs + ...) by γ = c[0]."""
     return s * slope / c[0]
 
 
-CHI2 = Formula(chi2, chi2_slope, {"gamma": chi2_gamma})
+def by_coef0(s: Any, slope: Any, c: Any) -> Any:
+    """Return the derivative of f(γs + c0) by c0."""
+    return slope / c[0]
+
+
+CHI2 = Formula(chi2, chi2_slope, {"gamma": by_gamma})
 
 
 def root(s: Any, c: Any) -> Any:
@@ -530,19 +515,9 @@ def polynomial_slope(s: Any, c: Any) -> Any:
     return c[0] * c[2] * power(c[0] * s + c[1], c[3])
 
 
-def polynomial_gamma(s: Any, slope: Any, c: Any) -> Any:
-    """Return s d (γs + c0)^(d-1)."""
-    return s * slope / c[0]
-
-
-def polynomial_coef0(s: Any, slope: Any, c: Any) -> Any:
-    """Return d (γs + c0)^(d-1)."""
-    return slope / c[0]
-
-
-POLYNOMIAL = Formula(
-    polynomial, polynomial_slope, {"gamma": polynomial_gamma, "coef0": polynomial_coef0}
-)
+INNER = {"gamma": by_gamma, "coef0": by_coef0}
+POLYNOMIAL = Formula(polynomial, polynomial_slope, INNER)
+WHOLE_POWER = Formula(polynomial, polynomial_slope)  # of γ = 1, c0 = 0
 
 
 def sigmoid(s: Any, c: Any) -> Any:
@@ -556,17 +531,7 @@ def sigmoid_slope(s: Any, c: Any) -> Any:
     return c[0] * (c[2] - t * t)
 
 
-def sigmoid_gamma(s: Any, slope: Any, c: Any) -> Any:
-    """Return s (1 - tanh²)."""
-    return s * slope / c[0]
-
-
-def sigmoid_coef0(s: Any, slope: Any, c: Any) -> Any:
-    """Return 1 - tanh²."""
-    return slope / c[0]
-
-
-SIGMOID = Formula(sigmoid, sigmoid_slope, {"gamma": sigmoid_gamma, "coef0": sigmoid_coef0})
+SIGMOID = Formula(sigmoid, sigmoid_slope, INNER)
 
 
 def exponential(s: Any, c: Any) -> Any:
@@ -574,20 +539,7 @@ def exponential(s: Any, c: Any) -> Any:
     return exp(s)
 
 
-EXPONENTIAL = Formula(exponential, exponential, ratio=1.0)
-
-
-def whole_power(s: Any, c: Any) -> Any:
-    """Return s^d, c = (d, d - 1)."""
-    return power(s, c[0])
-
-
-def whole_power_slope(s: Any, c: Any) -> Any:
-    """Return d s^(d-1)."""
-    return c[0] * power(s, c[1])
-
-
-WHOLE_POWER = Formula(whole_power, whole_power_slope)
+EXPONENTIAL = Formula(exponential, ratio=1.0)
 
 
 # ---- passes over a tile, of any kernel ----------------------------------------------------------
@@ -611,16 +563,9 @@ def tile_sums(
 ) -> float:
     """Add K V to PI and K' V to PJ, K less its pivot, and return Σ K_ij².
 
-    Parameters
-    ----------
-    K : array of shape (m, n)
-        See `compilable`; its rows are the samples from `first` on, its columns those from `start`.
-    pivot : float
-    U : array of shape (2u, .)
-        `by_columns` of the probe of all samples, in the type of K.
-    first, start : int
-    PI, PJ : arrays of shape (m, t) and (n, t), float64
-        PJ is None for a tile on the diagonal, which is its own mirror image.
+    Rows of K are the samples from `first` on, columns those from `start`; U is `by_columns` of the
+    probe of all samples, in the type of K. PJ is None for a tile on the diagonal, its own mirror
+    image.
     """
     m, n = K.shape
     right, left = np.zeros((m, len(U))), np.zeros((len(U), n))
@@ -699,18 +644,7 @@ def add_rows(
 def tile_weights(
     out: Array, L: Array, R: Array, first: int, start: int, share: float, factor: float
 ) -> None:
-    """Write share * (L'R + factor K) over K.
-
-    Parameters
-    ----------
-    out : array of shape (m, n)
-        K, and then the result; see `compilable`. Its rows are the samples from `first` on, its
-        columns those from `start`.
-    L, R : arrays of shape (4u, .)
-        `by_columns` of four, of all samples.
-    first, start : int
-    share, factor : float
-    """
+    """Write share * (L'R + factor K) over K; L and R are `by_columns` of four, of all samples."""
     number = out.dtype.type
     _compiled_pass(weigh_rows)(out, L, R, first, start, number(share), number(share * factor))
 

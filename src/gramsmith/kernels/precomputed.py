@@ -11,7 +11,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.arguments import abridged, is_one_of
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted, WritesTiles, symmetrised
+from gramsmith.kernels.base import (
+    Array,
+    Derivatives,
+    Kernel,
+    Pullback,
+    WritesTiles,
+    symmetrised,
+)
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding, fitting
 from gramsmith.kernels.finite import check_finite, checked_data, is_complex
@@ -71,12 +78,10 @@ class Precomputed(WritesTiles):
         K, columns = a
         return np.asarray(K[np.arange(len(columns)), columns], dtype=np.float64)
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         return None, None, {}
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         return None, {}
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:

@@ -8,11 +8,10 @@ import numpy as np
 
 from gramsmith.arguments import abridged, is_number, is_positive
 from gramsmith.kernels import pointwise as formulas
-from gramsmith.kernels.base import Array, Gradient
+from gramsmith.kernels.base import Array, Derivatives
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import (
     ChiSquare,
-    CityBlock,
     Geometry,
     Minkowski,
     PairKernel,
@@ -91,7 +90,7 @@ class Gaussian(Radial):
 
     def is_power_of(self, other: Gaussian, squarings: int, E: Embedding) -> bool:
         """Return whether tiles of `other`, which embeds samples as E, squared so often are ours."""
-        exact = self.geometry.doublings(E) >= squarings  # type: ignore[attr-defined]
+        exact = self.geometry.doublings(E) >= squarings
         scales = np.square(self.scale), np.square(other.scale)
         return bool(exact) and _is_share(*scales, 2.0**squarings)
 
@@ -125,14 +124,14 @@ class Laplacian(Radial):
 
     @property
     def geometry(self) -> Geometry:  # type: ignore[override]
-        return CityBlock() if self.norm == "l1" else SquaredEuclidean(cusp=True)
+        return Minkowski() if self.norm == "l1" else SquaredEuclidean(cusp=True)
 
     def is_power_of(self, other: Laplacian, squarings: int, E: Embedding) -> bool:
         """Return whether tiles of `other`, which embeds samples as E, squared so often are ours."""
         if other.norm != self.norm:
             return False
         doublings = squarings if self.norm == "l1" else 2 * squarings  # |x - z|² grows by 4
-        exact = self.geometry.doublings(E) >= doublings  # type: ignore[attr-defined]
+        exact = self.geometry.doublings(E) >= doublings
         return bool(exact) and _is_share(self.scale, other.scale, 2.0**squarings)
 
     @property
@@ -295,14 +294,11 @@ class Periodic(Radial):
     positive: ClassVar[tuple[str, ...]] = ("length_scale", "period")
     single: ClassVar[tuple[str, ...]] = ("length_scale", "period")
     scales_inputs: ClassVar[bool] = False
+    positive_definite = False  # not for every data set, see above
 
     def __init__(self, length_scale: float = 1.0, period: float = 1.0) -> None:
         self.length_scale = length_scale
         self.period = period
-
-    @property
-    def positive_definite(self) -> bool:
-        return False  # not for every data set, see above
 
     def value(self, s: Array) -> Array:
         p, scale = float(self.period), float(self.length_scale)
@@ -314,7 +310,7 @@ class Periodic(Radial):
         ratio = np.pi * c * np.sinc(c * np.sqrt(s))
         return np.asarray(-self.value(s) * np.pi / (self.period * self.length_scale**2) * ratio)
 
-    def partials(self, s: Array) -> Gradient:
+    def partials(self, s: Array) -> Derivatives:
         K, r = self.value(s), np.sqrt(s)
         angle = np.pi * r / self.period
         return {
@@ -344,13 +340,10 @@ class Chi2(PairKernel):
     single: ClassVar[tuple[str, ...]] = ("gamma",)
     geometry: ClassVar[Geometry] = ChiSquare()
     pointwise: ClassVar[Formula | None] = formulas.CHI2
+    requires_nonnegative_input = True
 
     def __init__(self, gamma: float = 1.0) -> None:
         self.gamma = gamma
-
-    @property
-    def requires_nonnegative_input(self) -> bool:
-        return True
 
     def constants(self) -> tuple[float, ...]:
         return (float(self.gamma),)
@@ -371,14 +364,8 @@ class AdditiveChi2(PairKernel):
     """
 
     geometry: ClassVar[Geometry] = ChiSquare()
-
-    @property
-    def positive_definite(self) -> bool:
-        return False
-
-    @property
-    def requires_nonnegative_input(self) -> bool:
-        return True
+    positive_definite = False
+    requires_nonnegative_input = True
 
     def value(self, s: Array) -> Array:
         return np.negative(s)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramsmith.kernels import Composed, Kernel, LinearMap, as_kernel
-from gramsmith.kernels.base import Array, Gradient, Wanted
+from gramsmith.kernels.base import Array, Derivatives, Pullback
 from gramsmith.kernels.embedding import Embedding, prefixed
 from gramsmith.kernels.geometry import (
     InnerProduct,
@@ -25,7 +25,7 @@ from gramsmith.kernels.geometry import (
 class SparseProjection(LinearMap):
     """The map S'x of sparse rows, S of shape (p, q): its values are dense, with q columns."""
 
-    def vjp(self, X: Any, dphi: Array) -> tuple[Any, Gradient]:
+    def vjp(self, X: Any, dphi: Array) -> tuple[Any, Derivatives]:
         """Return X' dphi; the derivative by X itself would be dense and is left out."""
         return None, {"S": X.T @ dphi}
 
@@ -40,9 +40,7 @@ class SparseWeighted(Composed):
     with D_k = Σ_ij V_ij z_ik z_jk, and 2/S_k D_k for the inner product. Where S_k = 0 it is 0.
     """
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         s = self.kernel.geometry.pair(a, b)
         V, parts = W * self.kernel.slope(s), self.kernel.partials(s)
         direct = {name: np.tensordot(part, W, 2) for name, part in parts.items()}
@@ -52,7 +50,7 @@ class SparseWeighted(Composed):
             product = _squares(za, V.sum(axis=1)) + _squares(zb, V.sum(axis=0)) - 2.0 * product
         return None, None, {**prefixed("kernel", direct), "map__S": self._by_weight(product)}
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         geometry = self.kernel.geometry
         if isinstance(geometry, SquaredEuclidean):
             return None, {}  # the distance of a row to itself is 0

@@ -8,16 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from gramsmith.kernels.base import Array, Gradient, Kernel, Wanted
+from gramsmith.kernels.base import Array, Derivatives, Kernel, Pullback
 from gramsmith.kernels.embedding import Embedding
 
 
 class SymbolicKernel(Kernel):
     """A kernel of samples that are not vectors, without parameters to learn."""
 
-    @property
-    def requires_vector_input(self) -> bool:
-        return False
+    requires_vector_input = False
 
     def tile_of(self, a: Embedding, b: Embedding, which: int) -> Array:
         """Return the tile (0), or its derivative by the decay (1)."""
@@ -33,12 +31,10 @@ class SymbolicKernel(Kernel):
     def diagonal(self, a: Embedding) -> Array:
         return self.diagonal_of(a, 0)
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         return None, None, {}
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         return None, {}
 
     def formula(self) -> str:
@@ -59,12 +55,10 @@ class DecayKernel(SymbolicKernel):
     ranges: ClassVar[dict[str, tuple[float, float]]] = {"decay": (1e-5, 1.0)}
     decay: Any
 
-    def tile_vjp(
-        self, a: Embedding, b: Embedding, W: Array, K: Any = None, wants: Wanted = "samples"
-    ) -> tuple[Embedding, Embedding, Gradient]:
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
         return None, None, {"decay": float(np.vdot(W, self.tile_of(a, b, 1)))}
 
-    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Gradient]:
+    def diagonal_vjp(self, a: Embedding, w: Array) -> tuple[Embedding, Derivatives]:
         return None, {"decay": float(np.vdot(w, self.diagonal_of(a, 1)))}
 
 
@@ -86,14 +80,7 @@ DENSE_BYTES = 1 << 26
 
 
 def product(a: Any, b: Any) -> Array:
-    """Return a b' of two sparse matrices as an array: BLAS on full columns, sparse on the rest.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> product(sp.csr_array([[1.0, 2.0]]), sp.csr_array([[3.0, 0.0], [0.0, 4.0]]))
-    array([[3., 8.]])
-    """
+    """Return a b' of two sparse matrices as an array: BLAS on full columns, sparse on the rest."""
     K = np.zeros((a.shape[0], b.shape[0]), dtype=a.dtype)
     if not a.nnz or not b.nnz:
         return K

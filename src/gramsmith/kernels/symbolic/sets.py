@@ -62,14 +62,11 @@ class AllSubsets(SymbolicKernel):
     """
 
     choices: ClassVar[dict[str, tuple[Any, ...]]] = {"output": ("value", "log", "normalized")}
+    accepts_sparse = True
 
     def __init__(self, weights: Any = None, output: str = "value") -> None:
         self.weights = weights
         self.output = output
-
-    @property
-    def accepts_sparse(self) -> bool:
-        return True
 
     def check_parameters(self) -> None:
         super().check_parameters()
