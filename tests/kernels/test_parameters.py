@@ -8,9 +8,7 @@ import gramsmith as gs
 
 @pytest.mark.parametrize("value", ["a", "2", None, np.nan, [1.0, "b"], object()])
 def test_lengths_are_positive_numbers(value):
-    with pytest.raises(
-        ValueError, match=r"Gaussian: expected length_scale > 0, got .*=1"
-    ):
+    with pytest.raises(ValueError, match=r"Gaussian: expected length_scale > 0, got .*=1"):
         gs.Gaussian(value)(np.eye(2))
 
 
