@@ -67,7 +67,7 @@ def bias(scenario: str, name: str, rows: int, number: int, folder: str) -> dict[
         fresh = get_scorer(scoring or by_default)(ranking.best_estimator, X_test, y_test)
         goal = read_task(y_test, task=entry.task, scoring=scoring)
         answers = answers_of(ranking.best_estimator, X_test, goal)
-        fresh_error = goal.as_error(goal.error(answers, np.arange(goal.n)))
+        fresh_error = goal.error(answers, np.arange(goal.n))
     guess = ranking.estimate
     return {
         "estimate": float(guess.value),

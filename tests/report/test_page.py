@@ -97,7 +97,6 @@ def test_under_a_megabyte_with_many_columns_and_kernels():
         gram=rng.random((240, 240)).astype(np.float32),
         map=rng.normal(size=(400, 2)),
         map_colours=np.zeros(400),
-        weights=[(f"column {k}", 0.1) for k in range(15)],
         importance=[(f"column {k}", 0.1, 0.01) for k in range(15)],
     )
     steps = np.arange(12.0)

@@ -250,7 +250,7 @@ def test_the_estimate_finds_weights_anew_in_every_bag():
         results=results, average=found, checks=[check], candidates=[], short=(0,)
     )
     estimate = bootstrap(findings, found.result, task)
-    assert estimate.value < task.as_score(found.result.loss)
+    assert estimate.value < -found.result.loss
     assert estimate.value < 0.0
     assert not estimate.beats_baseline
     assert estimate.kind == "bootstrap"

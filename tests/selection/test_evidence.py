@@ -14,14 +14,12 @@ from sklearn.model_selection import ShuffleSplit
 
 import gramsmith as gs
 from gramsmith.report.words import provenance
-from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.evidence import (
     Curve,
     Evidence,
     Outcome,
     Reading,
     binned,
-    feature_weights,
     histogram,
     picture_of,
     thinned,
@@ -29,7 +27,6 @@ from gramsmith.selection.evidence import (
 )
 from gramsmith.tables.convert import Cells
 from gramsmith.tables.decide import Column
-from gramsmith.targets import make_target
 
 KERNELS = {"linear": "linear", "rbf": gs.Gaussian(1.0)}
 
@@ -96,13 +93,7 @@ def test_groups_and_folds(rng):
     X, y = two_rings(rng)
     groups = np.repeat(np.arange(20), 8)
     ranking = gs.rank_kernels(X, y, KERNELS, groups=groups)
-    outcome, reading = ranking.evidence.outcome, ranking.evidence.reading
-    assert reading.groups == (20, 8)
-    scores = outcome.folds[ranking.records[0]["kernel"]]
-    assert len(scores) == 5
-    record = ranking._findings.results[ranking._findings.order[0]].record
-    sizes = np.bincount(record.fold)
-    assert np.average(scores, weights=sizes) == pytest.approx(ranking.records[0]["score"])
+    assert ranking.evidence.reading.groups == (20, 8)
 
 
 def test_a_linear_task_has_a_linear_rival(rng):
@@ -323,48 +314,10 @@ def test_contents_of_a_classification(ranking):
         assert np.isfinite(path.scores).all()
 
 
-def test_useful_features_weigh_more(ranking):
-    weights = dict(ranking.evidence.weights)
-    assert set(weights) == {"first", "second", "noise"}
-    assert min(weights["first"], weights["second"]) > weights["noise"]
-
-
 def test_contents_of_a_regression(regression):
     assert regression.evidence.blocks == []
     assert regression.classes is None
     assert len(regression.evidence.map_colours) == 120
-
-
-def test_learned_weights_are_shares(rng):
-    X = rng.normal(size=(40, 2))
-    kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.array([2.0, 0.0]))
-    weights, meaning = feature_weights(
-        Candidate("l", kernel, "learned"), X, make_target(X[:, 0] > 0)
-    )
-    assert weights.tolist() == [1.0, 0.0]
-    assert "learned" in meaning
-
-
-def test_slope_is_that_of_the_alignment(rng):
-    X = rng.normal(size=(40, 2))
-    y = X[:, 0] > 0
-    weights, _ = feature_weights(Candidate("g", gs.Gaussian(1.5), "gaussian"), X, make_target(y))
-
-    def cka(logs):
-        return gs.cka(gs.Gaussian(1.5 / np.exp(logs))(X), y)
-
-    h = 1e-5
-    numeric = [(cka(h * e) - cka(-h * e)) / (2 * h) for e in np.eye(2)]
-    assert weights == pytest.approx(numeric, rel=1e-4)
-
-
-def test_constant_features_have_no_weights():
-    X = np.ones((10, 2))
-    weights, meaning = feature_weights(
-        Candidate("g", gs.Gaussian(1.0), "gaussian"), X, make_target([0, 1] * 5)
-    )
-    assert not len(weights)
-    assert meaning == ""
 
 
 def test_plain_values_are_json():

@@ -130,7 +130,7 @@ def test_as_an_estimator(tmp_path):
 def test_scores_of_scikit_learn(m, scoring):
     task = read_task(Y[:, :m], scoring=scoring)
     f, rows = task.codes + RNG.normal(size=(120, m)), np.arange(120)
-    found = task.as_score(task.loss(Answers(f), rows))
+    found = -task.loss(Answers(f), rows)
     expected = {
         "f1_macro": lambda: f1_score(Y[:, :m], f > 0, average="macro"),
         "roc_auc": lambda: roc_auc_score(Y[:, :m], f),
@@ -139,7 +139,7 @@ def test_scores_of_scikit_learn(m, scoring):
     if scoring in expected:
         assert found == pytest.approx(expected[scoring]())
     assert np.isfinite(task.error(Answers(f), rows))
-    assert not task.default_score
+    assert not task.score.is_default
 
 
 def test_ranked_by_a_score_of_scikit_learn():

@@ -286,7 +286,7 @@ def test_class_weight_multiplies_sample_weight():
     task = read_task(list("aab"), sample_weight=[1.0, 2.0, 3.0], class_weight={"b": 5.0})
     np.testing.assert_allclose(task.weights, np.array([1.0, 2.0, 15.0]) / 6.0)
     # accuracy would not see weights that balance the classes
-    assert read_task(list("aab"), class_weight="balanced").score_name == "balanced_accuracy"
+    assert read_task(list("aab"), class_weight="balanced").score.name == "balanced_accuracy"
 
 
 def test_three_classes_have_a_column_each():

@@ -50,6 +50,9 @@ class NothingToDraw(ValueError):
 # ---- a ranking ----------------------------------------------------------------------------------
 
 
+COLUMNS = 15  # whose importance is drawn
+
+
 def plot_scores(ranking: Any, ax: Any = None) -> Any:
     """Draw the scores of the best kernels with their errors, best on top."""
     records = ranking.records[:KERNELS]
@@ -78,7 +81,7 @@ def plot_importance(ranking: Any, ax: Any = None) -> Any:
     """Draw what the score loses when a column is shuffled on held-out rows, with errors."""
     if not ranking.evidence.importance:
         raise NothingToDraw("Expected a ranking that shuffled columns, got none of that.")
-    names, losses, errors = zip(*ranking.evidence.importance, strict=True)
+    names, losses, errors = zip(*ranking.evidence.importance[:COLUMNS], strict=True)
     ax = new_axes(ax, height=0.9 + 0.22 * len(names))
     place, known = -np.arange(len(names)), np.where(np.isfinite(errors), errors, 0.0)
     ax.barh(place, losses, color=COLOURS[0], height=0.7)

@@ -203,21 +203,21 @@ def winner(found: Any, records: Records) -> str:
 
 def in_words(value: float, task: Any) -> str:
     """Return a score as a part of a sentence about new rows."""
-    if task.default_score and task.classes is not None:
+    if task.score.is_default and task.classes is not None:
         digits = 1 if value > 0.985 and round(1000 * value) % 10 else 0
         what = "labels of new rows" if task.names else "new rows"
         return f"right for {100 * value:.{digits}f} of 100 {what}"
-    if task.default_score:
+    if task.score.is_default:
         over = f", on average over {len(task.names)} outputs" if task.names else ""
         return f"it explains {max(value, 0.0):.0%} of the variation in new rows{over}"
-    return f"{task.score_name} {number(value)} on new rows"
+    return f"{task.score.name} {number(value)} on new rows"
 
 
 def _interval_words(estimate: Any, task: Any) -> str:
     low, high = estimate.low, estimate.high
-    if task.default_score and task.classes is not None:
+    if task.score.is_default and task.classes is not None:
         limits = f"{100 * max(low, 0.0):.1f} to {100 * high:.1f} of 100"
-    elif task.default_score:
+    elif task.score.is_default:
         limits = f"{low:.0%} to {high:.0%}"
     else:
         limits = f"{number(low)} to {number(high)}"
@@ -300,7 +300,7 @@ def warnings(found: Any, estimate: Any, converged: bool) -> list[str]:
             )
         said.append(
             f"No kernel does clearly better than {found.task.constant(found.task.counting)[1]} "
-            f"({found.task.score_name} {number(estimate.baseline)}): {end}"
+            f"({found.task.score.name} {number(estimate.baseline)}): {end}"
         )
     said += [_about_classes(found), *(a.message for a in found.advice), _at_the_end(found)]
     if found.late is not None:
@@ -326,7 +326,7 @@ def warnings(found: Any, estimate: Any, converged: bool) -> list[str]:
 def alarms(found: Any, estimate: Any, evidence: Any) -> list[str]:
     """Return what looks too good to be true: columns that tell the target."""
     said = list(evidence.reading.alarms)
-    best, gained = found.task.best_score, abs(estimate.value - estimate.baseline)
+    best, gained = found.task.score.best, abs(estimate.value - estimate.baseline)
     perfect = best is not None and best - estimate.value < 0.05 * gained
     if perfect and estimate.beats_baseline and len(evidence.importance) > 1:
         name, lost, error = max(evidence.importance, key=lambda item: item[1])
@@ -362,7 +362,7 @@ def _rarest(found: Any) -> tuple[Array, Array, Array, float] | None:
     None but for classes whose score is the accuracy.
     """
     task, result = found.task, found.result
-    if task.strata is None or not task.default_score or result is None:
+    if task.strata is None or not task.score.is_default or result is None:
         return None
     rows = result.record.rows
     y = task.strata[rows]
@@ -417,7 +417,7 @@ def summary(found: Any, model: Any, estimate: Any, converged: bool) -> dict[str,
         "groups": None if task.groups is None else len(np.unique(task.groups)),
         "kernel": _kernels(found),
         "machine": type(machine).__name__,
-        "score": task.score_name,
+        "score": task.score.name,
         "estimate": estimate.to_plain(),
         "limits": warnings(found, estimate, converged),
         "date": date.today().isoformat(),
@@ -470,7 +470,7 @@ def explain(found: Any, records: Records, name: str | None) -> str:
             f"Expected a kernel of this ranking, got {abridged(name)}. "
             f"Perhaps {listed([repr(n) for n in near], 'or')}."
         )
-    record, score = records[names.index(name)], found.task.score_name
+    record, score = records[names.index(name)], found.task.score.name
     said = f"{score} {number(record['first_check'])} in the first check, by ridge regression."
     if record["score"] is not None:
         machine = DESCRIPTIONS.get(record["machine"], record["machine"])
@@ -497,8 +497,8 @@ def explain(found: Any, records: Records, name: str | None) -> str:
 
 def _explain_average(found: Any, records: Records) -> str:
     """Return what is known about the average that is fitted."""
-    name, result = found.task.score_name, found.result
-    value = with_error(found.task.as_score(result.loss), result.error)
+    name, result = found.task.score.name, found.result
+    value = with_error(-result.loss, result.error)
     lines = [
         f"average: {_kernels(found)}",
         f"{name} {value} by cross-validation of the average, which is what is fitted.",
@@ -561,7 +561,7 @@ def paths(found: Any) -> list[BandwidthPath]:
                     m.name: m.sign * found.measures.values(m)[members]
                     for m in found.measures.measures.values()
                 },
-                np.array([found.task.as_score(found.checks[i].loss) for i in members]),
+                np.array([-found.checks[i].loss for i in members]),
                 axis="length of the substrings" if lengths else "width of the kernel",
                 labels=[number(w) if np.isscalar(w) else "" for w in widths],
                 chosen=steps[members.index(found.order[0])] if found.order[0] in members else None,

@@ -268,7 +268,8 @@ def _estimate(
     )
     base = task.loss(constant, rows)
     error = task.error(answers, rows)
-    share, plain = task.as_score(task.loss(answers, rows)), task.plain_error(answers, rows)
+    loss_of_rows, plain = task.difference(answers, None, rows)
+    share = -loss_of_rows
     if task.score.range == (0.0, 1.0):
         # as many independent trials as would have the same error
         trials = share * (1.0 - share) / plain**2 if 0.0 < plain < np.inf else float(clusters)
@@ -293,14 +294,14 @@ def _made(
     Near 0 and 1 the interval of the normal distribution is too short on one side: shares have
     Wilson's, of so many independent trials.
     """
-    value, error = task.as_score(loss), task.as_error(error)
+    value = -loss
     z = float(student.isf(0.5 * (1.0 - COVERAGE), max(trials - 1.0, 1.0)))
     low, high = value - z * error, value + z * error
     least, most = task.score.range
     if (least, most) == (0.0, 1.0) and np.isfinite(error):
         low, high = wilson(min(max(value, 0.0), 1.0), trials, z)
     low, high = float(max(low, least)), float(min(high, most))
-    return Estimate(value, low, high, error, kind, rows, task.as_score(base), beats)
+    return Estimate(value, low, high, error, kind, rows, -base, beats)
 
 
 def degrees_of_freedom(pseudo: Array) -> float:

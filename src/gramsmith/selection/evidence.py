@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
-from gramsmith.gram import Gram
 from gramsmith.gram.journal import fingerprint
 from gramsmith.gram.threads import dense_work
-from gramsmith.kernels import Gaussian, LinearMap, Precomputed
-from gramsmith.measures import get_measure
-from gramsmith.measures.alignment import ConstantKernelWarning
+from gramsmith.kernels import Precomputed
 from gramsmith.report.axes import without_outliers
 from gramsmith.report.pictures import kernel_map
 from gramsmith.report.words import number
-from gramsmith.selection.candidates import Candidate, median_distances
+from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.choose import Findings, count_copies
 from gramsmith.selection.estimate import wilson
 from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, chance_of, score, tested_rows
@@ -36,16 +33,15 @@ from gramsmith.selection.work import Work
 from gramsmith.tables import Column, TableEncoder
 from gramsmith.tables.convert import Cells, frame_columns, missing_cells, plain, typed
 from gramsmith.tables.decide import copy_of_target
-from gramsmith.targets import Target, make_target
 
 Array = npt.NDArray[Any]
 
 GRAM_ROWS = 240  # rows of the Gram matrix that is drawn
-MAP_ROWS = 400  # rows of the map, and of the relevance of the columns
-FEATURES = 15  # columns whose relevance and importance are shown
-WIDE = 2000  # features past which relevance is not computed
+MAP_ROWS = 400  # rows of the map
+WIDE = 2000  # features past which columns are not shuffled
 SHUFFLED_ROWS = 600  # rows on which columns are shuffled
-MOST_SHUFFLED = 30  # columns that are, the most relevant ones
+FEW_SHUFFLED_ROWS = 200  # to find the columns that matter among
+MOST_SHUFFLED = 30  # and more
 LINEAR_CELLS = 2_000_000  # cells of the table to which the linear model is fitted
 POINTS = 400  # rows that are drawn as points
 CURVES = 8  # classes that have a curve
@@ -55,7 +51,6 @@ PICTURES = 1000  # columns that have one
 PICTURE_ROWS = 20_000  # rows it is made of
 CALIBRATED = ("ridge", "landmarks", "average")  # machines that have probabilities
 LONG = 2.0  # times the other evidence: the least that a linear model or importances may take
-FOLDED = 6  # kernels whose scores are shown for each fold
 
 
 @dataclass(frozen=True)
@@ -118,7 +113,6 @@ class Outcome:
     # of values: "half" and "nine of ten" of the absolute errors are below this, and "mean"
     errors: dict[str, float] = field(default_factory=dict)
     targets: list[TargetOutcome] = field(default_factory=list)  # of several outputs or labels
-    folds: dict[str, Array] = field(default_factory=dict)  # scores of the best kernels in each fold
 
     @property
     def recall(self) -> Array:
@@ -183,8 +177,6 @@ class Evidence:
     outcome: Outcome | None = None  # None if there was no time for held-out rows
     # answers that look at no features, and a plain linear model
     rivals: list[Rival] = field(default_factory=list)
-    weights: list[tuple[str, float]] = field(default_factory=list)  # relevance, largest first
-    weights_meaning: str = ""
     # columns, what the score loses when they are shuffled on held-out rows, and its error
     importance: list[tuple[str, float, float]] = field(default_factory=list)
     # Gram matrix of the winner on a sample, sorted by class or value, with classes and their rows
@@ -219,13 +211,12 @@ def gather(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
     task, samples = problem.task, problem.samples
     outcome, importance = None, []
     constant, base = task.constant(task.counting)
-    rivals = [Rival(base, task.as_score(task.loss(constant, task.counting)))]
+    rivals = [Rival(base, -task.loss(constant, task.counting))]
     with work.stage("evidence", 3, "what the report shows") as stage, dense_work():
         reading = reading_of(samples, problem.X, task)
         stage(1)
         K, gram, some = picture_rows(found.best, samples, task)
         places = np.searchsorted(some, gram)
-        weights, meaning = relevance(found.best, samples, task, some)
         stage(1)
         if delivered is not None:
             outcome = outcome_of(delivered, found)
@@ -236,15 +227,12 @@ def gather(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
                 rivals += filter(None, [linear_rival(found.result, found, samples)])
             stage(1)
             if work.in_time(long):
-                names = [name for name, _ in weights[:MOST_SHUFFLED]]
-                importance = importance_of(found, problem, names)
+                importance = importance_of(found, problem)
     return Evidence(
         reading=reading,
         outcome=outcome,
         rivals=rivals,
-        weights=weights[:FEATURES],
-        weights_meaning=meaning,
-        importance=importance[:FEATURES],
+        importance=importance,
         gram=K[np.ix_(places, places)].astype(np.float32),
         blocks=[] if task.strata is None else task.counts(gram),
         map=kernel_map(K),
@@ -276,7 +264,6 @@ def outcome_of(scored: Scored, found: Findings) -> Outcome:
         record.kind,
         rows=len(np.unique(rows)),
         weighted=task.w is not None,
-        folds=dict(_fold_scores(found)),
     )
     if task.names:
         known = replace(known, targets=list(_targets(f, rows, w, task)))
@@ -325,26 +312,6 @@ def _of_labels(f: Array, rows: Array, w: Array, scored: Scored, task: Labels) ->
         "precision_recall": [other for _, other in curves],
         "reliability": reliability_of(scored, task),
     }
-
-
-def _fold_scores(found: Findings) -> Iterator[tuple[str, Array]]:
-    task = found.task
-    ranked = [i for i in found.order if i in found.results][:FOLDED]
-    for i in ranked:
-        result = found.results[i]
-        fold, rows, answers = result.record.fold, result.record.rows, result.answer
-        parts = [np.flatnonzero(fold == k) for k in np.unique(fold)]
-        if not 2 <= len(parts) <= 12:
-            continue
-        values = np.full(len(parts), np.nan)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedMetricWarning)
-            for k, places in enumerate(parts):
-                try:
-                    values[k] = task.as_score(task.loss(answers.at(places), rows[places]))
-                except ValueError:  # a score that is undefined for the classes of the fold
-                    continue
-        yield found.candidates[i].name, values
 
 
 def _of_values(f: Array, rows: Array, w: Array, task: Task) -> dict[str, Any]:
@@ -493,7 +460,7 @@ def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | N
     gap = own.loss - task.loss(winner, tested)
     judgement = "about as good" if chance > LEVEL else "clearly worse" if gap > 0 else "better"
     name = "logistic regression" if isinstance(task, Classes) else "ridge regression"
-    return Rival(f"{name}{of}", task.as_score(own.loss), judgement)
+    return Rival(f"{name}{of}", -own.loss, judgement)
 
 
 def _thinned(rows: Array, most: int) -> Array:
@@ -554,70 +521,42 @@ def column_names(candidate: Candidate, samples: Samples) -> tuple[list[str], Arr
     return encoder.column_names(), encoder.sources()
 
 
-def relevance(
-    best: Candidate, samples: Samples, task: Task, rows: Array
-) -> tuple[list[tuple[str, float]], str]:
-    """Return the relevance of the columns to the winner, largest first, and what it means."""
-    known = column_names(best, samples)
-    if known is None:
-        return [], ""
-    names, source = known
-    part = np.asarray(samples.views[best.view][rows], dtype=float)
-    w = task.weight_of(rows)
-    target = make_target(task.measured[rows], task=task.measured_as, sample_weight=w)
-    weights, meaning = feature_weights(best, part, target)
-    if not len(weights):
-        return [], ""
-    total = np.bincount(source, weights, len(names))
-    used = np.unique(source)
-    order = used[np.argsort(-total[used], kind="stable")]
-    return [(names[j], float(total[j])) for j in order], meaning
+def importance_of(found: Findings, problem: Problem) -> list[tuple[str, float, float]]:
+    """Return columns, what the score loses when each is shuffled, and its error; most first.
 
-
-def feature_weights(candidate: Candidate, X: Array, target: Target) -> tuple[Array, str]:
-    """Return the relevance of every feature, and what it means.
-
-    For learned weights: the share of the feature in the mean squared distance. Otherwise: the rise
-    of the centred alignment when the feature counts more, d CKA / d log weight, at the winner's
-    width (at the median distance for kernels without one).
-
-    Parameters
-    ----------
-    candidate : Candidate
-    X : array of shape (n, p)
-    target : Target
-
-    Returns
-    -------
-    weights : array of shape (p,)
-        Empty if no feature matters, as among constant ones.
-    meaning : str
+    Of many columns all are shuffled once on a few rows, and those that lose most again.
     """
-    scale = getattr(candidate.kernel, "map", None)
-    if isinstance(scale, LinearMap) and np.ndim(scale.S) == 1:
-        share = np.asarray(scale.S, dtype=float) ** 2 * X.var(axis=0)
-        share = share / max(float(share.sum()), 1e-300)
-        return share, "share of the column in the learned distance"
-    width: Any = getattr(candidate.kernel, "length_scale", None)
-    if candidate.family.partition(",")[0] != "gaussian" or np.ndim(width):
-        width = median_distances(X)[0] / np.sqrt(2.0)
-    kernel = Gaussian(np.full(X.shape[1], float(width)))
-    G = Gram(kernel, X)
-    moments = G.moments(target)
-    with warnings.catch_warnings():  # that a kernel is constant was said beside the measures
-        warnings.simplefilter("ignore", ConstantKernelWarning)
-        _, adjoint = get_measure("cka").value_and_adjoint(moments, target)
-    slope = G.pullback(adjoint, target, moments, inputs=False)[0].parameters.get("length_scale")
-    if slope is None:  # the Gram matrix is constant, and so is its alignment
-        return np.empty(0), ""
-    slope = np.asarray(slope, dtype=float)
-    return -slope * float(width), "rise of the centred alignment if the column counted more"
+    members = [
+        (
+            w,
+            found.candidates[i],
+            found.results[i],
+            column_names(found.candidates[i], problem.samples),
+        )
+        for i, w in found.chosen.items()
+        if i in found.results
+    ]
+    if not members or any(known is None for *_, known in members):
+        return []
+    names, source = members[0][-1] or ([], np.empty(0))
+    shown = [names[j] for j in np.unique(source)]
+    lost: dict[str, tuple[float, float]] = {}
+    if len(shown) > MOST_SHUFFLED:
+        lost = _shuffle(found, problem, members, shown, FEW_SHUFFLED_ROWS, 1)
+        shown = sorted(shown, key=lambda name: -lost.get(name, (0.0, 0.0))[0])[:MOST_SHUFFLED]
+    lost |= _shuffle(found, problem, members, shown, SHUFFLED_ROWS, 5)
+    return sorted(((name, *pair) for name, pair in lost.items()), key=lambda item: -item[1])
 
 
-def importance_of(
-    found: Findings, problem: Problem, shown: list[str]
-) -> list[tuple[str, float, float]]:
-    """Return what the score loses when a column is shuffled, the largest loss first.
+def _shuffle(
+    found: Findings,
+    problem: Problem,
+    members: Sequence[Any],
+    shown: list[str],
+    size: int,
+    most: int,
+) -> dict[str, tuple[float, float]]:
+    """Return what the score loses when columns are shuffled on some held-out rows, and its error.
 
     What is delivered, all machines of an average with their regularisers and the threshold, is
     fitted in folds; the test rows are answered as they are and with one column taken from other
@@ -625,27 +564,19 @@ def importance_of(
     is that of the paired difference, by groups where there are groups, and of the shuffling.
     """
     task, samples = problem.task, problem.samples
-    members = [
-        (w, found.candidates[i], found.results[i], column_names(found.candidates[i], samples))
-        for i, w in found.chosen.items()
-        if i in found.results
-    ]
-    if not shown or not members or any(known is None for *_, known in members):
-        return []
-    rows = task.sample(SHUFFLED_ROWS, salt=11)
+    rows = task.sample(size, salt=11)
     rows = rows[task.weights[rows] > 0]
-    repeats = int(np.clip(SHUFFLED_ROWS // len(rows), 2, 5))
+    repeats = int(np.clip(SHUFFLED_ROWS // len(rows), min(most, 2), most))
     rng = np.random.default_rng([task.seed, 11])
     orders = [rng.permutation(len(rows)) for _ in range(repeats)]
     try:
         splits = task.splits(rows, 5)
     except NoFolds:
-        return []
+        return {}
     values: Any = 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for weight, candidate, result, known in members:
-            names, source = known or ([], np.empty(0))
+        for weight, candidate, result, (names, source) in members:
             X, kernel = samples.views[candidate.view], candidate.kernel
             # columns that a view does without change nothing
             place = {name: number for number, name in enumerate(names)}
@@ -666,15 +597,16 @@ def importance_of(
     def answers(f: Array) -> Answers:
         return Answers(f - cut, None if fitted is None else fitted(f))
 
-    plain, lost = answers(values[0]), []
+    plain, lost = answers(values[0]), {}
     for k, name in enumerate(shown):
         places = range(1 + k * repeats, 1 + (k + 1) * repeats)
         pairs = [task.difference(answers(values[p]), plain, tested) for p in places]
         gaps = np.array([gap for gap, _ in pairs])
         # of the rows, which all shuffles share, and of the shuffling
-        error = np.sqrt(np.mean([e**2 for _, e in pairs]) + gaps.var(ddof=1) / repeats)
-        lost.append((name, task.as_error(gaps.mean()), task.as_error(error)))
-    return sorted(lost, key=lambda item: -item[1])
+        shuffling = gaps.var(ddof=1) / repeats if repeats > 1 else 0.0
+        error = np.sqrt(np.mean([e**2 for _, e in pairs]) + shuffling)
+        lost[name] = float(gaps.mean()), float(error)
+    return lost
 
 
 def _shuffled(B: Array, X: Array, others: Array, columns: Array) -> Array:

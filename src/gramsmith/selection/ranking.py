@@ -290,7 +290,7 @@ def _identity(problem: Problem) -> dict[str, Any]:
         "task": task.kind,
         "seed": task.seed,
         "ensemble": problem.ensemble,
-        "scoring": task.score_name if task.score.is_default else fingerprint(task.score.call),
+        "scoring": task.score.name if task.score.is_default else fingerprint(task.score.call),
         "class_weight": fingerprint(task.class_weight),
         "cv": fingerprint(task.cv),
         "measures": fingerprint(problem.measures),
@@ -425,7 +425,7 @@ class KernelRanking:
     @property
     def scoring(self) -> str:
         """The name of the score."""
-        return self._findings.task.score_name
+        return self._findings.task.score.name
 
     @property
     def output_scores(self) -> dict[str, float]:
@@ -510,15 +510,15 @@ class KernelRanking:
                 "kernel": candidate.name,
                 "family": candidate.family,
                 "tied": i in found.tied and len(found.tied) > 1,
-                "score": None if result is None else task.as_score(result.loss),
-                "score_error": None if result is None else task.as_error(result.error),
+                "score": None if result is None else -result.loss,
+                "score_error": None if result is None else result.error,
                 "verified": None if result is None else result.record.kind,
                 "machine": None if result is None else result.record.machine,
                 "parameter": None if result is None else result.setting,
                 "weight": self.average.get(candidate.name),
                 "reach": None if result is None or task.classes is not None else result.reach,
-                "first_check": task.as_score(check.loss),
-                "first_check_error": task.as_error(check.error),
+                "first_check": -check.loss,
+                "first_check_error": check.error,
                 "first_check_squared": check.squared,
                 "first_check_rows": check.rows,
             }
@@ -626,7 +626,7 @@ class KernelRanking:
     @property
     def best_score(self) -> float | None:
         """The best score there can be, if that is known."""
-        return self._findings.task.best_score
+        return self._findings.task.score.best
 
     def plot(self, kind: str = "scores", ax: Any = None) -> Any:
         """Draw one of the pictures of the report.

@@ -66,6 +66,7 @@ class Score:
 
     default = ""
     usual = ""  # what to use where another does not fit
+    counted = False  # whether it is a function of one confusion matrix
 
     def __init__(self, scoring: Any, weighted: bool) -> None:
         self.is_default = scoring is None or (isinstance(scoring, str) and scoring == self.default)
@@ -118,6 +119,12 @@ class Score:
             low = 0.0
         known = low == 0.0 or self.name in ("r2", "explained_variance")
         return low, 1.0 if known else 0.0 if self.name.startswith("neg_") else np.inf
+
+    @property
+    def best(self) -> float | None:
+        """The best score there can be, if that is known."""
+        high = self.range[1]
+        return high if np.isfinite(high) else None
 
     def value(self, answers: Answers, y: Array, w: Array | None = None) -> float:
         """Return the score that scikit-learn computes of answers."""

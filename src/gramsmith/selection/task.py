@@ -7,7 +7,7 @@ to answers: identity (`Values`), sign (`Labels`, two `Classes`) or argmax (more 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -36,7 +36,6 @@ from gramsmith.targets import (
 Array = npt.NDArray[Any]
 Folds = list[tuple[Array, Array]]
 
-COARSE = 8  # steps of a first look at thresholds
 BLOCKS = 20  # of the jackknife, for scores that are no function of sums over samples
 FEW_GROUPS = 10  # a sample of fewer groups is drawn row by row
 BOTH = np.array([0, 1])  # a label is not there, or it is
@@ -55,6 +54,8 @@ class Task:
     names: tuple[str, ...] = ()  # of several outputs or labels
 
     kind: ClassVar[str]
+    measured_as: ClassVar[str] = "classification"  # the task as measures and learners know it
+    target_kind: ClassVar[str] = "labels"  # what the measures call such targets
     classes: Array | None = None
     class_weight: Any = None
 
@@ -81,16 +82,6 @@ class Task:
     def calibration(self, f: Array, rows: Array) -> Callable[[Array], Array]:
         """Return what turns decision values into probabilities, fitted to held-out ones."""
         raise NotImplementedError
-
-    @property
-    def measured_as(self) -> str:
-        """The task as measures and learners know it."""
-        return "regression" if self.classes is None else "classification"
-
-    @property
-    def target_kind(self) -> str:
-        """What the measures call such targets."""
-        return {"regression": "values", "classification": "classes"}.get(self.kind, "labels")
 
     @property
     def measured(self) -> Array:
@@ -135,16 +126,6 @@ class Task:
         return np.asarray(Z @ np.linalg.eigh(Z.T @ Z)[1][:, -1] if Z.shape[1] > 1 else Z[:, 0])
 
     @property
-    def default_score(self) -> bool:
-        """Whether the score is the default."""
-        return self.score.is_default
-
-    @property
-    def score_name(self) -> str:
-        """The name of the score that is shown."""
-        return self.score.name
-
-    @property
     def own_folds(self) -> bool:
         """Whether the folds are those of a splitter of the user's."""
         return self.cv is not None and not isinstance(self.cv, int)
@@ -167,20 +148,6 @@ class Task:
     def weight_of(self, rows: Array) -> Array | None:
         """Return the sample weights of some rows, if there are any."""
         return None if self.w is None else self.w[rows]
-
-    def as_score(self, loss: float) -> float:
-        """Return a loss as the score that is shown."""
-        return -float(loss)
-
-    def as_error(self, error: float) -> float:
-        """Return the standard error of a loss in units of the score that is shown."""
-        return float(error)
-
-    @property
-    def best_score(self) -> float | None:
-        """The best score there can be, if that is known."""
-        high = self.score.range[1]
-        return high if np.isfinite(high) else None
 
     # ---- answers: what a score is computed from ---------------------------------------------
 
@@ -245,57 +212,43 @@ class Task:
 
     def error(self, answers: Answers, rows: Array) -> float:
         """Return the standard error of `loss` by leaving out one cluster at a time."""
-        error = self.plain_error(answers, rows)
+        error = self.difference(answers, None, rows)[1]
         if self.score.is_default and self.classes is not None:
             # no mistake among few samples is no certainty
             G = len(np.unique(self.clusters(rows)))
             error = max(error, float(np.sqrt(0.5 / (G + 1.0) / G)))
         return error
 
-    def plain_error(self, answers: Answers, rows: Array) -> float:
-        """Return the standard error as it is: zero where no cluster differs from others."""
-        return self._jackknife(rows, [(1.0, answers)])
+    def difference(self, a: Answers, b: Answers | None, rows: Array) -> tuple[float, float]:
+        """Return the loss of a, less that of b on the same samples, and its standard error.
 
-    def difference(self, a: Answers, b: Answers, rows: Array) -> tuple[float, float]:
-        """Return the loss of a less that of b on the same samples, and its standard error."""
-        gap = self.loss(a, rows) - self.loss(b, rows)
-        return gap, self._jackknife(rows, [(1.0, a), (-1.0, b)])
-
-    def _jackknife(self, rows: Array, terms: Sequence[tuple[float, Answers]]) -> float:
-        """Return the standard error of a sum of losses, from what it is without each cluster."""
-        parts = [self.parts(answers, rows) for _, answers in terms]
-        left: Array = np.zeros(1)
-        if all(part is not None for part in parts):
-            cluster = self.clusters(rows)
-            for (sign, _), part in zip(terms, parts, strict=True):
-                sums = cluster_sums(np.asarray(part), cluster)
-                left = left + sign * self.loss_of(sums.sum(axis=0) - sums)
-        else:
-            block = self._blocks(rows, BLOCKS)
-            places = [np.flatnonzero(block != b) for b in np.unique(block)]
-            left = np.array(
-                [sum(sign * self.loss(a.at(p), rows[p]) for sign, a in terms) for p in places]
-            )
+        The error of a alone is zero where no cluster differs from others.
+        """
+        gap, left = self.loss(a, rows), self._left_out(a, rows)
+        if b is not None:
+            gap, left = gap - self.loss(b, rows), left - self._left_out(b, rows)
         error = jackknife(left[np.isfinite(left)])  # a score may be undefined without some samples
-        return float("inf") if error is None else error
+        return gap, float("inf") if error is None else error
+
+    def _left_out(self, answers: Answers, rows: Array) -> Array:
+        """Return the loss without each cluster; of scores that are no sums, each of `BLOCKS`."""
+        parts = self.parts(answers, rows)
+        if parts is not None:
+            sums = cluster_sums(parts, self.clusters(rows))
+            return self.loss_of(sums.sum(axis=0) - sums)
+        block = self._blocks(rows, BLOCKS)
+        places = [np.flatnonzero(block != b) for b in np.unique(block)]
+        return np.array([self.loss(answers.at(p), rows[p]) for p in places])
 
     def pseudo_losses(self, answers: Answers, rows: Array) -> Array:
         """Return numbers whose mean is the loss, one for every cluster of samples.
 
         G times the loss less G - 1 times the loss without the cluster: with them a choice can be
-        repeated in any bag of clusters. Scores that are no sums have one for each of `BLOCKS`.
+        repeated in any bag of clusters.
         """
-        parts = self.parts(answers, rows)
-        if parts is not None:
-            sums = cluster_sums(parts, self.clusters(rows))
-            left = self.loss_of(sums.sum(axis=0) - sums)
-        else:
-            block = self._blocks(rows, BLOCKS)
-            places = [np.flatnonzero(block != b) for b in np.unique(block)]
-            left = np.array([self.loss(answers.at(p), rows[p]) for p in places])
-        G = len(left)
-        pseudo = G * self.loss(answers, rows) - (G - 1) * left
-        return np.where(np.isfinite(pseudo), pseudo, self.loss(answers, rows))
+        left, loss = self._left_out(answers, rows), self.loss(answers, rows)
+        pseudo = len(left) * loss - (len(left) - 1) * left
+        return np.where(np.isfinite(pseudo), pseudo, loss)
 
     def _blocks(self, rows: Array, count: int) -> Array:
         """Return a block number for each sample: whole clusters, targets spread evenly."""
@@ -312,9 +265,8 @@ class Task:
         for k, name in enumerate(self.names):
             task, own = self.column(k), Answers(answers.f[:, [k]])
             constant, _ = task.constant(rows)
-            losses = (task.loss(a, rows) for a in (own, constant))
-            value, base = (task.as_score(loss) for loss in losses)
-            scores[name] = (value, task.as_error(task.error(own, rows)), base)
+            value, base = (-task.loss(a, rows) for a in (own, constant))
+            scores[name] = (value, task.error(own, rows), base)
         return scores
 
     # ---- thresholds, folds, samples --------------------------------------------------------------
@@ -322,7 +274,8 @@ class Task:
     def best_threshold(self, f: Array, rows: Array) -> float:
         """Return the threshold with the best score, from held-out decision values (m, 1)."""
         line = f[:, 0]
-        levels = np.unique(np.quantile(line, np.linspace(0.01, 0.99, 99)))
+        count = 99 if self.score.counted else 25  # all others are computed one by one
+        levels = np.unique(np.quantile(line, np.linspace(0.01, 0.99, count)))
         yes, no = (self.parts(Answers(np.full_like(f, v)), rows) for v in (1.0, -1.0))
         if yes is not None and no is not None:
             # from all answers "no" to "yes" above the level: sums from the largest value down
@@ -331,16 +284,7 @@ class Task:
             above = len(f) - np.searchsorted(line[order][::-1], levels, side="right")
             losses = self.loss_of(no.sum(axis=0) + gained[above])
         else:
-            losses = np.full(len(levels), np.inf)
-
-            def look(places: Any) -> None:
-                for k in places:
-                    if not np.isfinite(losses[k]):
-                        losses[k] = self.loss(Answers(f - levels[k]), rows)
-
-            look(range(0, len(levels), COARSE))
-            best = int(np.argmin(losses))
-            look(range(max(best - COARSE, 0), min(best + COARSE + 1, len(levels))))
+            losses = np.array([self.loss(Answers(f - level), rows) for level in levels])
         seen = losses[np.isfinite(losses)]
         if not len(seen) or np.ptp(seen) <= 1e-12:
             return 0.0  # the score does not mind
@@ -398,13 +342,6 @@ class Task:
                 f"in the {len(rows)} rows in use. Use cv=5."
             )
         return inside
-
-    def try_out(self) -> Task:
-        """Return the task after folds and class weights have been tried, before any work."""
-        if not self.exchangeable:
-            self.splits(np.arange(self.n), 5)
-        self.weights  # noqa: B018
-        return self
 
     @cached_property
     def counting(self) -> Array:
@@ -466,6 +403,8 @@ class Values(Task):
     unit: Array = field(default_factory=lambda: np.ones(1))  # the deviation of every output
 
     kind: ClassVar[str] = "regression"
+    measured_as: ClassVar[str] = "regression"
+    target_kind: ClassVar[str] = "values"
 
     @property
     def codes(self) -> Array:
@@ -508,6 +447,7 @@ class Classes(Task):
     """One of several classes per sample; `y` holds their numbers."""
 
     kind: ClassVar[str] = "classification"
+    target_kind: ClassVar[str] = "classes"
 
     @property
     def labels(self) -> Array:
@@ -658,7 +598,19 @@ def cluster_sums(parts: Array, cluster: Array) -> Array:
 # ---- reading ------------------------------------------------------------------------------------
 
 
-def read_task(
+def read_task(y: Any, **options: Any) -> Task:
+    """Return the task of one target per sample, or of several in columns; tried before any work.
+
+    Columns of 0 and 1 are labels, unless ``task="regression"``; other columns are values.
+    """
+    found = _read(y, **options)
+    if not found.exchangeable:
+        found.splits(np.arange(found.n), 5)
+    found.weights  # noqa: B018
+    return found
+
+
+def _read(
     y: Any,
     *,
     task: str = "auto",
@@ -669,14 +621,8 @@ def read_task(
     sample_weight: Any = None,
     seed: int = 0,
 ) -> Task:
-    """Return the task of one target per sample, or of several in columns; tried before any work.
-
-    Columns of 0 and 1 are labels, unless ``task="regression"``; other columns are values.
-    """
     columns = getattr(y, "columns", None)
     y = y.toarray() if hasattr(y, "toarray") else y
-    if len(getattr(y, "shape", ())) == 2 and y.shape[1] > 1 and columns is not None:
-        _check_numbers(y, columns)
     Y = as_labels(y)
     if not Y.size:
         raise ValueError(f"Expected at least one sample and one column in y, got shape {Y.shape}.")
@@ -694,17 +640,21 @@ def read_task(
             task = "regression" if kind == "continuous" else decide_task(Y)[0]
         if task == "regression":
             Y, used = finite_values(Y)[:, None], finite_values(used)[:, None]
-            return _read_values(Y, used, ("y",), scoring, shared).try_out()
+            return _read_values(Y, used, ("y",), scoring, shared)
         if kind.startswith("continuous"):
             raise ValueError(
                 "Expected class labels, got real numbers. Unknown label type: continuous. "
                 'Use task="regression".'
             )
-        return _read_classes(Y, scoring, class_weight, shared).try_out()
+        return _read_classes(Y, scoring, class_weight, shared)
     if Y.dtype.kind not in "fiub":
+        texts = [any(isinstance(v, str) for v in column.tolist()) for column in Y.T]
+        where = ""
+        if columns is not None and any(texts):
+            where = f" in column {str(columns[texts.index(True)])!r}"
         raise ValueError(
-            "Expected numbers in a y of several columns, got texts. Several targets at once are "
-            "values, or labels of 0 and 1; rank classes one column at a time."
+            f"Expected numbers in a y of several columns, got texts{where}. Several targets at "
+            "once are values, or labels of 0 and 1; rank classes one column at a time."
         )
     are_labels = bool(np.isin(Y, BOTH).all()) and task != "regression"
     word = "label" if are_labels else "output"
@@ -712,10 +662,10 @@ def read_task(
     names = tuple(unique_names([str(name) for name in given]))
     if are_labels:
         known = np.arange(len(names)) if columns is None else np.array(names)
-        return _read_labels(Y, used, names, known, scoring, class_weight, shared).try_out()
+        return _read_labels(Y, used, names, known, scoring, class_weight, shared)
     values = _read_values(Y, used, names, scoring, shared)
     _check_values(Y, names, task)
-    return values.try_out()
+    return values
 
 
 def _read_values(
@@ -759,18 +709,6 @@ def _read_classes(y: Array, scoring: Any, class_weight: Any, shared: dict[str, A
     counts = np.bincount(codes, w, len(classes))
     score = ClassScore(scoring, w is not None, classes, counts)
     return Classes(y=codes, score=score, classes=classes, class_weight=class_weight, **shared)
-
-
-def _check_numbers(y: Any, columns: Any) -> None:
-    """Refuse columns of texts in a data frame of targets by their name."""
-    for k, name in enumerate(columns):
-        column = np.asarray(y)[:, k]
-        if any(isinstance(value, str) for value in column.tolist()):
-            raise ValueError(
-                f"Expected numbers in a y of several columns, got texts in column {str(name)!r}. "
-                "Several targets at once are values, or labels of 0 and 1; rank classes one column "
-                "at a time."
-            )
 
 
 def _check_values(Y: Array, names: tuple[str, ...], task: str) -> None:
