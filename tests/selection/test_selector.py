@@ -203,3 +203,14 @@ def test_classes_without_a_weight_are_none():
         P = selector.predict_proba(X)
         assert P.shape == (90, 2)
         assert (selector.classes_[P.argmax(axis=1)] == y)[y != "a"].mean() > 0.9
+
+
+def test_importances_are_those_of_the_columns(rng):
+    X = pd.DataFrame(rng.normal(size=(150, 40)), columns=[f"column {k}" for k in range(40)])
+    wide = gs.KernelSelector([gs.Polynomial(2)]).fit(X, X["column 33"] ** 2 + X["column 7"])
+    order = np.argsort(-wide.feature_importances_)
+    assert wide.feature_importances_.shape == (40,)
+    assert set(wide.feature_names_in_[order[:2]]) == {"column 7", "column 33"}
+    matrix = gs.KernelSelector("precomputed").fit(np.eye(20), np.arange(20) % 2)
+    with pytest.raises(AttributeError, match="no feature importances"):
+        matrix.feature_importances_  # noqa: B018

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,30 +47,11 @@ class Candidate:
 
 
 def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[Candidate]:
-    """Return the kernels that are tried when the user names none.
+    """Return the kernels that are tried when the user names none, for one view.
 
-    Parameters
-    ----------
-    X : array of shape (n, p), sparse matrix, or sequence of n strings
-    view : int
-        The view X is.
-    random_state : int or RandomState
-        Decides the rows from which distances are taken.
-
-    Returns
-    -------
-    list of Candidate
-        For vectors: linear, polynomials of degree 2 and 3, paths of Gaussians, Laplacians and
-        Matérn kernels around the median distance. For strings: spectrum, mismatch and
-        weighted-degree kernels, normalised; of eight symbols and more, Gaussians of spectra.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramsmith.selection.candidates import default_candidates
-    >>> found = default_candidates(np.random.default_rng(0).normal(size=(50, 3)))
-    >>> sorted({c.family for c in found})
-    ['gaussian', 'laplacian', 'linear', 'matern', 'polynomial']
+    For vectors: linear, polynomials of degree 2 and 3, paths of Gaussians, Laplacians and Matérn
+    kernels around the median distance. For strings: spectrum, mismatch and weighted-degree kernels,
+    normalised; of eight symbols and more, Gaussians of spectra.
     """
     if not (hasattr(X, "shape") and len(X.shape) == 2):
         return string_candidates(list(X), view=view, random_state=random_state)
@@ -179,29 +160,12 @@ def named_candidates(
     blocks: Sequence[int] | None = None,
     rows: Array | None = None,
 ) -> tuple[list[Candidate], tuple[Any, ...]]:
-    """Return the candidates a user asked for, and the views they need.
+    """Return the candidates a user asked for, see `rank_kernels`, and the views they need.
 
-    Parameters
-    ----------
-    kernels : "auto", kernel, list, or dict of name -> kernel
-        A kernel is what `as_kernel` takes, an (n, n) matrix, or a pair (kernel, {parameter:
-        values}) that stands for a grid. "auto" in a list adds the default candidates. With several
-        views, a list of one kernel per view, or "auto" for the defaults on each.
-    views : tuple
-        The samples, one entry per view.
-    random_state : int or RandomState
-    variants : sequence of str
-        How each view differs from the first, if they are encodings of one table.
-    blocks : sequence of int, optional
-        The block of every feature of the first view, where columns of several kinds are compared.
-    rows : int array, optional
-        The samples that count, which decide about widths; default: all.
-
-    Returns
-    -------
-    candidates : list of Candidate
-    views : tuple
-        With the matrices among the kernels appended.
+    "auto" in a list adds the default candidates. With several views, a list of one kernel per view,
+    or "auto" for the defaults on each; `variants` say how views differ that are encodings of one
+    table, `blocks` which block of it each feature is in. Matrices among the kernels are appended to
+    the views. Rows that count decide about widths.
     """
     seen = views if rows is None else tuple(take_rows(X, rows) for X in views)
     if isinstance(kernels, str) and kernels == "auto":
@@ -315,7 +279,6 @@ def learn_weights(
     task: Task,
     rows: Array,
     climbs: int,
-    told: Callable[[int], Any] = lambda steps: None,
 ) -> list[Candidate]:
     """Return Gaussians of feature weights that are learned from some rows, in one or two climbs.
 
@@ -330,7 +293,7 @@ def learn_weights(
     starts = [("", middle), (" (second climb)", source)]
     for start, first in starts[:climbs]:
         width = 1.0 / (np.sqrt(2.0) * first.kernel.length_scale)
-        S = _learn(X[rows], task, rows, width, told)
+        S = _learn(X[rows], task, rows, width)
         if S is None:
             continue
         share = S**2 * spread
@@ -344,9 +307,7 @@ def learn_weights(
     return found
 
 
-def _learn(
-    X: Array, task: Task, rows: Array, start: float, told: Callable[[int], Any]
-) -> Array | None:
+def _learn(X: Array, task: Task, rows: Array, start: float) -> Array | None:
     """Return feature weights that raise the alignment, or None where there are none."""
     w = task.weights[rows]
     with warnings.catch_warnings(record=True) as caught:
@@ -362,7 +323,6 @@ def _learn(
                 task=task.measured_as,
                 dtype="float32",
                 random_state=task.seed,
-                callback=lambda numbers: told(1),
             ).fit(X, task.measured[rows], sample_weight=None if np.all(w == w[0]) else w)
         except Undefined:  # no alignment among rows of one class or constant features
             return None

@@ -22,7 +22,7 @@ from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.moments import Moments
 from gramsmith.selection import plan as sizes
 from gramsmith.selection.average import Average, average
-from gramsmith.selection.candidates import CLIMB, Candidate
+from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.first_check import Check, check_by_halving
 from gramsmith.selection.held_out import Scored, order_candidates, score
 from gramsmith.selection.learn import learn_candidate
@@ -90,8 +90,8 @@ def choose(problem: Problem, work: Work) -> Findings:
             checks = check_by_halving(candidates, samples, task, rows, work, stage)
         learned = None
         if plan.learn and work.in_time(1.5 * work.seconds["check"]):  # learning takes about as long
-            with work.stage("learn", plan.climbs * (CLIMB + 1), "feature weights") as stage:
-                learned = learn_candidate(candidates, checks, problem, rows, work, stage)
+            with work.stage("learn", 1, "feature weights"):
+                learned = learn_candidate(candidates, checks, problem, rows, work)
         if learned is not None:
             candidates, checks = [*candidates, learned.candidate], [*checks, learned.check]
         with work.stage("measures", 101, f"{plan.measure_rows} rows") as stage:

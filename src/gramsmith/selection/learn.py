@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,7 +38,6 @@ def learn_candidate(
     problem: Problem,
     rows: Array,
     work: Work,
-    told: Callable[[int], None],
 ) -> Learned | None:
     """Return a Gaussian of feature weights learned from some rows, if it is worth a place."""
     most = max(check.rows for check in checks)
@@ -53,7 +52,7 @@ def learn_candidate(
         return None
     path = [candidates[i] for i in gaussians if candidates[i].view == source.view]
     middle = min(path, key=lambda c: abs((c.step or 0.0) - 1.0))
-    return learn_from(source, middle, problem, rows, work, "learned", told)
+    return learn_from(source, middle, problem, rows, work, "learned")
 
 
 def learn_from(
@@ -63,7 +62,6 @@ def learn_from(
     rows: Array,
     work: Work,
     key: str,
-    told: Callable[[int], None],
 ) -> Learned | None:
     """Return a Gaussian of feature weights learned from some rows and from no others.
 
@@ -73,7 +71,7 @@ def learn_from(
     """
 
     def make() -> dict[str, Any]:
-        learned = _learn_from(source, middle, problem, rows, work, told)
+        learned = _learn_from(source, middle, problem, rows, work)
         if learned is None:
             return {"name": ""}
         name, S = learned.candidate.name, learned.candidate.kernel.map.S
@@ -93,7 +91,6 @@ def _learn_from(
     problem: Problem,
     rows: Array,
     work: Work,
-    told: Callable[[int], None],
 ) -> Learned | None:
     task, samples, plan = problem.task, problem.samples, problem.plan
     part = replace(task, cv=None).at(rows)
@@ -103,7 +100,7 @@ def _learn_from(
     if np.count_nonzero(fresh) < FRESH_ROWS:
         return None
     X = samples.views[source.view]
-    shapes = learn_weights(source, middle, X, task, taught, plan.climbs, told)
+    shapes = learn_weights(source, middle, X, task, taught, plan.climbs)
     if not shapes:
         return None
 

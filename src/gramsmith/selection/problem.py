@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,7 +63,6 @@ def read(
     max_samples: int | None = None,
     random_state: Any = 0,
     nested: bool = True,
-    told: Callable[[int], None] = lambda columns: None,
     **options: Any,
 ) -> Problem:
     """Return the problem of `rank_kernels`, whose arguments these are, with its plan.
@@ -74,8 +73,6 @@ def read(
         As in `rank_kernels`: task, scoring, cv, groups, class_weight, sample_weight.
     nested : bool, default=True
         Whether the estimate may make the choice anew.
-    told : callable
-        Called with 1 for every column that was read.
 
     Returns
     -------
@@ -93,7 +90,7 @@ def read(
     if machine is not None:
         check_machine(machine, task)
     rows = task.counting if len(task.counting) < task.n else None
-    samples = read_samples(X, task.labels, kernels, roles, told, rows)
+    samples = read_samples(X, task.labels, kernels, roles, rows)
     candidates, views = named_candidates(
         kernels,
         samples.views,

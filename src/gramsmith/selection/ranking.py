@@ -27,7 +27,7 @@ from gramsmith.gram import ENGINES, Journal
 from gramsmith.gram.journal import fingerprint, open_journal
 from gramsmith.measures import Measure
 from gramsmith.report import words
-from gramsmith.report.page import classes_of, render, rivals_of, targets_of
+from gramsmith.report.page import render
 from gramsmith.report.pictures import plot_ranking
 from gramsmith.report.words import Verdict, number, records_frame, with_error
 from gramsmith.selection.choose import Findings, choose
@@ -202,17 +202,8 @@ def read_and_rank(
         CONSTRAINTS, {name: checked[name] for name in CONSTRAINTS}, "rank_kernels"
     )
     check_function("progress", work.progress, "stage", "done", "total", "label")
-    width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
-    total, seen = 4 * width, 0
-
-    def told(columns: int) -> None:
-        nonlocal seen
-        work.report("read", seen, total, "table")
-        seen = min(seen + columns, total - 1)
-
-    with work.watched():
-        problem = read(X, y, kernels, nested=not brief, told=told, **options)
-        work.report("read", total, total, "table")
+    with work.watched(), work.stage("read", 1, "table"):
+        problem = read(X, y, kernels, nested=not brief, **options)
     return rank(problem, work, brief)
 
 
@@ -326,20 +317,8 @@ class KernelRanking:
 
     Parameters
     ----------
-    findings : Findings
-        What the steps of the selection have found.
-    model : estimator
-        The winner, fitted.
-    evidence : Evidence or callable
-        What the report shows beside the table, or what gathers it when it is asked for.
-    estimate : Estimate
-        What to expect on new data.
-    converged : bool
-        Whether the winner's solver came to its end.
-    columns : ColumnTable
-        What the columns of a table are.
-    seconds : dict of str to float
-        Where the time went, by stage.
+    findings, model, evidence, estimate, converged, columns, seconds
+        What `rank_kernels` makes it of; evidence may be what gathers it when it is asked for.
 
     Attributes
     ----------
@@ -585,25 +564,13 @@ class KernelRanking:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        outcome, verdict = self.evidence.outcome, self.verdict
-        told = [verdict.winner, *verdict.details]
-        details = "".join(f"<li>{html.escape(text)}</li>" for text in told)
-        others = [["", r["name"], r["value"], r["note"]] for r in rivals_of(self)[:-1]]
-        _, body = self._table(FEW)
-        kernels = [[row[0], row[1], row[2], ""] for row in body]
-        parts = [
-            f"<p><b>{html.escape(verdict.text)}</b></p><ul>{details}</ul>",
-            html_table(["rank", "kernel", self.scoring, ""], [*kernels, *others]),
-        ]
-        head, lines = targets_of(outcome)
-        parts += [html_table(head, lines[:SHOWN])] if lines else []
-        found = classes_of(outcome)[:SHOWN]
-        rows = [[c["name"], c["counts"], c["recall"][1], c["precision"][1]] for c in found]
-        parts += [html_table(["class", "found", "recall", "precision"], rows)] if rows else []
-        notes = "".join(f"<li>{html.escape(w)}</li>" for w in self.warnings)
-        parts += [f"<ul>{notes}</ul>"] if notes else []
+        verdict, (head, body) = self.verdict, self._table(FEW)
+        told = [verdict.winner, *verdict.details, *self.warnings]
+        notes = "".join(f"<li>{html.escape(text)}</li>" for text in told)
+        table = html_table(head[:3], [row[:3] for row in body])
         hint = "All kernels: .frame(). The whole report: .write_html(path). Pictures: .plot(kind)."
-        return "".join([*parts, f"<p><small>{hint}</small></p>"])
+        headline = f"<p><b>{html.escape(verdict.text)}</b></p>"
+        return f"{headline}{table}<ul>{notes}</ul><p><small>{hint}</small></p>"
 
     # ---- as pictures and a page -------------------------------------------------------------
 

@@ -62,19 +62,14 @@ class Samples:
         """Return what encodes the view of a candidate, if anything does."""
         return self.encoders[candidate.view] if candidate.view < len(self.encoders) else None
 
-    def steps(self, candidate: Candidate, X: Any) -> list[tuple[str, Any]]:
-        """Return the steps of a pipeline from what the user passed, X, to a candidate's view."""
+    def pipeline(self, candidate: Candidate, X: Any, machine: Any) -> Any:
+        """Return a machine of a candidate's view with the steps from what the user passed, X."""
         steps: list[tuple[str, Any]] = []
         if self.several and candidate.view < len(self.sources):
             steps.append(("view", TakeView(self.sources[candidate.view]).fit(X)))
         encoder = self.encoder(candidate)
-        if isinstance(encoder, TakeColumn):
-            return [*steps, ("column", encoder)]
-        return [*steps, ("encode", encoder)] if encoder is not None else steps
-
-    def pipeline(self, candidate: Candidate, X: Any, machine: Any) -> Any:
-        """Return a machine of a candidate's view with the steps from what the user passed, X."""
-        steps = self.steps(candidate, X)
+        if encoder is not None:
+            steps.append(("column" if isinstance(encoder, TakeColumn) else "encode", encoder))
         made = IntervalPipeline if hasattr(machine, "calibrate_intervals") else Pipeline
         return made([*steps, ("model", machine)]) if steps else machine
 
@@ -184,13 +179,11 @@ def read_samples(
     y: Array,
     kernels: Any,
     roles: Any = None,
-    told: Callable[[int], None] = lambda columns: None,
     rows: Array | None = None,
 ) -> Samples:
     """Return the samples of targets y as kernels take them, or raise before any work.
 
-    `told` is called with 1 for every column of a table, once for each of its encodings. Encoders
-    learn from some rows, where these are given: the others have no weight.
+    Encoders learn from some rows, where these are given: the others have no weight.
     """
     n = len(y)
     several = isinstance(X, tuple)
@@ -209,7 +202,7 @@ def read_samples(
             found.append((check_kernel_matrix(view, psd="ignore"), None, source, ""))
         elif is_table(view) and not (isinstance(view, list) and _compare_objects(kernels)):
             seen = view if rows is None else take_rows(view, rows)
-            encoder = _fitted(TableEncoder(roles=roles), told, seen, y if rows is None else y[rows])
+            encoder = TableEncoder(roles=roles).fit(seen, y if rows is None else y[rows])
             columns = encoder.columns_
             inputs = [column for column in columns if column.role == "input"]
             if (
@@ -227,7 +220,7 @@ def read_samples(
             if auto and not several and not sp.issparse(found[-1][0]):
                 found += [
                     (_encoded(coded, view, rows), coded, 0, word)
-                    for word, coded in _variants(seen, roles, told)
+                    for word, coded in _variants(seen, roles)
                 ]
         else:
             # a column of a data frame is read by place, whatever its index says
@@ -248,25 +241,14 @@ def _encoded(encoder: TableEncoder, view: Any, rows: Array | None) -> Any:
         return encoder.transform(view)
 
 
-def _fitted(encoder: TableEncoder, told: Callable[[int], None], *data: Any) -> TableEncoder:
-    """Return an encoder, fitted while someone listens."""
-    encoder._told = told
-    try:
-        return encoder.fit(*data)
-    finally:
-        del encoder._told
-
-
-def _variants(
-    X: Any, roles: Any, told: Callable[[int], None]
-) -> Iterator[tuple[str, TableEncoder]]:
+def _variants(X: Any, roles: Any) -> Iterator[tuple[str, TableEncoder]]:
     """Yield other encodings of a table that are worth a view of their own."""
-    coded = _fitted(TableEncoder(indicators=True, roles=roles), told, X)
+    coded = TableEncoder(indicators=True, roles=roles).fit(X)
     # where such columns are more than a few
     leveled = sum(len(levels) > 0 for levels in coded.numbers_.levels_)
     if leveled and 3 * leveled >= len(coded.numbers_.columns_):
         yield "categories", coded
-    powered = _fitted(TableEncoder(power=True, roles=roles), told, X)
+    powered = TableEncoder(power=True, roles=roles).fit(X)
     if powered.numbers_.unskews:
         yield "unskewed", powered
 

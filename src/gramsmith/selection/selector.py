@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,26 +30,18 @@ Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)
 
 
-def _classifies(selector: Any) -> bool:
-    # before fit "auto" may still turn out to be classes; afterwards it is known
-    values = hasattr(selector, "best_estimator_") and not hasattr(selector, "classes_")
-    return bool(selector.task != "regression") and not values
+def _has(method: str) -> Any:
+    """Return a condition: before fit "auto" may turn out to be anything; then the winner knows."""
+    other = "classification" if method == "predict_interval" else "regression"
+
+    def check(selector: Any) -> bool:
+        fitted = getattr(selector, "best_estimator_", None)
+        return bool(selector.task != other) if fitted is None else hasattr(fitted, method)
+
+    return available_if(check)
 
 
-def _has_probabilities(selector: Any) -> bool:
-    # before fit nobody can tell; afterwards the winner knows
-    fitted = getattr(selector, "best_estimator_", None)
-    return _classifies(selector) and (fitted is None or hasattr(fitted, "predict_proba"))
-
-
-def _has_intervals(selector: Any) -> bool:
-    # before fit "auto" may still turn out to be values; afterwards the winner knows
-    fitted = getattr(selector, "best_estimator_", None)
-    if fitted is None:
-        return bool(selector.task != "classification")
-    return hasattr(fitted, "predict_interval")
-
-
+@dataclass(eq=False, repr=False)
 class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     """Choose a kernel, verify it and fit the machine, as one estimator.
 
@@ -63,32 +56,10 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     task : {"auto", "classification", "regression"}, default="auto"
         "auto" decides as `rank_kernels` does; with
         "regression", whole numbers are values too and scikit-learn's tools see a regressor.
-    scoring : str or callable, optional
-        A score of scikit-learn.
-    cv : int or splitter, optional
-        Folds of the cross-validation.
-    class_weight : dict, "balanced" or None
-        Weights of the classes in training.
-    measures : list of str or Measure, optional
-        The measures of the table.
-    machine : estimator, optional
-        A machine with a parameter `kernel` to be used instead of ridge and support vector machines.
-    ensemble : bool, default=True
-        Whether to average several kernels where that does better than one, see `rank_kernels`.
-    time_budget : float, optional
-        Seconds within which all is to be done, see `rank_kernels`.
-    n_jobs : int, optional
-        Threads; default all cores.
-    memory : float, optional
-        Budget in MiB for tiles, see `Gram`.
-    engine : Engine, optional
-        Who evaluates the tiles, see `Gram`; instead of `n_jobs` and `memory`.
-    max_samples : int, optional
-        Most rows used in any one step before the final fit.
-    verbose : bool or int, default=False
-        Whether to show how far the work has come, see `rank_kernels`.
-    roles : dict of name -> role, optional
-        What columns of a data frame are, see `rank_kernels`.
+    scoring, cv, class_weight, measures, machine, ensemble, time_budget : optional
+        What decides, what is fitted, and how long it may take, see `rank_kernels`.
+    n_jobs, memory, engine, max_samples, verbose, roles : optional
+        Threads, or who else evaluates tiles; limits, progress, and columns, see `rank_kernels`.
     random_state : int, RandomState or None, default=None
         Decides samples and folds; None means 0, so that results can be repeated.
 
@@ -142,42 +113,23 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         **CONSTRAINTS,
     }
 
-    def __init__(
-        self,
-        kernels: Any = "auto",
-        *,
-        task: str = "auto",
-        scoring: Any = None,
-        cv: Any = None,
-        class_weight: Any = None,
-        measures: Any = None,
-        machine: Any = None,
-        ensemble: bool = True,
-        time_budget: float | None = None,
-        n_jobs: int | None = None,
-        memory: float | None = None,
-        engine: Any = None,
-        max_samples: int | None = None,
-        verbose: bool | int = False,
-        roles: dict[Any, str] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.task = task
-        self.scoring = scoring
-        self.cv = cv
-        self.class_weight = class_weight
-        self.measures = measures
-        self.machine = machine
-        self.ensemble = ensemble
-        self.time_budget = time_budget
-        self.n_jobs = n_jobs
-        self.memory = memory
-        self.engine = engine
-        self.max_samples = max_samples
-        self.verbose = verbose
-        self.roles = roles
-        self.random_state = random_state
+    kernels: Any = "auto"
+    _: KW_ONLY
+    task: str = "auto"
+    scoring: Any = None
+    cv: Any = None
+    class_weight: Any = None
+    measures: Any = None
+    machine: Any = None
+    ensemble: bool = True
+    time_budget: float | None = None
+    n_jobs: int | None = None
+    memory: float | None = None
+    engine: Any = None
+    max_samples: int | None = None
+    verbose: bool | int = False
+    roles: dict[Any, str] | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> KernelSelector:
         """Rank the kernels and fit the winner.
@@ -206,15 +158,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         for name in ("classes_", "feature_names_in_", "n_features_in_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if _is_plain(X):
-            X = checked_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=FLOATS,
-                ensure_min_samples=2,
-                ensure_all_finite=_finite(X),
-                advice=FRAME,
-            )
+            X = self._checked(X, ensure_min_samples=2)
             y = _as_column(y)
         options = self.get_params(deep=False)
         kernels = options.pop("kernels")
@@ -243,20 +187,36 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         if not hasattr(best, "predict") or hasattr(best, "classes_") != hasattr(self, "classes_"):
             raise ValueError("Expected a winner that predicts what the selector does.")
 
-    def _new(self, X: Any) -> Any:
+    def _checked(self, X: Any, **options: Any) -> Any:
+        """Return a table of numbers; gaps are filled in, but not those of a sparse one."""
+        finite = True if sp.issparse(X) else "allow-nan"
+        options |= {"accept_sparse": "csr", "dtype": FLOATS, "ensure_all_finite": finite}
+        return checked_data(self, X, advice=FRAME, **options)
+
+    def _answer(self, method: str, X: Any, *options: Any) -> Array:
+        """Return what the winner says of new samples."""
         check_is_fitted(self)
         if _is_plain(X) and hasattr(self, "n_features_in_"):
-            if not hasattr(self, "feature_names_in_"):
-                return checked_data(
-                    self,
-                    X,
-                    accept_sparse="csr",
-                    dtype=FLOATS,
-                    ensure_all_finite=_finite(X),
-                    reset=False,
-                    advice=FRAME,
-                )
-        return X
+            X = X if hasattr(self, "feature_names_in_") else self._checked(X, reset=False)
+        return np.asarray(getattr(self.best_estimator_, method)(X, *options))
+
+    @property
+    def feature_importances_(self) -> Array:
+        """What the score loses when each column of the table is shuffled, shape (n_features_in_,).
+
+        In the order of the columns, whose names are `feature_names_in_`; computed when it is first
+        asked for, from held-out rows. Errors are in ``ranking_.evidence.importance``.
+        """
+        check_is_fitted(self)
+        importance = self.ranking_.evidence.importance if hasattr(self, "ranking_") else []
+        if not importance:
+            raise AttributeError(
+                "Expected a selector that was fitted here to columns of a table, and in time, got "
+                "none: there are no feature importances."
+            )
+        lost = {name: gap for name, gap, _ in importance}
+        names = first_machine(self.best_estimator_).named_steps["encode"].column_names()
+        return np.array([lost.get(name, 0.0) for name in names])
 
     def predict(self, X: Any) -> Array:
         """Return the predictions of the winner.
@@ -269,10 +229,9 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         -------
         array of shape (n,) or (n, m)
         """
-        X = self._new(X)
-        return np.asarray(self.best_estimator_.predict(X))
+        return self._answer("predict", X)
 
-    @available_if(_classifies)  # type: ignore[untyped-decorator]
+    @_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Array:
         """Return the decision values of the winner.
 
@@ -284,10 +243,9 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         -------
         array of shape (n,) for two classes, else (n, n_classes) or (n, n_labels)
         """
-        X = self._new(X)
-        return np.asarray(self.best_estimator_.decision_function(X))
+        return self._answer("decision_function", X)
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes, or of each label, calibrated on held-out rows.
 
@@ -299,10 +257,9 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         -------
         array of shape (n, n_classes) or (n, n_labels)
         """
-        X = self._new(X)
-        return np.asarray(self.best_estimator_.predict_proba(X))
+        return self._answer("predict_proba", X)
 
-    @available_if(_has_intervals)  # type: ignore[untyped-decorator]
+    @_has("predict_interval")  # type: ignore[untyped-decorator]
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Return intervals that hold the values of new samples with a given probability.
 
@@ -320,8 +277,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         array of shape (n, 2) or (n, n_outputs, 2)
             Lower and upper ends.
         """
-        X = self._new(X)
-        return np.asarray(self.best_estimator_.predict_interval(X, coverage))
+        return self._answer("predict_interval", X, coverage)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, or R² for values; of several labels or outputs the mean.
@@ -374,11 +330,6 @@ def _is_plain(X: Any) -> bool:
     if X is None or isinstance(X, tuple):
         return False
     return is_table(X) and not hasattr(X, "columns")
-
-
-def _finite(X: Any) -> Any:
-    # gaps of a matrix are filled in, those of a sparse one would have to be told from zeros
-    return True if sp.issparse(X) else "allow-nan"
 
 
 def _as_column(y: Any) -> Any:

@@ -623,6 +623,17 @@ def _read(
 ) -> Task:
     columns = getattr(y, "columns", None)
     y = y.toarray() if hasattr(y, "toarray") else y
+    cells = np.asarray(y) if hasattr(y, "shape") else as_labels(y)
+    if cells.ndim == 2 and cells.shape[1] > 1 and cells.dtype.kind not in "fiub":
+        texts = [any(isinstance(v, str) for v in column.tolist()) for column in cells.T]
+        where = ""
+        if columns is not None and any(texts):
+            where = f" in column {str(columns[texts.index(True)])!r}"
+        if any(texts) or cells.dtype.kind != "O":
+            raise ValueError(
+                f"Expected numbers in a y of several columns, got texts{where}. Several targets at "
+                "once are values, or labels of 0 and 1; rank classes one column at a time."
+            )
     Y = as_labels(y)
     if not Y.size:
         raise ValueError(f"Expected at least one sample and one column in y, got shape {Y.shape}.")
@@ -647,15 +658,6 @@ def _read(
                 'Use task="regression".'
             )
         return _read_classes(Y, scoring, class_weight, shared)
-    if Y.dtype.kind not in "fiub":
-        texts = [any(isinstance(v, str) for v in column.tolist()) for column in Y.T]
-        where = ""
-        if columns is not None and any(texts):
-            where = f" in column {str(columns[texts.index(True)])!r}"
-        raise ValueError(
-            f"Expected numbers in a y of several columns, got texts{where}. Several targets at "
-            "once are values, or labels of 0 and 1; rank classes one column at a time."
-        )
     are_labels = bool(np.isin(Y, BOTH).all()) and task != "regression"
     word = "label" if are_labels else "output"
     given = [f"{word} {k + 1}" for k in range(Y.shape[1])] if columns is None else columns

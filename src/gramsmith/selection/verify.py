@@ -178,8 +178,8 @@ def _learned_record(
     """Return the record of the kernel that each fold learns from its training rows."""
     parts, settings = [], alpha * ALPHAS
     for number, (train, test) in enumerate(splits):
-        key, told = f"learned/{number}", lambda steps: None
-        found = learn_from(learned.source, learned.middle, problem, rows[train], work, key, told)
+        key = f"learned/{number}"
+        found = learn_from(learned.source, learned.middle, problem, rows[train], work, key)
         kernel = learned.source if found is None else found.candidate
         both = rows[np.concatenate([train, test])]
         [(_, K)] = problem.samples.blocks([kernel], both, rows[train])

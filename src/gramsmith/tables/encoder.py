@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -157,9 +157,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.roles = roles
         self.power = power
 
-    # who is told how many columns have been looked at; no parameter, and not kept
-    _told: Callable[[int], None] | None = None
-
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Decide what the columns are, and learn means, medians and categories.
 
@@ -256,8 +253,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _tell(self, value: Any) -> Any:
         """Return a value, and tell whoever listens that one more column was looked at."""
-        if self._told is not None:
-            self._told(1)
         return value
 
     def _warn_of_copies(self, cells: Mapping[Any, Cells], y: Array) -> None:
