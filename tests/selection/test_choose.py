@@ -283,7 +283,7 @@ def test_measures_of_many_rows_are_estimates_with_intervals(many):
             known = exact[record["kernel"], name].value
             assert record[name] == pytest.approx(known, abs=4 * record[f"{name}_error"])
     assert "the measures, estimated from 16 random draws of 100 rows" in ranking.sampled
-    assert "±" in str(ranking).splitlines()[4].split("first check")[-1]
+    assert "±" in str(ranking).splitlines()[6].split("first check")[-1]
     # without time there is one look at a few rows
     looked = measure(default_candidates(X)[:2], problem_of(X, y), Work(time_budget=0.0))
     assert isinstance(looked, Measured)
@@ -294,8 +294,6 @@ def test_progress_moves_within_every_stage(many):
     told = []
     gs.rank_kernels(X, y, progress=lambda *news: told.append(news))
     count = {stage: sum(news[0] == stage for news in told) for stage, *_ in told}
-    assert count["read"] >= 3 * X.shape[1]  # every column of every encoding
-    assert count["learn"] >= 8  # every step of a climb
     assert count["measures"] >= 16  # every draw
     assert count["cross-validation"] >= 3  # every kernel of the short list
     _never_go_back(told)

@@ -17,6 +17,7 @@ from gramsmith.selection.choose import choose
 from gramsmith.selection.fit import delivered_record, fit_machines
 from gramsmith.selection.task import read_task
 from gramsmith.selection.verify import _record, outermost
+from gramsmith.solvers import RidgePath
 
 
 @pytest.fixture
@@ -320,3 +321,24 @@ def test_the_fit_on_landmarks_tells_how_far_it_is(monkeypatch):
     assert "_told" not in vars(
         found.best_estimator[-1] if hasattr(found.best_estimator, "steps") else found.best_estimator
     )
+
+
+def test_the_headline_with_groups_is_of_all_rows(rng, monkeypatch):
+    monkeypatch.setattr(plan, "COMPARE_ROWS", 100)
+    groups = np.repeat(np.arange(80), 5)
+    X = rng.normal(size=(80, 2))[groups] + 0.5 * rng.normal(size=(400, 2))
+    y = np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=400)
+    ranking = gs.rank_kernels(X, y, [gs.Gaussian(1.0)], groups=groups)
+    assert ranking.estimate.rows == 400
+    machine, task = ranking.best_estimator[-1], ranking._findings.task
+    rows = np.arange(400)
+    K = gs.Gaussian(1.0)(ranking.best_estimator[0].transform(X))
+    train, test = task.splits(rows, 5)[0]
+    known = RidgePath(K[np.ix_(train, train)], task.codes[train]).solve(machine.alpha_)
+    expected = K[np.ix_(test, train)] @ known.coef + known.intercept
+    record = ranking.evidence.outcome
+    assert record.kind == "cross-validation"
+    said = dict(zip(record.actual, record.predicted, strict=True))
+    shown = [k for k in range(len(test)) if task.labels[test[k]] in said]
+    found = [said[task.labels[test[k]]] for k in shown]
+    assert found == pytest.approx(task.as_given(expected)[shown], rel=1e-6)

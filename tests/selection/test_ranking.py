@@ -193,7 +193,7 @@ def test_plan_evaluates_nothing(circle):
         (np.zeros((4, 1)), ["a", "b", "c", "d"], "4 classes in 4 samples"),
         (np.zeros((4, 1)), [0.5, 0.5, 0.5, 0.5], "constant y"),
         (np.zeros((4, 1)), [[0, 1]] * 4, "only 0 in column 'label 1'"),
-        (np.array([[0.0], [np.inf], [1.0], [2.0]]), [0, 1, 0, 1], "Column 0, row 1.*infinity"),
+        (np.array([[0.0], [np.inf], [1.0], [2.0]]), [0, 1, 0, 1], "row 1.*infinity"),
         (np.zeros((4, 1)), [0, 1, 0], "inconsistent numbers of samples"),
         (np.zeros((4, 1)), [0, 1, None, 1], "missing one in row 2"),
     ],

@@ -5,7 +5,7 @@ import pytest
 
 import textbook_learning as textbook
 from gramsmith.solvers import RidgePath
-from gramsmith.solvers.ridge import ridge_at
+from gramsmith.solvers.ridge import fold_residuals_at, ridge_at
 
 ALPHAS = (1e-3, 0.1, 10.0)
 
@@ -197,6 +197,10 @@ def test_folds_by_actually_refitting(rng, intercept, weighted):
             known = model.solve(alpha)
             F = K[np.ix_(fold, rest)] @ known.coef + known.intercept
             np.testing.assert_allclose(values, Y[fold] - F, rtol=1e-6, atol=1e-8)
+    if intercept:
+        parts = zip(fold_residuals_at(K, Y, 0.3, folds, w), path.fold_residuals([0.3], folds))
+        for one, (other,) in parts:
+            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
     single = RidgePath(K, y, sample_weight=w, **options)
     each = single.fold_residuals(ALPHAS, [np.array([i]) for i in range(25)])
     np.testing.assert_allclose(np.hstack(each), single.loo_residuals(ALPHAS), atol=1e-8)

@@ -216,7 +216,8 @@ def gather(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
         reading = reading_of(samples, problem.X, task)
         stage(1)
         K, gram, some = picture_rows(found.best, samples, task)
-        places = np.searchsorted(some, gram)
+        places, placed = np.searchsorted(some, gram), kernel_map(K)
+        data = fingerprint(samples.views[0], task.y, task.w, task.groups)
         stage(1)
         if delivered is not None:
             outcome = outcome_of(delivered, found)
@@ -235,9 +236,9 @@ def gather(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
         importance=importance,
         gram=K[np.ix_(places, places)].astype(np.float32),
         blocks=[] if task.strata is None else task.counts(gram),
-        map=kernel_map(K),
+        map=placed,
         map_colours=np.asarray(task.line[some]),
-        data=fingerprint(samples.views[0], task.y, task.w, task.groups),
+        data=data,
         seed=task.seed,
     )
 

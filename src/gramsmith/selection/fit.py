@@ -19,13 +19,14 @@ from gramsmith.machines.labels import LabelsClassifier
 from gramsmith.selection import plan as sizes
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.choose import Findings
-from gramsmith.selection.held_out import HeldOut, Scored, score
+from gramsmith.selection.held_out import HeldOut, Scored, score, tested_rows
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import as_array
 from gramsmith.selection.scores import Answers
-from gramsmith.selection.task import Classes, Labels, Task, Values, as_machine
-from gramsmith.selection.verify import decision_values, fit_weighted
+from gramsmith.selection.task import Classes, Folds, Labels, Task, Values, as_machine
+from gramsmith.selection.verify import decision_values, fit_weighted, training_weights
 from gramsmith.selection.work import Work
+from gramsmith.solvers.ridge import fold_residuals_at
 
 Array = npt.NDArray[Any]
 
@@ -72,34 +73,58 @@ def make_machine(candidate: Candidate, setting: float, problem: Problem) -> Any:
 def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem) -> Scored | None:
     """Return the record that describes the machines as they are delivered.
 
-    Where rows are exchangeable and were compared on some of them only, the exact leave-one-out
-    residuals of the fitted machines on all rows, but for those that taught a learned kernel.
+    Where machines were compared on some of the rows only: exact leave-one-out residuals of the
+    fitted machines on all rows, or of folds where there are groups, but for the rows, or groups,
+    that taught a learned kernel.
     """
-    task, result = problem.task, found.result
-    known = result is not None and problem.plan.compare_rows >= len(task.counting)
-    if known or not task.exchangeable or problem.machine is not None:
+    task, result, plan = problem.task, found.result, problem.plan
+    known = result is not None and plan.compare_rows >= len(task.counting)
+    in_folds = not task.exchangeable
+    beyond = in_folds and (task.own_folds or plan.landmarks > 0)
+    if known or beyond or problem.machine is not None:
         return result
     rows = task.counting[task.weights[task.counting] > 0]
+    splits = task.splits(rows, 5)
     values = np.zeros((len(rows), task.codes.shape[1]))
-    for weight, machine in zip(found.chosen.values(), machines, strict=True):
-        residuals = machine.loo_residuals_.reshape(len(rows), -1)
+    for (i, weight), machine in zip(found.chosen.items(), machines, strict=True):
+        if in_folds:
+            residuals = _fold_residuals(found.candidates[i], machine, rows, splits, problem)
+        else:
+            residuals = machine.loo_residuals_.reshape(len(rows), -1)
         if residuals.shape != values.shape:  # a class has no weight, and the machine none of it
             return result
         values += weight * (task.codes[rows] - residuals)
-    fresh = np.flatnonzero(~np.isin(rows, found.taught))
+    names = np.arange(task.n) if task.groups is None else task.groups
+    fresh = np.flatnonzero(~np.isin(names[rows], names[found.taught]))
     fold = np.empty(len(rows), dtype=int)
-    for number, (_, test) in enumerate(task.plain_splits(rows, 5)):
+    for number, (_, test) in enumerate(splits):
         fold[test] = number
-    name = "average" if found.average is not None else "ridge"
+    name = "average" if found.average is not None else "landmarks" if plan.landmarks else "ridge"
     record = HeldOut(
-        machine="landmarks" if problem.plan.landmarks and name == "ridge" else name,
-        kind="leave-one-out",
+        machine=name,
+        kind="cross-validation" if in_folds else "leave-one-out",
         settings=np.array([np.nan if result is None else result.setting]),
         values=values[fresh][None],
         rows=rows[fresh],
         fold=fold[fresh],
+        taught=tested_rows(rows, splits)[2] if in_folds else 0.0,
     )
     return score(record, task)
+
+
+def _fold_residuals(
+    candidate: Candidate, machine: Any, rows: Array, splits: Folds, problem: Problem
+) -> Array:
+    """Return y less what a machine of the other folds says, (m, q), at the regulariser in use."""
+    task = problem.task
+    [(_, K)] = problem.samples.blocks([candidate], rows, rows)
+    folds, Y = [test for _, test in splits], task.codes[rows]
+    w = training_weights(task, rows)
+    residuals = np.empty(Y.shape)
+    parts = fold_residuals_at(0.5 * (K + K.T), Y, machine.alpha_, folds, w)
+    for test, part in zip(folds, parts, strict=True):
+        residuals[test] = part
+    return residuals
 
 
 def assemble(

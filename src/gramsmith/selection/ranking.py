@@ -25,6 +25,7 @@ from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.gram import ENGINES, Journal
 from gramsmith.gram.journal import fingerprint, open_journal
+from gramsmith.gram.threads import dense_work
 from gramsmith.measures import Measure
 from gramsmith.report import words
 from gramsmith.report.page import render
@@ -239,7 +240,8 @@ def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
     found = choose(problem, work)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        machines = fit_machines(found, problem, work)
+        with dense_work(0 if problem.plan.landmarks else problem.task.n):
+            machines = fit_machines(found, problem, work)
     work.reserve = 0.0
     converged = not any(issubclass(item.category, ConvergenceWarning) for item in caught)
     for item in caught:
@@ -294,7 +296,8 @@ def reserve_time(problem: Problem, work: Work) -> None:
 
     How long a fit takes here and now is found by fitting a machine to a few rows.
     """
-    work.reserve = rehearse(problem)
+    with dense_work():
+        work.reserve = rehearse(problem)
     least = 1.1 * (work.spent() + work.reserve) + 0.2  # and a check of a few rows
     if work.time_budget is not None and work.time_budget < least:
         raise ValueError(

@@ -80,7 +80,9 @@ def verify(
             return _record(0.5 * (K + K.T), item[1], problem, rows, splits)
 
         few = len(rows) <= sizes.SERIAL_ROWS
-        for place, record in enumerate(work.pieces(run, blocks(), here=few)):
+        # an eigendecomposition takes about eight times as long as a fit
+        guess = 8.0 * work.reserve * (len(rows) / task.n) ** 3
+        for place, record in enumerate(work.pieces(run, blocks(), here=few, guess=guess)):
             done(order[place], record)
         lesson = len(splits) * work.seconds.get("learn", 0.0)
         for k in set(left) - set(given):
