@@ -198,8 +198,8 @@ def test_folds_by_actually_refitting(rng, intercept, weighted):
             F = K[np.ix_(fold, rest)] @ known.coef + known.intercept
             np.testing.assert_allclose(values, Y[fold] - F, rtol=1e-6, atol=1e-8)
     if intercept:
-        parts = zip(fold_residuals_at(K, Y, 0.3, folds, w), path.fold_residuals([0.3], folds))
-        for one, (other,) in parts:
+        by_inverse = fold_residuals_at(K, Y, 0.3, folds, w)
+        for one, (other,) in zip(by_inverse, path.fold_residuals([0.3], folds), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
     single = RidgePath(K, y, sample_weight=w, **options)
     each = single.fold_residuals(ALPHAS, [np.array([i]) for i in range(25)])
