@@ -18,7 +18,7 @@ def test_reads_positive_parameters_on_the_log_scale():
 def test_write_undoes_read(rng):
     kernel = gs.Gaussian(np.array([1.0, 3.0])) @ gs.LinearMap(rng.normal(size=(4, 2)))
     coordinates = make_coordinates(kernel)
-    theta = rng.normal(size=coordinates.size)
+    theta = rng.normal(size=len(coordinates.limits))
     coordinates.write(kernel, theta)
     np.testing.assert_allclose(coordinates.read(kernel), theta)
     assert kernel.map.S.shape == (4, 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from typing import Any, ClassVar
@@ -32,7 +31,7 @@ from gramsmith.learning.objective import (
 )
 from gramsmith.measures import Measure
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
-from gramsmith.solvers import Outcome, solve_nonnegative
+from gramsmith.solvers import Outcome, solve_nonnegative, warn_unless_converged
 from gramsmith.targets import Target, check_weights, normalised_weights
 
 NOISE = 50.0  # of eigenvalues of cosines between kernels, in units of rounding
@@ -154,6 +153,7 @@ class KernelCombination(Learner):
         "method": [StrOptions({"alignf", "align", "uniform"})],
         "signed": ["boolean"],
     }
+    _optional = (*Learner._optional, "kernel_")
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel?",
         "alignments_": "loose m",
@@ -297,13 +297,7 @@ class KernelCombination(Learner):
             U, values = U[:, kept], values[kept]
             return np.asarray(inverse * (U @ (U.T @ sides / values)))
         solution = solve_nonnegative(cosines, sides)
-        if not solution.converged:
-            warnings.warn(
-                f"KernelCombination: expected convergence, got {solution.status!r}. "
-                f"{solution.advice}",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
+        warn_unless_converged(solution, "KernelCombination")
         return np.asarray(inverse * solution.v)
 
     # ---- what differs from other learners -------------------------------------------------------
@@ -315,11 +309,6 @@ class KernelCombination(Learner):
 
     def _asked_amount(self, samples: Samples) -> float | None:
         return 1.0 if self._keeps_all(samples.X) else super()._asked_amount(samples)
-
-    def _in_folds(self) -> KernelCombination:
-        quiet = copy(self)
-        quiet.callback, quiet.verbose = None, 0
-        return quiet
 
     def _check_options(self) -> None:
         objective = get_objective(self.measure)
@@ -356,7 +345,9 @@ class KernelCombination(Learner):
         grams = members(X)
 
         def matrix(amount: float, width: float, rows: Array, columns: Array | None) -> Array:
-            return weighted_sum(grams, path.weights(amount), rows, columns)
+            terms = zip(path.weights(amount), grams, strict=True)
+            columns = rows if columns is None else columns
+            return np.asarray(sum(float(w) * gram.block(rows, columns) for w, gram in terms if w))
 
         return matrix
 
@@ -368,7 +359,6 @@ class KernelCombination(Learner):
         self.names_ = list(views.names)
         seen = zip(views.kernels, views.samples, strict=True)
         self.kernels_ = [clone(kernel).fixed_to(samples) for kernel, samples in seen]
-        self.__dict__.pop("kernel_", None)  # of an earlier fit
         if views.shared:
             self.kernel_ = sum_of(self.weights_, self.kernels_)
 
@@ -388,23 +378,14 @@ def members(views: Views) -> list[Gram]:
     return [Gram(views.part(k), dtype=np.float64) for k in range(len(views))]
 
 
-def weighted_sum(
-    grams: list[Gram], weights: Array, rows: Array, columns: Array | None = None
-) -> Array:
-    """Return the sum of kernels between rows of their samples; columns None are the rows."""
-    columns = rows if columns is None else columns
-    terms = zip(weights, grams, strict=True)
-    return np.asarray(sum(float(w) * gram.block(rows, columns) for w, gram in terms if w))
-
-
 def best_member(grams: list[Gram], target: Target, seed: int) -> int:
     """Return the kernel of smallest leave-one-out error of a ridge regression."""
     rows = subsample(target, np.arange(len(target.w)), MEMBER_ROWS, seed)
     Y, errors = responses(target), []
-    for one in np.eye(len(grams)):
+    for gram in grams:
 
-        def matrix(amount: float, width: float, a: Array, b: Array | None, one: Any = one) -> Any:
-            return weighted_sum(grams, one, a, b)
+        def matrix(amount: float, width: float, a: Array, b: Any, gram: Gram = gram) -> Array:
+            return gram.block(a, a if b is None else b)
 
         _, ridge, alpha = choose_width(matrix, 0.0, rows, Y, target.w, None)
         errors.append(float(ridge.loo_errors([alpha])[0]))
@@ -422,8 +403,8 @@ def _take_vectors(kernels: Any) -> bool:
     if kernels is None:
         return True
     listed = kernels.values() if isinstance(kernels, Mapping) else kernels
-    found = [k[1] if isinstance(k, tuple) else k for k in listed]
-    takers = [k for k in found if not brings_samples(k)]
+    kinds = [k[1] if isinstance(k, tuple) else k for k in listed]
+    takers = [k for k in kinds if not brings_samples(k)]
     return bool(takers) and all(
         k.requires_vector_input if isinstance(k, Kernel) else k != "precomputed" for k in takers
     )

@@ -34,55 +34,36 @@ class Coordinates:
 
     names: tuple[str, ...]  # nested parameter names
     shapes: tuple[tuple[int, ...], ...]
-    logs: tuple[bool, ...]  # which parameters are read on the log scale
+    on_log: Array  # which coordinates are on the log scale, shape (size,)
     limits: Array  # of the vector, shape (size, 2)
     units: Any = 1.0  # what the parameters that are not on the log scale are divided by
     power: int = 1  # of these
-    weights: bool = (
-        False  # not negative; a kernel sees a very small one for 0, so that none is lost
-    )
-
-    @property
-    def size(self) -> int:
-        """The length of the vector."""
-        return len(self.limits)
-
-    @property
-    def on_log(self) -> Array:
-        """Which coordinates are on the log scale, shape (size,)."""
-        return np.repeat(np.array(self.logs, dtype=bool), self._sizes())
+    weights: bool = False  # not negative; a kernel sees very small ones for 0, so that none is lost
 
     def read(self, kernel: Kernel) -> Array:
         """Return the vector of a kernel's parameters."""
-        values = kernel.get_params()
-        parts = [np.ravel(np.asarray(values[name], dtype=np.float64)) for name in self.names]
-        v, log = np.concatenate(parts), self.on_log
+        v, log = self._flat(kernel.get_params()), self.on_log
         theta = (v / self.units) ** self.power
         theta[log] = np.log(v[log])
         return np.asarray(theta)
 
-    def values(self, theta: Array) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return self._named(self._flat(np.asarray(theta, dtype=np.float64)))
+    def values(self, theta: Array, least: float = 0.0) -> dict[str, Any]:
+        """Return the parameters by name, weights at least so many units."""
+        theta, log = np.asarray(theta, dtype=np.float64), self.on_log
+        v = (np.sqrt(np.maximum(theta, 0.0)) if self.power == 2 else theta) * self.units
+        v[log] = np.exp(theta[log])
+        return self._named(np.maximum(v, least * self.units) if self.weights else v)
 
     def write(self, kernel: Kernel, theta: Array) -> None:
         """Set a kernel's parameters from the vector."""
-        flat = self._flat(np.asarray(theta, dtype=np.float64))
-        if self.weights:
-            flat = np.maximum(flat, FLOOR * self.units)
-        kernel.set_params(**self._named(flat))
+        kernel.set_params(**self.values(theta, FLOOR))
 
     def gradient(self, kernel: Kernel, gradient: Mapping[str, Any]) -> Array:
         """Return the derivative by the vector, given those by the parameters.
 
         d/dlog v = v d/dv, and d/dθ = u^power / power v^(power - 1) d/dv for v = u θ^(1/power).
         """
-        values, parts, flat = kernel.get_params(), [], []
-        for name, shape in zip(self.names, self.shapes, strict=True):
-            part = np.asarray(gradient.get(name, 0.0), dtype=np.float64)
-            parts.append(np.broadcast_to(part, shape).ravel())
-            flat.append(np.ravel(np.asarray(values[name], dtype=np.float64)))
-        slope, v = np.concatenate(parts), np.concatenate(flat)
+        v, slope = self._flat(kernel.get_params()), self._flat(gradient)
         factor = self.units if self.power == 1 else 0.5 * np.square(self.units) / v
         return np.asarray(slope * np.where(self.on_log, v, factor))
 
@@ -91,27 +72,19 @@ class Coordinates:
         low, high = self.limits.T
         width = np.where(np.isfinite(high - low), high - low, 1.0)
         on = (theta <= low + 1e-9 * width) | (theta >= high - 1e-9 * width)
-        return [name for name, _, part in self._parts(on) if part.any()]
+        return [name for name, part in self._named(on).items() if np.any(part)]
 
-    def _flat(self, theta: Array) -> Array:
-        log = self.on_log
-        v = np.sqrt(np.maximum(theta, 0.0)) if self.power == 2 else theta
-        v = v * self.units
-        v[log] = np.exp(theta[log])
-        return np.asarray(v)
+    def _flat(self, values: Mapping[str, Any]) -> Array:
+        """Return parameters, or derivatives by them (0 where there is none), as one array."""
+        named = zip(self.names, self.shapes, strict=True)
+        return np.concatenate(
+            [np.broadcast_to(values.get(name, 0.0), shape).ravel() for name, shape in named]
+        ).astype(np.float64)
 
     def _named(self, flat: Array) -> dict[str, Any]:
-        return {
-            name: part.reshape(shape) if shape else float(part[0])
-            for name, shape, part in self._parts(flat)
-        }
-
-    def _sizes(self) -> list[int]:
-        return [int(np.prod(shape)) for shape in self.shapes]
-
-    def _parts(self, theta: Array) -> list[tuple[str, tuple[int, ...], Array]]:
-        cut = np.split(np.asarray(theta), np.cumsum(self._sizes())[:-1])
-        return list(zip(self.names, self.shapes, cut, strict=True))
+        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])
+        named = zip(self.names, self.shapes, np.split(flat, ends[:-1]), strict=True)
+        return {n: part.reshape(shape) if shape else part[0].item() for n, shape, part in named}
 
 
 def make_coordinates(
@@ -161,11 +134,15 @@ def make_coordinates(
         # The size of the whole array: a zero in it is as free as the others.
         unit = 1.0 if log else float(np.abs(value).max(initial=0.0)) or 1.0
         shapes.append(value.shape)
-        logs.append(log)
+        logs.append(np.full(value.size, log))
         limits.append((np.log(pair) if log else pair / unit).T)
         units.append(np.full(value.size, unit))
     return Coordinates(
-        tuple(names), tuple(shapes), tuple(logs), np.concatenate(limits), np.concatenate(units)
+        tuple(names),
+        tuple(shapes),
+        np.concatenate(logs),
+        np.concatenate(limits),
+        np.concatenate(units),
     )
 
 
@@ -173,9 +150,9 @@ def _as_pair(given: Any, shape: tuple[int, ...]) -> Array | None:
     """Return bounds of an array as its lowest and highest entries, None if they are none."""
     if not isinstance(given, list | tuple | np.ndarray) or len(given) != 2:
         return None
-    numbers = [found for bound in given if (found := as_numbers(bound)) is not None]
+    numbers = [bound for bound in map(as_numbers, given) if bound is not None]
     try:
-        return np.stack([np.broadcast_to(found, shape).ravel() for found in numbers])
+        return np.stack([np.broadcast_to(bound, shape).ravel() for bound in numbers])
     except ValueError:  # of another shape, or none
         return None
 
@@ -187,7 +164,7 @@ def log_coordinates(S: Array) -> Coordinates:
     """
     top = float(np.log(S.max()))
     limits = np.tile([top + np.log(FLOOR), top + np.log(REACH)], (len(S), 1))
-    return Coordinates(("map__S",), (S.shape,), (True,), limits)
+    return Coordinates(("map__S",), (S.shape,), np.ones(len(S), dtype=bool), limits)
 
 
 def map_coordinates(S: Array, deviation: Array, power: int) -> Coordinates:
@@ -202,4 +179,5 @@ def map_coordinates(S: Array, deviation: Array, power: int) -> Coordinates:
     high = np.full(S.size, REACH**power)
     low = np.zeros(S.size) if S.ndim == 1 else -high
     limits = np.stack([low, high], axis=1)
-    return Coordinates(("map__S",), (S.shape,), (False,), limits, units, power, weights=S.ndim == 1)
+    log = np.zeros(S.size, dtype=bool)
+    return Coordinates(("map__S",), (S.shape,), log, limits, units, power, weights=S.ndim == 1)

@@ -208,7 +208,7 @@ def make_folds(
     position = np.full(n, -1)
     position[rows] = np.arange(len(rows))
     folds = [
-        tuple(position[part][position[part] >= 0] for part in fold)
+        tuple(position[side][position[side] >= 0] for side in fold)
         for fold in given_folds(cv, np.zeros(n))
     ]
     weighted = [(train, test) for train, test in folds if len(train) and len(test)]
@@ -256,7 +256,7 @@ def given_folds(cv: Any, y: Any, groups: Any = None) -> Folds:
                 f"Expected two arrays of rows in every fold of cv, got {abridged(pair)} in fold "
                 f"{number}. Give pairs (rows to learn from, rows to judge on)."
             )
-        train, test = (_rows_of(part, n, number) for part in pair)
+        train, test = (_rows_of(side, n, number) for side in pair)
         if not (len(train) and len(test)):
             raise ValueError(
                 f"Expected rows to learn from and rows to judge on in every fold of cv, got "
@@ -276,20 +276,18 @@ def given_folds(cv: Any, y: Any, groups: Any = None) -> Folds:
     return folds
 
 
-def _rows_of(part: Any, n: int, fold: int) -> Array:
-    numbers = as_numbers(part)
-    rows = np.empty((0, 0)) if numbers is None else np.asarray(part)
-    if rows.dtype == bool and rows.shape == (n,):
-        return np.flatnonzero(rows)
-    if rows.shape == (0,):
-        return np.empty(0, dtype=np.intp)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not ((-n <= rows) & (rows < n)).all():
-        raise ValueError(
-            f"Expected numbers of rows from 0 to {n - 1} in the folds of cv, got {abridged(part)} "
-            f"in fold {fold}. Give whole numbers, or True and False for each row."
-        )
-    rows = rows.astype(np.intp)
-    return np.where(rows < 0, rows + n, rows)
+def _rows_of(side: Any, n: int, fold: int) -> Array:
+    numbers = as_numbers(side)
+    rows = np.arange(n)
+    try:
+        if numbers is not None and numbers.ndim == 1:
+            return rows[np.asarray(side) if numbers.size else []]
+    except IndexError:  # no whole numbers, no such row, or truth values for other rows
+        pass
+    raise ValueError(
+        f"Expected numbers of rows from 0 to {n - 1} in the folds of cv, got {abridged(side)} "
+        f"in fold {fold}. Give whole numbers, or True and False for each row."
+    )
 
 
 def subsample(target: Target, rows: Array, size: int, seed: int) -> Array:

@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from gramsmith.arguments import check_params
 from gramsmith.gram import ENGINES, Engine, SharesEngine, as_engine
 from gramsmith.gram.threads import dense_work
-from gramsmith.gram.views import Views
+from gramsmith.gram.views import Views, count_rows, take_rows
 from gramsmith.kernels.finite import checked_data
 from gramsmith.learning.cross_fit import (
     ROWS,
@@ -157,8 +157,8 @@ GONE = ("search",)  # of TwoGaussianLearner: the second paper's own order of two
 def _renamed(state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a file of format 2, in which `keep` was called shrinkage, as now."""
     params, fitted = (
-        {RENAMED.get(name, name): value for name, value in state[part].items() if name not in GONE}
-        for part in ("params", "fitted")
+        {RENAMED.get(name, name): value for name, value in state[kind].items() if name not in GONE}
+        for kind in ("params", "fitted")
     )
     if params.get("early_stopping") == "auto":  # which was the default
         params["early_stopping"] = False
@@ -415,7 +415,7 @@ class Learner(SharesEngine, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> tuple[Samples, Folds, int, Any]:
         """Return the rows that count, their folds, a seed for these, and what draws the rest."""
-        n = count_rows(X)
+        n = X.n if isinstance(X, Views) else count_rows(X)
         w = normalised_weights(check_weights(sample_weight, n))
         groups, rows, given = check_groups(groups, n), np.flatnonzero(w), X
         y = y if sp.issparse(y) else as_given(y)
@@ -463,10 +463,11 @@ class Learner(SharesEngine, BaseEstimator):
         return tags
 
 
-def check_variety(target: Target) -> None:
-    """Raise `Undefined` unless rows differ in their target."""
+def check_variety(target: Target) -> Target:
+    """Return a target whose rows differ, or raise `Undefined`."""
     if not target.norm(target.M_centred) > 0:
         raise Undefined("Expected rows that differ in their target, got one value.")
+    return target
 
 
 def as_given(y: Any) -> Any:
@@ -475,17 +476,3 @@ def as_given(y: Any) -> Any:
         return np.asarray(y)
     except ValueError:  # lists of several lengths, on which `make_target` has a word to say
         return y
-
-
-def count_rows(X: Any) -> int:
-    """Return the number of samples."""
-    if isinstance(X, Views):
-        return X.n
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def take_rows(X: Any, index: Array) -> Any:
-    """Return chosen samples of an array, frame, sparse matrix or sequence of objects."""
-    if not hasattr(X, "shape"):
-        return [X[i] for i in index]
-    return (X if sp.issparse(X) else np.asarray(X))[index]

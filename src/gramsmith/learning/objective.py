@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -144,9 +144,9 @@ class MarginalLikelihood:
         costs = [cost(x) for x in grid]
         best = int(np.argmin(costs))
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-        found = minimize_scalar(cost, bounds=(low, high), method="bounded")
+        nearest = minimize_scalar(cost, bounds=(low, high), method="bounded")
         # the search comes near an end of the grid but never reaches it
-        lowest, x = min((costs[best], grid[best]), (float(found.fun), float(found.x)))
+        lowest, x = min((costs[best], grid[best]), (float(nearest.fun), float(nearest.x)))
         self.alpha = unit * float(np.exp(x))
         if not derivative:
             return -lowest, None
@@ -218,10 +218,10 @@ class KernelFisher:
     def __call__(self, K: Array, target: Target, derivative: bool) -> tuple[float, Array | None]:
         """Return the criterion of a Gram matrix and its derivative."""
         clipped = clip_negative(K, quiet=True)[0]
-        found = solve_fisher(clipped, target.V, target.w, derivative=derivative)
-        if found.derivative is None or clipped is K:
-            return found.value, found.derivative
-        return found.value, clip_derivative(K, found.derivative)
+        fisher = solve_fisher(clipped, target.V, target.w, derivative=derivative)
+        if fisher.derivative is None or clipped is K:
+            return fisher.value, fisher.derivative
+        return fisher.value, clip_derivative(K, fisher.derivative)
 
 
 @dataclass
@@ -292,19 +292,17 @@ OBJECTIVES: dict[str, type] = {
 
 def get_objective(measure: Any, C: float = 100.0) -> Measure | Objective:
     """Return the objective of a name, C being the penalty of "radius_margin", or the object."""
-    if isinstance(measure, str):
-        if measure in MEASURES:
-            return MEASURES[measure]
-        if measure in OBJECTIVES:
-            made = OBJECTIVES[measure]
-            found: Objective = RadiusMargin(C) if made is RadiusMargin else made()
-            return found
-    needed = ("name", "higher_is_better", "__call__")
     if isinstance(measure, Measure):
         return measure
+    if isinstance(measure, str) and measure in MEASURES:
+        return MEASURES[measure]
+    if isinstance(measure, str) and measure in OBJECTIVES:
+        return cast(
+            Objective, RadiusMargin(C) if measure == "radius_margin" else OBJECTIVES[measure]()
+        )
+    needed = ("name", "higher_is_better", "__call__")
     if not isinstance(measure, str | type) and all(hasattr(measure, name) for name in needed):
-        given: Objective = measure
-        return given
+        return cast(Objective, measure)
     raise ValueError(
         f"Expected a measure among {', '.join((*MEASURES, *OBJECTIVES))}, or an object with name, "
         f"higher_is_better and a call (K, target, derivative), got {abridged(measure)}."
@@ -351,23 +349,6 @@ def kernel_errors() -> Iterator[None]:
         raise KernelError(str(error)) from error
 
 
-class KernelObjective(Protocol):
-    """An objective on fixed samples: what `ascent` climbs. `sign` is +1 where higher is better.
-
-    An improvement is small in comparison with `unit` or with the value, whichever is larger.
-    """
-
-    name: str
-    sign: float
-    unit: float
-
-    def value(self, kernel: Kernel) -> float:
-        """Return the number for a kernel."""
-
-    def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
-        """Return the number and its derivatives by nested parameter name."""
-
-
 def make_objective(
     measure: Any,
     X: Any,
@@ -381,107 +362,84 @@ def make_objective(
 
     The weights of the target must be one, unless the objective takes weights.
     """
-    objective = get_objective(measure, C)
-    if isinstance(objective, Measure):
-        return StreamedObjective(objective, X, target, engine, dtype)
-    return DenseObjective(objective, X, target, engine)
+    # a copy, since it may remember its last solve
+    return KernelObjective(copy(get_objective(measure, C)), X, target, engine, dtype)
 
 
 @dataclass
-class StreamedObjective:
-    """A measure of the Gram matrix, from a forward and a backward sweep."""
+class KernelObjective:
+    """An objective on fixed samples: what `ascent` climbs. `sign` is +1 where higher is better.
 
-    measure: Measure
+    A measure takes a forward and a backward sweep, any other objective the dense Gram matrix. An
+    improvement is small in comparison with `unit` or with the value, whichever is larger.
+    """
+
+    objective: Any
     X: Any
     target: Target
     engine: Engine | None = None
-    dtype: Any = None
+    dtype: Any = None  # of tiles
 
     def __post_init__(self) -> None:
-        self.name = self.measure.name
-        self.sign = self.measure.sign
-        self.unit = unit_of(self.measure, self.target)
-        self.measure.check(self.target)
+        self.name: str = self.objective.name
+        self.sign = sign_of(self.objective)
+        self.unit = unit_of(self.objective, self.target)
+        check_objective(self.objective, self.target)
+        if not isinstance(self.objective, Measure):
+            check_dense(self.name, len(self.target.w))
 
     def value(self, kernel: Kernel) -> float:
-        """Return the measure of a kernel."""
-        inputs = ("value", self.measure.name, kernel, self.X, self.target, self.dtype)
-        return float(once(self.engine, inputs, lambda: self._value(kernel)))
+        """Return the number for a kernel."""
+        return self._evaluate(kernel, derivative=False)[0]
 
-    def _value(self, kernel: Kernel) -> float:
-        with warnings.catch_warnings():
+    def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
+        """Return the number and its derivatives by nested parameter name."""
+        return self._evaluate(kernel, derivative=True)
+
+    def _evaluate(self, kernel: Kernel, derivative: bool) -> tuple[float, dict[str, Any]]:
+        if not isinstance(self.objective, Measure):
+            with dense_work(len(self.target.w)):
+                return self._solve(kernel, derivative)
+        inputs = (derivative, self.name, kernel, self.X, self.target, self.dtype)
+        with dense_work(), warnings.catch_warnings():
             # On the way a kernel may become flat; the measure is 0 there, which is all we need.
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            with kernel_errors():
-                G = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype)
-                moments = G.moments(self.target)
-            return self.measure.value(moments, self.target)
+            result: tuple[float, dict[str, Any]] = once(
+                self.engine, inputs, lambda: self._sweep(kernel, derivative)
+            )
+        return result
 
-    def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
-        """Return the measure of a kernel and its derivatives."""
-        inputs = ("gradient", self.measure.name, kernel, self.X, self.target, self.dtype)
-        found: tuple[float, dict[str, Any]] = once(
-            self.engine, inputs, lambda: self._value_and_gradient(kernel)
-        )
-        return found
+    def _sweep(self, kernel: Kernel, derivative: bool) -> tuple[float, dict[str, Any]]:
+        with kernel_errors():
+            G = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype)
+            moments = G.moments(self.target)
+        if not derivative:
+            return float(self.objective.value(moments, self.target)), {}
+        value, adjoint = self.objective.value_and_adjoint(moments, self.target)
+        if not np.isfinite(value):
+            return value, {}
+        with kernel_errors():
+            return value, G.pullback(adjoint, self.target, moments, inputs=False)[0].parameters
 
-    def _value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
-        with dense_work(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConstantKernelWarning)
-            with kernel_errors():
-                G = Gram(kernel, self.X, engine=self.engine, dtype=self.dtype)
-                moments = G.moments(self.target)
-            value, adjoint = self.measure.value_and_adjoint(moments, self.target)
-            if not np.isfinite(value):
-                return value, {}
-            with kernel_errors():
-                return value, G.pullback(adjoint, self.target, moments, inputs=False)[0].parameters
-
-
-@dataclass
-class DenseObjective:
-    """An objective of the dense Gram matrix; a copy, since it may remember its last solve."""
-
-    objective: Objective
-    X: Any
-    target: Target
-    engine: Engine | None = None
-
-    def __post_init__(self) -> None:
-        self.objective = copy(self.objective)
-        self.name = self.objective.name
-        self.sign = sign_of(self.objective)
-        check_objective(self.objective, self.target)
-        self.unit = unit_of(self.objective, self.target)
-        check_dense(self.name, len(self.target.w))
-
-    def _matrix(self, kernel: Kernel) -> Array:
+    def _solve(self, kernel: Kernel, derivative: bool) -> tuple[float, dict[str, Any]]:
         with kernel_errors():
             K = Gram(kernel, self.X, engine=self.engine, dtype=np.float64).toarray()
-        if not np.isfinite(K).all():
-            raise KernelError("Expected finite kernel values, got an overflow. Scale the features.")
-        return K
-
-    def value(self, kernel: Kernel) -> float:
-        """Return the objective of a kernel."""
-        with dense_work(len(self.target.w)):
-            return float(self.objective(self._matrix(kernel), self.target, False)[0])
-
-    def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
-        """Return the objective of a kernel and its derivatives."""
-        with dense_work(len(self.target.w)):
-            K = self._matrix(kernel)
-            value, dK = self.objective(K, self.target, True)
-            if dK is None or not np.isfinite(value):
-                return float(value), {}
-            with kernel_errors():
-                return float(value), contract(kernel, self.X, dK, K)
+            if not np.isfinite(K).all():
+                raise KernelError("Expected finite kernel values, got an overflow.")
+        value, dK = self.objective(K, self.target, derivative)
+        if dK is None or not (derivative and np.isfinite(value)):
+            return float(value), {}
+        with kernel_errors():
+            return float(value), contract(kernel, self.X, dK, K)
 
 
-def check_objective(objective: Objective, target: Target) -> None:
+def check_objective(objective: Measure | Objective, target: Target) -> None:
     """Raise if an objective has no value for a target, or does not heed its weights."""
-    w = target.w
-    if not getattr(objective, "takes_weights", False) and np.any(w != 1.0):
+    w, takes = (
+        target.w,
+        isinstance(objective, Measure) or getattr(objective, "takes_weights", False),
+    )
+    if not takes and np.any(w != 1.0):
         raise ValueError(
             f"Expected no sample_weight (or ones) for {objective.name!r}, whose solve counts every "
             f"sample once, got weights from {w.min():.3g} to {w.max():.3g}. Use a measure such "

@@ -74,7 +74,7 @@ class Phase(NamedTuple):
     """One search of several."""
 
     coordinates: Coordinates
-    priced: bool  # whether the penalty counts
+    priced: bool  # whether the penalty counts, if there is any
     max_iter: int  # iterations at its end, those of earlier searches included
 
 

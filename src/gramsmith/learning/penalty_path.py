@@ -111,24 +111,23 @@ def penalty_path(
         # Around where the price of all weights outweighs the whole measure.
         size = float(start @ deviations(X[learn])) or 1.0  # no weight is left without any price
         given = max(abs(free.value_), 1e-3) / size * 2.0 ** np.arange(-10.0, 2.0)
-    weights, values, scores = [], [], []
-    value, score, interrupted = np.nan, np.nan, False
+    rows: list[tuple[Array, float, float]] = []  # weights, value, score
     for penalty in given:
-        if start.any():
-            step = clone(base).set_params(l1=float(penalty), init=start)
-            outcomes = step._learn(X[learn], y[learn])
-            for outcome in outcomes:
-                if outcome.status not in END_OF_PATH:
-                    warn_unless_converged(outcome, "penalty_path")
-            interrupted = any(outcome.status == "interrupted" for outcome in outcomes)
-            start, value = _diagonal(step), step.value_
-            score = watched.value(step.kernel_) if start.any() else np.nan
-        weights.append(start)
-        values.append(value)
-        scores.append(score)
+        interrupted = False
+        if not start.any():
+            rows.append((start, *rows[-1][1:]) if rows else (start, np.nan, np.nan))
+            continue
+        step = clone(base).set_params(l1=float(penalty), init=start)
+        for outcome in step._learn(X[learn], y[learn]):
+            interrupted = interrupted or outcome.status == "interrupted"
+            if outcome.status not in END_OF_PATH:
+                warn_unless_converged(outcome, "penalty_path")
+        start = _diagonal(step)
+        rows.append((start, step.value_, watched.value(step.kernel_) if start.any() else np.nan))
         if interrupted:
             break
-    oriented = watched.sign * np.array(scores)
+    weights, values, scores = (np.array(column) for column in zip(*rows, strict=True))
+    oriented = watched.sign * scores
     if not np.isfinite(oriented).any():
         raise ValueError(
             f"Expected penalties that leave a feature, got {given[0]:.3g} as the smallest, which "
@@ -136,9 +135,7 @@ def penalty_path(
         )
     best = np.nanmax(oriented)
     near = np.flatnonzero(oriented >= best - 0.01 * abs(best))
-    return PenaltyPath(
-        given[: len(scores)], np.array(weights), np.array(values), np.array(scores), int(near[-1])
-    )
+    return PenaltyPath(given[: len(scores)], weights, values, scores, int(near[-1]))
 
 
 def _check(penalties: Any) -> Array:

@@ -13,8 +13,6 @@ from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]
 
-SHUFFLED = 4096  # rows that are shuffled for a batch sooner than drawn one by one
-
 
 def hold_out(target: Target, fraction: float, rng: Any) -> tuple[Array, Array] | None:
     """Return the indices to learn from and those held out, or None if there are too few samples.
@@ -38,18 +36,11 @@ def hold_out(target: Target, fraction: float, rng: Any) -> tuple[Array, Array] |
 
 
 def make_draw(target: Target, rows: Array, size: int, rng: Any) -> Callable[[], Array]:
-    """Return a function that draws a batch of rows, in which every class has its share."""
+    """Return a function that draws a batch of rows: of each class its share, and at least two."""
+    draws = np.random.default_rng(rng.randint(2**31 - 1))  # in time that does not grow with n
 
     def some(group: Array, count: int) -> Array:
-        if len(group) < max(SHUFFLED, 4 * count):
-            return np.asarray(rng.choice(group, count, replace=False))
-        # which shuffles the whole group for every batch; of many, the first that differ are taken
-        size, first = count, np.empty(0, dtype=int)
-        while len(first) < count:
-            size *= 2
-            drawn = rng.randint(len(group), size=size)
-            first = np.sort(np.unique(drawn, return_index=True)[1])
-        return np.asarray(group[drawn[first[:count]]])
+        return group[draws.choice(len(group), count, replace=False, shuffle=False)]
 
     if target.kind != "classes":
         return lambda: np.sort(some(rows, size))
@@ -60,23 +51,11 @@ def make_draw(target: Target, rows: Array, size: int, rng: Any) -> Callable[[], 
             f"Expected batch_size >= {2 * len(groups)}, two samples of each of {len(groups)} "
             f"classes, got {size}. Use larger batches, or none."
         )
-    counts = shares(np.array([len(group) for group in groups]), size)
+    sizes = np.array([len(group) for group in groups])
+    counts = np.minimum(sizes, np.maximum(2, np.rint(sizes * size / len(rows)).astype(int)))
 
     def draw() -> Array:
         parts = [some(group, k) for group, k in zip(groups, counts, strict=True)]
         return np.sort(np.concatenate(parts))
 
     return draw
-
-
-def shares(counts: Array, size: int) -> Array:
-    """Return how many of each class a batch takes: in proportion, but two where there are two."""
-    least = np.minimum(counts, 2)
-    wanted = counts * size / counts.sum()
-    taken = np.maximum(np.floor(wanted).astype(int), least)
-    while taken.sum() != size:
-        if taken.sum() < size:
-            taken[np.argmax(np.where(taken < counts, wanted - taken, -np.inf))] += 1
-        else:
-            taken[np.argmax(np.where(taken > least, taken - wanted, -np.inf))] -= 1
-    return np.asarray(taken)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh, solve_triangular
-from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.arguments import counted
 from gramsmith.gram import Gram
+from gramsmith.gram.views import count_rows, take_rows
 from gramsmith.kernels import Composed, Kernel, Linear, LinearMap, Precomputed, default_kernel
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.maps import SampleMap
@@ -29,8 +29,6 @@ from gramsmith.learning.learner import (
     Learner,
     Path,
     Samples,
-    count_rows,
-    take_rows,
 )
 from gramsmith.learning.mixture import climb_shares
 from gramsmith.learning.monitor import Stopped, sweep_progress
@@ -310,13 +308,13 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         tell = sweep_progress("SpectralAligner", self.callback, self.verbose)
         gram = Gram(kernel, X, engine=self._engine(), dtype=np.float64, progress=tell)
         if self.method == "eigen" or (self.method == "auto" and gram.n <= DENSE):
-            values, V, n_iter = _eigenvectors(gram, self.n_components, target.w)
-            if tell is not None and n_iter == 1:  # no product has told of itself
+            values, V = _eigenvectors(gram, self.n_components, target.w)
+            if tell is not None:
                 tell(1, 1)
             kept = values > max(lowest, ROUNDING) * values[0]
             values, V = values[kept], V[:, kept]
             coef, samples = target.w[:, None] * V / values, X
-            outcome = Outcome(status="converged", n_iter=n_iter)
+            outcome = Outcome(status="converged", n_iter=1)
         else:
             values, V, coef, pivots, outcome = self._factor(gram, target, lowest, tell)
             samples = X if self._is_pairwise() else take_rows(X, pivots)
@@ -403,7 +401,8 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         kept = values > max(threshold, ROUNDING) * values[0]
         closed = np.where(kept, _weights(V, target), 0.0)
         if get_projection(self.measure) == "plain":
-            return closed, _spectral_alignment(closed, target), CLOSED
+            # the alignment of Σ α_n v_n v_n' for α_n = v_n'Tv_n is |α| / |T|
+            return closed, float(np.linalg.norm(closed) / target.norm(target.M)), CLOSED
         objective = get_objective(self.measure)
         # A diagonal map under the inner product of the directions as features: k = Σ s_n² v_n v_n'
         rows, features, few = np.arange(len(V)), V[:, kept], False
@@ -447,8 +446,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
 
     def _columns(self, X: Any, rows: Array, learned: Array) -> Any:
         """Return rows of X, of a kernel matrix also the columns: what was learned from."""
-        part = take_rows(X, rows)
-        return part[:, learned] if self._is_pairwise() else part
+        return take_rows(X, rows)[:, learned] if self._is_pairwise() else take_rows(X, rows)
 
     def _take(self, X: Any, rows: Array) -> Any:
         return self._columns(X, rows, rows)
@@ -490,37 +488,29 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         return tags
 
 
-def _eigenvectors(gram: Gram, count: int | None, w: Array) -> tuple[Array, Array, int]:
-    """Return eigenvalues, descending, eigenvectors (all, or the first `count`), and products made.
+def _eigenvectors(gram: Gram, count: int | None, w: Array) -> tuple[Array, Array]:
+    """Return eigenvalues, descending, and eigenvectors, all or the first `count`.
 
     Those of K with every sample repeated w times, one row per sample: from W^½ K W^½ u = λ u follow
     v = W^-½ u with V'WV = I.
     """
-    n, root, products = gram.n, np.sqrt(w), 1
-    if count is not None and count < n // 4 and n > 200:
-        products = 0
+    n, root = gram.n, np.sqrt(w)
+    # the matrix, twice with its weights, the eigenvectors and those to work with
+    check_dense("SpectralAligner", n, None, 5, 'or use method="cholesky"')
+    some = None if count is None else (max(n - int(count), 0), n - 1)
+    values, V = eigh(root[:, None] * gram.toarray() * root, subset_by_index=some)
+    values, V = values[::-1], V[:, ::-1] / root[:, None]
+    check_positive(values[0])
+    return values, V * signs(V)
 
-        def product(v: Array) -> Array:
-            nonlocal products
-            products += 1
-            return root * (gram @ (root * v.ravel()))
 
-        operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
-        # A fixed first vector, so that the result does not depend on chance.
-        values, V = eigsh(operator, k=int(count), which="LA", v0=np.ones(n) + np.arange(n) / n)
-    else:
-        # the matrix, twice with its weights, the eigenvectors and those to work with
-        check_dense("SpectralAligner", n, None, 5, "or ask for fewer components")
-        values, V = np.linalg.eigh(root[:, None] * gram.toarray() * root)
-        values, V = (values, V) if count is None else (values[-int(count) :], V[:, -int(count) :])
-    values = values[::-1]
-    V = V[:, ::-1] / root[:, None]
-    if values[0] <= 0:
+def check_positive(largest: float) -> None:
+    """Raise unless the largest eigenvalue is positive."""
+    if largest <= 0:
         raise ValueError(
-            f"Expected a kernel matrix with a positive eigenvalue, got {values[0]:.3g} at most. "
+            f"Expected a kernel matrix with a positive eigenvalue, got {largest:.3g} at most. "
             "Use a positive definite kernel."
         )
-    return values, V * signs(V), products
 
 
 def scattered(coef: Array, rows: Array, n: int) -> Array:
@@ -534,11 +524,6 @@ def _weights(V: Array, target: Target) -> Array:
     """Return v_n' T v_n for the columns of V, not below 0."""
     B = target.wV.T @ V
     return np.asarray(np.maximum(np.einsum("in,ij,jn->n", B, target.M, B), 0.0))
-
-
-def _spectral_alignment(alphas: Array, target: Target) -> float:
-    """Return the alignment of Σ alpha_n v_n v_n' for alpha_n = v_n'Tv_n, which is |alpha| / |T|."""
-    return float(np.linalg.norm(alphas) / target.norm(target.M))
 
 
 def feature_alignment(U: Array, target: Target) -> float:

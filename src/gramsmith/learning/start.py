@@ -98,8 +98,8 @@ def _principal(X: Any, mean: Array, w: Array, q: int) -> Array:
 
         scatter = LinearOperator((p, p), matvec=product, dtype=np.float64)
         # A fixed first vector, so that the result does not depend on chance.
-        values, found = eigsh(scatter, k=q, which="LA", v0=np.ones(p) + np.arange(p) / p)
-        return np.asarray(found[:, np.argsort(-values)])
+        values, V = eigsh(scatter, k=q, which="LA", v0=np.ones(p) + np.arange(p) / p)
+        return np.asarray(V[:, np.argsort(-values)])
     return np.asarray(np.linalg.eigh(scatter)[1][:, ::-1][:, :q])
 
 

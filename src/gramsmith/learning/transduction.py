@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 
 from gramsmith.arguments import check_sizes
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
+from gramsmith.learning.learner import as_given
 from gramsmith.learning.samples import Array, hold_out
-from gramsmith.learning.spectral import THRESHOLDS, SpectralAligner, feature_alignment
-from gramsmith.solvers import solve_nonnegative
+from gramsmith.learning.spectral import (
+    ROUNDING,
+    THRESHOLDS,
+    SpectralAligner,
+    check_positive,
+    feature_alignment,
+)
+from gramsmith.solvers import solve_nonnegative, warn_unless_converged
 from gramsmith.targets import Target, as_labels, make_target
 
 CONSTRAINTS = {
@@ -92,26 +98,16 @@ def transductive_alignment(
     >>> bool(gs.kta(G[:30, :30], y[train]) > gs.kta(gs.Gaussian(1.0)(X[:30]), y[train]))
     True
     """
-    given = {
-        "rule": rule,
-        "threshold": threshold,
-        "n_components": n_components,
-        "target": target,
-        "task": task,
-        "validation_fraction": validation_fraction,
-        "random_state": random_state,
-    }
+    given = {name: value for name, value in locals().items() if name in CONSTRAINTS}
     check_sizes("transductive_alignment", given)
     validate_parameter_constraints(CONSTRAINTS, given, caller_name="transductive_alignment")
-    if isinstance(K, Gram):
-        K = K.toarray()
-    K = check_kernel_matrix(K, psd="ignore")
+    K = check_kernel_matrix(K.toarray() if isinstance(K, Gram) else K, psd="ignore")
     n = len(K)
     rows = _rows(train, n)
-    try:  # labels of samples that are not for training are not looked at: they may be missing
-        labels = np.atleast_1d(np.asarray(y))
-    except ValueError:  # lists of several lengths
+    labels = as_given(y)  # those of samples that are not for training may be missing
+    if not isinstance(labels, np.ndarray):
         labels = as_labels(y)
+    labels = np.atleast_1d(labels)
     if len(labels) not in (n, len(rows)):
         raise ValueError(
             f"Expected labels of the {len(rows)} training samples or of all {n}, got {len(labels)}."
@@ -119,11 +115,7 @@ def transductive_alignment(
     goal = make_target(labels[rows] if len(labels) == n else labels, target, task=task)
     values, V = eigh(K)
     values, V = values[::-1], V[:, ::-1]
-    if values[0] <= 0:
-        raise ValueError(
-            f"Expected a kernel matrix with a positive eigenvalue, got {values[0]:.3g} at most. "
-            "Use a positive definite kernel."
-        )
+    check_positive(values[0])
     if n_components is not None:
         values, V = values[:n_components], V[:, :n_components]
     if threshold == "auto":
@@ -131,7 +123,7 @@ def transductive_alignment(
         share = 1e-9 if split is None else _choose(values, V[rows], goal, split, rule)
     else:
         share = float(threshold)
-    V = V[:, values > max(share, 1e-13) * values[0]]
+    V = V[:, values > max(share, ROUNDING) * values[0]]
     alpha = _align(V[rows], goal, rule)
     G = (V * alpha) @ V.T
     return np.asarray(0.5 * (G + G.T))
@@ -140,12 +132,12 @@ def transductive_alignment(
 def _choose(values: Array, R: Array, goal: Target, split: tuple[Array, Array], rule: str) -> float:
     """Return the share of the largest eigenvalue with the best alignment on held-out rows of R."""
     learn, held = split
-    part, rest = goal.take(learn), goal.take(held)
+    known, unknown = goal.take(learn), goal.take(held)
     scores = []
     for threshold in THRESHOLDS:
         kept = R[:, values > threshold * values[0]]
-        alpha = _align(kept[learn], part, rule)
-        scores.append(feature_alignment(kept[held] * np.sqrt(alpha), rest))
+        alpha = _align(kept[learn], known, rule)
+        scores.append(feature_alignment(kept[held] * np.sqrt(alpha), unknown))
     return THRESHOLDS[int(np.argmax(scores))]
 
 
@@ -158,13 +150,10 @@ def _align(R: Array, goal: Target, rule: str) -> Array:
         lengths = squares.diagonal()
         return np.asarray(np.divide(a, lengths, out=np.zeros_like(a), where=lengths > 1e-14))
     solution = solve_nonnegative(squares, a, tol=1e-6)
-    if not solution.converged:
-        warnings.warn(
-            f"transductive_alignment: expected convergence, got {solution.status!r}; use a "
-            "larger threshold or n_components.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    warn_unless_converged(
+        replace(solution, advice="Use a larger threshold, or fewer components."),
+        "transductive_alignment",
+    )
     return np.asarray(solution.v)
 
 

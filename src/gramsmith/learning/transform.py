@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -46,9 +44,9 @@ from gramsmith.learning.ascent import (
     make_step_limits,
     maximise,
 )
-from gramsmith.learning.coordinates import Coordinates, map_coordinates
+from gramsmith.learning.coordinates import REACH, Coordinates, map_coordinates
 from gramsmith.learning.cross_fit import Folds, Matrix, cross_fit, subsample
-from gramsmith.learning.learner import Learner, Path, Samples
+from gramsmith.learning.learner import Learner, Path, Samples, check_variety
 from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import (
     Array,
@@ -80,8 +78,8 @@ NUMBERS = 0.1  # numbers that may be climbed then, per sample
 SIZE = 2.0  # mean squared distance, in units of the kernel, around which widths are tried
 LEAST = 1e-3  # of the largest weight, what a smaller one counts as where only a part is kept
 SINGLE = 2000  # samples from which tiles are float32 unless asked otherwise
-FOLD_ROWS = 20_000  # that a fold learns from in batches, and whose gradients lead to its start
 PREPARATION = 20  # iterations of another measure where the wanted one has no value to start from
+FOLD_ROWS = 20_000  # that a fold learns from in batches, and whose gradients lead to its start
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +90,7 @@ class MapPath(Path):
     start: Array  # shape (p,) or (p, q)
     end: Array
     variance: Array  # of the features
-    reach: Array  # how far the entries of the map could have gone
+    reach: Array  # where entries of the map count as grown without limit
     least: float = LEAST  # what a weight that became less counts as, relative to the largest
 
     def map(self, amount: float) -> Array:
@@ -269,6 +267,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         "batch_size": [Interval(Integral, 8, None, closed="left"), None],
         "solver": [StrOptions({"lbfgs", "ascent", "outer_product"})],
     }
+    _optional = (*Learner._optional, "feature_importances_std_")
     _stored: ClassVar[dict[str, str]] = {
         "components_": "array q p | samples q p",
         "feature_importances_": "array p",
@@ -328,7 +327,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         start = S = make_start(X, self.structure, q, self.init, kernel_scale(base), rng, w)
         make_map(base, S, sp.issparse(X)).check_parameters()
         spread, variance = deviations(X, w), np.asarray(column_moments(X, w)[1])
-        coordinates, least, ascent = map_coordinates(start, spread, 1), LEAST, None
+        least, ascent = LEAST, None
         if self.solver == "outer_product":
             monitor = Monitor("TransformLearner", None, 0, self.verbose, self.callback)
             steps = REGRESSIONS if self.max_iter is None else int(self.max_iter)
@@ -336,10 +335,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         elif self._crossing and self.init is None and not sp.issparse(X):
             S, ascent = self._follow_first(base, X, target, S)
         if ascent is None:
-            ascent, S, coordinates, least = self._climb(base, X, target, S, spread, rng)
+            ascent, S, least = self._climb(base, X, target, S, spread, rng)
         if S.shape != start.shape:  # a few directions of a full map
             S = symmetric_root(S @ S.T)
-            coordinates = map_coordinates(S, spread, 1)
         return MapPath(
             value=ascent.value,
             outcome=ascent,
@@ -349,7 +347,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
             start=start,
             end=S,
             variance=variance,
-            reach=coordinates.values(coordinates.limits[:, 1])["map__S"],
+            reach=0.1 * map_coordinates(start, spread, 1).values(np.full(S.size, REACH))["map__S"],
             least=least,
         )
 
@@ -381,8 +379,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
 
     def _climb(
         self, base: Kernel, X: Any, target: Target, S: Array, spread: Array, rng: Any
-    ) -> tuple[Ascent, Array, Coordinates, float]:
-        """Climb from S; return how it went, the map, its coordinates, and what counts as least."""
+    ) -> tuple[Ascent, Array, float]:
+        """Climb from S; return how it went, the map, and what counts as the least weight."""
         objective, kernel = get_objective(self.measure, self.C), make_map(base, S, sp.issparse(X))
         learn, held = self._split(target, rng)
         draw = None
@@ -390,35 +388,63 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
             draw = make_draw(target, learn, int(self.batch_size), rng)
 
         def on(measure: Any, rows: Array) -> KernelObjective:
-            part, goal = (X, target) if len(rows) == X.shape[0] else (X[rows], target.take(rows))
-            dtype = np.float32 if self.dtype is None and part.shape[0] >= SINGLE else self.dtype
-            return make_objective(measure, part, goal, engine=self._engine(), dtype=dtype)
+            given = (X, target) if len(rows) == X.shape[0] else (X[rows], target.take(rows))
+            dtype = np.float32 if self.dtype is None and len(rows) >= SINGLE else self.dtype
+            return make_objective(measure, *given, engine=self._engine(), dtype=dtype)
 
-        def climbed(measure: Any) -> KernelObjective | Callable[[], KernelObjective]:
-            return on(measure, learn) if draw is None else lambda: on(measure, draw())
-
-        goal = climbed(objective)
-        watched = None if held is None else on(held_out_measure(objective), held)
-        climb = partial(climb_map, kernel, solver=self.solver, tol=float(self.tol))
         power = distance_power(kernel) if S.ndim == 1 and draw is None else 1
         bounded = isinstance(objective, Measure) and objective.bounded
         if self.init is None and not (bounded and has_width(base)):
-            rows = learn if draw is None else draw()
             # Where the start tells little an alignment can favour the identity; debiased it cannot.
             deciding = ("cka_debiased", objective) if bounded else (objective,)
+            rows = learn if draw is None else draw()
             wide = choose_start(kernel, S, (on(m, rows) for m in deciding), every=bounded)
-            if wide is None:
-                coordinates = map_coordinates(S, spread, power)
-                other = climbed("cka_debiased")
-                _, wide = climb(S, other, coordinates, None, Monitor(""), PREPARATION)
+            if wide is None:  # another measure leads to where this one has a value
+                other = clone(self).set_params(measure="cka_debiased", early_stopping=False, init=S)
+                other.set_params(max_iter=PREPARATION, l1=0.0, l2=0.0, callback=None, verbose=0)
+                wide = other._climb(base, X, target, S, spread, rng)[1]
             S = wide
         monitor = Monitor("TransformLearner", None, self.patience, self.verbose, self.callback)
         penalty = self._penalty(objective, spread, len(learn))
         free_first = draw is None and not (self.init is not None and penalty.asked)
         on_log = self._crossing and draw is None
-        for phase in make_phases(S, penalty, power, free_first, self._most_iterations, on_log):
-            price = penalty.around(S) if phase.priced else None
-            ascent, S = climb(S, goal, phase.coordinates, price, monitor, phase.max_iter, watched)
+        goal: Any = on(objective, learn) if draw is None else None
+        watched = None if held is None else on(held_out_measure(objective), held)
+        copied = clone(kernel)
+        for coordinates, priced, most in make_phases(
+            S, penalty, power, free_first, self._most_iterations, on_log
+        ):
+            price = penalty.around(S) if priced else None
+
+            def named(theta: Array, coordinates: Coordinates = coordinates) -> dict[str, Any]:
+                return {"S": coordinates.values(theta)["map__S"]}
+
+            def held_out(theta: Array, coordinates: Coordinates = coordinates) -> float:
+                coordinates.write(copied, theta)
+                return 0.0 if watched is None else watched.sign * watched.value(copied)
+
+            def problem(c: Coordinates = coordinates, price: Any = price) -> Problem:
+                climbed = on(objective, draw()) if draw is not None else goal
+                return Problem(kernel, c, climbed, price)
+
+            monitor.parameters, monitor.held_out = named, None if watched is None else held_out
+            kernel.set_params(map__S=S)
+            theta = np.clip(coordinates.read(kernel), *coordinates.limits.T)
+            if goal is None:
+                ascent = climb_batches(problem, theta, monitor, coordinates.limits, most)
+            else:
+                ascent = maximise(
+                    problem(),
+                    theta,
+                    monitor,
+                    solver=self.solver,
+                    limits=coordinates.limits,
+                    step_limits=make_step_limits(coordinates, careful=price is not None),
+                    max_iter=most,
+                    tol=float(self.tol),
+                    unit=goal.unit,
+                )
+            S = np.asarray(named(ascent.theta)["S"])
             ended = ascent.status == "interrupted" or monitor.status == "stopped"
             if ended or (ascent.status == "max_iter" and not penalty.asked):
                 break
@@ -426,8 +452,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         # zero without end, and what is left of it there is nothing.
         if penalty.l1 and degenerate(Composed(base, LinearMap(S)), X) == "constant":
             S = np.zeros_like(S)
-        # what a price has removed stays out
-        return ascent, S, phase.coordinates, 0.0 if penalty.l1 else LEAST
+        return ascent, S, 0.0 if penalty.l1 else LEAST  # what a price has removed stays out
 
     def _split(self, target: Target, rng: Any) -> tuple[Array, Array | None]:
         """Return the rows to learn from and those held out, if any."""
@@ -510,10 +535,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         alike = make_start(X, "full", p, None, kernel_scale(base), None, target.w)
 
         def learn(rows: Array) -> Matrix:
-            goal = target.take(rows)
-            if not goal.norm(goal.M_centred) > 0:
-                raise Undefined("Expected rows that differ in their target, got one value.")
-            monitor = Monitor("TransformLearner")
+            goal, monitor = check_variety(target.take(rows)), Monitor("TransformLearner")
             ascent, S = follow_gradients(
                 base, X[rows], goal, alike, REGRESSIONS, monitor, seed, self._engine()
             )
@@ -545,7 +567,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         S = self.kernel_.map.S
         self.components_ = components(S, sp.issparse(samples.X))
         self.feature_importances_ = _shares(S, path.variance)
-        self.__dict__.pop("feature_importances_std_", None)  # of an earlier fit
         if fold_paths:
             each = [_shares(fold.map(self.keep_), path.variance) for fold in fold_paths]
             self.feature_importances_std_ = np.std(each, axis=0)
@@ -553,7 +574,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     def _remarks(self, path: Any, samples: Samples) -> list[Outcome]:
         if not path.end.any():
             status, advice = "empty", f"The penalty l1={self.l1} removes every feature. Lower it."
-        elif self.keep_ == 1.0 and (np.abs(path.end) >= 0.1 * path.reach).any():
+        elif self.keep_ == 1.0 and (np.abs(path.end) >= path.reach).any():
             status, advice = (
                 "unbounded",
                 "Weights grow without limit, as they do for separable data; they are bounded by "
@@ -578,53 +599,3 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = sparse_refusal(self.kernel, self.structure) is None
         return tags
-
-
-def climb_map(
-    kernel: Kernel,
-    S: Array,
-    objective: KernelObjective | Callable[[], KernelObjective],
-    coordinates: Coordinates,
-    penalty: Penalty | None,
-    monitor: Monitor,
-    max_iter: int,
-    held_out: KernelObjective | None = None,
-    *,
-    solver: str,
-    tol: float,
-) -> tuple[Ascent, Array]:
-    """Climb an objective over the map "map__S" of a kernel from S; return how it went, and the map.
-
-    An objective that is a callable returns that of another batch of samples at every call. The best
-    map by `held_out`, the objective on samples that are not climbed, is kept.
-    """
-    monitor.parameters = lambda theta: {"S": coordinates.values(theta)["map__S"]}
-    if held_out is not None:
-        copied, objective_there = clone(kernel), held_out
-
-        def value(theta: Array) -> float:
-            coordinates.write(copied, theta)
-            return objective_there.sign * objective_there.value(copied)
-
-        monitor.held_out = value
-    kernel.set_params(map__S=S)
-    theta = np.clip(coordinates.read(kernel), *coordinates.limits.T)
-    if callable(objective):
-
-        def next_problem() -> Problem:
-            return Problem(kernel, coordinates, objective(), penalty)
-
-        ascent = climb_batches(next_problem, theta, monitor, coordinates.limits, max_iter)
-    else:
-        ascent = maximise(
-            Problem(kernel, coordinates, objective, penalty),
-            theta,
-            monitor,
-            solver=solver,
-            limits=coordinates.limits,
-            step_limits=make_step_limits(coordinates, careful=penalty is not None),
-            max_iter=max_iter,
-            tol=tol,
-            unit=objective.unit,
-        )
-    return ascent, np.asarray(coordinates.values(ascent.theta)["map__S"])
