@@ -292,13 +292,6 @@ def test_many_rows_are_sampled(rng):
     assert len(subsample(make_target(y), np.arange(1000), 200, 0)) == 200
 
 
-def test_the_curve_is_kept(parity, tmp_path):
-    learner = gs.TransformLearner(random_state=0).fit(*parity)
-    gs.save_model(learner, tmp_path / "learner")
-    found = gs.load_model(tmp_path / "learner")
-    np.testing.assert_array_equal(found.keep_curve_["loss"], learner.keep_curve_["loss"])
-
-
 CROSSED = {
     "transform": lambda **o: gs.TransformLearner(max_iter=2, **o),
     "parameters": lambda **o: gs.KernelLearner(max_iter=2, **o),

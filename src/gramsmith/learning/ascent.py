@@ -34,6 +34,9 @@ ROUNDS = 100  # of the moving box, far more than it needs
 # others relative to the largest. Under a penalty zero is a trap, and first steps are short.
 LOG, NUMBER, SQUARE = (2.0, 0.5), (3.0, 0.75), (100.0, 2.0)
 CAREFUL = (3.0, 0.25)
+# Of Adam: its step, of the mean weight, and the step number from which it becomes shorter; the
+# memory of slopes as its authors have it, and of their squares a shorter one, as steps are few.
+RATE, SLOWER, MEAN, SQUARES = 0.05, 50.0, 0.9, 0.99
 REMEDY = {
     "the identity": "Every sample resembles itself only: use a measure without the diagonal "
     '("cka_debiased", "fsm_loo"), or more samples.',
@@ -159,19 +162,26 @@ def maximise(
         status = monitor.status or run(theta)
     except KeyboardInterrupt:
         status = "interrupted"
-    done = len(monitor.rows) - 1
+    best = theta if monitor.theta is None else monitor.theta
+    status = "converged" if status == "early" else status
+    return _ended(monitor, best, monitor.value, status, len(monitor.rows) - 1, max_iter)
+
+
+def _ended(
+    monitor: Monitor, theta: Array, value: float, status: str, n_iter: int, max_iter: int
+) -> Ascent:
     advice = {
         "max_iter": f"Raise max_iter above {max_iter}, or tol.",
         "stalled": 'Rounding stops the search: raise tol, or use dtype="float64".',
         "interrupted": "The best result so far is kept; fit again for more.",
-    }.get(status, "")
+    }
     return Ascent(
-        theta=theta if monitor.theta is None else monitor.theta,
-        value=monitor.value,
+        theta=theta,
+        value=value,
         history=monitor.history(),
-        status="converged" if status == "early" else status,
-        advice=advice,
-        n_iter=done,
+        status=status,
+        advice=advice.get(status, ""),
+        n_iter=n_iter,
     )
 
 
@@ -326,28 +336,25 @@ def climb_batches(
     ----------
     D. P. Kingma, J. Ba, "Adam: a method for stochastic optimization", 2015.
     """
-    low, high = limits.T
-    theta = np.clip(theta, low, high)
-    rate = 0.05 * float(np.abs(theta).mean())
+    theta = np.clip(theta, *limits.T)
+    rate = RATE * float(np.abs(theta).mean())
     mean, square = np.zeros(len(theta)), np.zeros(len(theta))
     visited: list[Array] = []
-    scores: list[float] = []
     status = "converged"
     try:
         for step in range(1, max_iter + 1):
             score, value, slope = _try(next_problem, theta)
             visited.append(theta)
-            scores.append(score)
             if monitor(theta, score, value, slope):
                 status = "stopped" if monitor.status == "stopped" else "converged"
                 break
-            mean = 0.9 * mean + 0.1 * slope
-            square = 0.99 * square + 0.01 * slope**2
-            size = np.sqrt(square / (1.0 - 0.99**step)) + 1e-12
-            move = rate / np.sqrt(1.0 + step / 50.0) * mean / (1.0 - 0.9**step) / size
-            theta = np.clip(theta + move, low, high)
+            mean = MEAN * mean + (1.0 - MEAN) * slope
+            square = SQUARES * square + (1.0 - SQUARES) * slope**2
+            size = np.sqrt(square / (1.0 - SQUARES**step)) + np.finfo(float).tiny
+            move = rate / np.sqrt(1.0 + step / SLOWER) * mean / (1.0 - MEAN**step) / size
+            theta = np.clip(theta + move, *limits.T)
         else:
-            status = _judge(scores)
+            status = _judge([row["score"] for row in monitor.rows])
     except KeyboardInterrupt:
         status = "interrupted"
         if not visited:
@@ -357,18 +364,7 @@ def climb_batches(
     else:
         best = np.mean(visited[len(visited) // 2 :], axis=0)
         value = _try(next_problem, best)[1] if status != "interrupted" else monitor.value
-    advice = {
-        "max_iter": f"The objective still grows: raise max_iter above {max_iter}.",
-        "interrupted": "The best result so far is kept; fit again for more.",
-    }.get(status, "")
-    return Ascent(
-        theta=best,
-        value=value,
-        history=monitor.history(),
-        status=status,
-        advice=advice,
-        n_iter=len(visited),
-    )
+    return _ended(monitor, best, value, status, len(visited), max_iter)
 
 
 def _try(next_problem: Callable[[], Problem], theta: Array) -> tuple[float, float, Array]:

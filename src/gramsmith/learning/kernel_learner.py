@@ -199,9 +199,6 @@ class KernelLearner(Learner):
             raise failure or Undefined("Expected a start where the measure is defined, got none.")
         return best, values
 
-    def _check_options(self) -> None:
-        get_objective(self.measure, self.C)
-
     def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
         if isinstance(self.kernel, Kernel) and not self.kernel.requires_vector_input:
             return X, y
