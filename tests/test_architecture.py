@@ -23,6 +23,7 @@ SOURCES = sorted(SRC.rglob("*.py"))
 BELOW = {
     "arguments": set(),
     "cached": set(),
+    "parameters": set(),
     "progress": set(),
     "kernels": {"arguments"},
     "targets": {"arguments", "cached"},
@@ -30,12 +31,15 @@ BELOW = {
     "measures": {"arguments", "cached", "moments", "targets"},
     "gram": {"arguments", "cached", "kernels", "moments", "targets"},
     "solvers": {"kernels"},
-    "machines": {"arguments", "gram", "kernels", "solvers", "targets"},
+    "machines": {"arguments", "gram", "kernels", "parameters", "solvers", "targets"},
     "report": {"arguments", "gram", "kernels", "machines"},
     "evaluation": {
         *("arguments", "cached", "gram", "kernels", "measures", "moments", "report", "targets"),
     },
-    "learning": {"arguments", "gram", "kernels", "measures", "moments", "solvers", "targets"},
+    "learning": {
+        *("arguments", "gram", "kernels", "measures", "moments", "parameters", "solvers"),
+        "targets",
+    },
     "tables": {"arguments", "kernels"},
     "selection": {
         *("arguments", "cached", "evaluation", "gram", "kernels", "learning", "machines"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -31,6 +31,7 @@ from gramsmith.learning.objective import (
 )
 from gramsmith.measures import Measure
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome, solve_nonnegative, warn_unless_converged
 from gramsmith.targets import Target, check_weights, normalised_weights
 
@@ -77,7 +78,7 @@ def sum_of(weights: Array, kernels: Any) -> Kernel:
     return reduce(Sum, terms)
 
 
-@dataclass(eq=False, repr=False)
+@with_parameters
 class KernelCombination(Learner):
     r"""Learn the weights of a sum of kernels from their alignment with the target.
 
@@ -141,19 +142,16 @@ class KernelCombination(Learner):
     True
     """
 
-    kernels: Any = None
-    method: str = "alignf"
-    measure: Any = "cka"
-    signed: bool = False
-    _: KW_ONLY
+    kernels: Any = field(default=None, kw_only=False)
+    method: str = field(default="alignf", kw_only=False)
+    measure: Any = field(default="cka", kw_only=False)
+    signed: bool = field(default=False, kw_only=False)
     dtype: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Learner._parameter_constraints,
         "method": [StrOptions({"alignf", "align", "uniform"})],
         "signed": ["boolean"],
     }
-    _optional = (*Learner._optional, "kernel_")
     _stored: ClassVar[dict[str, str]] = {
         "kernel_": "kernel?",
         "alignments_": "loose m",

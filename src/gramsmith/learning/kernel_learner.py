@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -29,6 +29,7 @@ from gramsmith.learning.objective import (
     make_objective,
 )
 from gramsmith.measures import Undefined
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome
 from gramsmith.targets import Target
 
@@ -51,7 +52,7 @@ class ParameterPath(Path):
         return kernel
 
 
-@dataclass(eq=False, repr=False)
+@with_parameters
 class KernelLearner(Learner):
     """Learn the parameters of any kernel expression by climbing an objective.
 
@@ -106,10 +107,9 @@ class KernelLearner(Learner):
     True
     """
 
-    kernel: Any = None
-    measure: Any = "ridge_loo"
-    solver: str = "lbfgs"
-    _: KW_ONLY
+    kernel: Any = field(default=None, kw_only=False)
+    measure: Any = field(default="ridge_loo", kw_only=False)
+    solver: str = field(default="lbfgs", kw_only=False)
     n_starts: int = 1
     parameters: Any = None
     bounds: Any = None
@@ -119,7 +119,6 @@ class KernelLearner(Learner):
     dtype: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Learner._parameter_constraints,
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "parameters": ["array-like", None],
         "bounds": [dict, None],

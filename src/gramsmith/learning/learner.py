@@ -8,8 +8,6 @@ keep and which width goes with it, and sets the fitted attributes.
 
 from __future__ import annotations
 
-import inspect
-import re
 import warnings
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
@@ -41,6 +39,7 @@ from gramsmith.learning.cross_fit import (
 from gramsmith.learning.monitor import Callback, Stopped
 from gramsmith.learning.objective import get_objective, responses
 from gramsmith.measures import Measure, Undefined
+from gramsmith.parameters import forget_optional, with_parameters
 from gramsmith.solvers import Outcome, warn_unless_converged
 from gramsmith.targets import (
     TARGETS,
@@ -58,45 +57,6 @@ FEW_ITERATIONS = 10  # where the amount of learning is cross-fitted: thirty were
 CAUTIOUS = 0.25  # the amount after an interrupt: in trials it did no harm to any criterion
 BROKEN_OFF = ("interrupted", "stopped")
 QUARTER = "A quarter of what was learned is kept; fit again for the amount that pays."
-
-# What the docstring of every learner says about what all have.
-PARAMETERS = """
-    keep : float or "cross_fit", default="cross_fit"
-        How much of what was learned is kept: 0 is the start, 1 all of it. "cross_fit" tries 0, 1/4,
-        1/2, 3/4 and 1 over folds, learning from the other rows, and takes the smallest amount
-        within one standard error of the best. It learns from at most 1000 rows where the objective
-        needs a solve.
-    cv : int, splitter or iterable, optional
-        The folds; default four, in which classes have their share and groups stay together.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
-        What similarity should look like, see `gramsmith.targets.make_target`.
-    task : {"auto", "classification", "regression"}, default="auto"
-        Whole numbers are classes unless this says otherwise.
-    memory, n_jobs, engine : optional
-        Budget in MiB and threads, or engine, of the tiles, see `Gram`.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds and whatever else is drawn.
-    callback : callable, optional
-        Called with a dict of numbers at every step, also in the folds; a true result stops the fit,
-        and what was learned so far is kept: of a search that was to be cross-fitted a quarter.
-    verbose : int, default=0
-        Print a line per step.
-"""
-ATTRIBUTES = """
-    kernel_ : Kernel
-        The learned kernel, for any machine.
-    keep_ : float
-        How much of what was learned is in the kernel.
-    keep_curve_ : dict of arrays
-        With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
-        "error" (standard error of the difference to the best).
-    value_ : float
-        The measure of all that was learned, that at keep=1, on the samples that were searched.
-    n_iter_ : int
-        The number of iterations.
-    n_features_in_ : int
-        The number of features, for kernels of vectors.
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,12 +125,55 @@ def _renamed(state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "params": params, "fitted": fitted}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class Learner(SharesEngine, BaseEstimator):
     """A learner of kernels: `search` is all that a learner of your own needs.
 
-    Its constructor takes the parameters below; a dataclass adds its own. The sections *Parameters*
-    and *Attributes* of its docstring are completed by what all learners have.
+    Its constructor takes the parameters below, and under `gramsmith.parameters.with_parameters` its
+    own besides, which are annotated defaults. Docstrings are completed by what stands here.
+
+    Parameters
+    ----------
+    keep : float or "cross_fit", default="cross_fit"
+        How much of what was learned is kept: 0 is the start, 1 all of it. "cross_fit" tries 0, 1/4,
+        1/2, 3/4 and 1 over folds, learning from the other rows, and takes the smallest amount
+        within one standard error of the best. It learns from at most 1000 rows where the objective
+        needs a solve.
+    cv : int, splitter or iterable, optional
+        The folds; default four, in which classes have their share and groups stay together.
+    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
+        What similarity should look like, see `gramsmith.targets.make_target`.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Whole numbers are classes unless this says otherwise.
+    memory : float, optional
+        Budget in MiB of the tiles, see `Gram`.
+    n_jobs : int, optional
+        Threads that evaluate tiles.
+    engine : Engine, optional
+        Who evaluates tiles, see `Gram`.
+    random_state : int, RandomState or None, default=None
+        Seeds the folds and whatever else is drawn.
+    callback : callable, optional
+        Called with a dict of numbers at every step, also in the folds; a true result stops the fit,
+        and what was learned so far is kept: of a search that was to be cross-fitted a quarter.
+    verbose : int, default=0
+        Print a line per step.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The learned kernel, for any machine.
+    keep_ : float
+        How much of what was learned is in the kernel.
+    keep_curve_ : dict of arrays
+        With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+        "error" (standard error of the difference to the best).
+    value_ : float
+        The measure of all that was learned, that at keep=1, on the samples that were searched.
+    n_iter_ : int
+        The number of iterations.
+    n_features_in_ : int
+        The number of features, for kernels of vectors.
     """
 
     keep: float | str = "cross_fit"
@@ -211,20 +214,7 @@ class Learner(SharesEngine, BaseEstimator):
         "keep_curve_": "value?",
     }
     _stored_upgrades: ClassVar[dict[int, Any]] = {2: _renamed}
-    # fitted attributes that not every fit has
-    _optional: ClassVar[tuple[str, ...]] = ("keep_curve_", "history_")
     _mistakes: ClassVar[bool] = False  # whether classes are judged by mistakes, see `cross_fit`
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        head, section, tail = (cls.__doc__ or "").partition("\n\n    Attributes\n")
-        if section:
-            names = [*inspect.get_annotations(cls), "_", "$"]
-            # in the order of the signature: shared ones before others that go by keyword
-            later = names[names.index("_") + 1]
-            head = re.sub(rf"\n(?=    {later}[ ,]|$)", PARAMETERS, f"{head}\n", count=1)
-            tail = re.sub(r"\n(?=\n    (References|Examples)\n)", ATTRIBUTES, tail, count=1)
-            cls.__doc__ = head + section[1:] + tail
 
     def search(self, X: Any, target: Target, rng: Any) -> Path:
         """Return the path that rows teach.
@@ -317,8 +307,7 @@ class Learner(SharesEngine, BaseEstimator):
                 matrix = self._matrix(path, samples.X, everything)
                 Y, w = responses(samples.target), samples.target.w
                 width = float(WIDTH ** choose_width(matrix, amount, rows, Y, w)[0])
-            for name in self._optional:  # of an earlier fit
-                self.__dict__.pop(name, None)
+            forget_optional(self)
             self.keep_ = amount
             if curve is not None:
                 self.keep_curve_ = curve.curve()

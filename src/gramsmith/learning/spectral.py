@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -41,6 +41,7 @@ from gramsmith.learning.objective import (
 from gramsmith.learning.samples import Array, hold_out
 from gramsmith.learning.start import signs
 from gramsmith.measures import Measure
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome, pivoted_cholesky
 from gramsmith.targets import Target
 
@@ -153,7 +154,7 @@ class DirectionsPath(Path):
         return np.asarray(self.values > max(self.threshold, ROUNDING) * self.values[0])
 
 
-@dataclass(eq=False, repr=False)
+@with_parameters
 class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     r"""Reweight the eigen-directions of a kernel by their alignment with the target.
 
@@ -219,17 +220,15 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     True
     """
 
-    kernel: Any = None
-    threshold: float | str = 1e-3
-    n_components: int | None = None
-    method: str = "auto"
-    _: KW_ONLY
+    kernel: Any = field(default=None, kw_only=False)
+    threshold: float | str = field(default=1e-3, kw_only=False)
+    n_components: int | None = field(default=None, kw_only=False)
+    method: str = field(default="auto", kw_only=False)
     max_rank: int = 500
     measure: Any = "kta"
     validation_fraction: float = 0.25
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Learner._parameter_constraints,
         "threshold": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "method": [StrOptions({"auto", "eigen", "cholesky"})],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -68,6 +68,7 @@ from gramsmith.learning.start import (
     make_start,
 )
 from gramsmith.measures import Measure, Undefined
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome
 from gramsmith.targets import Target
 
@@ -140,7 +141,7 @@ def _shares(S: Array, variance: Array) -> Array:
     return np.asarray(share / share.sum() if share.sum() > 0 else share)
 
 
-@dataclass(eq=False, repr=False)
+@with_parameters
 class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     r"""Learn a linear map S of the inputs of a kernel by climbing an objective.
 
@@ -238,13 +239,12 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     True
     """
 
-    kernel: Any = None
-    structure: str = "diagonal"
-    rank: int | None = None
-    measure: Any = "ridge_loo"
-    solver: str = "lbfgs"
-    early_stopping: bool | str = False
-    _: KW_ONLY
+    kernel: Any = field(default=None, kw_only=False)
+    structure: str = field(default="diagonal", kw_only=False)
+    rank: int | None = field(default=None, kw_only=False)
+    measure: Any = field(default="ridge_loo", kw_only=False)
+    solver: str = field(default="lbfgs", kw_only=False)
+    early_stopping: bool | str = field(default=False, kw_only=False)
     validation_fraction: float = 0.2
     patience: int = 10
     init: Any = None
@@ -257,7 +257,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     dtype: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Learner._parameter_constraints,
         "structure": [StrOptions({"diagonal", "full", "low_rank"})],
         "rank": [Interval(Integral, 1, None, closed="left"), None],
         "early_stopping": ["boolean", StrOptions({"auto"})],
@@ -267,7 +266,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         "batch_size": [Interval(Integral, 8, None, closed="left"), None],
         "solver": [StrOptions({"lbfgs", "ascent", "outer_product"})],
     }
-    _optional = (*Learner._optional, "feature_importances_std_")
     _stored: ClassVar[dict[str, str]] = {
         "components_": "array q p | samples q p",
         "feature_importances_": "array p",

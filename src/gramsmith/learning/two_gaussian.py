@@ -9,7 +9,7 @@ mixed with each of the others. The best maxima are then climbed (`search_mixture
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -33,6 +33,7 @@ from gramsmith.learning.objective import (
 )
 from gramsmith.measures import Undefined
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome
 from gramsmith.targets import Target
 
@@ -103,7 +104,7 @@ class MixturePath(Path):
         return Sum(Scaled(Gaussian(sigma1), share), Scaled(second, rest))
 
 
-@dataclass(eq=False, repr=False)
+@with_parameters
 class TwoGaussianLearner(Learner):
     r"""Learn the mixture of two Gaussians that aligns best with the target.
 
@@ -174,23 +175,20 @@ class TwoGaussianLearner(Learner):
     (14.957, 0.4692)
     """
 
-    sigma1: float | None = None
-    sigma2: float | None = None
-    mixing: str = "linear"
-    measure: Any = "kta"
-    _: KW_ONLY
+    sigma1: float | None = field(default=None, kw_only=False)
+    sigma2: float | None = field(default=None, kw_only=False)
+    mixing: str = field(default="linear", kw_only=False)
+    measure: Any = field(default="kta", kw_only=False)
     n_grid: int = 64
     tol: float = 1e-14
     max_iter: int = 100
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Learner._parameter_constraints,
         "sigma1": [Interval(Real, 0, None, closed="neither"), None],
         "sigma2": [Interval(Real, 0, None, closed="neither"), None],
         "mixing": [StrOptions({"linear", "circle"})],
         "n_grid": [Interval(Integral, 4, None, closed="left")],
     }
-    _optional = (*Learner._optional, "surface_")
     _stored: ClassVar[dict[str, str]] = {
         "u_": "number",
         "sigma1_": "number",

@@ -17,7 +17,7 @@ from gramsmith.machines.base import DecisionClassifier
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.machines.labels import LabelsClassifier, take_inputs
-from gramsmith.machines.parameters import forget_optional, with_parameters
+from gramsmith.parameters import forget_optional, with_parameters
 
 Array = npt.NDArray[Any]
 

@@ -47,7 +47,7 @@ from gramsmith.kernels import (
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.machines.intervals import PredictionIntervals
-from gramsmith.machines.parameters import declared, forget_optional, with_parameters
+from gramsmith.parameters import declared, forget_optional, with_parameters
 from gramsmith.targets import as_labels, check_weights, finite_values, normalised_weights
 
 Array = npt.NDArray[Any]

@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from gramsmith.machines.base import ProbabilisticClassifier
-from gramsmith.machines.parameters import with_parameters
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import solve_fisher
 from gramsmith.solvers.definite import clip_negative
 

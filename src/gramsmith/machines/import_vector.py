@@ -19,7 +19,7 @@ from gramsmith.machines.base import (
     candidate_alphas,
 )
 from gramsmith.machines.loss import LossProbabilities
-from gramsmith.machines.parameters import with_parameters
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import fit_features, warn_unless_converged
 from gramsmith.solvers.definite import Definite
 from gramsmith.solvers.left_out import left_out_loss, usual_alphas

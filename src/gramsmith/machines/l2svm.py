@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gramsmith.arguments import as_flag
 from gramsmith.machines.base import PairwiseVotes, Training
-from gramsmith.machines.parameters import with_parameters
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import solve_ball, solve_l2svm, warn_unless_converged
 from gramsmith.solvers.definite import clip_negative
 

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.machines.calibration import fit_calibration
-from gramsmith.machines.parameters import forget_optional
+from gramsmith.parameters import forget_optional
 from gramsmith.targets import as_labels
 
 Array = npt.NDArray[Any]

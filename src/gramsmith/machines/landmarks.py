@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 from gramsmith.gram import Gram
 from gramsmith.kernels.landmarks import choose_landmarks, inverse_root
 from gramsmith.machines.base import AT_LEAST_ONE, KernelMachine, Training
-from gramsmith.machines.parameters import with_parameters
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers.definite import warn_negative
 from gramsmith.solvers.landmarks import Blocks, expected_products
 

@@ -18,7 +18,7 @@ from gramsmith.machines.base import (
     candidate_alphas,
 )
 from gramsmith.machines.landmarks import BLOCK_ROWS, LandmarkMachine
-from gramsmith.machines.parameters import with_parameters
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import fit_expansion, fit_features, warn_unless_converged
 from gramsmith.solvers.definite import clip_negative
 from gramsmith.solvers.left_out import features_of, left_out_losses, usual_alphas

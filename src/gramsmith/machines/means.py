@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gramsmith.machines.base import KernelClassifier, PairwiseVotes, Training
-from gramsmith.machines.parameters import with_parameters
+from gramsmith.parameters import with_parameters
 
 Array = npt.NDArray[Any]
 

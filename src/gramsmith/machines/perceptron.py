@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gramsmith.arguments import check_params
 from gramsmith.machines.base import KernelClassifier, Training, as_stored
-from gramsmith.machines.parameters import with_parameters
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome, warn_unless_converged
 from gramsmith.targets import as_labels
 

@@ -17,7 +17,7 @@ from gramsmith.machines.base import (
     ProbabilisticClassifier,
     Training,
 )
-from gramsmith.machines.parameters import with_parameters
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import (
     EvidenceSolution,
     fit_bernoulli_evidence,

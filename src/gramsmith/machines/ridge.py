@@ -19,7 +19,7 @@ from gramsmith.machines.base import (
 )
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.landmarks import LandmarkMachine, Landmarks
-from gramsmith.machines.parameters import with_parameters
+from gramsmith.parameters import with_parameters
 from gramsmith.solvers import RidgePath, conjugate_gradients, warn_unless_converged
 from gramsmith.solvers.landmarks import LandmarkPreconditioner, landmark_path
 from gramsmith.solvers.ridge import centred, ridge_at

@@ -28,7 +28,7 @@ from gramsmith.machines.base import (
     Training,
 )
 from gramsmith.machines.calibration import CalibratedScores
-from gramsmith.machines.parameters import with_parameters
+from gramsmith.parameters import with_parameters
 
 Array = npt.NDArray[Any]
 

@@ -1,4 +1,4 @@
-"""Parameters of machines: the constructor, and docstrings completed by those of the bases."""
+"""Parameters of machines and learners: the constructor, and docstrings completed by the bases."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from inspect import cleandoc, signature
 from typing import Any, TypeVar, dataclass_transform
 
-Machine = TypeVar("Machine")
+Estimator = TypeVar("Estimator")
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
-def with_parameters(cls: type[Machine]) -> type[Machine]:
-    """Give a machine the constructor of its annotated parameters, those of its bases included.
+def with_parameters(cls: type[Estimator]) -> type[Estimator]:
+    """Give an estimator the constructor of its annotated parameters, those of its bases included.
 
     So are what parameters may be, `_parameter_constraints`, and what is said of them.
     """
@@ -31,11 +31,11 @@ def declared(cls: type, table: str) -> dict[str, Any]:
     return {k: v for base in cls.__mro__[::-1] for k, v in vars(base).get(table, {}).items()}
 
 
-def forget_optional(machine: Any) -> None:
+def forget_optional(estimator: Any) -> None:
     """Remove what an earlier fit, or a calibration of it, has left and the next may not set."""
-    for name, kind in declared(type(machine), "_stored").items():
+    for name, kind in declared(type(estimator), "_stored").items():
         if kind.endswith("?"):
-            machine.__dict__.pop(name, None)
+            estimator.__dict__.pop(name, None)
 
 
 def _completed(cls: type) -> str:
