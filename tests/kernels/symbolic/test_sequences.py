@@ -8,9 +8,7 @@ from gramsmith.kernels.symbolic.sequences import (
     GAP,
     Alphabet,
     as_sequences,
-    code_points,
     fold,
-    is_text,
 )
 
 TEXT = ["ACGT", "", "GATTACA"]
@@ -127,10 +125,6 @@ def test_symbols_of_text_are_sorted_code_points():
     assert starts.tolist() == [0, 3, 3, 4]
 
 
-def test_one_number_per_code_point_not_per_byte():
-    assert code_points("é\U0001f600\udcff").tolist() == [0xE9, 0x1F600, 0xDCFF]
-
-
 def test_tokens_are_numbered_in_order_of_appearance():
     alphabet = Alphabet.of([read(["to", "be"], ["be", 3])], "keep")
     assert alphabet.symbols == ("to", "be", 3)
@@ -163,21 +157,6 @@ def test_folding_may_change_length_and_depend_on_neighbours():
         codes, starts = Alphabet.of([X], case).encode(X)
         assert (codes >= 0).all()
         assert np.diff(starts).tolist() == [7 if case == "upper" else 6, 4]
-
-
-def test_text_and_tokens_do_not_mix():
-    assert is_text([read("ab")])
-    assert not is_text([read(["ab"])])
-    with pytest.raises(TypeError, match="one of each"):
-        is_text([read("ab"), read(["ab"])])
-
-
-def test_symbol_outside_is_named_with_its_place():
-    X = read("ACGT", "ACNT")
-    alphabet = Alphabet.given("ACGT", [X], "keep")
-    with pytest.raises(ValueError, match=r"'ACGT', got 'N' at position 2 of string 1"):
-        alphabet.check(X, "Spectrum")
-    alphabet.check(read("ACGT"), "Spectrum")
 
 
 def test_token_outside_is_named_with_its_place():
