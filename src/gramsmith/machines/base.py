@@ -226,6 +226,10 @@ class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
         """
         raise NotImplementedError(f"{type(self).__name__} gives neither `solve` nor `_fit`.")
 
+    def _say(self, what: str) -> None:
+        if getattr(self, "verbose", False):
+            print(f"[{type(self).__name__}] {what}")
+
     # ---- what the kernel wants --------------------------------------------------------------
 
     def _is_pairwise(self) -> bool:

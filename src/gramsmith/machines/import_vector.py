@@ -252,11 +252,10 @@ class ImportVectorClassifier(LossProbabilities):
                 break
             growth.add(best)
             value = growth.history[-1]
-            if self.verbose:
-                print(
-                    f"[ImportVectorClassifier] alpha {growth.alpha:.3g}: {len(growth.chosen)} "
-                    f"import points, objective {value:.6g}"
-                )
+            self._say(
+                f"alpha {growth.alpha:.3g}: {len(growth.chosen)} import points, "
+                f"objective {value:.6g}"
+            )
             if growth.history[-2] - value < self.tol * abs(value):
                 growth.status = "converged"
                 break

@@ -112,8 +112,7 @@ class L2SVC(PairwiseVotes):
             solution = solve_l2svm(block, sign, float(self.C), **options)
             labels = self.classes_[[second, first]].tolist()
             warn_unless_converged(solution, f"L2SVC (classes {labels[0]!r} and {labels[1]!r})")
-            if self.verbose:
-                print(f"[L2SVC] {labels[0]!r} v {labels[1]!r}: {solution.n_iter} steps")
+            self._say(f"{labels[0]!r} v {labels[1]!r}: {solution.n_iter} steps")
             support = solution.support
             coefficients[rows[support], k] = solution.coef[support]
             biases[k], norms[k] = solution.bias, solution.w2

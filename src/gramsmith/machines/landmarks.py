@@ -109,10 +109,6 @@ class LandmarkMachine(KernelMachine):
         self.n_landmarks_ = len(index)
         return Landmarks(index, G, 0.5 * (K + K.T), row_blocks(G, index, self._told))
 
-    def _say(self, what: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {what}")
-
     def _report(self, products: int, residual: float) -> None:
         self._say(f"product {products}: residual {residual:.3g}")
 

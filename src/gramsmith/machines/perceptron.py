@@ -110,8 +110,7 @@ class KernelPerceptron(KernelClassifier):
                 rng.shuffle(order)
             self.mistakes_ = batch.run(K, K @ batch.A, train.y, order)
             self.n_iter_ += 1
-            if self.verbose:
-                print(f"[KernelPerceptron] pass {self.n_iter_}: {self.mistakes_} mistakes")
+            self._say(f"pass {self.n_iter_}: {self.mistakes_} mistakes")
         self.steps_ = batch.step
         used = np.flatnonzero(np.any(batch.A != 0, axis=1) | np.any(batch.moment != 0, axis=1))
         self._keep(train, np.zeros((len(used), batch.A.shape[1])), 0.0, used)

@@ -79,11 +79,10 @@ class _RelevanceVectors(KernelMachine):
 
     def _report(self, solution: EvidenceSolution, what: str = "") -> None:
         warn_unless_converged(solution, type(self).__name__)
-        if self.verbose:
-            print(
-                f"[{type(self).__name__}] {what}{len(solution.active)} basis functions, "
-                f"log evidence {solution.log_evidence:.6g} after {solution.n_iter} steps"
-            )
+        self._say(
+            f"{what}{len(solution.active)} basis functions, "
+            f"log evidence {solution.log_evidence:.6g} after {solution.n_iter} steps"
+        )
 
     def _store(
         self, train: Training, solutions: list[EvidenceSolution], offset: float = 0.0
