@@ -24,7 +24,7 @@ def whole(model, post):
     return textbook.rvm_log_evidence(model.basis.Phi, model.t, alpha, model.beta)
 
 
-def test_gains_and_rank_one_updates_are_exact(seed):
+def test_gains_are_exact(seed):
     rng = np.random.default_rng(seed)  # threads that share one would draw other steps
     Phi, t = regression(rng)
     model = GaussianModel(Basis(Phi, np.ones(len(t))), t)
@@ -38,14 +38,8 @@ def test_gains_and_rank_one_updates_are_exact(seed):
             "add" if i not in post.active else "delete" if np.isinf(best[i]) else "reestimate"
         )
         before = whole(model, post)
-        post.act(i, float(best[i]), model.column)
+        post = model.posterior(*post.moved(i, float(best[i])))
         assert whole(model, post) - before == pytest.approx(gain[i] / 2, rel=1e-5, abs=1e-7)
-        afresh = model.posterior(post.active, post.alpha)
-        for name in ("S", "Q", "mean", "covariance"):
-            scale = np.abs(getattr(afresh, name)).max()
-            np.testing.assert_allclose(
-                getattr(post, name), getattr(afresh, name), atol=1e-6 * scale, rtol=1e-5
-            )
     assert kinds == {"add", "delete", "reestimate"}
 
 
@@ -69,7 +63,7 @@ def test_precisions_stay_within_their_limits():
     """A weight that should be free, and one that is barely wanted."""
     S, Q = np.ones(2), np.array([1e10, 1.0 + 1e-14])
     zero = np.empty(0)
-    post = evidence.Posterior(S, Q, np.empty((2, 0)), [], zero, np.empty((0, 0)), zero)
+    post = evidence.Posterior(S, Q, [], zero, np.empty((0, 0)), zero)
     best, gain = post.actions()
     np.testing.assert_array_equal(best, [evidence.ALPHA_MIN, evidence.ALPHA_MAX])
     assert (gain >= 0).all()
@@ -80,7 +74,7 @@ def test_a_weight_whose_precision_would_pass_the_limit_leaves_the_model(excess, 
     # s = 1/Σ - α = 1, so that the best precision is s²/(q² - s) = 1/excess
     q = np.sqrt(1.0 + excess)
     covariance, mean = np.array([[0.5]]), np.array([0.5 * q])
-    post = evidence.Posterior(*np.ones((2, 1)), np.ones((1, 1)), [0], np.ones(1), covariance, mean)
+    post = evidence.Posterior(*np.ones((2, 1)), [0], np.ones(1), covariance, mean)
     (best,), (gain,) = post.actions()
     assert best == (pytest.approx(1.0 / excess, rel=0.01) if kept else np.inf)
     assert gain > 0
@@ -179,10 +173,10 @@ def test_noise_update_never_lowers_the_evidence(rng):
     for beta in (1e-3, 1.0, 1e4):
         model.beta = beta
         post = model.posterior([5, 15, 25], np.array([1.0, 2.0, 3.0]))
-        before = model.log_evidence(post)
+        state = post.active, post.alpha
+        before = model.log_evidence(*state)
         assert before == pytest.approx(whole(model, post), abs=1e-6)
-        model.update_noise(post)
-        assert model.log_evidence(post) >= before
+        assert model.update_noise(*state) == model.log_evidence(*state) >= before
 
 
 def test_constant_zero_and_equal_columns():
@@ -245,7 +239,8 @@ def test_laplace_mode_and_statistics(rng):
     y, w = (t > 0.1).astype(float), np.ones(len(t))
     basis = Basis(Phi, w)
     alpha = np.array([0.5, 1.0])
-    post, B, _ = laplace(basis, y, [4, 22], alpha, np.zeros(2))
+    post, model, _ = laplace(basis, y, [4, 22], alpha, np.zeros(2))
+    B = model.B
     X = basis.Phi[:, [4, 22]]
     p = 1 / (1 + np.exp(-X @ post.mean))
     np.testing.assert_allclose(X.T @ (y - p), alpha * post.mean, atol=1e-5)

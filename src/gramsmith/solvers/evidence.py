@@ -3,8 +3,8 @@
 With weights w ~ N(0, diag(1/α)) and Gaussian noise of precisions B (or the Laplace approximation of
 a Bernoulli likelihood, whose curvature plays the part of B), the log evidence as a function of one
 α_i has a closed-form maximum. Each step takes the action (add, re-estimate, delete) with the
-largest gain; the posterior and the statistics S and Q of all basis functions follow by rank-one
-updates, never by a new inverse.
+largest gain. The posterior is computed anew after each: rank-one updates lose the digits of nearly
+equal functions.
 
 Reference: M. Tipping, A. Faul, "Fast marginal likelihood maximisation for sparse Bayesian models",
 AISTATS 2003.
@@ -56,18 +56,17 @@ class EvidenceSolution(Outcome):
     history: list[float]
 
 
+@dataclass(frozen=True)
 class Posterior:
-    """The Gaussian posterior of the active weights, and S and Q of every basis function.
+    """The Gaussian posterior of the active weights, and S and Q of every basis function."""
 
-    P is Φ'BΦ with the columns of the active functions.
-    """
-
-    def __init__(
-        self, S: Array, Q: Array, P: Array, active: list[int], alpha: Array, *moments: Array
-    ) -> None:
-        self.S, self.Q, self.P = S, Q, P
-        self.active, self.alpha = active, alpha
-        self.covariance, self.mean = moments
+    S: Array
+    Q: Array
+    active: list[int]
+    alpha: Array
+    covariance: Array
+    mean: Array
+    log_det: float = 0.0  # of the inverse of the covariance
 
     def actions(self) -> tuple[Array, Array]:
         """Return for every basis function the best precision and twice the gain of moving there.
@@ -94,63 +93,12 @@ class Posterior:
         gain[a] = 2.0 * (_along(new, s, q) - _along(self.alpha, s, q))
         return best, gain
 
-    def add(self, i: int, alpha: float, column: Array) -> None:
-        """Bring basis function i in; `column` is Φ'Bφ_i."""
-        projected = self.covariance @ column[self.active]
-        d = 1.0 / (alpha + self.S[i])
-        mu = d * self.Q[i]
-        e = column - self.P @ projected
-        self.S = self.S - d * e * e
-        self.Q = self.Q - mu * e
-        cross = -d * projected
-        self.covariance = np.block(
-            [
-                [self.covariance + d * np.outer(projected, projected), cross[:, None]],
-                [cross[None, :], np.array([[d]])],
-            ]
-        )
-        self.mean = np.append(self.mean - mu * projected, mu)
-        self.P = np.column_stack([self.P, column])
-        self.alpha = np.append(self.alpha, alpha)
-        self.active.append(i)
-
-    def reestimate(self, k: int, alpha: float) -> None:
-        """Change the precision of the k-th active basis function."""
-        change = alpha - self.alpha[k]
-        self._shrink(k, change / (1.0 + change * self.covariance[k, k]))
-        self.alpha[k] = alpha
-
-    def delete(self, k: int) -> None:
-        """Take the k-th active basis function out."""
-        self._shrink(k, 1.0 / self.covariance[k, k])
-        keep = np.arange(len(self.active)) != k
-        self.covariance = self.covariance[np.ix_(keep, keep)]
-        self.mean, self.alpha, self.P = self.mean[keep], self.alpha[keep], self.P[:, keep]
-        del self.active[k]
-
-    def _shrink(self, k: int, kappa: float) -> None:
-        column = self.covariance[:, k].copy()
-        mu = self.mean[k]
-        e = self.P @ column
-        self.S = self.S + kappa * e * e
-        self.Q = self.Q + kappa * mu * e
-        self.covariance = self.covariance - kappa * np.outer(column, column)
-        self.mean = self.mean - kappa * mu * column
-
-    def copy(self) -> Posterior:
-        """Return a posterior that may act without changing this one."""
-        other = copy(self)
-        other.active, other.alpha = list(self.active), self.alpha.copy()
-        return other
-
-    def act(self, i: int, alpha: float, column: Any) -> None:
-        """Move basis function i to the precision `alpha`; `column(i)` returns Φ'Bφ_i."""
-        if i not in self.active:
-            self.add(i, alpha, column(i))
-        elif np.isinf(alpha):
-            self.delete(self.active.index(i))
-        else:
-            self.reestimate(self.active.index(i), alpha)
+    def moved(self, i: int, alpha: float) -> tuple[list[int], Array]:
+        """Return the active functions and their precisions after one has moved to `alpha`."""
+        moved = dict(zip(self.active, self.alpha, strict=True)) | {i: alpha}
+        if np.isinf(alpha):
+            del moved[i]
+        return list(moved), np.array(list(moved.values()))
 
 
 def _along(alpha: Array, s: Array, q: Array) -> Array:
@@ -173,9 +121,35 @@ class Basis:
         self.Phi, self.length = unit[:, self.columns], length[self.columns]
         self.square = self.Phi * self.Phi
 
-    def product(self, B: Array, V: Array) -> Array:
-        """Return Φ'BV."""
-        return np.asarray(self.Phi.T @ (B[:, None] * V if V.ndim == 2 else B * V))
+
+class Quadratic:
+    """A log likelihood of curvature B: Φ'BΦ, by columns that are computed once, and Φ'Bt."""
+
+    def __init__(self, basis: Basis, B: Array, projection: Array) -> None:
+        self.basis, self.B, self.projection = basis, B, projection
+        self.square = B @ basis.square
+        self._columns: dict[int, Array] = {}
+
+    def gram(self, active: list[int]) -> Array:
+        """Return the columns of Φ'BΦ of some functions."""
+        Phi = self.basis.Phi
+        for i in active:
+            if i not in self._columns:
+                self._columns[i] = Phi.T @ (self.B * Phi[:, i])
+        columns = [self._columns[i] for i in active]
+        return np.stack(columns, axis=1) if columns else np.empty((Phi.shape[1], 0))
+
+    def posterior(self, active: list[int], alpha: Array, beta: float = 1.0) -> Posterior:
+        """Return the posterior of some functions and precisions, the curvature times `beta`."""
+        P, t = beta * self.gram(active), beta * self.projection
+        if not active:
+            return Posterior(beta * self.square, t, [], alpha, np.empty((0, 0)), np.empty(0))
+        H = P[active] + np.diag(alpha)
+        factor = Definite(0.5 * (H + H.T), limit=1e-6)  # equal functions may be free, both of them
+        covariance, mean = factor.solve(np.eye(len(active))), factor.solve(t[active])
+        S = beta * self.square - np.einsum("ij,ij->i", P @ covariance, P)
+        log_det = 2.0 * float(np.sum(np.log(np.abs(factor.factor[0].diagonal()))))
+        return Posterior(S, t - P @ mean, active, alpha, covariance, mean, log_det)
 
 
 def distinct_columns(Phi: Array) -> Array:
@@ -253,7 +227,7 @@ class _Climb:
     @classmethod
     def start(cls, model: GaussianModel, post: Posterior | None = None, n_iter: int = 0) -> _Climb:
         post = model.posterior([], np.empty(0)) if post is None else post
-        return cls(model, post, [model.log_evidence(post)], n_iter)
+        return cls(model, post, [model.log_evidence(post.active, post.alpha)], n_iter)
 
     @property
     def value(self) -> float:
@@ -262,10 +236,9 @@ class _Climb:
     def run(self, tol: float, max_iter: int, barred: tuple[int, ...] = ()) -> _Climb:
         """Take the best action until none is worth it, the noise updated every few actions.
 
-        An action counts only if the evidence itself, computed anew, has risen: rank-one updates of
-        nearly equal basis functions lose the digits on which their promises rest.
+        An action counts only if the evidence itself, computed anew, has risen.
         """
-        model, history, exact, refused = self.model, self.history, True, list(barred)
+        model, history, refused = self.model, self.history, list(barred)
         self.status = "max_iter"
         while self.n_iter < max_iter:
             self.n_iter += 1
@@ -274,21 +247,18 @@ class _Climb:
             i = int(np.argmax(gain))
             settled = gain[i] <= 2.0 * tol
             if not settled:
-                ahead = self.post.copy()
-                ahead.act(i, float(best[i]), model.column)
-                value = model.log_evidence(ahead)
+                ahead = self.post.moved(i, float(best[i]))
+                value = model.log_evidence(*ahead)
                 if value > history[-1] + 0.5 * tol:  # at least half of the least that was promised
-                    self.post, exact, refused = ahead, False, list(barred)
+                    self.post, refused = model.posterior(*ahead), list(barred)
                     history.append(value)
-                elif exact:
-                    refused.append(i)
                 else:
-                    self.post, exact = model.posterior(self.post.active, self.post.alpha), True
+                    refused.append(i)
             if settled or self.n_iter % REFRESH == 0:
                 before = history[-1]
-                model.update_noise(self.post)
-                self.post, exact = model.posterior(self.post.active, self.post.alpha), True
-                history[-1] = max(before, model.log_evidence(self.post))
+                state = self.post.active, self.post.alpha
+                history[-1] = max(before, model.update_noise(*state))
+                self.post = model.posterior(*state)
                 if history[-1] - before > tol:
                     refused = list(barred)
                 elif settled:
@@ -312,7 +282,7 @@ def _from_all(model: GaussianModel, rounds: int) -> _Climb:
         kept = np.flatnonzero(alpha < DENSE_LIMIT)
         alpha = np.maximum(alpha[kept], ALPHA_MIN)
         before, post = post, model.posterior([post.active[k] for k in kept], alpha)
-        model.update_noise(post)
+        model.update_noise(post.active, post.alpha)
         post = model.posterior(post.active, post.alpha)
         if len(before.active) == len(post.active) and np.allclose(before.alpha, alpha, rtol=1e-3):
             break
@@ -329,9 +299,8 @@ def _exchange(climb: _Climb, tol: float, max_iter: int) -> _Climb:
     while spent < EXCHANGES and (left := [i for i in climb.post.active if i not in tried]):
         i = left[0]
         tried.add(i)
-        model, post = copy(climb.model), climb.post.copy()
-        post.act(i, np.inf, model.column)
-        post = model.posterior(post.active, post.alpha)
+        model = copy(climb.model)
+        post = model.posterior(*climb.post.moved(i, np.inf))
         ahead = _Climb.start(model, post, climb.n_iter)
         ahead.run(tol, max_iter, (i,)).run(tol, max_iter)
         spent += ahead.n_iter - climb.n_iter
@@ -341,63 +310,40 @@ def _exchange(climb: _Climb, tol: float, max_iter: int) -> _Climb:
     return climb
 
 
-class GaussianModel:
-    """Regression with noise precision β: everything that is fixed while β is."""
+class GaussianModel(Quadratic):
+    """Regression with noise precision β."""
 
     def __init__(self, basis: Basis, t: Array, precision: float = 100.0) -> None:
-        self.basis, self.t, self.w = basis, t, basis.weight
-        self.n = float(self.w.sum())
-        self.tt = float(self.w @ (t * t))
+        w = basis.weight
+        super().__init__(basis, w, basis.Phi.T @ (w * t))
+        self.t, self.n, self.tt = t, float(w.sum()), float(w @ (t * t))
         variance = self.tt / self.n
         self.top = 1e10 / variance if variance > 0 else 1e10
         self.beta = precision / variance if variance > 0 else self.top
-        self.square = self.w @ basis.square
-        self.projection = basis.product(self.w, t)
-        self._columns: dict[int, Array] = {}
 
-    def gram(self, i: int) -> Array:
-        if i not in self._columns:
-            self._columns[i] = self.basis.product(self.w, self.basis.Phi[:, i])
-        return self._columns[i]
+    def posterior(self, active: list[int], alpha: Array, beta: float | None = None) -> Posterior:
+        return super().posterior(active, alpha, self.beta if beta is None else beta)
 
-    def column(self, i: int) -> Array:
-        return self.beta * self.gram(i)
-
-    def posterior(self, active: list[int], alpha: Array) -> Posterior:
-        beta = self.beta
-        P = np.empty((len(self.square), len(active)))
-        for k, i in enumerate(active):
-            P[:, k] = beta * self.gram(i)
-        H = P[active] + np.diag(alpha)
-        covariance, mean = np.empty((0, 0)), np.empty(0)
-        if active:
-            factor = Definite(0.5 * (H + H.T))
-            covariance = factor.solve(np.eye(len(active)))
-            mean = beta * factor.solve(self.projection[active])
-        S = beta * self.square - np.einsum("ij,ij->i", P @ covariance, P)
-        Q = beta * self.projection - P @ mean
-        return Posterior(S, Q, P, list(active), alpha.copy(), covariance, mean)
-
-    def _spectrum(self, post: Posterior) -> tuple[Array, Array]:
+    def _spectrum(self, active: list[int], alpha: Array) -> tuple[Array, Array]:
         """Return d and z with Φ'WΦ = A^½V d V'A^½ and z = V'A^-½ Φ'Wt on the active columns."""
-        if not post.active:
+        if not active:
             return np.empty(0), np.empty(0)
-        root = np.sqrt(post.alpha)
-        E = np.column_stack([self.gram(i) for i in post.active])[post.active]
+        root = np.sqrt(alpha)
+        E = self.gram(active)[active]
         d, V = np.linalg.eigh(0.5 * (E + E.T) / np.outer(root, root))
-        return np.maximum(d, 0.0), V.T @ (self.projection[post.active] / root)
+        return np.maximum(d, 0.0), V.T @ (self.projection[active] / root)
 
     def _value(self, beta: float, d: Array, z: Array) -> float:
         fit = self.tt - float(np.sum(beta * z * z / (1.0 + beta * d)))
         size = self.n * np.log(2.0 * np.pi / beta) + float(np.sum(np.log1p(beta * d)))
         return float(-0.5 * (size + beta * max(fit, 0.0)))
 
-    def log_evidence(self, post: Posterior) -> float:
-        return self._value(self.beta, *self._spectrum(post))
+    def log_evidence(self, active: list[int], alpha: Array) -> float:
+        return self._value(self.beta, *self._spectrum(active, alpha))
 
-    def update_noise(self, post: Posterior) -> None:
-        """Maximise the evidence over β, the precisions held; never lowers it."""
-        d, z = self._spectrum(post)
+    def update_noise(self, active: list[int], alpha: Array) -> float:
+        """Maximise the evidence over β, the precisions held, and return it; it never falls."""
+        d, z = self._spectrum(active, alpha)
         here = float(np.log(self.beta))
         optimum = minimize_scalar(
             lambda x: -self._value(float(np.exp(x)), d, z),
@@ -407,6 +353,7 @@ class GaussianModel:
         )
         if -optimum.fun > self._value(self.beta, d, z):
             self.beta = float(np.exp(optimum.x))
+        return self._value(self.beta, d, z)
 
 
 def fit_bernoulli_evidence(
@@ -417,7 +364,7 @@ def fit_bernoulli_evidence(
     The end is where no action raises the log evidence by more than `tol`, or after `max_iter`
     approximations.
     """
-    post, B, value = laplace(basis, y, [], np.empty(0), np.empty(0))
+    post, model, value = laplace(basis, y, [], np.empty(0), np.empty(0))
     history, highest = [value], post
     status, stale, n_iter, inner = "max_iter", 0, 0, INNER
     for n_iter in range(1, max_iter + 1):  # noqa: B007
@@ -427,13 +374,12 @@ def fit_bernoulli_evidence(
             i = int(np.argmax(gain))
             if gain[i] <= 2.0 * tol:
                 break
-            post = post.copy() if post is highest else post
-            post.act(i, float(best[i]), lambda i: basis.product(B, basis.Phi[:, i]))  # noqa: B023
+            post = model.posterior(*post.moved(i, float(best[i])))
             moved += 1
         if not moved:
             status = "converged"
             break
-        post, B, value = laplace(basis, y, post.active, post.alpha, post.mean)
+        post, model, value = laplace(basis, y, post.active, post.alpha, post.mean)
         stale = 0 if value > max(history) + tol else stale + 1
         highest = post if value > max(history) else highest
         history.append(value)
@@ -447,11 +393,9 @@ def fit_bernoulli_evidence(
 
 def laplace(
     basis: Basis, y: Array, active: list[int], alpha: Array, start: Array
-) -> tuple[Posterior, Array, float]:
-    """Find the mode of the weights at fixed precisions; return posterior, curvature, evidence."""
+) -> tuple[Posterior, Quadratic, float]:
+    """Find the mode of the weights at fixed precisions; return what is Gaussian there, evidence."""
     w, X = basis.weight, basis.Phi[:, active]
-    mu, f = start, X @ start
-    B, factor = np.full(len(w), np.nan), None
 
     def objective(mu: Array, f: Array) -> float:
         return float(w @ (np.logaddexp(0.0, f) - y * f) + 0.5 * alpha @ (mu * mu))
@@ -461,27 +405,17 @@ def laplace(
         return np.asarray(w * np.maximum(expit(f) * expit(-f), 1e-10))
 
     def step(mu: Array, f: Array) -> tuple[State, float]:
-        nonlocal B, factor
-        B = curvature(f)
         gradient = X.T @ (w * (expit(f) - y)) + alpha * mu
-        H = (X * B[:, None]).T @ X
+        H = (X * curvature(f)[:, None]).T @ X
         H[np.diag_indices_from(H)] += alpha
-        factor = Definite(H, limit=1e-6)
-        delta = factor.solve(-gradient)
+        delta = Definite(H, limit=1e-6).solve(-gradient)
         return (delta, X @ delta), -float(gradient @ delta)
 
+    mu, f = start, X @ start
     if active:
-        minimum = damped_newton((mu, f), objective, step, max_iter=50, tol=5e-11)
-        (mu, f), value = minimum.state, minimum.history[-1]
-    else:
-        B, value = curvature(f), objective(mu, f)
-    residual = basis.Phi.T @ (w * (y - expit(f)))
-    P = basis.product(B, X)
-    if factor is None:
-        covariance, log_det = np.empty((0, 0)), 0.0
-    else:
-        covariance = factor.solve(np.eye(len(active)))
-        log_det = 2.0 * float(np.sum(np.log(np.abs(factor.factor[0].diagonal()))))
-    S = B @ basis.square - np.einsum("ij,ij->i", P @ covariance, P)
-    evidence = -value + 0.5 * float(np.sum(np.log(alpha))) - 0.5 * log_det
-    return Posterior(S, residual, P, list(active), alpha.copy(), covariance, mu), B, evidence
+        mu, f = damped_newton((mu, f), objective, step, max_iter=50, tol=5e-11).state
+    B = curvature(f)
+    model = Quadratic(basis, B, basis.Phi.T @ (B * f + w * (y - expit(f))))
+    post = model.posterior(active, alpha)
+    evidence = -objective(mu, f) + 0.5 * float(np.sum(np.log(alpha))) - 0.5 * post.log_det
+    return post, model, evidence
