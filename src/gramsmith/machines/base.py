@@ -690,16 +690,12 @@ def is_symbolic(X: Any) -> bool:
 
 def as_samples(X: Any) -> Array:
     """Return objects of any kind as an array that can be indexed by rows."""
-    if hasattr(X, "shape"):
-        X = np.asarray(X)
-        if X.ndim == 0:
-            raise ValueError("Expected a sequence of samples, got a scalar. Pass a list.")
-    elif isinstance(X, str) or not hasattr(X, "__len__"):
+    if isinstance(X, str) or not hasattr(X, "__len__") or getattr(X, "shape", None) == ():
         raise ValueError(
             f"Expected a sequence of samples, got {type(X).__name__}. "
             "Wrap single samples in a list."
         )
-    if not (X.shape[0] if hasattr(X, "shape") else len(X)):
+    if not len(X):
         raise ValueError("Expected at least one sample, got 0 sample(s). Pass some samples.")
     if hasattr(X, "shape"):
         return np.asarray(X)
