@@ -6,7 +6,6 @@ C x C matrices of means, deviations and distances.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -66,73 +65,38 @@ def _ratio(spread: Array, distance: Array, zero: float) -> tuple[Array, Array]:
 class Projections:
     """Samples on the lines between the mean of their class and those of the others.
 
-    With N_ic the mean similarity of sample i to class c, f_ib = N_ia - N_ib for i in class a.
+    With N_ci the mean similarity of sample i to class c, f_bi = N_ai - N_bi for i in class a.
     Leaving one out, the kernel is centred, Pc = P - rm'/n - 1(V'r)'/n + s/n² 1m', and no sample
-    counts for its own class. Arrays of samples have one row per class b, which is the quick way
-    round for a few classes.
+    counts for its own class.
     """
 
     def __init__(self, sums: Sums, ddof: int, leave_one_out: bool) -> None:
-        t = sums.target
-        self.sums, self.leave_one_out = sums, leave_one_out
-        self.degrees = degrees(t, ddof)
-        self.centred: list[Array] = []
-        mean, self.deviation = np.empty_like(t.M), np.empty_like(t.M)
-        similarities = self._left_out() if leave_one_out else self._plain()
-        for a, rows in enumerate(t.members):
-            N, w = similarities(a, rows), t.w[rows]
-            f = np.subtract(N[a], N)
-            mean[a] = f @ w / t.m[a]
-            f -= mean[a][:, None]
-            self.deviation[a] = np.sqrt(f**2 @ w / self.degrees[a])
-            self.centred.append(f)
+        t, n = sums.target, sums.target.n
+        self.sums, self.leave_one_out, self.degrees = sums, leave_one_out, degrees(t, ddof)
+        N, self.counted = np.ascontiguousarray(sums.P.T), t.m[:, None]  # of every class
+        if leave_one_out:
+            r, s = sums.r, float(t.w @ sums.r)
+            N = N - np.outer(t.m / n, r) + (s / n**2 * t.m - t.wV.T @ r / n)[:, None]
+            N -= t.V.T * (t.own * (sums.d - 2.0 * r / n + s / n**2))
+            self.counted = self.counted - t.V.T * t.own
+        N = N / self.counted
+        f = np.einsum("ic,ci->i", t.V, N) - N
+        mean = (f * t.w) @ t.V / t.m  # of class b against a: [b, a]
+        self.f = f - mean[:, t.codes]
+        self.deviation = np.sqrt((self.f**2 * t.w) @ t.V / self.degrees).T
         self.distance = mean + mean.T
-
-    def _plain(self) -> Callable[[int, Array], Array]:
-        P, inverse = np.ascontiguousarray(self.sums.P.T), 1.0 / self.sums.target.m[:, None]
-        return lambda a, rows: P.take(rows, axis=1) * inverse
-
-    def _left_out(self) -> Callable[[int, Array], Array]:
-        t, n, r = self.sums.target, self.sums.target.n, self.sums.r
-        s = float(t.w @ r)
-        level = s / n**2 * t.m - t.wV.T @ r / n
-        Pc = np.ascontiguousarray(self.sums.P.T) - np.outer(t.m / n, r)
-        dc = self.sums.d - 2.0 * r / n + s / n**2
-
-        def similarities(a: int, rows: Array) -> Array:
-            N = Pc.take(rows, axis=1) + level[:, None]
-            N[a] -= t.own[rows] * dc[rows]
-            N *= self._inverse(a, rows)
-            return np.asarray(N)
-
-        return similarities
-
-    def _inverse(self, a: int, rows: Array) -> Array:
-        """Return 1 / size of every class without the sample, for samples of class a."""
-        t = self.sums.target
-        counted = t.m[:, None]
-        if self.leave_one_out:
-            counted = np.repeat(counted, len(rows), axis=1)
-            counted[a] -= t.own[rows]
-        return 1.0 / counted
 
     def pullback(self, slope: Array, level: Array) -> tuple[Array, Array]:
         """Return the derivatives by P and by d of a number."""
         t, n, sd = self.sums.target, self.sums.target.n, self.deviation
-        dP, ddc = np.zeros_like(self.sums.P), np.zeros(len(t.w))
         slope = np.where(sd > 0, slope / np.where(sd > 0, sd, 1.0), 0.0)
-        for a, rows in enumerate(t.members):
-            f = self.centred[a]
-            df = f * (slope[a] / self.degrees[a])[:, None] + (level[a] / t.m[a])[:, None]
-            df *= t.w[rows]
-            every_class = df.sum(axis=0)
-            np.negative(df, out=df)
-            df[a] += every_class
-            df *= self._inverse(a, rows)
-            dP[rows] = df.T
-            ddc[rows] = -t.own[rows] * df[a]
+        by_square, by_mean = (slope.T / self.degrees)[:, t.codes], (level.T / t.m)[:, t.codes]
+        df = (self.f * by_square + by_mean) * t.w
+        df = (t.V.T * df.sum(axis=0) - df) / self.counted
+        dP = np.ascontiguousarray(df.T)
         if not self.leave_one_out:
             return dP, np.zeros(len(t.w))
+        ddc = -t.own * np.einsum("ic,ci->i", t.V, df)
         # back through dc, Pc and r; not through s, since nothing sees a constant in the kernel
         columns = dP.sum(axis=0)
         dr = -(dP @ t.m) / n - t.w * (t.V @ columns) / n - 2.0 * ddc / n
