@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -32,16 +33,10 @@ def find_routes(
     tiled = [U is None for U in features]
     if all(tiled) or (cross and any(tiled)):
         return [(members, None)]
-    if not any(tiled):
-        return [(members, features)]
-    groups: list[tuple[list[EmbeddedKernel], Any]] = []
-    for member, U in zip(members, features, strict=True):
-        if groups and (groups[-1][1] is None) == (U is None):
-            groups[-1][0].append(member)
-            if U is not None:
-                groups[-1][1].append(U)
-        else:
-            groups.append(([member], None if U is None else [U]))
+    groups = []
+    for by_tiles, run in groupby(zip(members, features, strict=True), lambda pair: pair[1] is None):
+        group, Us = zip(*run, strict=True)
+        groups.append((list(group), None if by_tiles else list(Us)))
     return groups
 
 
