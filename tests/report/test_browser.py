@@ -29,7 +29,8 @@ OVERLAPS = """(() => {
     .concat([[...document.querySelectorAll('.rival, section, figcaption, figure > p')]
              .filter(e => !e.querySelector('figure, .rival, p'))]);
   for (const group of groups) {
-    const boxes = group.map(e => [e.textContent.trim(), e.getBoundingClientRect()])
+    const boxes = group.filter(e => e.checkVisibility())
+                       .map(e => [e.textContent.trim(), e.getBoundingClientRect()])
                        .filter(([t, b]) => t && b.width > 0);
     for (let i = 0; i < boxes.length; i++)
       for (let j = 0; j < i; j++)
@@ -42,6 +43,7 @@ OVERLAPS = """(() => {
 OUTSIDE = """(() => {
   const found = [];
   for (const svg of document.querySelectorAll('figure svg')) {
+    if (!svg.checkVisibility()) continue;  // folded away
     const card = svg.closest('figure').getBoundingClientRect();
     for (const text of svg.querySelectorAll('text')) {
       const box = text.getBoundingClientRect();

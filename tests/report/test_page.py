@@ -67,8 +67,9 @@ def ranking_of(**parts):
     """Return what the page needs of a ranking."""
     estimate = SimpleNamespace(value=0.9, low=0.8, high=0.95)
     pictures = {"gram": np.eye(2), "map": np.zeros((2, 2)), "map_colours": np.zeros(2)}
-    usual = {"evidence": Evidence(Reading(0), **pictures), "measures": {}, "paths": [], "facts": []}
-    usual |= {"verdict": Verdict("good", "It works.", "rbf wins."), "best_score": 1.0}
+    usual = {"evidence": Evidence(Reading(0), **pictures), "measures": {}, "path": None}
+    usual |= {"facts": [("in Python", "Gaussian()")], "sampled": None}
+    usual |= {"verdict": Verdict("good", "Good.", "rbf wins."), "best_score": 1.0}
     usual |= {"seconds": {}}
     usual |= {"estimate": estimate, "warnings": [], "task": "regression", "scoring": "r2"}
     usual |= {"summary": {"versions": {"gramsmith": "0"}, "date": "2026-01-02"}}
@@ -106,7 +107,7 @@ def test_under_a_megabyte_with_many_columns_and_kernels():
             records=records,
             evidence=evidence,
             measures=dict.fromkeys(measures, True),
-            paths=[path] * 6,
+            path=path,
         )
     )
     assert len(page.encode()) < 1_000_000
@@ -143,9 +144,9 @@ def test_hostile_names_are_shown_as_text(text):
 
 def test_page_has_its_parts(text):
     for part in (
-        *("Beside simpler answers", "Class by class", "Which kernel, and why"),
-        *("Where it goes wrong", "What was read", "Gram matrix", "All kernels"),
-        *("What is lost without each column", "What to do next", "How this page came about"),
+        *("What to expect on new data", "Class by class", "Which kernel, and why"),
+        *("Where it goes wrong", "What was read", "Gram matrix", "Measures of every kernel"),
+        *("Importance of the columns", "What to do next", "How this page came about"),
     ):
         assert part in text
     assert "prefers-color-scheme: dark" in text

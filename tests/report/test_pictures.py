@@ -71,7 +71,7 @@ def of_classes(classes, confusion, n_curves=1):
         records=records,
         scoring=classes[0],
         evidence=evidence,
-        paths=[BandwidthPath("gaussian", np.arange(3.0), measures, np.ones(3), labels=["1"] * 3)],
+        path=BandwidthPath("gaussian", np.arange(3.0), measures, np.ones(3), labels=["1"] * 3),
         task="classification",
         classes=classes,
     )
@@ -105,7 +105,7 @@ def test_bandwidth_curves_are_scaled():
 
 def test_all_curves_point_upwards(ranking):
     """Scores and measures are drawn so that the favourite of each is on top."""
-    ax, path = ranking.plot("bandwidth"), ranking.paths[0]
+    ax, path = ranking.plot("bandwidth"), ranking.path
     for name, values in path.measures.items():
         line = next(x for x in ax.lines if x.get_label() == name)
         best = path.steps[np.nanargmax(values)]
@@ -174,7 +174,7 @@ def test_of_many_classes_some_are_named():
 
 
 def test_what_there_is_nothing_of_is_said():
-    late = SimpleNamespace(evidence=Evidence(Reading(1)), paths=[])
+    late = SimpleNamespace(evidence=Evidence(Reading(1)), path=None)
     for kind, word in (("roc", "time_budget"), ("importance", "shuffled"), ("bandwidth", "auto")):
         with pytest.raises(ValueError, match=word):
             plot_ranking(late, kind)

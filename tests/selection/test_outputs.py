@@ -82,7 +82,7 @@ def test_everything_a_ranking_does(ranking, tmp_path):
     assert "on average over 3 outputs" in ranking.verdict.text
     assert any("“noise”" in text for text in ranking.verdict.details)
     page = ranking.write_html(tmp_path / "report.html").read_text()
-    for text in ("Output by output", *NAMES, "in units of its deviation"):
+    for text in ("Output by output", *NAMES):
         assert text in page
     assert json.dumps(ranking.evidence.to_plain())
     assert ranking.summary["outputs"][1][0] == "force"

@@ -29,8 +29,8 @@ DRAWN_ROWS = 1024  # in each random draw of more
 def evaluate(file: str, how: Reading, measures: str | None, as_json: bool, **options: Any) -> None:
     """Measure how well kernels fit the labels in FILE.
 
-    The kernels are those that `rank` would compare, sorted by the first measure; * marks the best
-    by each. Nothing is fitted or written.
+    The kernels are those that `rank` would compare, sorted by debiased CKA or the first of
+    --measures; * marks the best by each. Nothing is fitted or written.
     """
     import numpy as np
 
@@ -71,7 +71,9 @@ def evaluate(file: str, how: Reading, measures: str | None, as_json: bool, **opt
             found = estimate(kernels, X, data.goal.y[rows], wanted, **settings)
         else:
             found = measure(kernels, X, data.goal.y[rows], measures=wanted, **settings)
-    order = np.argsort(-found.scores(next(iter(found.measures))), kind="stable")
+    # unless one was asked for, the measure that neither the diagonal nor the mean misleads
+    first = wanted[0] if wanted else "cka_debiased"
+    order = np.argsort(-found.scores(first), kind="stable")
     records = [found.records[k] for k in order]
     advice = list(dict.fromkeys([*(item.message for item in found.advice), *remarks]))
     if as_json:
@@ -82,7 +84,7 @@ def evaluate(file: str, how: Reading, measures: str | None, as_json: bool, **opt
         ["kernel", *(f"{m.name} {m.arrow}" for m in found.measures.values())],
         [[r["kernel"], *(_shown(r, m, best.get(m)) for m in found.measures)] for r in records],
     )
-    say(conclusion(best, found), err=False)
+    say(conclusion(best, first, found), err=False)
     say_notes(advice)
 
 
@@ -93,16 +95,16 @@ def _shown(record: dict[str, Any], name: str, best: str | None) -> str:
     return f"{text} *" if record["kernel"] == best else text
 
 
-def conclusion(best: dict[str, str], found: Any) -> str:
+def conclusion(best: dict[str, str], first: str, found: Any) -> str:
     """Return what the table comes to, in a sentence or two."""
-    if not best:
-        return "No measure is defined for these kernels."
-    first, winner = next(iter(best.items()))
-    tied = len(found.ties(first)) - 1
-    others = [f"“{name}” by {measure}" for measure, name in best.items() if name != winner]
+    if first not in best:
+        return f"{first} is not defined for these kernels."
+    winners = {name: [m for m in best if best[m] == name] for name in best.values()}
+    winner, tied = best[first], len(found.ties(first)) - 1
     doubt = f"; {tied} more are not clearly worse" if tied else ""
-    against = f" The best is {', '.join(others)}." if others else ""
+    others = [f"“{n}” by {', '.join(names)}" for n, names in winners.items() if n != winner]
+    against = f" Others are best by other measures: {'; '.join(others)}." if others else ""
     return (
-        f"“{winner}” is best by {first}{doubt}.{against} A measure is no error rate: "
-        "`gramsmith rank` tests the best kernels on held-out rows."
+        f"“{winner}” is best by {', '.join(winners[winner])}{doubt}.{against} Measures are no "
+        "error rates: `gramsmith rank` tests the best kernels on held-out rows."
     )

@@ -167,6 +167,8 @@ def rank(
     else:
         show_ranking(ranking, verbose)
     say_notes(notes)
+    if ranking.sampled and not quiet:
+        say(ranking.sampled)
     if not ranking.converged:
         say("The winner's solver did not converge: take its numbers with caution (status 4).")
     if output is None:
@@ -457,23 +459,23 @@ def show_ranking(ranking: Any, verbose: bool) -> None:
     """Print the verdict, the model beside simpler answers, and the best kernels."""
     from gramsmith.measures import get_measure
     from gramsmith.report.page import rivals_of
-    from gramsmith.report.words import number, with_error
+    from gramsmith.report.words import number, score_label, with_error
 
-    verdict, records, score = ranking.verdict, ranking.records, ranking.scoring
+    verdict, records, score = ranking.verdict, ranking.records, score_label(ranking.scoring)
     for text in [verdict.text, *(verdict.details if verbose else verdict.details[:1]), ""]:
-        say(text, err=False)
+        say(as_options(text), err=False)
     rivals = [[rival["name"], rival["value"], rival["note"]] for rival in rivals_of(ranking)]
     show_table(["compared", score, ""], rivals)
     rows = [
         [
             f"{r['rank']}{' =' if r['tied'] else ''}",
             r["kernel"],
-            with_error(r["score"], r["score_error"]),
+            with_error(r["score"], r["score_error"]).replace("± ", "±"),  # 80 letters hold it all
             *([number(r["first_check"])] if verbose else []),
         ]
         for r in (records if verbose else records[:SHOWN])
     ]
-    show_table(["rank", "kernel", score, *(["first check"] if verbose else [])], rows)
+    show_table(["rank", "kernel", score, *(["check"] if verbose else [])], rows)
     if verbose:
         say(f"{verdict.winner}\n", err=False)
         measures = [get_measure(name) for name in ranking.measures]

@@ -11,7 +11,15 @@ from typing import Any
 
 from gramsmith.report.axes import COLOURS, GREY, needs_extra
 from gramsmith.report.pictures import PICTURES, NothingToDraw
-from gramsmith.report.words import MEANING, amount, next_steps, number, provenance, with_error
+from gramsmith.report.words import (
+    MEANING,
+    amount,
+    next_steps,
+    number,
+    provenance,
+    score_label,
+    with_error,
+)
 
 # What is drawn in this colour takes the colour of the page: dark on light, light on dark.
 INK = "#0b0c0d"
@@ -37,28 +45,28 @@ STYLE: dict[Any, Any] = {
 # Titles and captions of the pictures.
 CAPTIONS = {
     "scores": (
-        "Scores with their standard errors",
-        "Right is better. Filled dots are held-out scores of the machine that is used, open "
-        "diamonds are scores of the first check. Blue kernels are not clearly worse than the best.",
+        "Scores of the best kernels, with standard errors",
+        "Right is better. Filled dots are cross-validated scores, open diamonds those of a first "
+        "check. Blue kernels are not clearly worse than the best.",
     ),
     "confusion": (
         "Which classes are taken for which",
-        "Rows are true classes, columns the answers; dark off the diagonal means mistakes.",
+        "Rows are true classes, columns the predictions, in percent of the true class; dark off "
+        "the diagonal means mistakes.",
     ),
     "roc": (
-        "Found against false alarms (ROC)",
-        "What other thresholds would give; up and left is better, the dotted line is guessing. "
+        "ROC curve",
+        "What other thresholds would give: up and left is better, the dotted line is guessing. "
         "Marks are the threshold in use.",
     ),
     "reliability": (
-        "Can its probabilities be believed?",
-        "What was said against what came true on held-out rows, in tenths, with "
-        "intervals of 95 %. On the dotted line they can be believed; below it they promise too "
-        "much.",
+        "Calibration of the probabilities",
+        "Predicted probability against how often it came true on held-out rows, in tenths, with "
+        "intervals of 95 %. On the dotted line they can be believed; below it they are too high.",
     ),
     "precision_recall": (
         "Precision against recall",
-        "What other thresholds would give; up and right is better. Marks are the threshold in use, "
+        "What other thresholds would give: up and right is better. Marks are the threshold in use, "
         "and where there is one curve the dotted line is guessing.",
     ),
     "predictions": (
@@ -66,33 +74,33 @@ CAPTIONS = {
         "One point per held-out row; on the dashed line the prediction is right.",
     ),
     "residuals": (
-        "What is left unexplained",
+        "Residuals",
         "Actual minus predicted. A bend or a funnel means that something is still to be learned, "
         "or that some predictions are less certain than others.",
     ),
     "importance": (
-        "What is lost without each column",
+        "Importance of the columns",
         "How much the score falls when the column is shuffled on held-out rows, with its standard "
-        "error; a little below zero is chance. It says nothing about the direction. Columns that "
-        "say the same share their importance.",
+        "error; a little below zero is chance. Columns that say the same share their importance.",
     ),
     "bandwidth": (
-        "Wide or narrow?",
-        "Up is better, for every curve: each goes from its worst to its best in the family of the "
-        "winner. The thick line is the score of the first check, dots mark the favourites.",
+        "The parameter of the kernel",
+        "Up is better, for every curve: each goes from its worst to its best in one family of "
+        "kernels. The thick line is the score of a first check, dots mark the best.",
     ),
     "gram": (
-        "The winner's Gram matrix",
-        "A sample of the rows, sorted by class or value. Bright blocks on the diagonal: the kernel "
-        "finds members of a class alike.",
+        "The Gram matrix of the best kernel",
+        "A sample of the rows, sorted by class or value. Bright blocks on the diagonal: members of "
+        "a class are similar.",
     ),
     "map": (
-        "The samples as the kernel sees them",
-        "The two leading kernel principal components of a sample. They show the coarse structure; "
-        "the machine uses all the others too.",
+        "Kernel principal components",
+        "The two leading ones of a sample of the rows. They show the coarse structure; the model "
+        "uses all the others too.",
     ),
 }
-SHOWN = 30  # kernels, and columns, that are shown without being asked for
+SHOWN = 30  # columns that are shown without being asked for
+BEST = 5  # kernels that are
 CLASSES = 12  # classes up to which all are listed at once
 
 
@@ -134,10 +142,12 @@ def render(
         targets=targets_of(ranking.evidence.outcome),
         pictures=pictures,
         style=style,
+        score=score_label(ranking.scoring),
         functions={"number": number, "with_error": with_error, "bars": bars},
         CAPTIONS=CAPTIONS,
         MEANING=MEANING,
         SHOWN=SHOWN,
+        BEST=BEST,
         CLASSES=CLASSES,
     )
 
@@ -151,13 +161,13 @@ def rivals_of(ranking: Any) -> list[dict[str, Any]]:
     """Return simpler answers and the model on one scale: shares of the way from end to end."""
     value, low, high = (getattr(ranking.estimate, name) for name in ("value", "low", "high"))
     scores = [r.score for r in ranking.evidence.rivals]
-    top = max([high, *scores]) if ranking.best_score is None else ranking.best_score
-    bottom = min([low, *scores])
-    bottom = 0.0 if bottom >= 0 and top == 1 else max(bottom, top - 3.0 * (top - value))
+    # the axis ends where the values do, but for a rival that is far worse than all others
+    top, bottom = max([high, *scores]), min([low, *scores])
+    bottom = max(bottom, value - 4.0 * max(top - value, value - low))
     span = (top - bottom) or 1.0
 
     def place(x: float) -> float:
-        return round(100.0 * min(max((x - bottom) / span, 0.0), 1.0), 1)
+        return float(round(100.0 * min(max((x - bottom) / span, 0.0), 1.0), 1))
 
     rows = [
         {
@@ -229,15 +239,15 @@ def bars(counts: list[int]) -> str:
 
 def drawn(ranking: Any) -> dict[str, str]:
     """Return the pictures of a ranking; what there is nothing to draw of is left out."""
-    found = {}
+    found: dict[str, str] = {}
+    several = ranking.evidence.outcome is not None and ranking.evidence.outcome.targets
     for kind, plot in PICTURES.items():
+        if several and kind in ("predictions", "residuals"):
+            continue  # outputs of several units in one picture would say little
         try:
             found[kind] = draw(partial(plot, ranking))
         except NothingToDraw:
             continue
-    if ranking.evidence.outcome is not None and ranking.evidence.outcome.targets:
-        # residuals of several outputs with errors of several sizes would say little
-        found.pop("residuals", None)
     return found
 
 

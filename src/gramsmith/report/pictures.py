@@ -32,6 +32,7 @@ from gramsmith.report.axes import (
     strip_frame,
     without_outliers,
 )
+from gramsmith.report.words import score_label
 
 Array = npt.NDArray[Any]
 
@@ -74,7 +75,7 @@ def plot_scores(ranking: Any, ax: Any = None) -> Any:
     margin = 0.06 * (high - low) or 0.01
     ax.set_xlim(low - margin, high + margin)
     ax.grid(axis="x", alpha=0.25, lw=0.6)
-    return list_rows(ax, [record["kernel"] for record in records], ranking.scoring)
+    return list_rows(ax, [record["kernel"] for record in records], score_label(ranking.scoring))
 
 
 def plot_importance(ranking: Any, ax: Any = None) -> Any:
@@ -87,7 +88,7 @@ def plot_importance(ranking: Any, ax: Any = None) -> Any:
     ax.barh(place, losses, color=COLOURS[0], height=0.7)
     ax.errorbar(losses, place, xerr=known, fmt="none", color=GREY, elinewidth=1.4)
     ax.axvline(0.0, color=GREY, lw=0.8)
-    return list_rows(ax, names, f"loss of {shorten(ranking.scoring)}")
+    return list_rows(ax, names, f"loss of {shorten(score_label(ranking.scoring))}")
 
 
 def plot_bandwidth(ranking: Any, ax: Any = None) -> Any:
@@ -95,15 +96,16 @@ def plot_bandwidth(ranking: Any, ax: Any = None) -> Any:
 
     Each curve goes from its worst (0) to its best (1) on the path.
     """
-    if not ranking.paths:
+    path = ranking.path
+    if path is None:
         raise NothingToDraw(
             'Expected a ranking with a path of bandwidths, got none. Rank with kernels="auto".'
         )
-    ax, path = new_axes(ax), ranking.paths[0]
+    ax = new_axes(ax)
     curves = dict(path.measures)
     finite = path.scores[np.isfinite(path.scores)]
     if len(finite):
-        name = f"{ranking.scoring} ({finite.min():.3g} to {finite.max():.3g})"
+        name = f"{score_label(ranking.scoring)} ({finite.min():.3g} to {finite.max():.3g})"
         curves = {name: path.scores, **curves}
     for k, (name, values) in enumerate(curves.items()):
         scaled = from_worst_to_best(values)
@@ -176,7 +178,7 @@ def plot_confusion(ranking: Any, ax: Any = None) -> Any:
     names = [shorten(outcome.classes[k], 14) for k in few]
     label_ticks(ax.yaxis, few, names)
     label_ticks(ax.xaxis, few, names, rotation=90 if C > 2 else 0)
-    ax.set(xlabel="answered", ylabel="true")
+    ax.set(xlabel="predicted", ylabel="true")
     return ax
 
 
@@ -221,8 +223,8 @@ def _thresholds(ranking: Any, kind: str, ax: Any) -> Any:
         ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":")
     elif alone:
         ax.axhline(curves[0].share, color=GREY, lw=0.8, ls=":")
-    ax.set_xlabel("false alarms" if roc else "found (recall)")
-    ax.set_ylabel("found (recall)" if roc else "right when it says so (precision)")
+    ax.set_xlabel("false positives" if roc else "recall")
+    ax.set_ylabel("recall (true positives)" if roc else "precision")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), aspect="auto")
     return strip_frame(legend_above(ax, 1 if alone else 2))
 
@@ -244,7 +246,7 @@ def plot_reliability(ranking: Any, ax: Any = None) -> Any:
     bars = np.maximum([true - reliability.low, reliability.high - true], 0.0)
     ax.errorbar(said, true, yerr=bars, fmt="none", color=COLOURS[0], elinewidth=1.0)
     ax.get_legend().remove()  # one curve needs none
-    ax.set(xlabel="probability that was said", ylabel="share that came true")
+    ax.set(xlabel="predicted probability", ylabel="share that came true")
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
     return strip_frame(ax)
 

@@ -38,12 +38,12 @@ MEANING = {
 }
 ESTIMATES = {
     "nested cross-validation": "nested cross-validation",
-    "bootstrap": "cross-validation, corrected for the choice by the bootstrap",
-    "leave-one-out": "leave-one-out of the first check, not corrected for the choice",
+    "bootstrap": "cross-validation, less what picking the best of many kernels adds (bootstrap)",
+    "leave-one-out": "leave-one-out cross-validation of a first check",
 }
 DESCRIPTIONS = {
     "ridge": "kernel ridge",
-    "average": "an average of machines",
+    "average": "an average of estimators",
     "landmarks": "kernel ridge on landmarks",
 }
 READERS = {
@@ -57,7 +57,7 @@ READERS = {
 SEQUENCES = (".fasta", ".fa", ".fna", ".faa")
 LENGTHS = ("spectrum", "mismatch", "weighted degree")  # families of substrings of some length
 FOUND = 0.5  # share of the rarest class that must be found, or else it is said
-UNEVEN = 0.8  # of an equal share: a class with less is called rare
+IMBALANCED = 0.8  # of an equal share: a class with less is called rare
 MISSED = 1 / 3  # share of a class that may be missed before it is a reason for care
 CARRIED = 0.8  # of what was gained over the baseline: a column that loses that much carries all
 
@@ -137,18 +137,17 @@ def verdict(
     task, name = found.task, found.task.constant(found.task.counting)[1]
     value, who = in_words(estimate.value, task), winner(found, records)
     if not found.results:
-        text = f"It is too early to say: {value}, by a first check only."
+        text = f"Too early to say: {value}, by a first check only."
         return Verdict("care", text, who, ["There was no time to test it on held-out rows."])
     details = [_interval_words(estimate, task)]
     if not estimate.beats_baseline:
         apart = told_apart(found)
+        text = f"Not clearly better than {name}: {value}."
         if apart is None:
-            text = f"It does not work yet: {value}, which is not clearly better than {name}."
             return Verdict("poor", text, who, details)
-        text = (
-            f"Not by accuracy: {value}, which is not clearly better than {name}; but the classes "
-            f"can be told apart, with an area under the ROC curve of {apart:.2f}. Choose with "
-            'scoring="balanced_accuracy".'
+        text += (
+            f" But the classes, which are imbalanced, can be separated (AUC {apart:.2f}): choose "
+            'with scoring="balanced_accuracy".'
         )
         return Verdict("care", text, who, details)
     outcome, but = getattr(evidence, "outcome", None), ""
@@ -163,22 +162,20 @@ def verdict(
         details.append(f"Half of the predictions are within ± {near}, nine of ten within ± {far}.")
     for rival in evidence.rivals[1:] if evidence is not None else ():
         details.append(LINEAR[rival.judgement].format(rival.name))
+    text = f"{value[:1].upper()}{value[1:]}, better than {name}."
     if not but and estimate.low <= estimate.baseline:
-        but = f"with 95 % confidence it may be no better than {name}."
+        but = f"The 95 % interval reaches down to {name}."
     if but:
-        text = f"It works, with care: {value}; but {but[:1].lower()}{but[1:]}"
-        return Verdict("care", text, who, details)
+        return Verdict("care", f"{text} {but}", who, details)
     if remarks:
-        return Verdict("care", f"It works, with care: {value}.", who, details)
-    return Verdict("good", f"It works: {value}.", who, details)
+        return Verdict("care", f"{text} Read the warnings before you use it.", who, details)
+    return Verdict("good", text, who, details)
 
 
 LINEAR = {
-    "clearly worse": "A plain linear model ({}) is clearly worse: the kernel is worth it.",
+    "clearly worse": "A plain linear model ({}) is clearly worse.",
     "better": "A plain linear model ({}) is better on these rows: prefer it.",
-    "about as good": (
-        "A plain linear model ({}) is about as good: if it must be explained, take the linear one."
-    ),
+    "about as good": "A plain linear model ({}) is about as good, and easier to explain.",
 }
 
 
@@ -206,11 +203,16 @@ def in_words(value: float, task: Any) -> str:
     if task.score.is_default and task.classes is not None:
         digits = 1 if value > 0.985 and round(1000 * value) % 10 else 0
         what = "labels of new rows" if task.names else "new rows"
-        return f"right for {100 * value:.{digits}f} of 100 {what}"
+        return f"predicts {100 * value:.{digits}f} of 100 {what} correctly"
     if task.score.is_default:
         over = f", on average over {len(task.names)} outputs" if task.names else ""
-        return f"it explains {max(value, 0.0):.0%} of the variation in new rows{over}"
-    return f"{task.score.name} {number(value)} on new rows"
+        return f"explains {100 * max(value, 0.0):.0f} % of the variation in new rows{over}"
+    return f"{score_label(task.score.name)} {number(value)} on new rows"
+
+
+def score_label(name: str) -> str:
+    """Return the name of a score as people write it."""
+    return {"r2": "R²"}.get(name, name.replace("neg_", "minus ").replace("_", " "))
 
 
 def _interval_words(estimate: Any, task: Any) -> str:
@@ -218,21 +220,21 @@ def _interval_words(estimate: Any, task: Any) -> str:
     if task.score.is_default and task.classes is not None:
         limits = f"{100 * max(low, 0.0):.1f} to {100 * high:.1f} of 100"
     elif task.score.is_default:
-        limits = f"{low:.0%} to {high:.0%}"
+        limits = f"{100 * low:.0f} to {100 * high:.0f} %"
     else:
         limits = f"{number(low)} to {number(high)}"
-    return f"With 95 % confidence {limits}; estimated by {ESTIMATES[estimate.kind]}."
+    return f"95 % interval: {limits}, by {ESTIMATES[estimate.kind]}."
 
 
 def _targets_words(outcome: Any) -> str:
     """Return how the outputs or labels differ: the worst of them, and those without a gain."""
     worst = min(outcome.targets, key=lambda t: t.score - t.baseline)
     name = "R²" if worst.errors else "accuracy"
-    text = f"Worst is “{worst.name}”: {name} {number(worst.score)} on held-out rows"
-    text += "." if worst.errors else f", {number(worst.baseline)} for its majority."
+    text = f"Hardest to predict is “{worst.name}”: {name} {number(worst.score)} on held-out rows"
+    text += "." if worst.errors else f", {number(worst.baseline)} for its commonest value."
     lost = [t for t in outcome.targets if t.score - 2.0 * t.error <= t.baseline]
     if len(lost) > 1:
-        text += f" {len(lost)} of {len(outcome.targets)} are not clearly predictable."
+        text += f" {len(lost)} of {len(outcome.targets)} are no better than that baseline."
     return text
 
 
@@ -244,16 +246,16 @@ def missed_class(outcome: Any) -> tuple[str, bool, float]:
     total = outcome.confusion.sum(axis=1)
     tested = np.flatnonzero(total > 0)
     rare = int(tested[total[tested].argmin()])
-    uneven = bool(total[rare] < UNEVEN * total.sum() / len(tested))
-    c = rare if uneven else int(tested[np.nanargmin(outcome.recall[tested])])
+    imbalanced = bool(total[rare] < IMBALANCED * total.sum() / len(tested))
+    c = rare if imbalanced else int(tested[np.nanargmin(outcome.recall[tested])])
     missed, share = total[c] - outcome.confusion[c, c], 1.0 - outcome.recall[c]
-    word = "the rarest class" if uneven else "the class that is found least"
-    rows = "of the weight" if outcome.weighted else "rows"
+    word = "the rarest class" if imbalanced else "the class with the lowest recall"
+    rows = "of the weight" if outcome.weighted else "held-out rows"
     text = (
         f"Of the {amount(total[c])} {rows} of “{outcome.classes[c]}”, {word}, "
-        f"{amount(missed)} ({share:.0%}) were missed."
+        f"{amount(missed)} ({100 * share:.0f} %) were missed."
     )
-    return text, uneven, float(share)
+    return text, imbalanced, float(share)
 
 
 # ---- what should be known -----------------------------------------------------------------------
@@ -275,7 +277,7 @@ def sampled(found: Any) -> str | None:
     used = {
         **({} if found.measures.draws else {"the measures": min(found.measures.n, n)}),
         "the first check": max(check.rows for check in found.checks),
-        **({"the comparison of machines": plan.compare_rows} if found.results else {}),
+        **({"cross-validation": plan.compare_rows} if found.results else {}),
     }
     parts = [f"{what} on {rows:,} rows" for what, rows in used.items() if rows < n]
     if found.measures.draws:
@@ -292,33 +294,23 @@ def warnings(found: Any, estimate: Any, converged: bool) -> list[str]:
     said = [interrupted(found)]
     if not estimate.beats_baseline and found.results:
         apart = told_apart(found)
-        end = "the features may not carry the target."
+        end = "There may be too few rows, or features that have nothing to do with the target."
         if apart is not None:
-            end = (
-                f"but the classes can be told apart (area under the ROC curve {apart:.2f}), which "
-                "the accuracy of uneven classes does not show."
-            )
+            end = f"The AUC of {apart:.2f} shows that imbalanced classes can still be separated."
         said.append(
             f"No kernel does clearly better than {found.task.constant(found.task.counting)[1]} "
-            f"({found.task.score.name} {number(estimate.baseline)}): {end}"
+            f"({score_label(found.task.score.name)} {number(estimate.baseline)}). {end}"
         )
-    said += [_about_classes(found), *(a.message for a in found.advice), _at_the_end(found)]
+    said += [_about_classes(found), *(a.message for a in found.advice)]
     if found.late is not None:
         said.append(
             f"The time budget of {found.late:g} s ran out: kernels without a score are ranked by "
             "the first check. Allow more time for a full comparison."
         )
-    said.append(sampled(found))
-    favourites = set(found.favourites.values())
-    if len(favourites) > 2 and found.results:
-        said.append(
-            f"The measures disagree: they have {len(favourites)} different favourites. That is "
-            "why the short list was cross-validated; do not trust one measure alone."
-        )
     if not converged:
         said.append(
-            "The winner's solver stopped before it converged: scale the features, or ask for "
-            "less accuracy with a smaller C."
+            "The solver stopped before it converged: scale the features, or ask for less accuracy "
+            "with a smaller C."
         )
     return [text for text in said if text]
 
@@ -332,28 +324,10 @@ def alarms(found: Any, estimate: Any, evidence: Any) -> list[str]:
         name, lost, error = max(evidence.importance, key=lambda item: item[1])
         if lost - 2 * error > CARRIED * gained:
             said.append(
-                f"Nearly all of the score comes from column {name!r}. Make sure that it is known "
-                "before the answer is."
+                f"Nearly all of the score comes from column {name!r}. Is it known before the "
+                "target is? If not, it is data leakage: leave it out."
             )
     return said
-
-
-def _at_the_end(found: Any) -> str | None:
-    """Return a remark if the winner is the widest or narrowest of its family."""
-    best = found.best
-    steps = [c.step for c in found.candidates if c.family == best.family and c.step is not None]
-    if best.step is None or len(steps) < 5 or best.family == "spectrum":
-        return None
-    if best.step == min(steps):
-        # a wide Gaussian is linear, a wide Laplacian is a sum over features
-        end = "the task is close to linear" if best.family == "gaussian" else "try wider ones"
-        return f"The winner is the widest {best.family} kernel that was tried: {end}."
-    if best.step == max(steps):
-        return (
-            f"The winner is the narrowest {best.family} kernel that was tried: it decides "
-            "by the nearest samples. More data, or fewer irrelevant features, would help."
-        )
-    return None
 
 
 def _rarest(found: Any) -> tuple[Array, Array, Array, float] | None:
@@ -381,12 +355,13 @@ def _about_classes(found: Any) -> str | None:
     true, _, said, equal = rarest
     w = found.task.weights[found.result.record.rows]
     share, recall = np.average(true, weights=w), np.average(said[true], weights=w[true])
-    if recall >= FOUND or share >= UNEVEN * equal:
+    if recall >= FOUND or share >= IMBALANCED * equal:
         return None
     return (
-        f"The smallest class has {share:.1%} of the samples, of which {recall:.0%} were found: the "
-        'accuracy hardly counts it. scoring="balanced_accuracy" counts all classes alike, '
-        'class_weight="balanced" also lets them weigh alike in training.'
+        f"The classes are imbalanced: the smallest class has {100 * share:.1f} % of the rows, of "
+        f"which {100 * recall:.0f} % were found. "
+        'scoring="balanced_accuracy" counts all classes alike, class_weight="balanced" also lets '
+        "them weigh alike in training."
     )
 
 
@@ -419,7 +394,7 @@ def summary(found: Any, model: Any, estimate: Any, converged: bool) -> dict[str,
         "machine": type(machine).__name__,
         "score": task.score.name,
         "estimate": estimate.to_plain(),
-        "limits": warnings(found, estimate, converged),
+        "limits": [*warnings(found, estimate, converged), *filter(None, [sampled(found)])],
         "date": date.today().isoformat(),
         "versions": {
             **{"gramsmith": __version__, "python": platform.python_version()},
@@ -514,16 +489,15 @@ def _explain_average(found: Any, records: Records) -> str:
 
 
 def facts(found: Any) -> list[tuple[str, str]]:
-    """Return what was done, label and value."""
-    counts = [
-        ("kernels tried", str(len(found.candidates))),
-        ("tested on held-out rows", str(len(found.results))),
-    ]
-    if found.average is not None:
-        return [*counts, ("average of", _kernels(found))]
+    """Return what was done, label and value; the kernel as Python writes it comes last."""
     machine = found.results[found.order[0]].record.machine if found.results else ""
-    said = [("machine", DESCRIPTIONS.get(machine, machine))] if machine else []
-    return [("kernel", found.best.kernel.formula()), *said, *counts]
+    machine = "average" if found.average is not None else machine
+    return [
+        ("kernels tried", str(len(found.candidates))),
+        ("cross-validated", str(len(found.results))),
+        *([("estimator", DESCRIPTIONS.get(machine, machine))] if machine else []),
+        ("in Python", _kernels(found)),
+    ]
 
 
 @dataclass(frozen=True)
@@ -539,49 +513,35 @@ class BandwidthPath:
     chosen: float | None = None  # the step of the winner, if it is of this family
 
 
-def paths(found: Any) -> list[BandwidthPath]:
-    """Return the families along their parameter, that of the winner first."""
-    known = []
+def path(found: Any) -> BandwidthPath | None:
+    """Return the winner's family along its parameter, or the first that has one."""
     for family in dict.fromkeys([found.best.family, *(c.family for c in found.candidates)]):
-        members = [
+        places = [
             i for i, c in enumerate(found.candidates) if c.family == family and c.step is not None
         ]
-        if len(members) < 4 or family.startswith("polynomial"):
+        if len(places) < 4 or family.startswith("polynomial"):
             continue
-        members.sort(key=lambda i: found.candidates[i].step)
+        places.sort(key=lambda i: found.candidates[i].step)
+        members = [found.candidates[i] for i in places]
         lengths = family.startswith(LENGTHS)
-        steps = [float(found.candidates[i].step) for i in members]
-        kernels = [found.candidates[i].kernel for i in members]
-        widths = steps if lengths else [getattr(k, "length_scale", None) for k in kernels]
-        known.append(
-            BandwidthPath(
-                family,
-                np.array(steps),
-                {
-                    m.name: m.sign * found.measures.values(m)[members]
-                    for m in found.measures.measures.values()
-                },
-                np.array([-found.checks[i].loss for i in members]),
-                axis="length of the substrings" if lengths else "width of the kernel",
-                labels=[number(w) if np.isscalar(w) else "" for w in widths],
-                chosen=steps[members.index(found.order[0])] if found.order[0] in members else None,
-            )
+        widths = [
+            float(c.step) if lengths else getattr(c.kernel, "length_scale", None) for c in members
+        ]
+        measures = found.measures.measures.values()
+        return BandwidthPath(
+            family,
+            np.array([float(c.step) for c in members]),
+            {m.name: m.sign * found.measures.values(m)[places] for m in measures},
+            np.array([-found.checks[i].loss for i in places]),
+            axis="length of the substrings" if lengths else "width of the kernel",
+            labels=[number(w) if np.isscalar(w) else "" for w in widths],
+            chosen=float(found.best.step) if found.order[0] in places else None,
         )
-    return known
+    return None
 
 
 def next_steps(ranking: Any, source: str | None, model: str | None) -> list[tuple[str, str]]:
     """Return what to do next, and the code."""
-    steps = []
-    if ranking.records[0]["tied"]:
-        second = next(r["kernel"] for r in ranking.records[1:] if r["tied"])
-        steps.append(
-            (
-                "The first places are tied: by these data neither is clearly worse. The order is "
-                "that of the score; read what else is known of the others.",
-                f"print(ranking.explain({second!r}))",
-            )
-        )
     if model is None:
         return [
             (
@@ -593,10 +553,9 @@ def next_steps(ranking: Any, source: str | None, model: str | None) -> list[tupl
                 'gs.save_model(model, "model.safetensors")\n'
                 'model = gs.load_model("model.safetensors")',
             ),
-            *steps,
             (
-                "Estimate what to expect on new data in another way: the choice of the kernel is "
-                "made anew in every fold.",
+                "Estimate the score for new data in another way: by cross-validation around the "
+                "whole choice of a kernel.",
                 "from sklearn.model_selection import cross_val_score\n"
                 "cross_val_score(gs.KernelSelector(), X, y, cv=5)",
             ),
@@ -635,5 +594,6 @@ def provenance(ranking: Any, command: str | None, data: str | None) -> list[tupl
         ("versions", versions),
         ("machine", f"{platform.system()} {platform.machine()}"),
         ("seed", str(evidence.seed)),
+        *([("samples", ranking.sampled)] if ranking.sampled else []),
         ("data, SHA-256", data or f"{evidence.data} (of the encoded table and the target)"),
     ]

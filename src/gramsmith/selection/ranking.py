@@ -583,9 +583,9 @@ class KernelRanking:
         return words.facts(self._findings)
 
     @property
-    def paths(self) -> list[Any]:
-        """Families of kernels along their parameter, that of the winner first."""
-        return words.paths(self._findings)
+    def path(self) -> Any:
+        """The winner's family along its parameter; None if no family has enough members."""
+        return words.path(self._findings)
 
     @property
     def measures(self) -> dict[str, bool]:
