@@ -30,6 +30,12 @@ StepLimits = Callable[[Array], tuple[Array, Array]]
 Evaluate = Callable[[Array], tuple[float, float, Array]]
 
 ROUNDS = 100  # of the moving box, far more than it needs
+FLAT = 1e-12  # a slope, in units of the score, that is rounding
+NEARLY_FLAT = 1e-3  # the same where a line search failed: there only rounding stops it
+CALLS = 20  # evaluations per iteration, more than any line search takes
+ARMIJO = 1e-4  # share of the promised gain that a step must bring, the customary one
+# The mean similarity of two samples, of that with themselves, beyond which a kernel tells nothing.
+IDENTITY, CONSTANT = 1e-3, 1.0 - 1e-4
 # How far a coordinate may move within a box, and how far the first step goes: a logarithm as such,
 # others relative to the largest. Under a penalty zero is a trap, and first steps are short.
 LOG, NUMBER, SQUARE = (2.0, 0.5), (3.0, 0.75), (100.0, 2.0)
@@ -205,7 +211,7 @@ class _Search:
             low, high = self.limits.T
             box = np.stack([np.maximum(theta - widest, low), np.minimum(theta + widest, high)], 1)
             steepness = _steepness(theta, slope, box, shortest)
-            if steepness <= 1e-12 * self._size(before):
+            if steepness <= FLAT * self._size(before):
                 return "converged"
             first = len(self.monitor.rows)
             if first > self.max_iter:
@@ -222,7 +228,7 @@ class _Search:
                 # which a fresh start from here forgets.
                 failures += 1
                 inside = np.clip(theta + slope, *self.limits.T) - theta
-                if float(np.abs(inside).max(initial=0.0)) <= 1e-3 * self._size(score):
+                if float(np.abs(inside).max(initial=0.0)) <= NEARLY_FLAT * self._size(score):
                     return "converged"
                 if failures == 3:
                     return "stalled"
@@ -256,7 +262,7 @@ class _Search:
                 raise StopIteration
 
         left = self.max_iter + 1 - len(self.monitor.rows)
-        options = {"maxiter": left, "maxfun": 20 * self.max_iter, "ftol": 0.0, "gtol": 1e-10}
+        options = {"maxiter": left, "maxfun": CALLS * self.max_iter, "ftol": 0.0, "gtol": 1e-10}
         result = minimize(
             descend,
             theta,
@@ -289,10 +295,10 @@ class _Search:
             while True:
                 trial = np.clip(theta + step * slope, *self.limits.T)
                 gain = float(slope @ (trial - theta))
-                if gain <= 1e-16 * self._size(score):
+                if gain <= np.finfo(float).eps * self._size(score):
                     return "converged"
                 new, value, new_slope = self.problem(trial)
-                if new >= score + 1e-4 * gain:
+                if new >= score + ARMIJO * gain:
                     break
                 step *= 0.5
             small = new - score <= self._least(new, score)
@@ -406,6 +412,6 @@ def degenerate(kernel: Kernel, X: Any, rows: int = 300) -> str | None:
     K = kernel(X[np.linspace(0, X.shape[0] - 1, min(rows, X.shape[0])).astype(int)])
     n = len(K)
     between = float(K.sum() - np.trace(K)) / (n * (n - 1)) / float(np.trace(K) / n)
-    if between < 1e-3:
+    if between < IDENTITY:
         return "the identity"
-    return "constant" if between > 1.0 - 1e-4 else None
+    return "constant" if between > CONSTANT else None

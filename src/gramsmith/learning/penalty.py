@@ -12,6 +12,7 @@ from gramsmith.learning.coordinates import Coordinates, log_coordinates, map_coo
 
 Array = npt.NDArray[Any]
 
+ROUND = 1e-4  # of the longest row, within which the corner of a norm at 0 is rounded off
 PRICE, HIGHEST = 1.5, 0.02  # of spreading over features: PRICE / n, and at most HIGHEST
 
 
@@ -58,7 +59,7 @@ class Penalty:
         if not (self.asked or self.spreading):
             return None
         rows = np.linalg.norm(S.reshape(len(S), -1), axis=1) * self.deviations
-        return replace(self, width=1e-4 * float(rows.max()))
+        return replace(self, width=ROUND * float(rows.max()))
 
 
 def spreading_price(n: int) -> float:

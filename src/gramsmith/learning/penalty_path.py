@@ -22,6 +22,7 @@ from gramsmith.learning.transform import TransformLearner
 from gramsmith.solvers import warn_unless_converged
 from gramsmith.targets import make_target
 
+NEAR = 0.01  # of the best held-out measure, up to which fewer features are preferred
 # A penalty that removes every feature, or shrinks all, is the end of the path and no fault.
 END_OF_PATH = ("empty", "degenerate")
 
@@ -134,7 +135,7 @@ def penalty_path(
             "removes all. Use smaller ones, or None for the default."
         )
     best = np.nanmax(oriented)
-    near = np.flatnonzero(oriented >= best - 0.01 * abs(best))
+    near = np.flatnonzero(oriented >= best - NEAR * abs(best))
     return PenaltyPath(given[: len(scores)], weights, values, scores, int(near[-1]))
 
 

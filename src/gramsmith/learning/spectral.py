@@ -46,6 +46,9 @@ from gramsmith.solvers import Outcome, pivoted_cholesky
 from gramsmith.targets import Target
 
 THRESHOLDS = tuple(10.0**-k for k in range(1, 8))
+DEFAULT_THRESHOLD = 1e-3
+BELOW = 1e-4  # of the threshold, what a factor may leave of the trace, so that it finds all above
+AT_ONCE = 1 << 22  # kernel values in a block of rows, 32 MiB
 SMALLEST = 1e-8  # eigenvalue, of the largest, where the kernel itself is a part of the result
 DENSE = 4000  # samples up to which "auto" takes all eigenvectors
 ROUNDING = 1e-13  # of the largest eigenvalue, what is none
@@ -99,7 +102,7 @@ class SpectralMap(SampleMap):
         """Return psi of every sample, in blocks of rows."""
         count = X.shape[0] if hasattr(X, "shape") else len(X)
         m = self.coef.shape[0]
-        step = max(1, (1 << 22) // max(m, 1))
+        step = max(1, AT_ONCE // max(m, 1))
         parts = [
             self.kernel(self._alike(X[i : i + step]), self.samples) @ self.coef
             for i in range(0, count, step)
@@ -221,7 +224,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     """
 
     kernel: Any = field(default=None, kw_only=False)
-    threshold: float | str = field(default=1e-3, kw_only=False)
+    threshold: float | str = field(default=DEFAULT_THRESHOLD, kw_only=False)
     n_components: int | None = field(default=None, kw_only=False)
     method: str = field(default="auto", kw_only=False)
     max_rank: int = 500
@@ -285,7 +288,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             return float(self.threshold), None
         split = hold_out(target, self.validation_fraction, rng)
         if split is None:
-            return 1e-3, None
+            return DEFAULT_THRESHOLD, None
         learn, held = split
         path = self._solve(kernel, self._take(X, learn), target.take(learn), THRESHOLDS[-1], 0)
         psi = SpectralMap(kernel, path.samples, path.coef * np.sqrt(path.alphas))
@@ -355,7 +358,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             gram.diagonal(),
             rank,
             # Where all columns are allowed the directions are to be those of "eigen".
-            tol=FULL if self.max_rank >= gram.n else min(threshold, 1e-3) * 1e-4,
+            tol=FULL if self.max_rank >= gram.n else min(threshold, DEFAULT_THRESHOLD) * BELOW,
             weights=target.w,
         )
         interrupted = factor.status == "interrupted"
@@ -364,7 +367,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             f"It was interrupted after {counted(factor.rank, 'column')}, {left:.2g} of the trace "
             "left; the directions they span are kept. Fit again for more."
         )
-        if not (factor.converged or interrupted) and left > max(threshold, 1e-3):
+        if not (factor.converged or interrupted) and left > max(threshold, DEFAULT_THRESHOLD):
             warnings.warn(
                 f"SpectralAligner: {left:.2g} of the kernel's trace is beyond the first "
                 f"{counted(factor.rank, 'column')}. Raise max_rank, or use a wider kernel.",

@@ -25,6 +25,7 @@ from gramsmith.learning.spectral import (
 from gramsmith.solvers import solve_nonnegative, warn_unless_converged
 from gramsmith.targets import Target, as_labels, make_target
 
+LEAST = 1e-9  # of the largest eigenvalue: the weights are solved for, not divided by it
 CONSTRAINTS = {
     **SpectralAligner._parameter_constraints,
     "rule": [StrOptions({"exact", "diagonal"})],
@@ -37,7 +38,7 @@ def transductive_alignment(
     train: Any,
     rule: str = "exact",
     *,
-    threshold: float | str = 1e-9,
+    threshold: float | str = LEAST,
     n_components: int | None = None,
     target: str = "auto",
     task: str = "auto",
@@ -120,7 +121,7 @@ def transductive_alignment(
         values, V = values[:n_components], V[:, :n_components]
     if threshold == "auto":
         split = hold_out(goal, validation_fraction, check_random_state(random_state))
-        share = 1e-9 if split is None else _choose(values, V[rows], goal, split, rule)
+        share = LEAST if split is None else _choose(values, V[rows], goal, split, rule)
     else:
         share = float(threshold)
     V = V[:, values > max(share, ROUNDING) * values[0]]
@@ -148,7 +149,7 @@ def _align(R: Array, goal: Target, rule: str) -> Array:
     squares = (R.T @ R) ** 2
     if rule == "diagonal":
         lengths = squares.diagonal()
-        return np.asarray(np.divide(a, lengths, out=np.zeros_like(a), where=lengths > 1e-14))
+        return np.asarray(np.divide(a, lengths, out=np.zeros_like(a), where=lengths > ROUNDING))
     solution = solve_nonnegative(squares, a, tol=1e-6)
     warn_unless_converged(
         replace(solution, advice="Use a larger threshold, or fewer components."),

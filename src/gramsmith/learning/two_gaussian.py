@@ -523,5 +523,5 @@ def bandwidth_range(X: Array) -> tuple[float, float]:
         raise Undefined("Expected at least two different samples, got one. Add samples.")
     near = NearestNeighbors(n_neighbors=2).fit(rows).kneighbors(rows)[0][:, 1]
     far = 2.0 * float(np.sqrt(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).max()))
-    smallest = float(near[near > 1e-12 * far].min(initial=far))
+    smallest = float(near[near > 1e-12 * far].min(initial=far))  # less is rounding
     return 0.1 * smallest, 10.0 * far
