@@ -29,10 +29,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
-from gramsmith.kernels.differences import theta_gradient
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import as_rows, check_values, is_complex
-from gramsmith.kernels.parameters import Parametrised
+from gramsmith.kernels.parameters import Parametrised, theta_gradient
 
 Array = npt.NDArray[Any]
 Derivatives = dict[str, Any]  # by the nested names of parameters

@@ -86,7 +86,7 @@ class Polynomial(InnerProductKernel):
 
     def constants(self) -> tuple[float, ...]:
         degree = float(self.degree)
-        return float(self.gamma), float(self.coef0), degree, degree - 1.0
+        return float(self.gamma), float(self.coef0), degree, degree - 1.0, 1.0 / float(self.gamma)
 
 
 class Sigmoid(InnerProductKernel):
@@ -119,7 +119,7 @@ class Sigmoid(InnerProductKernel):
         self.coef0 = coef0
 
     def constants(self) -> tuple[float, ...]:
-        return float(self.gamma), float(self.coef0), 1.0
+        return float(self.gamma), float(self.coef0), 1.0, 1.0 / float(self.gamma)
 
 
 class Tanimoto(WritesTiles):

@@ -30,6 +30,10 @@ class SampleMap(BaseEstimator):
     linear = False
     requires_vector_input = True
 
+    def parameter_names(self, *, kinds: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of the parameters that gradients may change, as kernels do."""
+        return tuple(self.free) if "free" in kinds else ()
+
     def __call__(self, X: Any) -> Any:
         """Return phi of every row of X."""
         raise NotDifferentiable(f"{type(self).__name__} defines no map.")
@@ -218,7 +222,7 @@ class Composed(Wrapped):
         return self.map.linear and self.kernel.is_stationary()
 
     def _parametrised(self) -> dict[str, Any]:
-        return {"kernel": self.kernel, "map": _MapParameters(self.map)}
+        return {"kernel": self.kernel, "map": self.map}
 
     def reference(self, *Xs: Any) -> Any:
         # Centring before a linear map keeps the digits that the map of far-away data would lose.
@@ -287,13 +291,3 @@ class Composed(Wrapped):
         name = type(self.map).__name__
         shape = f"{np.shape(self.map.S)}" if hasattr(self.map, "S") else "(...)"
         return f"{inner} @ {name}{shape}"
-
-
-class _MapParameters:
-    """The parameters of a map, named like those of a kernel."""
-
-    def __init__(self, map: SampleMap) -> None:
-        self.map = map
-
-    def parameter_names(self, *, kinds: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self.map.free) if "free" in kinds else ()

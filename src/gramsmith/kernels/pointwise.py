@@ -206,12 +206,15 @@ class Formula:
         Its derivatives by the parameters of the kernel, as functions of (s, slope(s), c).
     ratio : float, optional
         slope / value where that is one number: the tile then serves as its own slope.
+    first : callable, optional
+        What is applied to s before: value and slope are then functions of its result.
     """
 
     value: Callable[[Any, Any], Any]
     slope: Callable[[Any, Any], Any] | None = None
     partials: Mapping[str, Callable[[Any, Any, Any], Any]] = field(default_factory=dict)
     ratio: float | None = None
+    first: Callable[[Any, Any], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -315,16 +318,20 @@ class PointwiseKernel(WritesTiles):
             raise self._no_derivative()
         return self.pointwise
 
+    def _applied(self, function: Any, s: Array) -> Array:
+        first, c = self._formula().first, self.constants()
+        return np.asarray(function(s if first is None else first(s, c), c))
+
     def value(self, s: Array) -> Array:
         """Return the function of s, entry by entry."""
-        return np.asarray(self._formula().value(s, self.constants()))
+        return self._applied(self._formula().value, s)
 
     def slope(self, s: Array) -> Array:
         """Return the derivative of `value`."""
         formula = self._formula()
         if formula.slope is None:
-            return np.asarray((formula.ratio or 0.0) * formula.value(s, self.constants()))
-        return np.asarray(formula.slope(s, self.constants()))
+            return (formula.ratio or 0.0) * self._applied(formula.value, s)
+        return self._applied(formula.slope, s)
 
     def partials(self, s: Array) -> Derivatives:
         """Return the derivative of `value` by each parameter, of shape s.shape or (k, *s.shape)."""
@@ -353,6 +360,14 @@ class PointwiseKernel(WritesTiles):
         least = -np.inf if self.least is None else self.least
         return tuple(map(dtype.type, self.constants())), dtype.type(least)
 
+    def _begun(self, s: Array) -> tuple[Any, Any]:
+        """Write `first` over s, if there is one; return what the next loop takes."""
+        numbers, first = self._numbers(s.dtype), self._formula().first
+        if first is None:
+            return numbers
+        _compiled(write_values, s.dtype, first)(s.reshape(-1), *numbers)
+        return numbers[0], s.dtype.type(-np.inf)
+
     def _strip(self, s: Array) -> Array:
         return s if self.least is None else np.maximum(s, s.dtype.type(self.least))
 
@@ -360,7 +375,7 @@ class PointwiseKernel(WritesTiles):
         """Return the values, written over s."""
         if self._compiles(s):
             loop = _compiled(write_values, s.dtype, self._formula().value)
-            loop(s.reshape(-1), *self._numbers(s.dtype))
+            loop(s.reshape(-1), *self._begun(s))
             return s
         for strip in strips(s):
             s[strip] = self.value(self._strip(s[strip]))
@@ -378,7 +393,7 @@ class PointwiseKernel(WritesTiles):
         if self._compiles(s):
             found = self._formula()
             loop = _compiled(write_values_and_slopes, s.dtype, found.value, found.slope)
-            loop(s.reshape(-1), slopes.reshape(-1), *self._numbers(s.dtype))
+            loop(s.reshape(-1), slopes.reshape(-1), *self._begun(s))
             return Slopes(slopes, kept)
         for strip in strips(s):
             part = self._strip(s[strip])
@@ -417,7 +432,7 @@ GAUSSIAN = Formula(gaussian, ratio=-1.0)
 
 
 def chi2(s: Any, c: Any) -> Any:
-    """Return exp(-γ s), c = (γ,)."""
+    """Return exp(-γ s), c = (γ, 1/γ)."""
     return exp(-c[0] * s)
 
 
@@ -427,13 +442,13 @@ def chi2_slope(s: Any, c: Any) -> Any:
 
 
 def by_gamma(s: Any, slope: Any, c: Any) -> Any:
-    """Return the derivative of f(γs + ...) by γ = c[0]."""
-    return s * slope / c[0]
+    """Return the derivative of f(γs + ...) by γ; c[-1] = 1/γ, as a division takes much longer."""
+    return s * slope * c[-1]
 
 
 def by_coef0(s: Any, slope: Any, c: Any) -> Any:
-    """Return the derivative of f(γs + c0) by c0."""
-    return slope / c[0]
+    """Return the derivative of f(γs + c0) by c0; c[-1] = 1/γ."""
+    return slope * c[-1]
 
 
 CHI2 = Formula(chi2, chi2_slope, {"gamma": by_gamma})
@@ -485,28 +500,33 @@ MATERN_5 = Formula(matern_5, matern_5_slope)
 MATERN_5_CONSTANTS = (5.0, 1.0, 1.0 / 3.0, 5.0 / 6.0)
 
 
-def rational(s: Any, c: Any) -> Any:
-    """Return (1 + s/2α)^-α, c = (1, 1/2α, α, 1/2)."""
-    return exp(-c[2] * log(c[0] + c[1] * s))
+def rational_log(s: Any, c: Any) -> Any:
+    """Return t = log(1 + s/2α), c = (1, 1/2α, α, α + 1, 1/2, 2)."""
+    return log(c[0] + c[1] * s)
 
 
-def rational_slope(s: Any, c: Any) -> Any:
+def rational(t: Any, c: Any) -> Any:
+    """Return (1 + s/2α)^-α."""
+    return exp(-c[2] * t)
+
+
+def rational_slope(t: Any, c: Any) -> Any:
     """Return -1/2 (1 + s/2α)^(-α-1)."""
-    base = c[0] + c[1] * s
-    return -c[3] * exp(-c[2] * log(base)) / base
+    return -c[4] * exp(-c[3] * t)
 
 
 def rational_alpha(s: Any, slope: Any, c: Any) -> Any:
-    """Return b^-α (1 - 1/b - log b), b = 1 + s/2α, where b^-α = -2b slope; c[3] = 1/2."""
+    """Return b^-α (1 - 1/b - log b), b = 1 + s/2α, where b^-α = -2b slope."""
     base = c[0] + c[1] * s
-    return -slope / c[3] * (base - c[0] - base * log(base))
+    return -c[5] * slope * (base - c[0] - base * log(base))
 
 
-RATIONAL = Formula(rational, rational_slope, {"alpha": rational_alpha})
+# In two passes: one of both functions has more constants than there are registers.
+RATIONAL = Formula(rational, rational_slope, {"alpha": rational_alpha}, first=rational_log)
 
 
 def polynomial(s: Any, c: Any) -> Any:
-    """Return (γs + c0)^d, c = (γ, c0, d, d - 1)."""
+    """Return (γs + c0)^d, c = (γ, c0, d, d - 1, 1/γ)."""
     return power(c[0] * s + c[1], c[2])
 
 
@@ -521,7 +541,7 @@ WHOLE_POWER = Formula(polynomial, polynomial_slope)  # of γ = 1, c0 = 0
 
 
 def sigmoid(s: Any, c: Any) -> Any:
-    """Return tanh(γs + c0), c = (γ, c0, 1)."""
+    """Return tanh(γs + c0), c = (γ, c0, 1, 1/γ)."""
     return tanh(c[0] * s + c[1])
 
 

@@ -266,7 +266,7 @@ class RationalQuadratic(Radial):
 
     def constants(self) -> tuple[float, ...]:
         alpha = float(self.alpha)
-        return 1.0, 0.5 / alpha, alpha, 0.5
+        return 1.0, 0.5 / alpha, alpha, alpha + 1.0, 0.5, 2.0
 
 
 class Periodic(Radial):
@@ -346,7 +346,7 @@ class Chi2(PairKernel):
         self.gamma = gamma
 
     def constants(self) -> tuple[float, ...]:
-        return (float(self.gamma),)
+        return float(self.gamma), 1.0 / float(self.gamma)
 
 
 class AdditiveChi2(PairKernel):
