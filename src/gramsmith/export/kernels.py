@@ -31,7 +31,7 @@ from gramsmith.kernels import (
     Tanimoto,
     White,
 )
-from gramsmith.kernels.algebra import FunctionOf
+from gramsmith.kernels.algebra import Fixed, FunctionOf
 from gramsmith.kernels.geometry import (
     ChiSquare,
     InnerProduct,
@@ -226,6 +226,7 @@ MATRICES: dict[type, Callable[[Any, Tensor, Array], Tensor]] = {
     Sum: lambda k, X, Z: matrix(k.k1, X, Z) + matrix(k.k2, X, Z),
     Product: lambda k, X, Z: matrix(k.k1, X, Z) * matrix(k.k2, X, Z),
     FunctionOf: lambda k, X, Z: traced(k.value, matrix(k.kernel, X, Z)),
+    Fixed: lambda k, X, Z: matrix(k.kernel, X, Z),
     Composed: _composed,
     Normalized: _normalized,
     GaussianOf: _gaussian_of,
@@ -264,6 +265,7 @@ DIAGONALS: dict[type, Callable[[Any, Tensor, int], Tensor]] = {
     Sum: lambda k, X, p: diagonal(k.k1, X, p) + diagonal(k.k2, X, p),
     Product: lambda k, X, p: diagonal(k.k1, X, p) * diagonal(k.k2, X, p),
     FunctionOf: lambda k, X, p: traced(k.value, diagonal(k.kernel, X, p)),
+    Fixed: lambda k, X, p: diagonal(k.kernel, X, p),
     Composed: _composed_diagonal,
     Normalized: lambda k, X, p: _is_positive(diagonal(k.kernel, X, p)),
     GaussianOf: lambda k, X, p: X.graph.column(1.0),
