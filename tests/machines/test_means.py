@@ -92,12 +92,6 @@ def test_several_classes(criterion, threshold):
         assert sign * machine.loo_score_ >= sign * plain.loo_score_
 
 
-def test_lonely_member_of_a_class():
-    X, y = np.array([[0.0], [0.1], [0.2], [5.0]]), [0, 0, 0, 1]
-    machine = gs.ParzenClassifier(gs.Gaussian(1.0)).fit(X, y)
-    assert np.isfinite(machine.decision_function(X)).all()
-
-
 @given(st.integers(0, 10**6), st.sampled_from([0.2, 1.0, 4.0]))
 def test_training_error_never_exceeds_the_bounds(seed, power):
     _, y, K = sample(seed)

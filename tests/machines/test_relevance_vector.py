@@ -6,7 +6,6 @@ from scipy.special import expit
 from scipy.stats import multivariate_normal
 
 import gramsmith as gs
-import textbook_learning as textbook
 from machine_zoo import points
 
 
@@ -24,15 +23,6 @@ def test_sinc(seed):
     assert np.diff(machine.history_).min() > 0
     truth = np.sinc(x / np.pi).ravel()
     assert np.sqrt(np.mean((machine.predict(x) - truth) ** 2)) < 0.05
-
-
-def test_evidence_is_that_of_the_model():
-    x, y = sinc(0)
-    machine = gs.RelevanceVectorRegressor(gs.Gaussian(2.5), fit_intercept=False).fit(x, y)
-    alpha = np.full(100, np.inf)
-    alpha[machine.relevance_indices_] = machine.precisions_[:, 0]
-    slow = textbook.rvm_log_evidence(gs.Gaussian(2.5)(x), y, alpha, 1 / machine.noise_variance_)
-    assert machine.log_evidence_ == pytest.approx(slow, abs=1e-5)
 
 
 def test_predictive_deviation():
@@ -86,16 +76,6 @@ def test_classifier_is_the_mode_on_its_columns():
     Phi = gs.Gaussian(1.5)(X, machine.support_samples_)
     w, alpha = machine.coefficients_[:, 0], machine.precisions_[:, 0]
     np.testing.assert_allclose(Phi.T @ (y - expit(Phi @ w)), alpha * w, atol=1e-3)
-
-
-def test_separable_classes_are_handled():
-    X = np.vstack([np.full((30, 2), -5.0), np.full((30, 2), 5.0)])
-    X = X + np.random.default_rng(0).normal(size=X.shape)
-    y = np.repeat([0, 1], 30)
-    machine = gs.RelevanceVectorClassifier(gs.Gaussian(3.0)).fit(X, y)
-    assert machine.score(X, y) == 1.0
-    assert np.isfinite(machine.predict_proba(X)).all()
-    assert len(machine.relevance_indices_) <= 5
 
 
 def test_labels_without_pattern_give_the_prior(rng):

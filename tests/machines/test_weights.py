@@ -101,30 +101,6 @@ def test_named_candidates_are_for_weights_of_mean_one(machine, solver, rng):
     assert_allclose(found, found[0], rtol=1e-12)
 
 
-def test_the_guarantee_of_centroids_holds_under_small_weights():
-    """Weights of 1e-3 promised an error of .065 where .19 happened."""
-    for seed in range(5):
-        X, y = points(64, seed)
-        for c in (1e-3, 1.0, 1e3):
-            machine = gs.CentroidClassifier(gs.Linear()).fit(X, y, sample_weight=np.full(64, c))
-            assert 1.0 - machine.score(X, y) <= machine.error_bound_
-            assert machine.error_bound_ == pytest.approx(
-                gs.CentroidClassifier(gs.Linear()).fit(X, y).error_bound_
-            )
-
-
-@pytest.mark.parametrize("scheme", ["even", "uneven"])
-def test_parzen_windows_with_weights_that_add_up_to_one(scheme):
-    """They predicted a constant."""
-    X, y = points(80)
-    plain = gs.ParzenClassifier(KERNEL, weights=scheme).fit(X, y)
-    shares = gs.ParzenClassifier(KERNEL, weights=scheme).fit(
-        X, y, sample_weight=np.full(80, 1 / 80)
-    )
-    assert set(shares.predict(X)) == {0, 1}
-    assert_allclose(shares.decision_function(X), plain.decision_function(X), atol=1e-12)
-
-
 @pytest.mark.parametrize(
     "machine",
     [gs.KernelRidgeClassifier, gs.KernelLogisticRegression, gs.ParzenClassifier],

@@ -47,11 +47,6 @@ class Landmarks:
         """R with R R' = K^-1, so that the features of samples are k(x, landmarks) R."""
         return inverse_root(self.K)
 
-    def expected_products(self, alpha: float, tol: float) -> int:
-        """Return about how many products conjugate gradients would take at a regulariser."""
-        n = self.G.shape[0]
-        return expected_products(self.G.block, self.index, self.root, n, alpha, tol)
-
 
 @with_parameters
 class LandmarkMachine(KernelMachine):
@@ -85,7 +80,8 @@ class LandmarkMachine(KernelMachine):
         return self.solver == "auto" and train.n <= CG_ROWS and definite
 
     def _decide(self, landmarks: Landmarks, alpha: float, tol: float) -> None:
-        products = landmarks.expected_products(alpha, tol)
+        G, index, root = landmarks.G, landmarks.index, landmarks.root
+        products = expected_products(G.block, index, root, G.shape[0], alpha, tol)
         self.solver_ = "cg" if products <= self._cg_products else "nystroem"
         self._say(f"{products} products expected of 'cg': solver {self.solver_!r}")
 
