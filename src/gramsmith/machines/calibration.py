@@ -62,10 +62,11 @@ def _columns(f: Array) -> Array:
     return np.column_stack([-0.5 * f, 0.5 * f]) if f.ndim == 1 else f
 
 
-def _is_calibrated(machine: Any) -> bool:
-    if not hasattr(machine, "calibration_slope_"):
+def is_calibrated(model: Any) -> bool:
+    """Return whether a classifier has probabilities, or raise an AttributeError."""
+    if not {"calibration_slope_", "calibration_slopes_"} & vars(model).keys():
         raise AttributeError(
-            f"{type(machine).__name__}: expected probabilities to be calibrated, got none. Call "
+            f"{type(model).__name__}: expected probabilities to be calibrated, got none. Call "
             "calibrate with decision values of samples left out of training, or wrap the machine "
             "in CalibratedClassifierCV."
         )
@@ -138,7 +139,7 @@ class CalibratedScores:
             raise AttributeError("Expected two classes with calibrated probabilities, got others.")
         return float(softmax(self.calibration_offsets_)[1])
 
-    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
+    @available_if(is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Return the calibrated probabilities of the classes, shape (n, n_classes)."""
         f = self.decision_function(X)  # type: ignore[attr-defined]

@@ -94,10 +94,6 @@ class KernelFisherDiscriminant(
         """Return the coordinates of new samples on the discriminant axes, shape (n, n_axes)."""
         return self._expand(X)
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
-        """Fit the machine and return the coordinates of the training samples."""
-        return self.fit(X, y, **fit_params).transform(X)
-
     def _scores(self, X: Any) -> Array:
         # On the axes the common covariance is the identity.
         Z = self._expand(X)

@@ -11,20 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gramsmith.machines.calibration import fit_calibration
+from gramsmith.machines.calibration import fit_calibration, is_calibrated
 from gramsmith.parameters import forget_optional
 from gramsmith.targets import as_labels
 
 Array = npt.NDArray[Any]
-
-
-def _is_calibrated(model: Any) -> bool:
-    if not hasattr(model, "calibration_slopes_"):
-        raise AttributeError(
-            f"{type(model).__name__}: expected probabilities to be calibrated, got none. Call "
-            "calibrate with decision values of samples left out of training."
-        )
-    return True
 
 
 class LabelsClassifier(ClassifierMixin, BaseEstimator):
@@ -134,7 +125,7 @@ class LabelsClassifier(ClassifierMixin, BaseEstimator):
         """Return the labels of new samples, shape (n, n_labels)."""
         return np.asarray(self.values_[(self.decision_function(X) > 0).astype(np.intp)])
 
-    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
+    @available_if(is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Return the calibrated probability of every label, shape (n, n_labels)."""
         f = self.decision_function(X)

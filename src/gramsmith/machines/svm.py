@@ -29,6 +29,7 @@ from gramsmith.machines.base import (
 )
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.parameters import with_parameters
+from gramsmith.solvers import Outcome, warn_unless_converged
 
 Array = npt.NDArray[Any]
 
@@ -56,20 +57,16 @@ class SupportVectorMachine(KernelMachine):
             other = "KernelLossClassifier(loss='squared_hinge')"
         remedy = f"Use {other}, which takes landmarks, or a sample of the rows."
         K = self._dense(train, remedy)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # said below, with advice
             machine.fit(K, train.y, train.w)
-        for item in caught:
-            if not issubclass(item.category, ConvergenceWarning):
-                warnings.warn(item.message, item.category, stacklevel=3)
-                continue
-            warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations. Raise "
-                "max_iter, lower C, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
         self.n_iter_ = int(np.max(machine.n_iter_))
+        outcome = Outcome(
+            status="max_iter" if machine.fit_status_ else "converged",
+            advice="Raise max_iter, lower C, or scale the features.",
+            n_iter=self.n_iter_,
+        )
+        warn_unless_converged(outcome, type(self).__name__)
         return machine
 
     def _keep_support(self, train: Training, machine: Any, coefficients: Array) -> None:
