@@ -32,6 +32,8 @@ TASKS = (
             "cka kta hsic polarity",
             "fsm csm fsm_error_bound parzen_error_bound",
             "alignment mmd",
+            "compare_representations RepresentationMatrix",
+            "value_and_gradient",
         ),
     ),
     Task(

@@ -2,9 +2,10 @@
 Compare the layers of a neural network
 ======================================
 
-Do two representations hold the same information? :func:`~gramsmith.alignment` compares their
-kernels, whatever the number of units in each. Here two networks of the same shape learn the same
-digits from other starting points.
+Do two representations hold the same information? :func:`~gramsmith.compare_representations`
+compares their kernels, whatever the number of units in each, and returns a
+:class:`~gramsmith.RepresentationMatrix` with errors. Here two networks of the same shape learn the
+same digits from other starting points.
 """
 
 import matplotlib.pyplot as plt
@@ -37,21 +38,23 @@ first, second = layers(0), layers(1)
 
 # %%
 # The debiased, centred alignment of linear kernels is the "debiased CKA" of the literature on
-# representations.
+# representations. Every pair comes from one pass over the samples.
 names = ["input", "layer 1", "layer 2", "layer 3", "output"]
-kernels = [[gs.Linear()(layer) for layer in net] for net in (first, second)]
-table = [[gs.alignment(a, b, centered=True, debiased=True) for b in kernels[1]] for a in kernels[0]]
-fig, ax = plt.subplots(figsize=(5.2, 4.4), layout="constrained")
-picture = ax.imshow(table, vmin=0, vmax=1, cmap="cividis")
-ax.set_xticks(range(5), names, rotation=30)
-ax.set_yticks(range(5), names)
+first, second = (dict(zip(names, net)) for net in (first, second))
+table = gs.compare_representations(first, second)
+print(table)
+
+# %%
+ax = table.plot()
 ax.set(xlabel="second network", ylabel="first network")
-for (i, j), value in np.ndenumerate(table):
-    ax.text(
-        j, i, f"{value:.2f}", ha="center", va="center", color="white" if value < 0.6 else "black"
-    )
-fig.colorbar(picture, label="debiased CKA")
 plt.show()
+
+# %%
+# :func:`~gramsmith.alignment` says the same of two kernels, which need not be linear.
+one, other = (gs.Gram(gs.Linear(), net["layer 2"]) for net in (first, second))
+print(
+    f"{gs.alignment(one, other, debiased=True):.3f}, {table.frame().loc['layer 2', 'layer 2']:.3f}"
+)
 
 # %%
 # Layers of equal depth resemble each other most, although no unit of one network has a

@@ -7,10 +7,12 @@ from gramsmith import measures as measures
 from gramsmith import report as report
 from gramsmith.evaluation import Evaluation as Evaluation
 from gramsmith.evaluation import KernelTest as KernelTest
+from gramsmith.evaluation import RepresentationMatrix as RepresentationMatrix
 from gramsmith.evaluation import alignment as alignment
 from gramsmith.evaluation import alignment_scorer as alignment_scorer
 from gramsmith.evaluation import bandwidth_path as bandwidth_path
 from gramsmith.evaluation import cka as cka
+from gramsmith.evaluation import compare_representations as compare_representations
 from gramsmith.evaluation import csm as csm
 from gramsmith.evaluation import estimate as estimate
 from gramsmith.evaluation import evaluate as evaluate
@@ -23,6 +25,7 @@ from gramsmith.evaluation import mmd as mmd
 from gramsmith.evaluation import parzen_error_bound as parzen_error_bound
 from gramsmith.evaluation import polarity as polarity
 from gramsmith.evaluation import two_sample_test as two_sample_test
+from gramsmith.evaluation import value_and_gradient as value_and_gradient
 from gramsmith.export import to_onnx as to_onnx
 from gramsmith.gram import Engine as Engine
 from gramsmith.gram import Gram as Gram

@@ -38,7 +38,10 @@ class Precomputed(WritesTiles):
 
     def check_input(self, X: Any) -> Any:
         if is_complex(X):
-            raise ValueError("Expected a real kernel matrix, got complex numbers. Take X.real.")
+            raise ValueError(
+                "Expected a real kernel matrix, got complex numbers. Take abs(K) ** 2 of overlaps "
+                "of quantum states, K.real of what is real but for rounding."
+            )
         if sp.issparse(X):
             raise TypeError("Expected a dense kernel matrix, got a sparse one. Use K.toarray().")
         try:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.report.axes import COLOURS, GREY, new_axes, strip_frame
+from gramsmith.report.axes import (
+    COLOURS,
+    GREY,
+    label_ticks,
+    needs_extra,
+    new_axes,
+    strip_frame,
+)
 
 Array = npt.NDArray[Any]
 
@@ -24,3 +32,30 @@ def draw_null(null: Array, statistic: float, pvalue: float, label: str, ax: Any 
     ax.legend(frameon=False, fontsize="small")
     strip_frame(ax)
     return ax
+
+
+def draw_matrix(
+    values: Array, rows: Sequence[str], columns: Sequence[str], label: str, ax: Any = None
+) -> Any:
+    """Draw a matrix of named rows and columns as a heat map, with numbers where they fit."""
+    ax = new_axes(ax)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    bounded = low >= -0.05 and high <= 1.0 + 1e-9
+    low, high = (0.0, 1.0) if bounded else (low, high)
+    image = ax.imshow(values, vmin=low, vmax=high, cmap="cividis")
+    ax.figure.colorbar(image, ax=ax, shrink=0.8, label=label)
+    label_ticks(ax.xaxis, range(len(columns)), columns, rotation=40, ha="right")
+    label_ticks(ax.yaxis, range(len(rows)), rows)
+    if max(values.shape) <= 12:  # more would not be legible
+        for (i, j), value in np.ndenumerate(values):
+            shade = "white" if value < low + 0.6 * (high - low) else "black"
+            ax.text(j, i, f"{value:.2g}", ha="center", va="center", color=shade, fontsize="small")
+    return ax
+
+
+def matrix_frame(values: Array, rows: Sequence[str], columns: Sequence[str]) -> Any:
+    """Return a matrix as a pandas data frame of named rows and columns."""
+    with needs_extra():
+        import pandas as pd
+
+    return pd.DataFrame(values, index=list(rows), columns=list(columns))

@@ -1,0 +1,605 @@
+"""compare_representations: every pair of representations of the same samples, from one pass.
+
+For representations X_k with kernels K_k everything follows from q_kl = <K_k, K_l>, row sums and
+diagonals, whichever of two ways is cheaper: tiles of all kernels at once, n² Σd, or features of
+linear kernels, q_kl = |X_k' X_l|², n (Σd)². Both keep the sums without each fold, for the errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.arguments import abridged, is_one_of
+from gramsmith.evaluation.errors import FOLDS, interval, jackknife
+from gramsmith.evaluation.path import median_distance
+from gramsmith.evaluation.result import html_table, text_table
+from gramsmith.gram import Gram
+from gramsmith.kernels import Gaussian, Kernel, Linear, as_kernel
+from gramsmith.measures.alignment import FLAT, kernel_products
+from gramsmith.moments import Moments
+from gramsmith.report.results import draw_matrix, matrix_frame
+from gramsmith.targets import Target
+
+Array = npt.NDArray[Any]
+
+# scikit-learn brings it along; it has types, for which mypy would look in all of scikit-learn
+_array_api = import_module("sklearn.externals.array_api_compat")
+array_namespace, device = _array_api.array_namespace, _array_api.device
+is_numpy_array, is_torch = _array_api.is_numpy_array, _array_api.is_torch_array
+
+PROJECTIONS = {
+    "cka_debiased": "debiased",
+    "cka": "centred",
+    "alignment": "plain",
+    "hsic": "centred",
+    "hsic_unbiased": "debiased",
+}
+TILES = 1 << 25  # bytes of the tiles of all representations that are held at a time
+COLUMNS = 256  # of the second factor of X_k' X_l that are held at a time, for every fold
+LEAST = 4  # samples of a debiased measure
+
+
+@dataclass(frozen=True)
+class RepresentationMatrix:
+    """Measures between representations of the same samples.
+
+    Parameters
+    ----------
+    values : array of shape (m, k)
+    errors : array of shape (m, k)
+        Jackknife standard errors, nan where there are too few samples.
+    names, others : list of str
+        Of the rows and of the columns.
+    measure : str
+    n : int
+        Number of samples.
+    notes : tuple of str
+        What was flattened, pooled, converted or left out.
+    left_out : array of shape (F, m, k)
+        The values without each fold, or without some of the batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> print(gs.compare_representations({"all": X, "part": X[:, :3], "twice": 2.0 * X}))
+    cka_debiased  all           part          twice
+    ------------  ------------  ------------  ------------
+    all           1 ±0          0.712 ±0.042  1 ±0
+    part          0.712 ±0.042  1 ±0          0.712 ±0.042
+    twice         1 ±0          0.712 ±0.042  1 ±0
+    """
+
+    values: Array
+    errors: Array
+    names: list[str]
+    others: list[str]
+    measure: str
+    n: int
+    notes: tuple[str, ...] = ()
+    left_out: Array = field(default_factory=lambda: np.empty((0, 0, 0)), repr=False)
+
+    def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
+        """Return limits between which the values of other samples like these are on average.
+
+        Parameters
+        ----------
+        confidence : float
+            Share of samples whose limits hold that average.
+
+        Returns
+        -------
+        low, high : arrays of shape (m, k)
+        """
+        low, high = np.full_like(self.values, np.nan), np.full_like(self.values, np.nan)
+        for i, j in np.ndindex(self.values.shape):
+            limits = interval(float(self.values[i, j]), self.left_out[:, i, j], confidence)
+            low[i, j], high[i, j] = (np.nan, np.nan) if limits is None else limits
+        return low, high
+
+    def frame(self, errors: bool = False) -> Any:
+        """Return the values, or their errors, as a pandas data frame of named rows and columns.
+
+        Parameters
+        ----------
+        errors : bool
+            Whether the errors are wanted.
+        """
+        return matrix_frame(self.errors if errors else self.values, self.names, self.others)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the matrix as a heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; default a new figure.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return draw_matrix(self.values, self.names, self.others, self.measure, ax)
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        cells = [
+            [
+                f"{v:.3g}" + (f" ±{e:.2g}" if np.isfinite(e) else "")
+                for v, e in zip(*row, strict=True)
+            ]
+            for row in zip(self.values, self.errors, strict=True)
+        ]
+        body = [[name, *row] for name, row in zip(self.names, cells, strict=True)]
+        return [self.measure, *self.others], body
+
+    def __str__(self) -> str:
+        return "\n".join([text_table(*self._table()), *self.notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+
+def compare_representations(
+    layers: Any,
+    others: Any = None,
+    measure: str = "cka_debiased",
+    kernel: Any = "linear",
+    *,
+    pooling: str = "flatten",
+    random_state: Any = 0,
+) -> RepresentationMatrix:
+    r"""Return a measure between every pair of representations of the same samples.
+
+    .. math:: \langle PK, PL\rangle / (\|PK\|\, \|PL\|)
+
+    for the kernels K and L of two representations, such as the layers of two networks; P is
+    U-centring (debiased CKA), centring (CKA) or nothing (alignment). All pairs come from one pass.
+
+    Parameters
+    ----------
+    layers : dict of name -> array, list of arrays, or iterator of such dicts or lists
+        Arrays of shape (n, d), or activations of three and four axes; of NumPy (memory maps too),
+        torch, JAX, or any library of the array API. An iterator gives batches of samples, for what
+        does not fit: batches of one size give minibatch CKA.
+    others : like `layers`, optional
+        What `layers` are compared with; default themselves.
+    measure : {"cka_debiased", "cka", "alignment", "hsic", "hsic_unbiased"}
+        Batches have "cka_debiased" and "hsic_unbiased".
+    kernel : "linear", "gaussian", or kernel
+        "gaussian" has the median distance of each representation as its width. Linear kernels of
+        arrays of torch, or of the array API, are multiplied where these live; for other kernels
+        they are converted to NumPy.
+    pooling : {"flatten", "mean"}
+        What becomes of activations: all their numbers; or averages over positions, which are axis
+        1 of three (n, tokens, d) and the last two axes of four (n, channels, height, width).
+    random_state : int or RandomState
+        Decides the folds of the errors.
+
+    Returns
+    -------
+    RepresentationMatrix
+        With `values`, `errors`, `frame` and `plot`.
+
+    References
+    ----------
+    Kornblith et al.: Similarity of neural network representations revisited (2019).
+    Nguyen, Raghu, Kornblith: Do wide and deep networks learn the same things? (2021), for batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 8))
+    >>> noisy = {f"noise {s}": X + s * rng.normal(size=X.shape) for s in (0.5, 2.0)}
+    >>> print(gs.compare_representations({"clean": X}, noisy))
+    cka_debiased  noise 0.5      noise 2.0
+    ------------  -------------  ------------
+    clean         0.804 ±0.0089  0.193 ±0.013
+    """
+    for name, value, allowed in (
+        ("measure", measure, tuple(PROJECTIONS)),
+        ("pooling", pooling, ("flatten", "mean")),
+    ):
+        if not is_one_of(value, allowed):
+            raise ValueError(f"Expected {name} among {', '.join(allowed)}, got {abridged(value)}.")
+    if _is_stream(layers):
+        return _over_batches(layers, others, measure, kernel, pooling)
+    joined = _Joined.of(layers, others, pooling)
+    folds = _folds(joined.n, random_state)
+    products = np.array(
+        [_products(part, PROJECTIONS[measure]) for part in _all_moments(joined, kernel, folds)]
+    )
+    counts = [joined.n, *(joined.n - len(rows) for rows in folds)]
+    return joined.result(
+        measure, np.array([_values(G, measure, n) for G, n in zip(products, counts, strict=True)])
+    )
+
+
+# ---- the representations ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """Rows and columns of the matrix as one list of arrays of shape (n, d)."""
+
+    arrays: list[Any]
+    names: list[str]
+    others: list[str] | None
+    notes: list[str]
+
+    @classmethod
+    def of(cls, layers: Any, others: Any, pooling: str) -> _Joined:
+        named = _named(layers, "layers")
+        more = [] if others is None else _named(others, "others")
+        notes: list[str] = []
+        arrays = [_as_rows(name, X, pooling, notes) for name, X in (*named, *more)]
+        sizes = {int(X.shape[0]) for X in arrays}
+        if len(sizes) != 1:
+            raise ValueError(
+                f"Expected representations of the same samples, got {sorted(sizes)} rows. Pass the "
+                "same rows in the same order."
+            )
+        columns = None if others is None else [name for name, _ in more]
+        return cls(arrays, [name for name, _ in named], columns, notes)
+
+    @property
+    def all_names(self) -> list[str]:
+        """The names of all arrays."""
+        return [*self.names, *(self.others or [])]
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return int(self.arrays[0].shape[0])
+
+    def result(self, measure: str, values: Array, n: int | None = None) -> RepresentationMatrix:
+        """Return the matrix from the values of all pairs: of all rows, then without each fold."""
+        m = len(self.names)
+        part = values[:, :m, :m] if self.others is None else values[:, :m, m:]
+        cells = part[1:].reshape(len(part) - 1, part[0].size).T
+        errors = np.array([jackknife(column) for column in cells], dtype=float)
+        return RepresentationMatrix(
+            part[0],
+            np.where(errors < 1e-13, 0.0, errors).reshape(part.shape[1:]),  # of equal values
+            self.names,
+            self.names if self.others is None else self.others,
+            measure,
+            self.n if n is None else n,
+            tuple(self.notes),
+            part[1:],
+        )
+
+
+def _named(layers: Any, what: str) -> list[tuple[str, Any]]:
+    if isinstance(layers, Mapping):
+        found = [(str(name), X) for name, X in layers.items()]
+    elif isinstance(layers, list | tuple):
+        found = [(f"layer {i}", X) for i, X in enumerate(layers)]
+    else:
+        raise TypeError(
+            f"Expected a dict or a list of arrays as {what}, got {type(layers).__name__}. Put a "
+            "single array into a list."
+        )
+    if not found:
+        raise ValueError(f"Expected at least one array as {what}, got none.")
+    return found
+
+
+def _as_rows(name: str, X: Any, pooling: str, notes: list[str]) -> Any:
+    """Return an array of two axes where it lives, of its own type."""
+    X = X.detach() if hasattr(X, "detach") else X
+    if not (is_torch(X) or hasattr(X, "__array_namespace__")):
+        X = np.asarray(X)  # lists, frames, and arrays of older libraries
+    if is_numpy_array(X) and X.dtype.kind not in "biuf" and "bfloat16" not in str(X.dtype):
+        raise ValueError(f"{name}: expected an array of real numbers, got dtype {X.dtype}.")
+    axes, shape = len(X.shape), tuple(X.shape)
+    if axes == 1:
+        X = (
+            X.reshape((shape[0], 1))
+            if is_numpy_array(X)
+            else array_namespace(X).reshape(X, (-1, 1))
+        )
+    if axes not in (1, 2, 3, 4):
+        raise ValueError(f"{name}: expected an array of two to four axes, got shape {shape}.")
+    if axes > 2 and pooling == "flatten":
+        X = array_namespace(X).reshape(X, (shape[0], int(np.prod(shape[1:]))))
+        notes.append(f"{name}: {shape} was flattened to {X.shape[1]} columns.")
+    elif axes > 2:
+        over = (1,) if axes == 3 else (2, 3)
+        xp = array_namespace(X)
+        X = xp.mean(xp.astype(X, xp.float32) if _is_half(X) else X, axis=over)
+        notes.append(f"{name}: {shape} was averaged over positions to {X.shape[1]} columns.")
+    return X
+
+
+def _is_half(X: Any) -> bool:
+    return str(X.dtype).rpartition(".")[2] in ("float16", "bfloat16")
+
+
+def _as_numpy(X: Any) -> Array:
+    """Return an array of NumPy, of floats of single or double precision."""
+    if is_torch(X):
+        X = X.cpu()
+        X = (X.float() if _is_half(X) else X).numpy()
+    elif not is_numpy_array(X):
+        try:
+            X = np.asarray(X)
+        except (TypeError, RuntimeError):
+            X = np.from_dlpack(X)
+    if X.dtype in (np.float32, np.float64):
+        return np.asarray(X)
+    return np.asarray(X, dtype=np.float32 if _is_half(X) else np.float64)
+
+
+def _folds(n: int, random_state: Any) -> list[Array]:
+    """Return the rows of every fold, none where too few samples would be left without one."""
+    count = min(FOLDS, n // 2)
+    if n - -(-n // max(count, 1)) < LEAST:
+        return []
+    order = np.random.default_rng(random_state).permutation(n)
+    return [np.sort(order[f::count]) for f in range(count)]
+
+
+# ---- sums ------------------------------------------------------------------------------------
+
+
+def _all_moments(joined: _Joined, kernel: Any, folds: list[Array]) -> list[Moments]:
+    """Return the moments of all samples, and of those without each fold."""
+    if _is_linear(kernel):
+        rows = [_Rows(X) for X in _on_one_device(joined)]
+        # n² Σd by tiles, n (Σd)² by features
+        few = sum(int(X.shape[1]) for X in joined.arrays) < joined.n
+        sums = (_by_features if few else _by_tiles)(rows, folds or [np.arange(joined.n)])
+        found = [sums.moments(), *(sums.moments(f) for f in range(len(folds)))]
+    else:
+        views = tuple(map(_as_numpy, joined.arrays))
+        _note_conversion(joined)
+        kernels = kernel if isinstance(kernel, list) else [_kernel_of(kernel, X) for X in views]
+        order = np.concatenate(folds) if folds else np.arange(joined.n)
+        fold = np.repeat(np.arange(len(folds)), [len(rows) for rows in folds]) if folds else None
+        G = Gram(kernels, tuple(X[order] for X in views))
+        moments = G.moments(_ones(joined.n), fold=fold, cross=True)
+        found = [moments, *(moments.without(f)[0] for f in range(len(folds)))]
+    for name, sums_of_squares in zip(joined.all_names, found[0].squares.diagonal(), strict=True):
+        if not np.isfinite(sums_of_squares):
+            raise ValueError(f"{name}: expected finite numbers, got NaN, infinity or an overflow.")
+    return found
+
+
+def _is_linear(kernel: Any) -> bool:
+    return type(kernel) is Linear or (isinstance(kernel, str) and kernel == "linear")
+
+
+def _kernel_of(kernel: Any, X: Array) -> Kernel:
+    if isinstance(kernel, str) and kernel in ("gaussian", "rbf"):
+        return Gaussian(median_distance(X))
+    return as_kernel(kernel, X)
+
+
+def _on_one_device(joined: _Joined) -> list[Any]:
+    """Return the arrays as they are where all are of one library and device, else of NumPy."""
+    kinds = {(array_namespace(X).__name__, str(device(X))) for X in joined.arrays}
+    if len(kinds) == 1 and not next(iter(kinds))[0].startswith("jax"):
+        return joined.arrays
+    _note_conversion(joined)
+    return [_as_numpy(X) for X in joined.arrays]
+
+
+def _note_conversion(joined: _Joined) -> None:
+    foreign = sum(not is_numpy_array(X) for X in joined.arrays)
+    if foreign:
+        joined.notes.append(f"{foreign} of {len(joined.arrays)} arrays were converted to NumPy.")
+
+
+def _ones(n: int) -> Target:
+    return Target(np.ones((n, 1)), np.zeros((1, 1)), np.ones(1), np.ones(n), "values")
+
+
+class _Rows:
+    """Rows of a representation, less the mean of all of them, in the type they are multiplied in.
+
+    Half precision is multiplied in single precision, and so are floats of single precision;
+    sums are taken in double precision.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.X, self.xp = X, array_namespace(X)
+        name = str(X.dtype).rpartition(".")[2]
+        single = name == "float32" or _is_half(X)
+        self.dtype = self.xp.float32 if single else self.xp.float64
+        n, block = int(X.shape[0]), 1024  # rows that are held in double precision
+        parts = (X[start : min(start + block, n), :] for start in range(0, n, block))
+        total = sum(self.xp.sum(self.doubled(part), axis=0) for part in parts)
+        self.mean = self.xp.astype(total / n, self.dtype)
+
+    def doubled(self, X: Any) -> Any:
+        """Return an array in double precision, where it lives."""
+        return self.xp.astype(X, self.xp.float64, copy=False)
+
+    def take(self, rows: Array) -> Any:
+        """Return some rows."""
+        index = self.xp.asarray(rows, device=device(self.X))
+        return self.xp.astype(self.xp.take(self.X, index, axis=0), self.dtype) - self.mean
+
+
+class _LinearSums:
+    """Sums of linear kernels: <K_k, K_l> of all samples and without each fold, rows, diagonals."""
+
+    def __init__(self, rows: list[_Rows], folds: list[Array]) -> None:
+        m, n = len(rows), sum(map(len, folds))
+        self.folds = folds
+        self.q = np.zeros((len(folds) + 1, m, m))
+        self.rows = np.zeros((m, n, len(folds)))  # sums over the columns of every fold
+        self.d, self.h, self.c = np.empty((m, n)), np.empty((m, n)), np.empty(m)
+        for k, part in enumerate(rows):
+            mean = part.doubled(part.mean)
+            self.c[k] = float(part.xp.sum(mean * mean))
+            for fold in folds:
+                X = part.doubled(part.take(fold))
+                self.d[k, fold] = _as_numpy(part.xp.sum(X * X, axis=1))
+                self.h[k, fold] = _as_numpy(X @ mean)
+
+    def moments(self, without: int | None = None) -> Moments:
+        """Return the moments of all samples, or of those without a fold."""
+        there = np.ones(self.d.shape[1], dtype=bool)
+        columns = np.ones(len(self.folds), dtype=bool)
+        if without is not None:
+            there[self.folds[without]] = columns[without] = False
+        P = self.rows[:, there][:, :, columns].sum(axis=2)
+        q = self.q[0 if without is None else without + 1]
+        return Moments(
+            P[:, None, :, None],
+            self.d[:, there],
+            q[:, :, None, None],
+            self.h[:, there],
+            self.c,
+            np.zeros(P.shape[1], dtype=int),
+            True,
+        )
+
+
+def _by_tiles(rows: list[_Rows], folds: list[Array]) -> _LinearSums:
+    """Add up tiles of all kernels at once."""
+    sums, m, F, xp = _LinearSums(rows, folds), len(rows), len(folds), rows[0].xp
+    size = max(1, int(np.sqrt(TILES / (8 * m))))
+    blocks = [
+        (f, part)
+        for f, fold in enumerate(folds)
+        for part in np.split(fold, range(size, len(fold), size))
+    ]
+    q = np.zeros((F, F, m, m))
+    for a, (f, I) in enumerate(blocks):
+        left = [part.take(I) for part in rows]
+        for g, J in blocks[a:]:
+            same = J is I
+            tiles = []
+            for k, part in enumerate(rows):
+                right = left[k] if same else part.take(J)
+                K = part.doubled(left[k] @ xp.matrix_transpose(right))
+                sums.rows[k, I, g] += _as_numpy(xp.sum(K, axis=1))
+                if not same:
+                    sums.rows[k, J, f] += _as_numpy(xp.sum(K, axis=0))
+                tiles.append(xp.reshape(K, (-1,)))
+            T = xp.stack(tiles)
+            found = _as_numpy(T @ xp.matrix_transpose(T))
+            q[f, g] += found
+            if not same:
+                q[g, f] += found
+    sums.q[0] = q.sum(axis=(0, 1))
+    for f in range(F):
+        sums.q[f + 1] = sums.q[0] - q[f].sum(axis=0) - q[:, f].sum(axis=0) + q[f, f]
+    return sums
+
+
+def _by_features(rows: list[_Rows], folds: list[Array]) -> _LinearSums:
+    """Add up |X_k' X_l|², the columns of X_l in parts."""
+    sums, xp = _LinearSums(rows, folds), rows[0].xp
+    for k, first in enumerate(rows):
+        left = [first.take(fold) for fold in folds]
+        totals = [xp.sum(first.doubled(part), axis=0) for part in left]
+        for g, total in enumerate(totals):
+            for fold, part in zip(folds, left, strict=True):
+                sums.rows[k, fold, g] = _as_numpy(first.doubled(part) @ total)
+        for l in range(k, len(rows)):
+            second = rows[l]
+            right = left if l == k else [second.take(fold) for fold in folds]
+            width = int(second.X.shape[1])
+            for start in range(0, width, COLUMNS):
+                columns = slice(start, min(start + COLUMNS, width))
+                products = [
+                    first.doubled(xp.matrix_transpose(a) @ b[:, columns])
+                    for a, b in zip(left, right, strict=True)
+                ]
+                whole = sum(products)
+                for f, S in enumerate([0.0, *products]):
+                    sums.q[f, k, l] += float(xp.sum((whole - S) ** 2))
+            sums.q[:, l, k] = sums.q[:, k, l]
+    return sums
+
+
+# ---- measures --------------------------------------------------------------------------------
+
+
+def _products(moments: Moments, projection: str) -> Array:
+    """Return <P K_k, P K_l> of all pairs, 0 for those of a kernel that is constant but rounding."""
+    G = kernel_products(moments, _ones(moments.d.shape[1]), projection)
+    flat = G.diagonal() <= FLAT * moments.squares.diagonal()
+    G[flat], G[:, flat] = 0.0, 0.0
+    return G
+
+
+def _values(G: Array, measure: str, n: int) -> Array:
+    if measure == "hsic":
+        return G / (n - 1.0) ** 2
+    if measure == "hsic_unbiased":
+        return G / (n * (n - 3.0))
+    norms = np.sqrt(np.maximum(G.diagonal(), 0.0))
+    scale = np.where(norms > 0, norms, np.inf)  # 0 where a kernel does not vary
+    values = G / scale[:, None] / scale
+    np.fill_diagonal(values, (norms > 0).astype(float))
+    return values
+
+
+# ---- batches ---------------------------------------------------------------------------------
+
+
+def _is_stream(layers: Any) -> bool:
+    known = isinstance(layers, Mapping | list | tuple) or hasattr(layers, "shape")
+    return isinstance(layers, Iterable) and not known
+
+
+def _over_batches(
+    layers: Any, others: Any, measure: str, kernel: Any, pooling: str
+) -> RepresentationMatrix:
+    """Return the measure from sums over batches, with the jackknife over batches."""
+    if PROJECTIONS[measure] != "debiased":
+        raise ValueError(
+            f'Expected measure "cka_debiased" or "hsic_unbiased" for batches, got {measure!r}: the '
+            "others depend on the size of the batches."
+        )
+    products: list[Array] = []
+    size, first, used, short = 0, None, kernel, 0
+    pairs = (
+        ((batch, None) for batch in layers) if others is None else zip(layers, others, strict=True)
+    )
+    for batch, beside in pairs:
+        joined = _Joined.of(batch, beside, pooling)
+        if first is None:
+            first, size = joined, joined.n
+            if size < LEAST:
+                raise ValueError(f"Expected batches of at least {LEAST} rows, got {size}.")
+            if not _is_linear(kernel):  # one width for all batches
+                used = [_kernel_of(kernel, _as_numpy(X)) for X in joined.arrays]
+        if joined.all_names != first.all_names:
+            raise ValueError("Expected the same representations in every batch, got others.")
+        if joined.n > size or short:
+            raise ValueError(
+                f"Expected batches of {size} rows, of which the last may have fewer, got "
+                f"{joined.n}. Make them equal."
+            )
+        if joined.n < size:
+            first.notes.append(
+                f"The last batch, of {joined.n} rows instead of {size}, is left out."
+            )
+            continue
+        products.append(_products(_all_moments(joined, used, [])[0], "debiased"))
+    if first is None:
+        raise ValueError("Expected at least one batch, got none.")
+    count = len(products)
+    groups = [products[f :: min(count, 2 * FOLDS)] for f in range(min(count, 2 * FOLDS))]
+    total = np.sum(products, axis=0)
+    sums = [(total, count)]
+    if count > 1:
+        sums += [(total - np.sum(group, axis=0), count - len(group)) for group in groups]
+    values = [_values(G / number, measure, size) for G, number in sums]
+    return first.result(measure, np.array(values), n=count * size)
