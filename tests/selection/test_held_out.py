@@ -8,7 +8,6 @@ from gramsmith.selection.held_out import (
     HeldOut,
     chance_of,
     order_candidates,
-    reach,
     score,
     tied_with,
 )
@@ -83,7 +82,7 @@ def test_among_equals_a_setting_that_stays_near_the_targets(rng):
     calm = y + rng.normal(size=N)
     wild = y + rng.normal(size=N)
     wild[3] = 20.0
-    assert reach(task.in_units(calm), task) < 0.5 < reach(task.in_units(wild), task)
+    assert task.reach(task.in_units(calm)) < 0.5 < task.reach(task.in_units(wild))
     near = calm + 0.1 * rng.normal(size=N)
     best = score(held_out(np.stack([wild, near]) / y.std()), task)
     assert best.best == 1

@@ -87,22 +87,14 @@ def variant_candidates(X: Any, view: int, word: str, random_state: Any = 0) -> l
     In "categories" few-valued columns are indicators, equal or not; in "unskewed" skewed columns
     have gone through a power.
     """
-    found = default_candidates(X, view=view, random_state=random_state)
-    if word == "categories":
-        kept = [
-            c
-            for c in found
-            if c.family in ("linear", "polynomial")
-            or (c.family == "gaussian" and (c.step or 0) <= 2)
-        ]
-    else:
-        kept = [
-            c
-            for c in found
-            if c.family == "linear"
-            or (c.family in ("gaussian", "matern") and -4 <= (c.step or 0) <= 2)
-        ]
-    return [replace(c, name=f"{c.name}, {word}", family=f"{c.family}, {word}") for c in kept]
+    wide = ("gaussian",) if word == "categories" else ("gaussian", "matern")
+    plain = ("linear", "polynomial") if word == "categories" else ("linear",)
+    least = min(GAUSSIAN_STEPS) if word == "categories" else -4
+    return [
+        replace(c, name=f"{c.name}, {word}", family=f"{c.family}, {word}")
+        for c in default_candidates(X, view=view, random_state=random_state)
+        if c.family in plain or (c.family in wide and least <= (c.step or 0) <= 2)
+    ]
 
 
 def _radial(family: str, kernel: Kernel, step: float, view: int) -> Candidate:

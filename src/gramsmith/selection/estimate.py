@@ -76,12 +76,19 @@ def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
     kept = None if work.checkpoint is None else work.checkpoint.get("estimate")
     if kept is not None:
         return Estimate(**kept)
-    if not found.results or delivered is None:
+    if delivered is None:
         check = found.checks[found.order[0]]
         constant, _ = task.constant(task.counting)
         base = task.loss(constant, task.counting)
         return _made(
             check.loss, check.error, base, "leave-one-out", check.rows, float(check.rows), task
+        )
+    if not found.results:  # the winner of the first check, as it is delivered
+        record = delivered.record
+        constant, _ = task.constant(record.rows)
+        gain = task.loss(constant, record.rows) - delivered.loss
+        return _estimate(
+            delivered.loss, gain, delivered.answer, constant, record, "leave-one-out", task
         )
     estimate, folds = None, plan.outer_folds
     needed = folds * sum(work.seconds.values())

@@ -434,14 +434,14 @@ def binned(values: Array, least: int = 15) -> list[Array]:
 def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | None:
     """Return the score of a plain linear model in the winner's folds, and a paired test.
 
-    Logistic regression, or ridge regression for values and for several labels; of strings, on the
-    shares of their letters. None where there are no features.
+    Logistic regression, or ridge regression for values and for several labels. None where there is
+    not one table of features.
     """
-    task, record = found.task, scored.record
+    task, record, table = found.task, scored.record, samples.views[0]
     plain = any(c.view == 0 and not isinstance(c.kernel, Precomputed) for c in found.candidates)
-    table, of = plain_table(samples) if plain else (None, "")
-    if table is None:
+    if samples.several or not plain or getattr(table, "ndim", 1) != 2:
         return None
+    table = sp.csr_array(table) if sp.issparse(table) else table
     most = max(400, LINEAR_CELLS // max(table.shape[1], 1))
     rows = _thinned(task.sample(found.plan.compare_rows, salt=3), most)
     try:
@@ -461,7 +461,7 @@ def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | N
     gap = own.loss - task.loss(winner, tested)
     judgement = "about as good" if chance > LEVEL else "clearly worse" if gap > 0 else "better"
     name = "logistic regression" if isinstance(task, Classes) else "ridge regression"
-    return Rival(f"{name}{of}", -own.loss, judgement)
+    return Rival(name, -own.loss, judgement)
 
 
 def _thinned(rows: Array, most: int) -> Array:
@@ -485,28 +485,6 @@ def _linear_answers(table: Any, train: Array, test: Array, task: Task) -> Array:
         machine = LogisticRegression(max_iter=200)
         machine.fit(table[train], task.labels[train], sample_weight=w)
     return decision_values(machine, table[test], seen, task)
-
-
-def plain_table(samples: Samples) -> tuple[Any, str]:
-    """Return the features of a plain linear model, and what they are of if that must be said."""
-    first = samples.views[0]
-    if samples.several:
-        views = samples.views[: len(samples.sources)]
-        dense = [X for X in views if isinstance(X, np.ndarray) and X.ndim == 2]
-        return (np.hstack(dense), " on all views") if len(dense) == len(views) else (None, "")
-    if getattr(first, "ndim", 1) == 2:
-        return (sp.csr_array(first) if sp.issparse(first) else first), ""
-    strings = list(first)
-    if not all(isinstance(x, str) for x in strings):
-        return None, ""
-    letters = sorted(set("".join(strings)))
-    if not letters or len(letters) > 200:
-        return None, ""
-    shares = np.array([[x.count(c) / max(len(x), 1) for c in letters] for x in strings])
-    spread = shares.std(axis=0)
-    return (shares - shares.mean(axis=0)) / np.where(
-        spread > 0, spread, 1.0
-    ), " on shares of letters"
 
 
 # ---- columns ------------------------------------------------------------------------------------

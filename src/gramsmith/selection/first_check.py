@@ -167,8 +167,7 @@ def _check(
         F = _folded(K, K_mm, Y, w, alphas, splits)
     keep = fresh[places]
     F, tested, fold = F[:, keep], tested[keep], fold[keep]
-    bounded = F if task.classes is None else np.clip(F, -1.0, 1.0)
-    error = ((bounded - task.codes[tested]) ** 2).mean(axis=2)
+    error = ((task.bounded(F) - task.codes[tested]) ** 2).mean(axis=2)
     squared = np.average(error, axis=1, weights=task.weights[tested])
     best = int(np.argmin(squared))
     kind = "leave-one-out" if task.exchangeable else "cross-validation"

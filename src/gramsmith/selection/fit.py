@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from gramsmith.kernels import Precomputed
-from gramsmith.machines import KernelRidgeClassifier, KernelRidgeRegressor
 from gramsmith.machines.averages import AveragedClassifier, AveragedRegressor
 from gramsmith.machines.labels import LabelsClassifier
 from gramsmith.selection import plan as sizes
@@ -62,12 +61,11 @@ def make_machine(candidate: Candidate, setting: float, problem: Problem) -> Any:
     given: Any = "precomputed" if isinstance(kernel, Precomputed) else kernel
     if problem.machine is not None:
         return clone(problem.machine).set_params(kernel=given)
-    kind = KernelRidgeClassifier if isinstance(task, Classes) else KernelRidgeRegressor
     options: dict[str, Any] = {}
     if problem.plan.landmarks:
         options = {"n_landmarks": problem.plan.landmarks, "random_state": task.seed}
         options["solver"] = "nystroem"
-    return kind(given, alpha=setting * float(task.weights.sum()), **options)
+    return task.ridge(given, alpha=setting * float(task.weights.sum()), **options)
 
 
 def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem) -> Scored | None:

@@ -110,25 +110,15 @@ def score(record: HeldOut, task: Task) -> Scored:
     answers = tuple(task.answers(f, rows, fold, tune=record.adjustable) for f in record.values)
     losses = np.array([task.loss(a, rows) for a in answers])
     best = int(np.argmin(losses))
-    far = [reach(f, task) for f in record.values]
+    far = [task.reach(f) for f in record.values]
     if record.outermost is not None:
-        far = [max(a, reach(f, task)) for a, f in zip(far, record.outermost, strict=True)]
+        far = [max(a, task.reach(f)) for a, f in zip(far, record.outermost, strict=True)]
     if far[best] > FAR:
         near = [k for k in np.argsort(losses, kind="stable") if far[k] <= FAR]
         if near:
             gap, error = task.difference(answers[near[0]], answers[best], rows)
             best = int(near[0]) if gap <= error else best
     return Scored(record, answers, losses, best, task.error(answers[best], rows), far[best])
-
-
-def reach(f: Array, task: Task) -> float:
-    """Return how far predictions go beyond the range of the targets, in units of that range."""
-    if task.classes is not None:
-        return 0.0
-    Y = task.codes[task.counting]
-    low, high = Y.min(axis=0), Y.max(axis=0)
-    beyond = np.maximum(low - f.min(axis=0), f.max(axis=0) - high) / (high - low)
-    return max(float(beyond.max()), 0.0)
 
 
 # ---- order and ties -----------------------------------------------------------------------------

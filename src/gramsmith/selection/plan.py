@@ -84,8 +84,7 @@ def make_plan(
     average = ensemble and machine is None and not matrices and n <= AVERAGE_ROWS
     name = type(machine).__name__
     if machine is None:
-        name = f"kernel ridge {'regression' if task.classes is None else 'classifier'}"
-        name += " on landmarks" if on_landmarks else ""
+        name = f"{task.machine}{' on landmarks' if on_landmarks else ''}"
     outer = OUTER_FOLDS if nested and rows <= NESTED_ROWS and not task.own_folds else 0
     most = max_samples or n
     # exact: a few Gram matrices; else kernel blocks of two machines that are compared, and X

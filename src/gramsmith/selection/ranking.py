@@ -36,7 +36,6 @@ from gramsmith.selection.estimate import Estimate, expect
 from gramsmith.selection.evidence import Evidence, gather
 from gramsmith.selection.fit import assemble, delivered_record, fit_machines, rehearse
 from gramsmith.selection.problem import Problem, read
-from gramsmith.selection.task import Labels
 from gramsmith.selection.work import Work
 from gramsmith.tables.decide import NO_COLUMNS, ColumnTable
 
@@ -401,8 +400,7 @@ class KernelRanking:
     @property
     def classes(self) -> Any:
         """The labels in order; None for values. Of several labels their names, or numbers."""
-        task = self._findings.task
-        return task.given_names if isinstance(task, Labels) else task.classes
+        return self._findings.task.class_names
 
     @property
     def scoring(self) -> str:
@@ -484,7 +482,7 @@ class KernelRanking:
         Measures of many rows are estimated from random draws: their errors are those of drawing,
         and low and high the limits of 95 % intervals for the value of all rows.
         """
-        found, task, rows = self._findings, self._findings.task, []
+        found, rows = self._findings, []
         for rank, i in enumerate(found.order, start=1):
             candidate, check, result = found.candidates[i], found.checks[i], found.results.get(i)
             row: dict[str, Any] = {
@@ -498,7 +496,7 @@ class KernelRanking:
                 "machine": None if result is None else result.record.machine,
                 "parameter": None if result is None else result.setting,
                 "weight": self.average.get(candidate.name),
-                "reach": None if result is None or task.classes is not None else result.reach,
+                "reach": None if result is None else result.reach,
                 "first_check": -check.loss,
                 "first_check_error": check.error,
                 "first_check_squared": check.squared,

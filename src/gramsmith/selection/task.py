@@ -21,6 +21,7 @@ from gramsmith.cached import cached_property
 from gramsmith.evaluation.errors import jackknife
 from gramsmith.gram.views import unique_names
 from gramsmith.learning.cross_fit import given_folds
+from gramsmith.machines import KernelRidgeClassifier, KernelRidgeRegressor
 from gramsmith.machines.calibration import fit_calibration, probabilities
 from gramsmith.selection.scores import Answers, ClassScore, LabelScore, Score, ValueScore
 from gramsmith.tables.target import alike_classes, decide_task
@@ -54,6 +55,9 @@ class Task:
     names: tuple[str, ...] = ()  # of several outputs or labels
 
     kind: ClassVar[str]
+    ridge: ClassVar[type] = KernelRidgeRegressor  # the machine, and what it is called
+    machine: ClassVar[str] = "kernel ridge classifier"
+    open_ended: ClassVar[bool] = False  # whether predictions may go beyond the targets
     measured_as: ClassVar[str] = "classification"  # the task as measures and learners know it
     target_kind: ClassVar[str] = "labels"  # what the measures call such targets
     classes: Array | None = None
@@ -101,6 +105,19 @@ class Task:
     def counts(self, rows: Any) -> list[tuple[str, int]]:
         """Return classes or labels and how many of the rows are theirs; nothing for values."""
         return []
+
+    def reach(self, f: Array) -> float:
+        """Return how far predictions go beyond the range of values, in units of that range."""
+        return 0.0
+
+    def bounded(self, F: Array) -> Array:
+        """Return least-squares predictions within what the targets can be."""
+        return np.clip(F, -1.0, 1.0)
+
+    @property
+    def class_names(self) -> Array | None:
+        """The classes, or the labels by name or number; None for values."""
+        return self.classes
 
     def in_units(self, values: Array) -> Array:
         """Return predictions of the user's in the units of `codes`, shape (m, q)."""
@@ -403,6 +420,8 @@ class Values(Task):
     unit: Array = field(default_factory=lambda: np.ones(1))  # the deviation of every output
 
     kind: ClassVar[str] = "regression"
+    machine: ClassVar[str] = "kernel ridge regression"
+    open_ended: ClassVar[bool] = True
     measured_as: ClassVar[str] = "regression"
     target_kind: ClassVar[str] = "values"
 
@@ -430,6 +449,17 @@ class Values(Task):
         values = values * self.unit
         return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
 
+    def reach(self, f: Array) -> float:
+        """Return how far predictions go beyond the range of the values, in units of that range."""
+        Y = self.y[self.counting]
+        low, high = Y.min(axis=0), Y.max(axis=0)
+        beyond = np.maximum(low - f.min(axis=0), f.max(axis=0) - high) / (high - low)
+        return max(float(beyond.max()), 0.0)
+
+    def bounded(self, F: Array) -> Array:
+        """Return predictions as they are: values have no limits."""
+        return F
+
     def constant(self, rows: Array) -> tuple[Answers, str]:
         """Return the best answers that look at no features, and what they are."""
         mean = np.average(self.y[rows], axis=0, weights=self.weight_of(rows))
@@ -447,6 +477,7 @@ class Classes(Task):
     """One of several classes per sample; `y` holds their numbers."""
 
     kind: ClassVar[str] = "classification"
+    ridge: ClassVar[type] = KernelRidgeClassifier
     target_kind: ClassVar[str] = "classes"
 
     @property
@@ -535,6 +566,11 @@ class Labels(Task):
     given_names: Array = field(default_factory=lambda: np.arange(0))  # or numbers, as scikit-learn
 
     kind: ClassVar[str] = "multilabel"
+
+    @property
+    def class_names(self) -> Array:
+        """The labels by name, or by number as scikit-learn has them."""
+        return self.given_names
 
     @cached_property
     def codes(self) -> Array:

@@ -127,7 +127,7 @@ def _on_landmarks(
 def _record(K: Array, alpha: float, problem: Problem, rows: Array, splits: Folds) -> HeldOut:
     """Return the record of one kernel in all folds, from its Gram matrix."""
     task, settings = problem.task, alpha * ALPHAS
-    looks = [outermost(K)] if task.classes is None else []
+    looks = [outermost(K)] if task.open_ended else []
     complete = all(len(train) + len(test) == len(rows) for train, test in splits)
     if problem.machine is None and complete:
         Y, w = task.codes[rows], training_weights(task, rows)
@@ -187,12 +187,12 @@ def _learned_record(
         [(_, K)] = problem.samples.blocks([kernel], both, rows[train])
         block = 0.5 * (K[: len(train)] + K[: len(train)].T)
         parts.append(fold_values(block, rows[train], K[len(train) :], settings, problem))
-        if number == 0 and problem.task.classes is None:
+        if number == 0 and problem.task.open_ended:
             inner, outer = outermost(block)
             cross = block[np.ix_(outer, inner)]
             inside = block[np.ix_(inner, inner)]
             far = fold_values(inside, rows[train][inner], cross, settings, problem)
-    if problem.task.classes is None:
+    if problem.task.open_ended:
         parts.append(far)
     return _of_parts(parts, settings, problem, rows, splits)
 
