@@ -10,6 +10,7 @@ from promises import (  # noqa: F401
     Row,
     draw,
     estimators,
+    hypotheses,
     measures,
     read_page,
     record,

@@ -1,0 +1,38 @@
+"""Aggregated permutation tests: how often they see what is not there."""
+
+import numpy as np
+
+import gramsmith as gs
+from promises import promise
+
+CELLS = {
+    f"{test} n_{n} {kind}".replace(" ", "_"): {"test": test, "n": n, "kind": kind}
+    for test in ("two samples", "independence")
+    for n in (20, 60, 200)
+    for kind in ("normal", "ties", "groups", "strings")
+}
+
+
+def variable(rng, n, kind, columns):
+    """Return n samples of a kind; groups of four (of two, where there are 20) are near copies."""
+    if kind == "strings":
+        return ["".join(rng.choice(list("abc"), size=6)) for _ in range(n)]
+    X = rng.normal(size=(n, columns))
+    if kind == "ties":
+        return np.round(X)
+    if kind == "groups":
+        size = 2 if n == 20 else 4
+        X = np.repeat(X[: n // size], size, axis=0) + 0.01 * X
+    return X
+
+
+@promise("aggregated test", runs=2000, **CELLS)
+def aggregated_test(rng, test, n, kind):
+    options = {"n_permutations": 99, "random_state": int(rng.integers(2**31))}
+    X = variable(rng, n, kind, 2)
+    if kind == "groups":
+        options["groups"] = np.repeat(np.arange(n), 2 if n == 20 else 4)[:n]
+    if test == "independence":
+        return gs.independence_test(X, variable(rng, n, kind, 1), **options).pvalue <= 0.05
+    half = n // 2 if n != 60 or kind != "groups" else 32  # groups lie in one sample
+    return gs.two_sample_test(X[:half], X[half:], **options).pvalue <= 0.05
