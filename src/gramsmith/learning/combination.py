@@ -113,6 +113,9 @@ class KernelCombination(Learner):
         Whether ALIGNF may use negative weights, for alignments only. The sum is then not positive
         definite in general: machines say so and cut negative eigenvalues off, see
         `gramsmith.nearest_psd`.
+    callback : callable, optional
+        Called during sweeps, also in the folds, with a dict of "done" and "total" tiles; a true
+        result stops the fit, as Ctrl-C does, before there is a result.
     dtype : {"float64", "float32"}, optional
         Type of the tiles, see `Gram`.
 

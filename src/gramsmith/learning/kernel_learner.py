@@ -71,6 +71,9 @@ class KernelLearner(Learner):
         or an object of your own, see `gramsmith.learning.Objective`.
     solver : {"lbfgs", "ascent"}, default="lbfgs"
         Quasi-Newton, or gradient ascent with backtracking.
+    callback : callable, optional
+        Called after every iteration, also in the folds, with a dict of its numbers and the
+        parameters by name; a true result stops the fit, and the best kernel so far is kept.
     n_starts : int, default=1
         Number of starts; the second and later ones are random around the first.
     parameters : list of str, optional

@@ -185,6 +185,9 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     method : {"auto", "eigen", "cholesky"}, default="auto"
         Eigenvectors of the whole matrix, or of a pivoted incomplete Cholesky factor (partial
         Gram-Schmidt), which never needs the n x n matrix; "auto" changes over at 4000 samples.
+    callback : callable, optional
+        Called during sweeps, also in the folds, with a dict of "done" and "total" tiles, or columns
+        of the factor, of which those so far are kept where a true result stops the fit.
     max_rank : int, default=500
         Columns of the Cholesky factor; with as many as samples it gives what "eigen" gives.
     measure : str, Measure or objective, default="kta"

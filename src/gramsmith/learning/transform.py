@@ -179,6 +179,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     early_stopping : bool or "auto", default=False
         Whether to hold samples out, so that fewer are climbed, and keep the map with the best
         measure on them; "auto" does so where there are enough.
+    callback : callable, optional
+        Called after every iteration, also in the folds, with a dict of its numbers and "S", the
+        map; a true result stops the fit, and the best map so far is kept.
     validation_fraction : float, default=0.2
         Share of the samples that is held out.
     patience : int, default=10

@@ -136,6 +136,9 @@ class TwoGaussianLearner(Learner):
         `gramsmith.learning.Objective`) is climbed over the bandwidths and the share, from the best
         pairs of a grid of 16, on at most 1000 rows where it needs a solve and the amount is
         cross-fitted.
+    callback : callable, optional
+        Called with a dict of "sigma1", "sigma", "value", "u" at every bandwidth, also in the folds;
+        a true result stops the fit, and the best mixture so far is kept.
     n_grid : int, default=64
         Bandwidths on which maxima are bracketed, half as many where the amount is cross-fitted.
     tol : float, default=1e-14
