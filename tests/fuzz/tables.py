@@ -16,7 +16,7 @@ from fuzz import Hanging, judged, limited
 from gramsmith.tables import DataError, Limits, TableEncoder, read_table
 
 SECONDS = 20
-SPARE = 3 << 30  # bytes of addresses that reading a small file may take beside those in use
+SPARE = 1 << 30  # bytes of addresses that reading a small file may take beside those in use
 LIMITS = Limits(bytes=50_000_000)
 
 TOKENS = [b'"', b'""', b"'", b"\r", b"\n", b"\r\n", b"\0", b",", b";", b"\t", b"|", b"\\", b"#"]

@@ -9,6 +9,8 @@ import zipfile
 import numpy as np
 import pytest
 
+from gramsmith.tables import read_table
+
 READ = """
 import resource, sys
 import numpy, pandas, pyarrow, scipy.sparse, sklearn
@@ -25,31 +27,54 @@ except DataError as error:
 """
 
 
+OPEN = "http://schemas.openxmlformats.org"
+WORKSHEET = f"{OPEN}/officeDocument/2006/relationships"
+
+
 def workbook(cells, strings=()):
     """Return a workbook of one sheet with these cells."""
+    kinds = {"workbook.xml": "sheet.main", "worksheets/sheet1.xml": "worksheet"}
+    kinds["sharedStrings.xml"] = "sharedStrings"
+    types = "".join(
+        f'<Override PartName="/xl/{name}" ContentType="application/vnd.openxmlformats-officedocument'
+        f'.spreadsheetml.{kind}+xml"/>'
+        for name, kind in kinds.items()
+    )
+
+    def relations(*targets):
+        listed = "".join(
+            f'<Relationship Id="rId{i}" Type="{WORKSHEET}/{kind}" Target="{target}"/>'
+            for i, (kind, target) in enumerate(targets, 1)
+        )
+        return f'<Relationships xmlns="{OPEN}/package/2006/relationships">{listed}</Relationships>'
+
+    main = f'xmlns="{OPEN}/spreadsheetml/2006/main" xmlns:r="{WORKSHEET}"'
     parts = {
-        "[Content_Types].xml": '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/'
-        'package/2006/content-types"/>',
-        "_rels/.rels": '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org'
-        '/package/2006/relationships"/>',
-        "xl/workbook.xml": '<?xml version="1.0"?><workbook xmlns:r="http://schemas.openxmlformats.org'
-        '/officeDocument/2006/relationships"><sheets><sheet name="s" sheetId="1" r:id="rId1"/>'
+        "[Content_Types].xml": f'<Types xmlns="{OPEN}/package/2006/content-types"><Default '
+        f'Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Default Extension="xml" ContentType="application/xml"/>{types}</Types>',
+        "_rels/.rels": relations(("officeDocument", "xl/workbook.xml")),
+        "xl/workbook.xml": f'<workbook {main}><sheets><sheet name="s" sheetId="1" r:id="rId1"/>'
         "</sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": '<?xml version="1.0"?><Relationships><Relationship Id="rId1" '
-        'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" '
-        'Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="http://schemas.'
-        'openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings'
-        '.xml"/></Relationships>',
-        "xl/sharedStrings.xml": "<sst>"
+        "xl/_rels/workbook.xml.rels": relations(
+            ("worksheet", "worksheets/sheet1.xml"), ("sharedStrings", "sharedStrings.xml")
+        ),
+        "xl/sharedStrings.xml": f"<sst {main}>"
         + "".join(f"<si><t>{s}</t></si>" for s in strings)
         + "</sst>",
-        "xl/worksheets/sheet1.xml": f"<worksheet><sheetData>{cells}</sheetData></worksheet>",
+        "xl/worksheets/sheet1.xml": f"<worksheet {main}><sheetData>{cells}</sheetData></worksheet>",
     }
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in parts.items():
-            archive.writestr(name, text)
+            archive.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{text}')
     return stream.getvalue()
+
+
+def test_the_workbooks_below_are_sound(tmp_path):
+    rows = "".join(f'<row r="{i}"><c r="A{i}" t="s"><v>0</v></c></row>' for i in range(1, 4))
+    (tmp_path / "t.xlsx").write_bytes(workbook(rows, ["word"]))
+    assert read_table(tmp_path / "t.xlsx").columns["word"].tolist() == ["word"] * 2
 
 
 def far_cell():
