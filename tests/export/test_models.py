@@ -348,13 +348,8 @@ def test_raw_tables(options):
     train, new = raw_table(120, 0), raw_table(40, 1)
     rng = np.random.default_rng(2)
     values = rng.normal(size=120)
-    for machine, y in [
-        (machine, y)
-        for machine in MACHINES
-        for y in (
-            [values] if is_regressor(machine()) else [values > 0, np.digitize(values, [0, 1])]
-        )
-    ]:
+    targets = {True: [values], False: [values > 0, np.digitize(values, [0, 1])]}
+    for machine, y in [(m, y) for m in MACHINES for y in targets[is_regressor(m())]]:
         model = fitted(make_pipeline(TableEncoder(**options), machine(gs.Gaussian(2.0))), train, y)
         encoder = model[0]
         assert encoder.kinds_.tolist().count("left out") == 2

@@ -20,7 +20,6 @@ from gramsmith.storage.container import (
     parse_json,
     read_container,
     read_header,
-    short,
     write_container,
 )
 
@@ -61,22 +60,6 @@ def test_the_header_alone(tmp_path):
     assert manifest == MANIFEST
     assert tensors["f"] == ("F64", (2, 3))
     assert tensors["b"] == ("BOOL", (2,))
-
-
-def test_a_writer_that_corrupts_is_noticed(tmp_path, monkeypatch):
-    # what safetensors 0.8.0 does to Fortran-ordered arrays
-    honest = safetensors.numpy.save
-
-    def corrupt(tensors, metadata):
-        return honest({k: v.ravel()[::-1].reshape(v.shape) for k, v in tensors.items()}, metadata)
-
-    path = tmp_path / "m"
-    path.write_text("the old model")
-    monkeypatch.setattr(container, "save", corrupt)
-    with pytest.raises(ModelFormatError, match="read back"):
-        write_container(path, {"a": np.arange(3.0)}, MANIFEST)
-    assert path.read_text() == "the old model"
-    assert os.listdir(tmp_path) == ["m"]
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
@@ -148,11 +131,6 @@ def test_many_keys_are_as_good_as_few():
     assert parse_json(json.dumps(pairs)) == pairs
 
 
-def test_short_values():
-    assert short("a") == "'a'"
-    assert len(short("a" * 1000)) == 80
-
-
 def test_a_link_in_the_way_is_not_followed(tmp_path, monkeypatch):
     monkeypatch.setattr(container.secrets, "token_hex", lambda size: "0" * size)
     (tmp_path / "secret").write_text("of somebody else")
@@ -185,34 +163,25 @@ def test_numbers_that_json_does_not_know_are_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda t: {**t, "a": t["a"].view(np.int64)},
-        lambda t: {**t, "a": t["a"].reshape(2, 2)},
-        lambda t: {**t, "a": t["a"] + 1.0},
-        lambda t: {**t, "a": t["a"] - 1.0},
-        lambda t: {**t, "more": t["a"]},
-        lambda t: {"b": t["b"]},
-    ],
-    ids=["type", "shape", "more", "less", "one more", "one less"],
-)
-def test_whatever_a_writer_does_is_noticed(change, tmp_path, monkeypatch):
-    honest = safetensors.numpy.save
-    monkeypatch.setattr(container, "save", lambda t, metadata: honest(change(t), metadata))
-    tensors = {"a": np.array([5.0, 6.0, 7.0, 8.0]), "b": np.zeros(2)}
-    with pytest.raises(ModelFormatError, match="read back"):
-        write_container(tmp_path / "m", tensors, MANIFEST)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_writer_that_changes_the_manifest_is_noticed(tmp_path, monkeypatch):
+def test_whatever_a_writer_does_is_noticed(tmp_path, monkeypatch):
     honest, other = safetensors.numpy.save, json.dumps({**MANIFEST, "text": "x"})
-    monkeypatch.setattr(
-        container, "save", lambda t, metadata: honest(t, {container.METADATA_KEY: other})
-    )
-    with pytest.raises(ModelFormatError, match="read back"):
-        write_container(tmp_path / "m", TENSORS, MANIFEST)
+    tensors = {"a": np.array([5.0, 6.0, 7.0, 8.0]), "b": np.zeros(2)}
+    (tmp_path / "m").write_text("the old model")
+    for change in (
+        lambda t, m: ({**t, "a": t["a"].view(np.int64)}, m),
+        lambda t, m: ({**t, "a": t["a"].reshape(2, 2)}, m),
+        lambda t, m: ({**t, "a": t["a"][::-1].copy()}, m),  # as 0.8.0 did to Fortran order
+        lambda t, m: ({**t, "more": t["a"]}, m),
+        lambda t, m: ({"b": t["b"]}, m),
+        lambda t, m: (t, {container.METADATA_KEY: other}),
+    ):
+        monkeypatch.setattr(
+            container, "save", lambda t, metadata, f=change: honest(*f(t, metadata))
+        )
+        with pytest.raises(ModelFormatError, match="read back"):
+            write_container(tmp_path / "m", tensors, MANIFEST)
+    assert (tmp_path / "m").read_text() == "the old model"
+    assert os.listdir(tmp_path) == ["m"]
 
 
 @pytest.mark.parametrize(

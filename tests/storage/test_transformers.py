@@ -186,49 +186,13 @@ def test_a_function_of_columns_is_kept_as_the_columns_it_chose(tmp_path):
     assert found.transformers[0][2] == ["a", "b"]
 
 
-def changed(node, path, value):
-    """Change a part of a node of a manifest in place."""
-    for key in path[:-1]:
-        node = node[key]
-    node[path[-1]] = value
-
-
-def node(*items):
-    return {"$": "list", "items": list(items)}
-
-
-def texts(*items):
-    return {"$": "objects", "dtype": "object", "shape": [len(items)], "items": list(items)}
-
-
-FORGERIES = {
-    "categories twice": (OneHotEncoder(), ("categories_",), node(texts("u", "u", "w"))),
-    "no categories": (OneHotEncoder(), ("categories_",), node(texts())),
-    "too many columns": (OneHotEncoder(), ("categories_",), node(texts("u"), texts("v"))),
-    "rare unasked": (OneHotEncoder(), ("infrequent",), node(None)),
-    "no rare ones": (OneHotEncoder(max_categories=2), ("infrequent",), None),
-    "odd categories": (
-        OrdinalEncoder(),
-        ("categories_",),
-        node(texts({"$": "tuple", "items": []})),
-    ),
-    "an unknown type": (SimpleImputer(strategy="most_frequent"), ("fit_dtype",), "datetime64[ns]"),
-    "indicators unasked": (
-        SimpleImputer(strategy="most_frequent"),
-        ("indicator",),
-        {"$": "list", "items": [0]},
-    ),
-}
-
-
-@pytest.mark.parametrize("case", FORGERIES.values(), ids=FORGERIES)
-def test_forged_files_are_refused(case, tmp_path):
-    model, place, value = case
-    gs.save_model(clone(model).fit(FRAME[["d"]]), tmp_path / "m")
+def test_forged_files_are_refused(tmp_path):
+    gs.save_model(OneHotEncoder().fit(FRAME[["d"]]), tmp_path / "m")
     header, manifest, body = forgery.parts((tmp_path / "m").read_bytes())
-    changed(manifest["model"]["fitted"], place, value)
+    words = {"$": "objects", "dtype": "object", "shape": [3], "items": ["u", "u", "w"]}
+    manifest["model"]["fitted"]["categories_"] = {"$": "list", "items": [words]}
     (tmp_path / "m").write_bytes(forgery.assemble(header, manifest, body))
-    with pytest.raises(gs.ModelFormatError):
+    with pytest.raises(gs.ModelFormatError, match="duplicate"):
         gs.load_model(tmp_path / "m")
 
 
@@ -238,29 +202,6 @@ def test_numbers_out_of_order_are_refused(tmp_path):
     model.categories_ = [model.categories_[0][::-1].copy()]
     gs.save_model(model, tmp_path / "m")
     with pytest.raises(gs.ModelFormatError, match="Unsorted categories"):
-        gs.load_model(tmp_path / "m")
-
-
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (("fitted", "transformers_"), node()),
-        (("fitted", "widths"), {"$": "dict", "items": [["n", 5]]}),
-        (("fitted", "widths"), {"$": "dict", "items": []}),
-        (("fitted", "n_features_in_"), 1),
-        (("params", "transformers"), node("x")),
-        (("params", "transformer_weights"), {"$": "dict", "items": [["n", "x"]]}),
-        (("params", "remainder"), "os.system"),
-    ],
-    ids=str,
-)
-def test_forged_columns_are_refused(place, value, tmp_path):
-    model = ColumnTransformer([("n", StandardScaler(), ["a", "b"])]).fit(FRAME)
-    gs.save_model(model, tmp_path / "m")
-    header, manifest, body = forgery.parts((tmp_path / "m").read_bytes())
-    changed(manifest["model"], place, value)
-    (tmp_path / "m").write_bytes(forgery.assemble(header, manifest, body))
-    with pytest.raises(gs.ModelFormatError):
         gs.load_model(tmp_path / "m")
 
 
@@ -284,84 +225,48 @@ def ints(*values):
     return np.array(values, dtype=np.int64)
 
 
-# Two columns of three categories each, u v w and nan x y; of the first two are rare, of each.
-UNFIT = {
-    "one column less": (OneHotEncoder(), {"categories_": [np.array(["u"])]}, "for every column"),
-    "numbers fall": (
-        OrdinalEncoder(),
-        {"categories_": [ints(0, 2, 1)] * 2},
-        "Unsorted|duplicate|Nan should be",
+RARE_NUMBERS = [ints(0, 3), ints(-1, 0), ints(0, 0), ints(), ints(0, 1)[None], np.array([0.0]), [0]]
+ORDER = "Unsorted|duplicate|Nan should be"
+GAPPED = SimpleImputer(add_indicator=True)
+# What is kept of a transformer, changed: two columns of three categories, u v w and nan x y, of
+# which two are rare in each.
+UNFIT = [
+    (OneHotEncoder(), {"categories_": [np.array(["u"])]}, "for every column"),
+    (OneHotEncoder(), {"categories_": [np.array(["u", "u"])] * 2}, "duplicate"),
+    *(
+        (OneHotEncoder(), {"categories_": [values] * 2}, "list of categories")
+        for values in (np.array([["u"]]), np.array([1j]), ["u"], np.array([]))
     ),
-    "a number twice": (
-        OrdinalEncoder(),
-        {"categories_": [ints(0, 0)] * 2},
-        "Unsorted|duplicate|Nan should be",
+    (OneHotEncoder(), {"infrequent": [None] * 2}, "where asked for"),
+    (RARE, {"infrequent": None}, "where asked for"),
+    *(
+        (OrdinalEncoder(), {"categories_": [np.array(values)] * 2}, ORDER)
+        for values in ([0, 2, 1], [0, 0], [0.0, np.nan, 1.0], [1.0, 0.0, np.nan])
     ),
-    "a gap within": (
-        OrdinalEncoder(),
-        {"categories_": [np.array([0.0, np.nan, 1.0])] * 2},
-        "Unsorted|duplicate|Nan should be",
+    (RARE, {"infrequent": [ints(0, 1)]}, "rare categories for every column"),
+    *((RARE, {"infrequent": [rare] * 2}, "numbers of rare") for rare in RARE_NUMBERS),
+    (PowerTransformer(), {"scaler": None}, "a scaler if asked for"),
+    (PowerTransformer(standardize=False), {"scaler": StandardScaler()}, "a scaler if asked for"),
+    (PowerTransformer(), {"scaler": StandardScaler().fit([[1.0]])}, "a scaler of these columns"),
+    (GAPPED, {"indicator": ints(1, 0)}, "columns with gaps in order"),
+    (GAPPED, {"indicator": ints(0, 0)}, "columns with gaps in order"),
+    (GAPPED, {"indicator": None}, "where they were asked"),
+    (SimpleImputer(), {"indicator": ints(0)}, "indicators where they were asked"),
+    (SimpleImputer(), {"statistics_": np.array(["a", "b"])}, "could not convert"),
+    (COLUMNS, {"n_features_in_": None}, "the number of columns"),
+    *(
+        (COLUMNS, {"widths": widths}, "a width per transformer")
+        for widths in (
+            {"n": 2},
+            {"n": 2, "c": 1, "z": 1},
+            {"n": 2, "c": -1},
+            {"n": 2, "c": 1.0},
+            [2],
+        )
     ),
-    "numbers fall before a gap": (
-        OrdinalEncoder(),
-        {"categories_": [np.array([1.0, 0.0, np.nan])] * 2},
-        "Unsorted|duplicate|Nan should be",
-    ),
-    "a table": (OneHotEncoder(), {"categories_": [np.array([["u"]])] * 2}, "list of categories"),
-    "complex": (OneHotEncoder(), {"categories_": [np.array([1j])] * 2}, "list of categories"),
-    "no array": (OneHotEncoder(), {"categories_": [["u"]] * 2}, "list of categories"),
-    "a text twice": (OneHotEncoder(), {"categories_": [np.array(["u", "u"])] * 2}, "duplicate"),
-    "rare for one": (RARE, {"infrequent": [ints(0, 1)]}, "rare categories for every column"),
-    "rare beyond": (RARE, {"infrequent": [ints(0, 3)] * 2}, "numbers of rare"),
-    "rare below": (RARE, {"infrequent": [ints(-1, 0)] * 2}, "numbers of rare"),
-    "rare twice": (RARE, {"infrequent": [ints(0, 0)] * 2}, "numbers of rare"),
-    "rare none": (RARE, {"infrequent": [ints()] * 2}, "numbers of rare"),
-    "rare table": (RARE, {"infrequent": [ints(0, 1)[None]] * 2}, "numbers of rare"),
-    "rare floats": (RARE, {"infrequent": [np.array([0.0])] * 2}, "numbers of rare"),
-    "rare unsigned": (RARE, {"infrequent": [ints(0, 1).astype(np.uint8)] * 2}, "numbers of rare"),
-    "rare list": (RARE, {"infrequent": [[0]] * 2}, "numbers of rare"),
-    "no scaler": (PowerTransformer(), {"scaler": None}, "a scaler if asked for"),
-    "a scaler": (
-        PowerTransformer(standardize=False),
-        {"scaler": StandardScaler()},
-        "a scaler if asked for",
-    ),
-    "a small scaler": (
-        PowerTransformer(),
-        {"scaler": StandardScaler().fit([[1.0]])},
-        "a scaler of these columns",
-    ),
-    "a large scaler": (
-        PowerTransformer(),
-        {"scaler": StandardScaler().fit([[1.0] * 3])},
-        "a scaler of these columns",
-    ),
-    "gaps in disorder": (
-        SimpleImputer(add_indicator=True),
-        {"indicator": ints(1, 0)},
-        "columns with gaps in order",
-    ),
-    "gaps twice": (
-        SimpleImputer(add_indicator=True),
-        {"indicator": ints(0, 0)},
-        "columns with gaps in order",
-    ),
-    "gaps unasked": (SimpleImputer(), {"indicator": ints(0)}, "indicators where they were asked"),
-    "no gaps": (SimpleImputer(add_indicator=True), {"indicator": None}, "where they were asked"),
-    "words for numbers": (
-        SimpleImputer(),
-        {"statistics_": np.array(["a", "b"])},
-        "could not convert",
-    ),
-    "no number of columns": (COLUMNS, {"n_features_in_": None}, "the number of columns"),
-    "no width": (COLUMNS, {"widths": {"n": 2}}, "a width per transformer"),
-    "another width": (COLUMNS, {"widths": {"n": 2, "c": 1, "z": 1}}, "a width per transformer"),
-    "a negative width": (COLUMNS, {"widths": {"n": 2, "c": -1}}, "a width per transformer"),
-    "half a width": (COLUMNS, {"widths": {"n": 2, "c": 1.0}}, "a width per transformer"),
-    "a list of widths": (COLUMNS, {"widths": [2, 1]}, "a width per transformer"),
-    "a wide one": (COLUMNS, {"widths": {"n": 3, "c": 1}}, "as many columns"),
-    "fewer parts": (COLUMNS, {"transformers_": []}, "for each that was given"),
-}
+    (COLUMNS, {"widths": {"n": 3, "c": 1}}, "as many columns"),
+    (COLUMNS, {"transformers_": []}, "for each that was given"),
+]
 
 
 def table(model):
@@ -370,14 +275,13 @@ def table(model):
     return FRAME[["a", "b"]] if isinstance(model, PowerTransformer | SimpleImputer) else WORDS
 
 
-@pytest.mark.parametrize("case", UNFIT.values(), ids=UNFIT)
-def test_parts_that_do_not_fit_together(case):
-    model, change, words = case
-    model = clone(model)
-    entry, params, fitted = kept(model.fit(table(model)))
-    entry.make(dict(params), dict(fitted))
-    with pytest.raises(ValueError, match=words):
-        entry.make(params, {**fitted, **change})
+def test_parts_that_do_not_fit_together():
+    for model, change, words in UNFIT:
+        model = clone(model)
+        entry, params, fitted = kept(model.fit(table(model)))
+        entry.make(dict(params), dict(fitted))
+        with pytest.raises(ValueError, match=words):
+            entry.make(params, {**fitted, **change})
 
 
 def test_many_categories():
@@ -393,30 +297,22 @@ def test_many_categories():
 PASS = ("a", "passthrough", [0])
 
 
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"transformers": [PASS, PASS]}, "every name once"),
-        ({"transformers": [list(PASS)]}, "a name, a transformer and columns"),
-        ({"transformers": [("a", "passthrough")]}, "a name, a transformer and columns"),
-        ({"transformers": [(1, "passthrough", [0])]}, "by its name"),
-        ({"transformers": [("a", "other", [0])]}, "by its name"),
-        ({"transformers": [("a", gs.Linear(), [0])]}, "by its name"),
-        ({"transformers": [("a", "drop", {"slice": [1.5, None, None]})]}, "a slice"),
-        ({"transformers": [("a", "drop", {"slice": [1, 2]})]}, "a slice"),
-        ({"transformers": [("a", "drop", {"slice": (1, 2, 1)})]}, "a slice"),
-        ({"transformers": [("a", "drop", {"slice": [1, 2, 1], "x": 1})]}, "a slice"),
-        ({"transformers": [("a", "drop", {})]}, "a slice"),
-        ({"transformer_weights": {"a": "x"}}, "weights by name"),
-        ({"transformer_weights": {1: 2.0}}, "weights by name"),
-        ({"transformer_weights": [1.0]}, "weights by name"),
-    ],
-)
-def test_columns_that_mean_nothing(params, words):
+def test_columns_that_mean_nothing():
     entry, known, _ = kept(ColumnTransformer([PASS]))
     assert entry.make(known, {}).transformers == [PASS]
-    with pytest.raises(ValueError, match=words):
-        entry.make({**known, **params}, {})
+    slices = ({"slice": [1.5, None, None]}, {"slice": [1, 2]}, {"slice": [1, 2, 1], "x": 1}, {})
+    parts = {
+        "every name once": [[PASS, PASS]],
+        "a name, a transformer and columns": [[list(PASS)], [PASS[:2]]],
+        "by its name": [[(1, *PASS[1:])], [("a", "other", [0])], [("a", gs.Linear(), [0])]],
+        "a slice": [[("a", "drop", columns)] for columns in slices],
+    }
+    wrong = [("transformers", v, words) for words, values in parts.items() for v in values]
+    weights = ({"a": "x"}, {1: 2.0}, [1.0])
+    wrong += [("transformer_weights", v, "weights by name") for v in weights]
+    for name, value, words in wrong:
+        with pytest.raises(ValueError, match=words):
+            entry.make({**known, name: value}, {})
 
 
 def test_what_is_made_again_is_what_there_was():

@@ -36,8 +36,8 @@ def workbook(cells, strings=()):
     kinds = {"workbook.xml": "sheet.main", "worksheets/sheet1.xml": "worksheet"}
     kinds["sharedStrings.xml"] = "sharedStrings"
     types = "".join(
-        f'<Override PartName="/xl/{name}" ContentType="application/vnd.openxmlformats-officedocument'
-        f'.spreadsheetml.{kind}+xml"/>'
+        f'<Override PartName="/xl/{name}" ContentType="application/vnd.openxmlformats-'
+        f'officedocument.spreadsheetml.{kind}+xml"/>'
         for name, kind in kinds.items()
     )
 

@@ -29,17 +29,7 @@ GAPS = (
 
 
 def overview(summary: ModelSummary) -> dict[str, str]:
-    """Return the most important facts of a model file, label -> text.
-
-    Parameters
-    ----------
-    summary : ModelSummary
-        What `inspect_model` returned.
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """Return the most important facts of a model file, label -> text."""
     parts = list(_parts(summary.model))
     last, facts = parts[-1], summary.facts
     found = {
@@ -61,25 +51,6 @@ def model_card(path: str | PathLike[str]) -> str:
     A card says what a model was made of and what it can be expected to do. What the file does not
     hold is not invented: a single machine knows its classes and columns, a `KernelSelector` and
     what ``gramsmith rank`` writes know the data and the score as well.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import gramsmith as gs
-    >>> from gramsmith.storage import model_card
-    >>> path = Path(tempfile.mkdtemp()) / "model.safetensors"
-    >>> gs.save_model(gs.KernelSVR().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0]), path)
-    >>> print(model_card(path).splitlines()[0])
-    # Model card: model.safetensors
     """
     summary = inspect_model(path)
     chapters = {"": _model(summary), "Data": _data(summary), "Score": _scores(summary.facts)}
@@ -119,14 +90,11 @@ def _data(summary: ModelSummary) -> Lines:
         yield f"Targets: {plain(', '.join(_list(target, str)))}."
     if isinstance(digest, str):
         yield f"SHA-256 of the file: {plain(digest)}."
-    classes = _pairs(facts.get("classes"), int)
-    if classes:
-        yield from ("", "| class | rows |", "|---|---:|")
-        yield from (f"| {plain(label)} | {count:,} |" for label, count in classes[:LISTED])
-    labels = _pairs(facts.get("labels"), int)
-    if labels:
-        yield from ("", "| label | rows |", "|---|---:|")
-        yield from (f"| {plain(label)} | {count:,} |" for label, count in labels[:LISTED])
+    for key, head in (("classes", "class"), ("labels", "label")):
+        counts = _pairs(facts.get(key), int)
+        if counts:
+            yield from ("", f"| {head} | rows |", "|---|---:|")
+            yield from (f"| {plain(label)} | {count:,} |" for label, count in counts[:LISTED])
     outputs = _outputs(facts)
     if outputs:
         yield from ("", "| output | from | to |", "|---|---:|---:|")
@@ -337,14 +305,10 @@ def _pairs(values: Any, kind: Any) -> list[Any]:
     return [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, kind)]
 
 
-def _outputs(facts: dict[str, Any]) -> list[tuple[str, float, float]]:
+def _outputs(facts: dict[str, Any]) -> list[Any]:
     """Return the names and ranges of several outputs."""
     found = [item for item in _list(facts.get("outputs"), list) if len(item) == 3]
-    return [
-        (name, low, high)
-        for name, low, high in found
-        if isinstance(name, str) and isinstance(low, int | float) and isinstance(high, int | float)
-    ]
+    return [item for item in found if type(item[0]) is str and _list(item[1:], int | float)]
 
 
 def _few(items: list[str]) -> str:
@@ -353,23 +317,7 @@ def _few(items: list[str]) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return a text that Markdown shows as it is, in one line and of bounded length.
-
-    Parameters
-    ----------
-    text : str
-        Anything, such as a column name from a file.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from gramsmith.storage.card import plain
-    >>> print(plain("<b>|*x*\n"))
-    \<b\>\|\*x\*\\n
-    """
+    """Return a text that Markdown shows as it is, in one line and of bounded length."""
     text = text if len(text) <= 600 else f"{text[:597]}..."
     shown = "".join(
         c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text

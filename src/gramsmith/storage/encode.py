@@ -35,13 +35,7 @@ class NotStorable(TypeError):
 
 
 class Encoder:
-    """Turns one model into nodes; `tensors` collects its arrays.
-
-    Attributes
-    ----------
-    tensors : dict of str to array
-        The numeric arrays met so far, by the name the nodes use for them.
-    """
+    """Turns one model into nodes; `tensors` collects its arrays by the name nodes use for them."""
 
     def __init__(self) -> None:
         self.tensors: dict[str, Array] = {}
@@ -65,28 +59,22 @@ class Encoder:
             return self._array(value, where, depth)
         if sp.issparse(value):
             return self._sparse(value, where, depth)
-        if type(value) in (list, tuple):
-            items = [self.encode(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
-            return {"$": type(value).__name__, "items": items}
-        if type(value) in (set, frozenset):
-            items = [
-                self.encode(v, f"an item of {where}", depth + 1) for v in sorted(value, key=repr)
-            ]
+        if type(value) in (list, tuple, set, frozenset):
+            listed = value if type(value) in (list, tuple) else sorted(value, key=repr)
+            items = [self.encode(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(listed)]
             return {"$": type(value).__name__, "items": items}
         if type(value) is dict:
-            return {
-                "$": "dict",
-                "items": [self._pair(k, v, where, depth) for k, v in value.items()],
-            }
+            pairs = [
+                [
+                    self.encode(k, f"a key of {where}", depth + 1),
+                    self.encode(v, f"{where}[{k!r}]", depth + 1),
+                ]
+                for k, v in value.items()
+            ]
+            return {"$": "dict", "items": pairs}
         if type(value) is bytes:
             return {"$": "bytes", "hex": value.hex()}
         return self._object(value, where, depth)
-
-    def _pair(self, key: Any, value: Any, where: str, depth: int) -> Node:
-        return [
-            self.encode(key, f"a key of {where}", depth + 1),
-            self.encode(value, f"{where}[{key!r}]", depth + 1),
-        ]
 
     def _scalar(self, value: Any, where: str, depth: int) -> Node:
         if isinstance(value, np.str_):

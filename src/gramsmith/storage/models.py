@@ -8,7 +8,7 @@ Loading runs no code of the file's choosing: no pickle, no evaluation, no import
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from os import PathLike
@@ -47,30 +47,14 @@ KEYS = {"format", "format_version", "gramsmith_version", "note", "about", "model
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """What a model file says about itself.
-
-    Attributes
-    ----------
-    format_version : int
-        Version of the file format.
-    gramsmith_version : str
-        The version that wrote the file.
-    note : str
-        What the file may reveal.
-    about : dict
-        What the writer added: columns, target, command.
-    model : dict
-        The tree of classes, parameters and fitted attributes, arrays by type and shape.
-    tensors : dict of str to (str, tuple of int)
-        Type and shape of every tensor.
-    """
+    """What a model file says about itself."""
 
     format_version: int
-    gramsmith_version: str
-    note: str
-    about: dict[str, Any]
-    model: dict[str, Any]
-    tensors: dict[str, tuple[str, tuple[int, ...]]]
+    gramsmith_version: str  # that wrote the file
+    note: str  # what the file may reveal
+    about: dict[str, Any]  # what the writer added: columns, target, command
+    model: dict[str, Any]  # classes, parameters and fitted attributes, arrays by type and shape
+    tensors: dict[str, tuple[str, tuple[int, ...]]]  # type and shape of each
 
     @property
     def training_rows(self) -> list[str]:
@@ -184,55 +168,28 @@ def save_model(
 
 
 def _lean(model: Any, rows: bool = True, records: bool = True) -> Any:
-    """Return a model as a file keeps it: a selector without records of its training rows."""
-    if not rows:
-        return _without_rows(model)
-    return _in_parts(model, (lambda part: part) if records else _recordless, _without_records)
-
-
-def _without_rows(model: Any) -> Any:
-    """Return a copy of a model whose machines hold no training samples, or raise."""
-    return _in_parts(model, _rowless, _without_rows)
-
-
-def _without_records(model: Any) -> Any:
-    """Return a copy of a model whose machines keep only what predictions need."""
-    return _in_parts(model, _recordless, _without_records)
-
-
-def _in_parts(model: Any, change: Callable[[Any], Any], inside: Callable[[Any], Any]) -> Any:
-    """Return a copy of a model with its parts changed, and those of a selector by `inside`."""
+    """Return a copy of a model as a file keeps it: a selector without records of training rows."""
     other = copy(model)
     if isinstance(model, Pipeline):
-        other.steps = [(name, _in_parts(step, change, inside)) for name, step in model.steps]
+        other.steps = [(name, _lean(step, rows, records)) for name, step in model.steps]
     elif isinstance(model, AveragedMachines):
         if hasattr(model, "machines_"):
-            other.machines_ = [_in_parts(part, change, inside) for part in model.machines_]
+            other.machines_ = [_lean(part, rows, records) for part in model.machines_]
     elif isinstance(model, KernelSelector):
         if hasattr(model, "best_estimator_"):
-            other.best_estimator_ = inside(model.best_estimator_)
-    elif not isinstance(model, str | None):
-        other = change(model)
-    return other
-
-
-def _recordless(model: Any) -> Any:
+            other.best_estimator_ = _lean(model.best_estimator_, rows, False)
+    elif not rows and isinstance(model, KernelMachine):
+        other = model.without_rows()
+    elif not rows and not isinstance(model, str | None):
+        found = list(_rows_in(Encoder().encode(model, "")))
+        if found:
+            raise ValueError(f"Expected a model without training samples, got {found[0]}.")
     entry = REGISTRY.get(type(model).__name__)
-    fitted = entry.fitted if entry is not None else {}
-    other = copy(model)
-    for name, specification in fitted.items():
-        if specification.startswith("record"):
-            vars(other).pop(name, None)
+    if not (rows and records) and entry is not None:
+        for name, specification in entry.fitted.items():
+            if specification.startswith("record"):
+                vars(other).pop(name, None)
     return other
-
-
-def _rowless(model: Any) -> Any:
-    if isinstance(model, KernelMachine):
-        return _recordless(model.without_rows())
-    found = list(_rows_in(Encoder().encode(model, "")))
-    if found:
-        raise ValueError(f"Expected a model without training samples, got {found[0]}.")
-    return model
 
 
 def upgrade_model(
@@ -241,37 +198,9 @@ def upgrade_model(
     """Write a model file anew as this version writes it, after proof that it predicts the same.
 
     What the new file gives back has the same parts to the last bit, and its machines answer the
-    same for the samples that they hold. Otherwise nothing is written.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A model file of this release or the one before it.
-    output : str or path-like, optional
-        Where to write; default `path` itself.
-    rows : bool, default=True
-        Whether the new file may hold training samples, see `save_model`.
-
-    Returns
-    -------
-    int
-        The number of samples whose predictions were compared.
-
-    Raises
-    ------
-    ModelFormatError
-        If the file cannot be loaded, or the new one would predict something else.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import gramsmith as gs
-    >>> from gramsmith.storage import upgrade_model
-    >>> path = Path(tempfile.mkdtemp()) / "model.safetensors"
-    >>> gs.save_model(gs.KernelSVR().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0]), path)
-    >>> upgrade_model(path)
-    3
+    same for the samples that they hold, whose number is returned. Otherwise nothing is written, and
+    a ModelFormatError says why. Without `output` the file itself is replaced; without `rows` the
+    new one holds no training samples, see `save_model`.
     """
     model, about = load_model(path), inspect_model(path).about
     with replacing(Path(path if output is None else output)) as temporary:
@@ -314,24 +243,9 @@ def _machines_in(model: Any) -> Iterator[Any]:
 
 
 def check_storable(model: Any) -> None:
-    """Raise a TypeError that says why, if a model could not be saved.
+    """Raise a TypeError that says why, if a model, fitted or not, could not be saved.
 
     Ask before a long fit: what a kernel holds (a function, say) is known beforehand.
-
-    Parameters
-    ----------
-    model : estimator or kernel
-        Fitted or not.
-
-    Examples
-    --------
-    >>> import gramsmith as gs
-    >>> from gramsmith.storage import check_storable
-    >>> check_storable(gs.Gaussian(2.0))
-    >>> check_storable(gs.RankOne(abs))
-    Traceback (most recent call last):
-        ...
-    gramsmith.storage.encode.NotStorable: RankOne.f: expected numbers, ...
     """
     Encoder().encode(model, type(model).__name__)
 
@@ -380,27 +294,7 @@ def load_model(path: str | PathLike[str]) -> Any:
 
 
 def inspect_model(path: str | PathLike[str]) -> ModelSummary:
-    """Return what a model file holds, without making the model or reading its arrays.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Returns
-    -------
-    ModelSummary
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import gramsmith as gs
-    >>> from gramsmith.storage import inspect_model
-    >>> path = Path(tempfile.mkdtemp()) / "kernel.safetensors"
-    >>> gs.save_model(gs.Gaussian(2.0), path)
-    >>> inspect_model(path).model["class"]
-    'Gaussian'
-    """
+    """Return what a model file holds, without making the model or reading its arrays."""
     try:
         manifest, tensors = read_header(Path(path))
         return ModelSummary(
@@ -417,14 +311,11 @@ def _checked(manifest: dict[str, Any]) -> dict[str, Any]:
         raise ModelFormatError(
             f"Expected a manifest with {', '.join(sorted(KEYS))}, got {short(sorted(manifest))}."
         )
-    texts = [manifest["gramsmith_version"], manifest["note"]]
-    tree = manifest["model"]
-    if not all(isinstance(text, str) for text in texts) or not isinstance(manifest["about"], dict):
+    kinds = {"gramsmith_version": str, "note": str, "about": dict}
+    if not all(isinstance(manifest[key], kind) for key, kind in kinds.items()):
         raise ModelFormatError("Expected version and note as text and `about` as an object.")
-    if (
-        not isinstance(tree, dict)
-        or tree.get("$") != "object"
-        or type(tree.get("class")) is not str
-    ):
+    tree = manifest["model"]
+    named = isinstance(tree, dict) and tree.get("$") == "object" and type(tree.get("class")) is str
+    if not named:
         raise ModelFormatError(f"Expected a model of a known class, got {short(tree)}.")
     return manifest

@@ -41,45 +41,24 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class Entry:
-    """One storable class.
-
-    Attributes
-    ----------
-    cls : type
-    fitted : mapping of str to str
-        Fitted attribute -> specification.
-    params : mapping of str to str
-        Constructor arguments that may not be just anything, with their specification.
-    arguments : mapping of str to bool
-        The constructor's arguments, and whether each has a default.
-    upgrades : mapping of int to callable
-        From a format of the file to the next.
-    check : callable
-        Raises where a loaded object cannot be used.
-    keep, make : callable, optional
-        To what is kept and back, for classes of others that hold more than plain values, see
-        :mod:`gramsmith.storage.transformers`.
-    """
+    """One storable class."""
 
     cls: type
-    fitted: Mapping[str, str]
-    params: Mapping[str, str]
-    arguments: Mapping[str, bool]
-    upgrades: Mapping[int, Callable[[State], State]]
-    check: Callable[[Any], None]
+    fitted: Mapping[str, str]  # fitted attribute -> specification
+    params: Mapping[str, str]  # the same of arguments that may not be just anything
+    arguments: Mapping[str, bool]  # those of the constructor, and whether each has a default
+    upgrades: Mapping[int, Callable[[State], State]]  # from a format of the file to the next
+    check: Callable[[Any], None]  # raises where a loaded object cannot be used
+    # to what is kept and back, for classes of others, see gramsmith.storage.transformers
     keep: Callable[[Any, State, State], tuple[State, State]] | None = None
     make: Callable[[State, State], Any] | None = None
-
-
-def _sound(model: Any) -> None:
-    """Let any model pass."""
 
 
 def _entry(
     cls: type,
     fitted: Mapping[str, str],
     params: Mapping[str, str],
-    check: Callable[[Any], None] = _sound,
+    check: Callable[[Any], None] = lambda model: None,
     **hooks: Any,
 ) -> Entry:
     arguments = _arguments(cls)
@@ -146,7 +125,7 @@ _OURS = {
         cls,
         _declared(cls, "_stored"),
         _declared(cls, "_stored_parameters"),
-        check=_check_steps if issubclass(cls, pipeline.Pipeline) else _sound,
+        **({"check": _check_steps} if issubclass(cls, pipeline.Pipeline) else {}),
     )
     for cls in (
         *_exported(kernels, machines, learning, selection, tables),
@@ -203,14 +182,8 @@ _SKLEARN = {
         {"feature_range": "pair", "clip": "flag", "copy": "flag"},
     ),
     **{
-        transformer.cls.__name__: _entry(
-            transformer.cls,
-            transformer.fitted,
-            transformer.params,
-            keep=transformer.keep,
-            make=transformer.make,
-        )
-        for transformer in TRANSFORMERS
+        cls.__name__: _entry(cls, fitted, params, keep=keep, make=make)
+        for cls, fitted, params, keep, make in TRANSFORMERS
     },
 }
 

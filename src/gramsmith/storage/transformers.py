@@ -8,8 +8,7 @@ rows that these facts describe; then its documented attributes are set to what w
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,20 +30,15 @@ Parts = dict[str, Any]
 CELLS = 10_000_000  # of the rows that a transformer is fitted on: a forged file could ask for more
 
 
-@dataclass(frozen=True)
-class Transformer:
-    """A class, specifications of what is kept of it, and the ways there and back."""
-
-    cls: type
-    fitted: Mapping[str, str]
-    params: Mapping[str, str]
-    keep: Callable[[Any, Parts, Parts], tuple[Parts, Parts]]
-    make: Callable[[Parts, Parts], Any]
-
-
 def _need(sound: Any, wanted: str) -> None:
     if not sound:
         raise ValueError(f"Expected {wanted}, got other.")
+
+
+def _some(fitted: Parts, name: str) -> Parts:
+    """Return one attribute, and what every transformer knows of its input."""
+    names = (name, "n_features_in_", "feature_names_in_")
+    return {name: fitted[name] for name in names if name in fitted}
 
 
 def _refitted(model: Any, X: Any, fitted: Parts) -> Any:
@@ -74,8 +68,7 @@ def _table(columns: list[Array], names: Any = None) -> Any:
 def _keep_imputer(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Parts]:
     if not fitted:
         return params, fitted
-    names = ("statistics_", "n_features_in_", "feature_names_in_")
-    stored = {name: fitted[name] for name in names if name in fitted}
+    stored = _some(fitted, "statistics_")
     # the only note that nothing public tells: what the type of new rows is compared with
     stored["fit_dtype"] = np.dtype(model.__getstate__()["_fit_dtype"]).name
     gaps = model.indicator_
@@ -111,8 +104,7 @@ def _keep_encoder(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Part
     params = {**params, "dtype": np.dtype(params["dtype"]).name}
     if not fitted:
         return params, fitted
-    names = ("categories_", "n_features_in_", "feature_names_in_")
-    stored = {name: fitted[name] for name in names if name in fitted}
+    stored = _some(fitted, "categories_")
     stored["infrequent"] = None
     if _groups_rare(model):
         stored["infrequent"] = [
@@ -164,13 +156,9 @@ def _make_encoder(cls: type, params: Parts, fitted: Parts) -> Any:
     model.set_params(categories=categories)
     if rare is not None:
         model.set_params(min_frequency=copies, max_categories=None)
-    names = ("categories_", "n_features_in_", "feature_names_in_")
-    stored = {name: fitted[name] for name in names if name in fitted}
-    model = _refitted(model, _table(columns), stored)
-    return model.set_params(**{k: params[k] for k in ("categories", *_RARE) if k in params})
-
-
-_RARE = ("min_frequency", "max_categories")
+    model = _refitted(model, _table(columns), _some(fitted, "categories_"))
+    changed = ("categories", "min_frequency", "max_categories")
+    return model.set_params(**{k: params[k] for k in changed if k in params})
 
 
 def _check_categories(values: Any) -> None:
@@ -236,8 +224,7 @@ def _keep_columns(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Part
     params["transformers"] = [_plain_triple(item) for item in triples]
     if not fitted:
         return params, fitted
-    names = ("sparse_output_", "n_features_in_", "feature_names_in_")
-    stored = {name: fitted[name] for name in names if name in fitted}
+    stored = _some(fitted, "sparse_output_")
     stored["transformers_"] = [
         _plain_triple((name, "passthrough" if _passes(part) else part, columns))
         for name, part, columns in model.transformers_
@@ -360,8 +347,9 @@ _ENCODERS = {
 }
 _CATEGORIES = {"categories_": "list labels * | value", "infrequent": "value"}
 
-TRANSFORMERS = (
-    Transformer(
+# Class, specifications of what is kept of it and of its parameters, the ways there and back.
+TRANSFORMERS: tuple[tuple[Any, ...], ...] = (
+    (
         SimpleImputer,
         {
             "statistics_": "loose p | labels p",
@@ -380,7 +368,7 @@ TRANSFORMERS = (
         _keep_imputer,
         _make_imputer,
     ),
-    Transformer(
+    (
         OneHotEncoder,
         {**_CATEGORIES, "drop_idx_": "value?"},
         {
@@ -391,9 +379,9 @@ TRANSFORMERS = (
             "feature_name_combiner": "choice concat",
         },
         _keep_encoder,
-        lambda params, fitted: _make_encoder(OneHotEncoder, params, fitted),
+        partial(_make_encoder, OneHotEncoder),
     ),
-    Transformer(
+    (
         OrdinalEncoder,
         _CATEGORIES,
         {
@@ -403,16 +391,16 @@ TRANSFORMERS = (
             "encoded_missing_value": "real",
         },
         _keep_encoder,
-        lambda params, fitted: _make_encoder(OrdinalEncoder, params, fitted),
+        partial(_make_encoder, OrdinalEncoder),
     ),
-    Transformer(
+    (
         PowerTransformer,
         {"lambdas_": "array p", "scaler": "model | none"},
         {"method": "choice yeo-johnson box-cox", "standardize": "flag", "copy": "flag"},
         _keep_power,
         _make_power,
     ),
-    Transformer(
+    (
         ColumnTransformer,
         {"transformers_": "value", "widths": "value", "sparse_output_": "flag"},
         {

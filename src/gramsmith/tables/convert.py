@@ -32,6 +32,10 @@ from gramsmith.tables.words import (
 )
 
 PLAIN = (str, bytes, bool, int, float, np.generic, Decimal, Enum, time, timedelta, UUID)
+SECONDS: dict[type, Callable[[Any], float]] = {
+    time: lambda t: 3600 * t.hour + 60 * t.minute + t.second,
+    timedelta: timedelta.total_seconds,
+}
 EXACT = 2**53  # whole numbers above it are not told apart by doubles: they stay words
 
 
@@ -142,10 +146,15 @@ def plain(column: Any, name: Any = "") -> Cells:
     if kind.startswith("bool"):
         return Cells(_flags(column))
     if kind.startswith(("int", "uint", "float", "double", "decimal")):
-        return Cells(_floats(column))
+        return Cells(_floats(column, name))
+    return Cells(_objects(_listed(column), name))
+
+
+def _listed(column: Any) -> Array:
+    """Return a column as an array of its objects, whatever they are."""
     values = np.empty(len(column), dtype=object)
     values[:] = list(column)
-    return Cells(_objects(values, name))
+    return values
 
 
 def _array(column: Any) -> Array:
@@ -227,22 +236,14 @@ def _spans(values: Array) -> Array:
 
 
 def _flags(column: Any) -> Array:
-    values = np.empty(len(column), dtype=object)
-    values[:] = [None if _absent(v) else bool(v) for v in list(column)]
+    values = _listed([None if _absent(v) else bool(v) for v in list(column)])
     return values if any(v is None for v in values) else values.astype(bool)
 
 
-def _floats(column: Any) -> Array:
-    kind = str(getattr(column, "dtype", "")).lower()
-    try:
-        values = np.asarray(column)
-        if values.dtype == object:
-            raise TypeError
-    except (TypeError, ValueError):
-        found = [None if _absent(value) else value for value in list(column)]
-        if "int" in kind and any(v is not None and abs(v) > EXACT for v in found):
-            return np.array([None if v is None else str(v) for v in found], dtype=object)
-        return np.array([np.nan if v is None else float(v) for v in found], dtype=np.float64)
+def _floats(column: Any, name: Any) -> Array:
+    values = np.asarray(column)
+    if values.dtype == object:
+        return _objects(values, name)
     if (
         values.dtype.kind in "iu"
         and len(values)
@@ -273,11 +274,9 @@ def _objects(values: Array, name: Any = "") -> Array:
             return np.array([np.nan if v is None else float(v) for v in present], dtype=np.float64)
         except OverflowError as error:
             raise DataError("expected a finite number, got one too large.", column=name) from error
-    if all(issubclass(k, time) for k in kinds):
-        seconds = [v if _absent(v) else 3600 * v.hour + 60 * v.minute + v.second for v in values]
-        return np.array([np.nan if _absent(v) else float(v) for v in seconds], dtype=np.float64)
-    if all(issubclass(k, timedelta) for k in kinds):
-        return np.array([np.nan if _absent(v) else v.total_seconds() for v in values])
+    for kind, seconds in SECONDS.items():
+        if all(issubclass(k, kind) for k in kinds):
+            return np.array([np.nan if _absent(v) else float(seconds(v)) for v in values])
     if all(hasattr(k, "year") and hasattr(k, "month") for k in kinds):
         stamps = [np.datetime64("NaT", "us") if _absent(v) else _stamp(v) for v in values]
         return np.array(stamps, dtype="datetime64[us]")

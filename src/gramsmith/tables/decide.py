@@ -50,37 +50,17 @@ TWICE = re.compile(r"(.*) \((\d+)\)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Column:
-    """What a column of a table is.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    role : str
-        "input", "left out", "target", "group" or "weight".
-    kind : str
-        One of number, boolean, category, ordered, date, text, sequence, id, constant, drop.
-    missing, distinct : int
-        Missing cells, and different values among the others.
-    example : str
-        The first value.
-    note : str
-        What should be known, such as how its numbers were read.
-    style : str
-        How its words are read: decimal and grouping marks, or the order of a date.
-    sentinel : float
-        The number that stands for a missing cell; 0 if none does.
-    """
+    """What a column of a table is."""
 
     name: str
-    role: str
-    kind: str
+    role: str  # "input", "left out", "target", "group" or "weight"
+    kind: str  # one of INPUTS, or why it is left out
     missing: int
-    distinct: int
-    example: str
-    note: str = ""
-    style: str = ""
-    sentinel: float = 0.0
+    distinct: int  # different values among the cells that are not missing
+    example: str  # the first value
+    note: str = ""  # what should be known, such as how its numbers were read
+    style: str = ""  # how its words are read: decimal and grouping marks, or the order of a date
+    sentinel: float = 0.0  # the number that stands for a missing cell; 0 if none does
 
 
 class ColumnTable(tuple[Column, ...]):

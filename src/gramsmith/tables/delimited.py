@@ -29,31 +29,15 @@ FRACTION = re.compile(r"\s*-?\d*\.\d+\s*")
 
 @dataclass(frozen=True)
 class Writing:
-    """How a text table was written.
+    """How a text table was written."""
 
-    Attributes
-    ----------
-    delimiter : str, optional
-        What parts the columns; default: found in the first lines.
-    header : bool
-        Whether the first line has the column names.
-    decimal, thousands : str, optional
-        The decimal mark, and what groups the digits of large numbers.
-    encoding : str, optional
-        Default UTF-8, or UTF-16 where the file begins like that.
-    na : sequence of str
-        Further words for a missing cell.
-    comment : str, optional
-        What lines begin with that are comments; default: there are none.
-    """
-
-    delimiter: str | None = None
-    header: bool = True
-    decimal: str | None = None
-    thousands: str | None = None
-    encoding: str | None = None
-    na: Sequence[str] = ()
-    comment: str | None = None
+    delimiter: str | None = None  # what parts the columns; default: found in the first lines
+    header: bool = True  # whether the first line has the column names
+    decimal: str | None = None  # the decimal mark
+    thousands: str | None = None  # what groups the digits of large numbers
+    encoding: str | None = None  # default UTF-8, or UTF-16 where the file begins like that
+    na: Sequence[str] = ()  # further words for a missing cell
+    comment: str | None = None  # what lines begin with that are comments; default: there are none
 
 
 def read_delimited(

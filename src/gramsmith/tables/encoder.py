@@ -160,15 +160,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Decide what the columns are, and learn means, medians and categories.
 
-        Parameters
-        ----------
-        X : data frame, array or sparse matrix of shape (n, p)
-        y : array of shape (n,), optional
-            The target, looked at only to warn of columns that are copies of it.
-
-        Returns
-        -------
-        TableEncoder
+        The target is looked at only to warn of columns that are copies of it.
         """
         columns = frame_columns(X)
         self.__dict__.pop("column_names_", None)
@@ -285,15 +277,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Encode a table with the columns seen in fit.
 
-        Parameters
-        ----------
-        X : data frame, array or sparse matrix of shape (n, p)
-            Columns of a data frame may come in another order; those that were left out in fit may
-            be absent, others that were not there in fit are ignored with a warning.
-
-        Returns
-        -------
-        array of shape (n, n_features_out)
+        Those of a data frame may come in another order; those that were left out in fit may be
+        absent, others that were not there in fit are ignored with a warning.
         """
         check_is_fitted(self)
         columns, names = frame_columns(X), self.column_names()
@@ -398,17 +383,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [numbers[int(j)] for j in self.sources()]
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Return the names of the encoded columns.
-
-        Parameters
-        ----------
-        input_features : ignored
-            The names seen in fit are used.
-
-        Returns
-        -------
-        object array of shape (n_features_out,)
-        """
+        """Return the names of the encoded columns, from those seen in fit."""
         check_is_fitted(self)
         return self.feature_names_out_
 
@@ -439,16 +414,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 class TakeColumn(TransformerMixin, BaseEstimator):
     """Pass on the texts of one column of a table, which are the samples.
-
-    Parameters
-    ----------
-    column : str
-        Its name.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of columns seen in fit.
 
     Examples
     --------

@@ -14,17 +14,7 @@ WRONG = re.compile(r"[^A-Za-z*.\-]")
 
 
 class FastaRecord(NamedTuple):
-    """One sequence of a FASTA file.
-
-    Parameters
-    ----------
-    identifier : str
-        The first word of the header.
-    sequence : str
-        The lines below the header, joined.
-    description : str
-        The rest of the header.
-    """
+    """One sequence of a FASTA file, with the first word of its header and the rest of it."""
 
     identifier: str
     sequence: str

@@ -13,15 +13,6 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 def safe_cell(value: Any) -> Any:
     """Return a value for a csv cell; texts that look like formulas get a leading apostrophe.
 
-    Parameters
-    ----------
-    value : object
-        Numbers stay numbers, minus signs included.
-
-    Returns
-    -------
-    object
-
     Examples
     --------
     >>> from gramsmith.tables.spreadsheet import safe_cell

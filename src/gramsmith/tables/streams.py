@@ -25,22 +25,10 @@ BLOCK = 2**22
 
 
 class DataError(ValueError):
-    """Raised for data that cannot be used.
+    """Raised for data that cannot be used: what was expected, what came, where, and what to do.
 
-    Parameters
-    ----------
-    message : str
-        What was expected and what came.
-    advice : str
-        What to do, in Python's words.
-    code : str
-        A name for what is wrong: another front end, such as the command line, has its own advice.
-    column : str, optional
-        Where it is wrong.
-    row : int, optional
-        The row, counted from 0.
-    **facts : object
-        What that advice needs beside.
+    `code` names what is wrong: the command line has its own advice for it, which may need `facts`.
+    Rows are counted from 0.
     """
 
     def __init__(
@@ -70,36 +58,22 @@ def short(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Limits:
-    """How large a table may be.
-
-    Attributes
-    ----------
-    rows : int
-        Most rows.
-    columns : int
-        Most columns.
-    bytes : int
-        Most bytes after decompression.
-    """
+    """How large a table may be."""
 
     rows: int = 5_000_000
     columns: int = 10_000
-    bytes: int = 2 * 2**30
+    bytes: int = 2 * 2**30  # after decompression
 
     def check_shape(self, rows: int, columns: int, where: str) -> None:
         """Raise DataError if a table of this shape is past the caps."""
-        if rows > self.rows:
-            raise DataError(
-                f"{where}: expected at most {self.rows:,} rows, got {rows:,} or more.",
-                "Raise Limits.rows if the file is meant to be this long.",
-                "rows",
-            )
-        if columns > self.columns:
-            raise DataError(
-                f"{where}: expected at most {self.columns:,} columns, got {columns:,}.",
-                "Raise Limits.columns if the file is meant to be this wide.",
-                "columns",
-            )
+        for name, count in (("rows", rows), ("columns", columns)):
+            most = getattr(self, name)
+            if count > most:
+                raise DataError(
+                    f"{where}: expected at most {most:,} {name}, got {count:,} or more.",
+                    f"Raise Limits.{name} if the file is meant to be this large.",
+                    name,
+                )
         self.check_bytes(8 * rows * columns, where)  # what the cells take as numbers
 
     def check_bytes(self, count: int, where: str) -> None:

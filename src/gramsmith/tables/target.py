@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,15 +27,6 @@ def decide_task(y: Array) -> tuple[str, str]:
     Texts and flags are classes; numbers with a fraction are values. Whole numbers are classes if
     they are few: at most 20 different ones, and at most half as many as rows; or if they count from
     0 or 1 without a gap and every one has at least 10 rows, as the numbers of many classes do.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Without missing values.
-
-    Returns
-    -------
-    task, reason : str
 
     Examples
     --------
@@ -85,20 +75,9 @@ def handle_gaps(
 ) -> tuple[Table, list[str]]:
     """Return the table with its gaps treated, and what to tell.
 
-    Parameters
-    ----------
-    table : Table
-        As read.
-    policy : {"impute", "drop-target", "drop", "error"}
-        Leave gaps to the model, which learns what stands in for them, and refuse a missing label,
-        group or weight, which is never made up; the same, and leave rows without these out; leave
-        all rows with gaps out; or refuse them.
-    needed : tuple of str
-        Columns that must not have gaps whatever the policy: groups, weights.
-
-    Returns
-    -------
-    table, messages
+    "impute" leaves gaps to the model, which learns what stands in for them, and refuses a missing
+    label, text, or cell of a `needed` column (group, weight), which is never made up;
+    "drop-target" leaves rows without these out; "drop" all rows with gaps; "error" refuses them.
     """
     n = table.n_rows
     absent = np.zeros(n, dtype=bool) if table.labels is None else missing_cells(table.labels)
@@ -107,42 +86,36 @@ def handle_gaps(
         empty = np.array([sample is None for sample in table.samples], dtype=bool)
         places.append((table.strings, empty))
     places += [(name, gaps_in(table.columns[name])) for name in needed]
-    for name, rows in places:
-        if rows.any() and not policy.startswith("drop"):
+    drops = policy.startswith("drop")
+    refused = () if drops else [(*place, "gap") for place in places]
+    if policy in ("drop", "error"):
+        places += _input_gaps(table)
+    if policy == "error":
+        refused = [*refused, *((*place, "gap refused") for place in places)]
+    for name, rows, code in refused:
+        if rows.any():
             column = "" if name is None else f", column {short(name)}"
-            own = name is not None and name == table.target
+            own = code == "gap" and name is not None and name == table.target
             raise DataError(
                 f"{table.name}, row {int(np.flatnonzero(rows)[0]) + 1}{column}: expected a value, "
-                f"got a missing one ({int(rows.sum())} in all).",
-                "Leave these rows out.",
-                "gap in target" if own else "gap",
+                f"got a missing one ({int(rows.sum())} of {n} rows).",
+                "Leave these rows out"
+                + (", or let the model learn what stands in for them." if code != "gap" else "."),
+                "gap in target" if own else code,
                 name=name,
             )
-    if policy == "impute":
-        return table, []
-    if policy != "drop-target":
-        places += _input_gaps(table)
     gone = np.logical_or.reduce([rows for _, rows in places])
-    if not gone.any():
+    if not drops or not gone.any():
         return table, []
-    if policy == "error":
-        name, rows = next(place for place in places if place[1].any())
-        raise DataError(
-            f"{table.name}, row {int(np.flatnonzero(rows)[0]) + 1}, column {short(name)}: expected "
-            f"a value, got a missing one ({int(rows.sum())} of {n} rows).",
-            "Leave such rows out, or let the model learn what stands in for them.",
-            "gap refused",
-        )
     if gone.all():
         needs = " and ".join(["a target", *(f"a value in column {short(n)}" for n in needed)])
-        found = needs if policy == "drop-target" else "all cells"
+        whole = policy == "drop"
         raise DataError(
-            f"{table.name}: expected rows with {found}, got none.",
-            "Is it the right column?" if policy == "drop-target" else "Keep rows with gaps.",
-            "no target" if policy == "drop-target" else "no rows",
+            f"{table.name}: expected rows with {'all cells' if whole else needs}, got none.",
+            "Keep rows with gaps." if whole else "Is it the right column?",
+            "no rows" if whole else "no target",
         )
-    one = gone.sum() == 1
-    verbs = ("has", "was") if one else ("have", "were")
+    verbs = ("has", "was") if gone.sum() == 1 else ("have", "were")
     told = [f"{int(gone.sum()):,} of {n:,} rows {verbs[0]} missing cells and {verbs[1]} left out."]
     return table.take(np.flatnonzero(~gone)), told
 
@@ -176,18 +149,10 @@ class LoneClasses(DataError):
         self.rows = rows
 
 
-@dataclass(frozen=True)
-class Target:
-    """What is to be predicted.
+class Target(NamedTuple):
+    """What is to be predicted: classes or values, which of the two, and why, in words.
 
-    Attributes
-    ----------
-    y : array of shape (n,), or data frame
-        Texts or whole numbers for classes, floats for values; a column for each of several targets.
-    task : {"classification", "regression"}
-        Which of the two.
-    reason : str
-        Why, in words.
+    Several targets are the columns of a data frame.
     """
 
     y: Any
@@ -198,18 +163,8 @@ class Target:
 def read_target(table: Table, task: str = "auto") -> Target:
     """Return the labels of a table as classes or as numbers, by the rule of `decide_task`.
 
-    Numbers with leading zeros are codes: classes, kept as texts.
-
-    Parameters
-    ----------
-    table : Table
-        Without missing labels. If its labels are declared nominal, they are classes whatever they
-        look like.
-    task : {"auto", "classification", "regression"}
-
-    Returns
-    -------
-    Target
+    None may be missing. Numbers with leading zeros are codes: classes, kept as texts; so are labels
+    that are declared nominal, whatever they look like.
     """
     assert table.labels is not None  # noqa: S101 - the caller has asked for labels
     name = f"{table.name}, target {short(table.target)}"
@@ -233,21 +188,7 @@ def read_target(table: Table, task: str = "auto") -> Target:
 
 
 def read_targets(table: Table, columns: dict[str, Array], task: str = "auto") -> Target:
-    """Return several columns as labels, if they are 0 and 1 or flags, else as numbers.
-
-    Parameters
-    ----------
-    table : Table
-        From which they were taken, for messages.
-    columns : dict of str to array
-        Without missing cells.
-    task : {"auto", "classification", "regression"}
-
-    Returns
-    -------
-    Target
-        Its `y` is a data frame.
-    """
+    """Return several columns as labels, if they are 0 and 1 or flags, else as numbers."""
     import pandas
 
     numbers = {name: _numbers(_flags_as_numbers(column)) for name, column in columns.items()}
