@@ -335,3 +335,30 @@ def test_a_selector_gathers_evidence_when_asked(circle):
     whole = gs.rank_kernels(*circle, ["rbf", "linear"], random_state=0).evidence
     again = pickle.loads(pickle.dumps(selector)).ranking_.evidence
     assert again.to_plain() == whole.to_plain() == selector.ranking_.evidence.to_plain()
+
+
+def test_the_surest_mistakes_are_listed(ranking, regression):
+    outcome = ranking.evidence.outcome
+    wrong = outcome.confusion.sum() - np.trace(outcome.confusion)
+    assert len(outcome.worst) == min(10, wrong)
+    assert all(true != said and 0.5 <= p <= 1.0 for _, true, said, p in outcome.worst)
+    sure = [p for *_, p in outcome.worst]
+    assert sure == sorted(sure, reverse=True)
+    errors = [abs(error) for *_, error in regression.evidence.outcome.worst]
+    assert errors == sorted(errors, reverse=True)
+    assert len(errors) == 10
+
+
+def test_effects_of_columns_have_a_direction():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(120, 2)), columns=["up", "down"])
+    frame["kind"] = pd.Categorical(rng.choice(["a", "b"], 120))
+    y = frame["up"] - 0.5 * frame["down"] + 2.0 * (frame["kind"] == "b")
+    effects = {e.name: e for e in gs.rank_kernels(frame, y, ["linear"]).evidence.effects}
+    assert effects["up"].values == sorted(effects["up"].values)
+    assert (np.diff(effects["up"].predictions[:, 0]) > 0).all()
+    assert (np.diff(effects["down"].predictions[:, 0]) < 0).all()
+    kinds = dict(zip(effects["kind"].values, effects["kind"].predictions, strict=True))
+    assert kinds["b"] > kinds["a"] + 1.0
+    numbers = frame[["up", "down"]].to_numpy()
+    assert len(gs.rank_kernels(numbers, y, ["linear"]).evidence.effects) == 2

@@ -10,7 +10,7 @@ from io import StringIO
 from typing import Any
 
 from gramsmith.report.axes import COLOURS, GREY, needs_extra
-from gramsmith.report.pictures import PICTURES, NothingToDraw
+from gramsmith.report.pictures import PICTURES, NothingToDraw, plot_effect
 from gramsmith.report.words import (
     MEANING,
     amount,
@@ -129,6 +129,7 @@ def render(
     # only what this module has made itself (pictures, the style sheet) passes unescaped
     style = Markup(folder.joinpath("report.css").read_text("utf-8"))  # noqa: S704
     pictures = {kind: Markup(svg) for kind, svg in drawn(ranking).items()}  # noqa: S704
+    n = len(ranking.evidence.effects)
     return template.render(
         ranking=ranking,
         title=title or f"How well can {f'“{target}”' if target else 'it'} be predicted?",
@@ -141,6 +142,7 @@ def render(
         classes=classes_of(ranking.evidence.outcome),
         targets=targets_of(ranking.evidence.outcome),
         pictures=pictures,
+        effects=[Markup(draw(partial(plot_effect, ranking, k), 2.4)) for k in range(n)],  # noqa: S704
         style=style,
         score=score_label(ranking.scoring),
         functions={"number": number, "with_error": with_error, "bars": bars},
@@ -251,7 +253,7 @@ def drawn(ranking: Any) -> dict[str, str]:
     return found
 
 
-def draw(plot: Any) -> str:
+def draw(plot: Any, height: float = HEIGHT) -> str:
     """Return what `plot(ax=)` draws as SVG text that follows the colours of the page."""
     with needs_extra():
         from matplotlib import style
@@ -262,7 +264,7 @@ def draw(plot: Any) -> str:
     with style.context(["default", STYLE]), warnings.catch_warnings():
         # a label may hold letters that the drawing font lacks; the browser has them
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
-        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
         FigureCanvasSVG(figure)
         plot(ax=figure.subplots())
         out = StringIO()

@@ -91,6 +91,34 @@ def plot_importance(ranking: Any, ax: Any = None) -> Any:
     return list_rows(ax, names, f"loss of {shorten(score_label(ranking.scoring))}")
 
 
+def plot_effect(ranking: Any, number: int, ax: Any = None) -> Any:
+    """Draw how mean predictions change with the values of an important column."""
+    effect, ax = ranking.evidence.effects[number], new_axes(ax, height=2.6)
+    curves, names = effect.predictions.T, [""]
+    if ranking.task == "classification":
+        names = [str(label) for label in ranking.classes]
+    if len(names) == 2:  # the other one is the rest
+        curves, names = curves[1:], [""]
+        ax.set_ylabel(f"probability of {shorten(ranking.classes[1], 20)}")
+    else:
+        ax.set_ylabel("prediction" if names == [""] else "probability")
+    worded = isinstance(effect.values[0], str)
+    at = np.arange(len(effect.values)) if worded else effect.values
+    for k, (curve, name) in enumerate(zip(curves, names, strict=True)):
+        style = {"color": COLOURS[k % len(COLOURS)], "ls": LINES[k % len(LINES)]}
+        style |= {"ls": "none"} if worded else {}
+        ax.plot(at, curve, marker="o", ms=3, label=shorten(name, 11), **style)
+    if worded:
+        label_ticks(ax.xaxis, at, [shorten(v, 14) for v in effect.values], rotation=45)
+    else:
+        ax.xaxis.get_major_locator().set_params(nbins=5)
+    as_text(ax.xaxis.label)
+    ax.set_xlabel(shorten(effect.name))
+    if len(names) > 1:
+        legend_above(ax, 3)
+    return strip_frame(ax)
+
+
 def plot_bandwidth(ranking: Any, ax: Any = None) -> Any:
     """Draw score and measures along the winner's family: up is better, for every curve.
 

@@ -47,6 +47,8 @@ POINTS = 400  # rows that are drawn as points
 CURVES = 8  # classes that have a curve
 STEPS = 120  # points of a curve
 BINS = 12  # of a small histogram
+WORST = 10  # mistakes that are listed
+EFFECTS, EFFECT_VALUES, EFFECT_ROWS = 6, 8, 120  # columns, values and rows of partial dependence
 PICTURES = 1000  # columns that have one
 PICTURE_ROWS = 20_000  # rows it is made of
 CALIBRATED = ("ridge", "landmarks", "average")  # machines that have probabilities
@@ -113,6 +115,8 @@ class Outcome:
     # of values: "half" and "nine of ten" of the absolute errors are below this, and "mean"
     errors: dict[str, float] = field(default_factory=dict)
     targets: list[TargetOutcome] = field(default_factory=list)  # of several outputs or labels
+    # the surest mistakes, or the largest errors: row from 1, true, predicted, probability or error
+    worst: list[tuple[int, str, str, float]] = field(default_factory=list)
 
     @property
     def recall(self) -> Array:
@@ -170,6 +174,15 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """Partial dependence: mean predictions where all rows have one value of a column."""
+
+    name: str
+    values: list[Any]  # numbers ascending, or the commonest categories
+    predictions: Array  # (values, classes): mean probabilities; (values, 1): mean values
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What the report shows beside the table of a ranking."""
 
@@ -179,6 +192,7 @@ class Evidence:
     rivals: list[Rival] = field(default_factory=list)
     # columns, what the score loses when they are shuffled on held-out rows, and its error
     importance: list[tuple[str, float, float]] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)  # of the most important columns
     # Gram matrix of the winner on a sample, sorted by class or value, with classes and their rows
     gram: Array = field(default_factory=lambda: np.empty((0, 0)))
     blocks: list[tuple[str, int]] = field(default_factory=list)
@@ -203,13 +217,15 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def gather(found: Findings, delivered: Scored | None, problem: Problem, work: Work) -> Evidence:
+def gather(
+    found: Findings, delivered: Scored | None, problem: Problem, model: Any, work: Work
+) -> Evidence:
     """Return what the report shows beside the table of a ranking.
 
     What there is no time for, or what Ctrl-C has ended before, is left out.
     """
     task, samples = problem.task, problem.samples
-    outcome, importance = None, []
+    outcome, importance, effects = None, [], []
     constant, base = task.constant(task.counting)
     rivals = [Rival(base, -task.loss(constant, task.counting))]
     with work.stage("evidence", 3, "what the report shows") as stage, dense_work():
@@ -229,11 +245,14 @@ def gather(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
             stage(1)
             if work.in_time(long):
                 importance = importance_of(found, problem)
+            if work.in_time(long):
+                effects = effects_of(model, problem, [name for name, *_ in importance[:EFFECTS]])
     return Evidence(
         reading=reading,
         outcome=outcome,
         rivals=rivals,
         importance=importance,
+        effects=effects,
         gram=K[np.ix_(places, places)].astype(np.float32),
         blocks=[] if task.strata is None else task.counts(gram),
         map=placed,
@@ -277,8 +296,15 @@ def outcome_of(scored: Scored, found: Findings) -> Outcome:
     confusion = np.bincount(C * y + guess, w, C * C).reshape(C, C)
     names = [str(c) for c in task.classes]
     curves = _curves(f, y, w, guess, names)
+    worst: list[tuple[int, str, str, float]] = []
+    if record.machine in CALIBRATED:
+        p = task.probabilities(scored.values, record.rows, record.fold)[kept]
+        sure = p[np.arange(len(y)), guess]
+        some = sorted(np.flatnonzero(guess != y).tolist(), key=lambda k: -sure[k])[:WORST]
+        worst = [(int(rows[k]) + 1, names[y[k]], names[guess[k]], float(sure[k])) for k in some]
     return replace(
         known,
+        worst=worst,
         classes=names,
         confusion=confusion,
         threshold=scored.threshold(task),
@@ -326,7 +352,16 @@ def _of_values(f: Array, rows: Array, w: Array, task: Task) -> dict[str, Any]:
     some = np.arange(len(y))
     if len(some) > POINTS:
         some = np.sort(np.random.default_rng([task.seed, 12]).choice(some, POINTS, replace=False))
-    return {"actual": y[some], "predicted": f[some], "errors": errors}
+    worst: Any = [] if task.names else np.argsort(-np.abs(f - y).ravel(), kind="stable")[:WORST]
+    return {
+        "actual": y[some],
+        "predicted": f[some],
+        "errors": errors,
+        "worst": [
+            (int(rows[k]) + 1, number(float(a)), number(float(p)), float(p - a))
+            for k, a, p in ((k, np.ravel(y)[k], np.ravel(f)[k]) for k in worst)
+        ],
+    }
 
 
 def _limits(gap: Array, w: Array) -> dict[str, float]:
@@ -593,6 +628,50 @@ def _shuffled(B: Array, X: Array, others: Array, columns: Array) -> Array:
     mixed = B.copy()
     mixed[:, columns] = X[others][:, columns]
     return mixed
+
+
+def effects_of(model: Any, problem: Problem, names: list[str]) -> list[Effect]:
+    """Return how mean predictions change with some columns of a data frame or an array."""
+    X, task, effects = problem.X, problem.task, []
+    frame = hasattr(X, "isetitem")
+    predict = getattr(model, "predict" if task.classes is None else "predict_proba", None)
+    table = isinstance(X, np.ndarray) and X.ndim == 2
+    if predict is None or task.names or not (frame or table):
+        return []
+    rows = task.sample(EFFECT_ROWS, salt=13)
+    places = {column.name: j for j, column in enumerate(problem.samples.columns)}
+    for name in names:
+        j = places[name]
+        column = problem.samples.columns[j]
+        shown, chosen = effect_values(column, X.iloc[:, j] if frame else X[:, j])
+        tiled, values = np.tile(rows, len(chosen)), np.repeat(chosen, len(rows))
+        changed = X.take(tiled) if frame else X[tiled]
+        if frame:
+            changed.isetitem(j, X.iloc[:, j].take(values).array)
+        else:
+            changed[:, j] = X[values, j]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd about the column was said in fit
+            answers = np.asarray(predict(changed), dtype=float)
+        means = answers.reshape(len(chosen), len(rows), -1).mean(axis=1)
+        effects.append(Effect(name, shown, means))
+    return effects
+
+
+def effect_values(column: Column, cells: Any) -> tuple[list[Any], list[int]]:
+    """Return some values of a column, numbers spread over it or its commonest words, and rows."""
+    raw = plain(cells, column.name) if hasattr(cells, "array") else Cells(cells)
+    if column.kind == "number":
+        numbers = typed(column.name, raw.values, "number", column.style, column.sentinel)
+        known = np.flatnonzero(np.isfinite(numbers))
+        order = known[np.argsort(numbers[known], kind="stable")]
+        few = order[(np.linspace(0.02, 0.98, EFFECT_VALUES) * (len(order) - 1)).astype(int)]
+        return [float(numbers[k]) for k in few], few.tolist()
+    known = np.flatnonzero(~missing_cells(raw.values))
+    words = np.array([str(value) for value in raw.values[known]])
+    found, first, counts = np.unique(words, return_index=True, return_counts=True)
+    some = np.argsort(-counts, kind="stable")[:EFFECT_VALUES]
+    return found[some].tolist(), known[first[some]].tolist()
 
 
 # ---- what was read ------------------------------------------------------------------------------

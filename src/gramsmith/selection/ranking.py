@@ -255,17 +255,17 @@ def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
     evidence = None
     if not brief:
         try:
-            evidence = gather(found, delivered, problem, work)
+            evidence = gather(found, delivered, problem, model, work)
         except KeyboardInterrupt:  # there is a model: the rest in short
             work.left_out.append("a plain linear model and the importance of columns")
-            evidence = gather(found, delivered, problem, work)
+            evidence = gather(found, delivered, problem, model, work)
     found = replace(
         found,
         left_out=tuple(work.left_out),
         late=work.time_budget if work.late else None,
         checks=tuple(replace(check, pseudo=None) for check in found.checks),
     )
-    later = partial(gather, found, delivered, problem) if evidence is None else None
+    later = partial(gather, found, delivered, problem, model) if evidence is None else None
     return KernelRanking(
         found, model, evidence or later, estimate, converged, problem.plan.columns, work.seconds
     )
