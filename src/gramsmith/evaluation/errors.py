@@ -35,7 +35,7 @@ def values_of(
 
     def value(measure: Measure, sums: Sums) -> float | None:
         try:
-            return measure.value_of(sums)
+            return measure.of(sums).value
         except Undefined as reason:
             if reasons is not None:
                 reasons[f"{measure.name}: {reason}"] = measure

@@ -368,7 +368,7 @@ def measure_value(measure: str | Measure, K: Any, y: Any, **options: Any) -> flo
     """Return one measure of a matrix or a Gram; options are those of `make_target`."""
     measure = get_measure(measure)
     with dense_work():
-        return measure.value_of(sums_of(K, y, measure, **options))
+        return measure.of(sums_of(K, y, measure, **options)).value
 
 
 def sums_of(K: Any, y: Any, measure: Measure, *, target: str = "auto", **options: Any) -> Sums:

@@ -321,13 +321,6 @@ def _bands(task: Task, numbers: Sequence[int]) -> list[Any]:
     return [task.band(number) for number in numbers]
 
 
-@dataclass(frozen=True)
-class _Failure:
-    """An error that would come again, wherever and whenever it is tried."""
-
-    error: Exception
-
-
 class _BadFile(RuntimeError):
     """A shared file that is absent or not what was written."""
 
@@ -349,7 +342,7 @@ def _work(
     except (OSError, MemoryError):
         raise  # which Dask tries again
     except Exception as error:
-        return _Failure(error)
+        return error  # which would come again, wherever and whenever it is tried
 
 
 def _aligned(array: Array) -> Array:
@@ -385,14 +378,11 @@ def _read(name: str, source: Source, dtype: str, order: str) -> Array:
 # ---- at the client -----------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
 class _Session:
     """What is known of the workers of a client, and what the last sweep left there."""
 
-    client: Any
-    same_bits: bool
-
-    def __post_init__(self) -> None:
+    def __init__(self, client: Any, same_bits: bool) -> None:
+        self.client, self.same_bits = client, same_bits
         self.facts: dict[str, dict[str, Any]] = {}  # of all workers that are there
         self.begun = False  # whether some have been admitted: others are late
         self.passed_over: set[str] = set()
@@ -463,9 +453,7 @@ class _Session:
         return [self.held[key] for key in wanted]
 
 
-@lru_cache(8)
-def _session(client: Any, same_bits: bool) -> _Session:
-    return _Session(client, same_bits)
+_session = lru_cache(8)(_Session)  # one for a client, whatever engines are made of it
 
 
 def _check_open(client: Any, finished: int = 0) -> None:
@@ -567,8 +555,8 @@ class _Call:
                 if future.status == "error":
                     self._give_up(item, future.exception())
                 result = future.result(timeout=self.engine.patience)
-                if isinstance(result, _Failure):
-                    self._give_up(item, result.error)
+                if isinstance(result, Exception):
+                    self._give_up(item, result)
                 del self.out[future]
                 results[number] = result
                 self.sent_again = False

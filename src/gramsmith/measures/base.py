@@ -228,13 +228,10 @@ class Measure:
 
     def value(self, moments: Moments, target: Target) -> float:
         """Return the value for moments of one kernel."""
-        return self.value_of(Sums(moments, target))
+        return self.of(Sums(moments, target)).value
 
-    def value_of(self, sums: Sums) -> float:
-        """Return the value from sums that several measures share."""
-        return self._scalar(sums).value
-
-    def _scalar(self, sums: Sums) -> Scalar:
+    def of(self, sums: Sums) -> Scalar:
+        """Return the value from sums that several measures share, with its derivative."""
         self.check(sums.target)
         found = self.formula(sums)
         if not isinstance(found, Scalar):
@@ -246,5 +243,5 @@ class Measure:
 
     def value_and_adjoint(self, moments: Moments, target: Target) -> tuple[float, Adjoint]:
         """Return the value and its derivative for moments of one kernel."""
-        result = self._scalar(Sums(moments, target, True))
+        result = self.of(Sums(moments, target, True))
         return result.value, result.adjoint or Adjoint.zeros(moments)
