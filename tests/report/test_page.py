@@ -65,7 +65,7 @@ KERNEL |= {"first_check": 0.912345, "first_check_error": 0.01, "verified": "cros
 
 def ranking_of(**parts):
     """Return what the page needs of a ranking."""
-    estimate = SimpleNamespace(value=0.9, low=0.8, high=0.95)
+    estimate = SimpleNamespace(value=0.9, low=0.8, high=0.95, baseline=0.5)
     pictures = {"gram": np.eye(2), "map": np.zeros((2, 2)), "map_colours": np.zeros(2)}
     usual = {"evidence": Evidence(Reading(0), **pictures), "measures": {}, "path": None}
     usual |= {"facts": [("in Python", "Gaussian()")], "sampled": None}

@@ -163,9 +163,9 @@ def rivals_of(ranking: Any) -> list[dict[str, Any]]:
     """Return simpler answers and the model on one scale: shares of the way from end to end."""
     value, low, high = (getattr(ranking.estimate, name) for name in ("value", "low", "high"))
     scores = [r.score for r in ranking.evidence.rivals]
-    # the axis ends where the values do, but for a rival that is far worse than all others
+    # the axis ends where the values do, but for a linear model that is far below the baseline
     top, bottom = max([high, *scores]), min([low, *scores])
-    bottom = max(bottom, value - 4.0 * max(top - value, value - low))
+    bottom = max(bottom, min([low, *scores[:1]]) - abs(value - ranking.estimate.baseline))
     span = (top - bottom) or 1.0
 
     def place(x: float) -> float:
