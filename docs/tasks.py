@@ -66,14 +66,14 @@ TASKS = (
         "theory/kernels",
         (
             "Exp PolynomialOf GaussianOf Normalized Negated Bounded",
-            "LinearMap FunctionMap as_kernel",
+            "LinearMap TakeColumns FunctionMap as_kernel",
         ),
     ),
     Task(
         "Matrices from elsewhere",
         "Check, repair, centre and use a kernel matrix that another program computed.",
         "guide/recipes",
-        ("check_kernel_matrix nearest_psd Precomputed KernelCenterer KernelNormalizer",),
+        ("check_kernel_matrix nearest_psd NearestPSD Precomputed KernelCenterer KernelNormalizer",),
     ),
     Task(
         "Learn a kernel",

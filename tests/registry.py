@@ -73,6 +73,7 @@ KERNELS: dict[str, tuple[Kernel, object]] = {
     "exp": (gs.Exp(0.5 * gs.Gaussian()), lambda X, Z: np.exp(0.5 * tb.gaussian(X, Z))),
     "linear map": (
         gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(S),
+        gs.Gaussian(1.5) @ gs.TakeColumns([2, 0]) + gs.Linear() @ gs.TakeColumns(np.array([1])),
         lambda X, Z: tb.gaussian(X @ S, Z @ S, np.sqrt(0.5)),
     ),
     "diagonal map": (

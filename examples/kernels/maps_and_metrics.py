@@ -45,3 +45,8 @@ for value, vector in zip(*np.linalg.eigh(M)):
         )
 axes[3].scatter(*cloud.T, s=4, color="white", alpha=0.5)
 plt.show()
+
+# %%
+# Each kernel may see columns of its own.
+parts = gs.Gaussian(1.0) @ gs.TakeColumns([0]) + gs.Linear() @ gs.TakeColumns([1])
+print(parts(points[:2]).round(3))

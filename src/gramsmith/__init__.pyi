@@ -52,6 +52,7 @@ from gramsmith.kernels import LinearMap as LinearMap
 from gramsmith.kernels import Matern as Matern
 from gramsmith.kernels import Mismatch as Mismatch
 from gramsmith.kernels import Mixed as Mixed
+from gramsmith.kernels import NearestPSD as NearestPSD
 from gramsmith.kernels import Negated as Negated
 from gramsmith.kernels import Normalized as Normalized
 from gramsmith.kernels import Nystroem as Nystroem
@@ -67,6 +68,7 @@ from gramsmith.kernels import Sigmoid as Sigmoid
 from gramsmith.kernels import Spectrum as Spectrum
 from gramsmith.kernels import Subsequence as Subsequence
 from gramsmith.kernels import Subtree as Subtree
+from gramsmith.kernels import TakeColumns as TakeColumns
 from gramsmith.kernels import Tanimoto as Tanimoto
 from gramsmith.kernels import WeightedDegree as WeightedDegree
 from gramsmith.kernels import White as White

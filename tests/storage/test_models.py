@@ -187,7 +187,9 @@ def test_unfitted_models_return_unfitted(tmp_path):
     assert again[0].with_mean is False
 
 
-@pytest.mark.parametrize("transformer", [KernelCenterer(), KernelNormalizer()])
+@pytest.mark.parametrize(
+    "transformer", [KernelCenterer(), KernelNormalizer(), gs.NearestPSD("flip")]
+)
 def test_matrix_transformers(transformer, tmp_path):
     K = gs.Polynomial(2)(VECTORS)
     again = kept(transformer.fit(K), tmp_path)

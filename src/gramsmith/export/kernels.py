@@ -28,6 +28,7 @@ from gramsmith.kernels import (
     Product,
     RandomFourier,
     Sum,
+    TakeColumns,
     Tanimoto,
     White,
 )
@@ -83,6 +84,8 @@ def mapped(map: SampleMap, X: Tensor, width: int) -> Tensor:
     if isinstance(map, LinearMap):
         S = np.asarray(map.S, dtype=np.float64)
         return X * S if S.ndim == 1 else X @ S
+    if isinstance(map, TakeColumns):
+        return X @ np.eye(width)[:, map.index(width)]
     if isinstance(map, ByFeatureCount):
         return X * float(width ** -float(map.power))
     if isinstance(map, SpectralMap):

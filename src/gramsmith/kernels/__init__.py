@@ -34,11 +34,13 @@ from gramsmith.kernels.maps import ByFeatureCount as ByFeatureCount
 from gramsmith.kernels.maps import Composed as Composed
 from gramsmith.kernels.maps import FunctionMap as FunctionMap
 from gramsmith.kernels.maps import LinearMap as LinearMap
+from gramsmith.kernels.maps import TakeColumns as TakeColumns
 from gramsmith.kernels.mixed import Mixed as Mixed
 from gramsmith.kernels.normalized import GaussianOf as GaussianOf
 from gramsmith.kernels.normalized import Normalized as Normalized
 from gramsmith.kernels.precomputed import KernelCenterer as KernelCenterer
 from gramsmith.kernels.precomputed import KernelNormalizer as KernelNormalizer
+from gramsmith.kernels.precomputed import NearestPSD as NearestPSD
 from gramsmith.kernels.precomputed import Precomputed as Precomputed
 from gramsmith.kernels.precomputed import check_kernel_matrix as check_kernel_matrix
 from gramsmith.kernels.precomputed import nearest_psd as nearest_psd

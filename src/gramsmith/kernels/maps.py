@@ -99,6 +99,54 @@ class LinearMap(SampleMap):
         return dphi @ S.T, {"S": X.T @ dphi}
 
 
+class TakeColumns(SampleMap):
+    """The map that takes some columns: ``k @ TakeColumns([0, 3])`` is a kernel of these alone.
+
+    Parameters
+    ----------
+    columns : list of int
+        Numbers of columns, from 0.
+
+    Examples
+    --------
+    >>> import gramsmith as gs
+    >>> k = gs.Gaussian(1.0) @ gs.TakeColumns([0, 1]) + gs.Linear() @ gs.TakeColumns([2])
+    >>> k([[0.0, 0.0, 3.0]], [[0.0, 0.0, 2.0]])
+    array([[7.]])
+    """
+
+    _stored_parameters: ClassVar[dict[str, str]] = {"columns": "array * | list number"}
+
+    linear = True
+
+    def __init__(self, columns: Any) -> None:
+        self.columns = columns
+
+    def index(self, width: int) -> Array:
+        """Return the numbers of the columns of rows with `width` features, or raise."""
+        found = np.asarray(self.columns)
+        if found.ndim != 1 or found.dtype.kind not in "iu" or not len(found):
+            raise ValueError(
+                f"TakeColumns: expected a list of column numbers, got {abridged(self.columns)}. "
+                "Names of columns are X.columns.get_indexer([...])."
+            )
+        if found.min() < 0 or found.max() >= width:
+            raise ValueError(
+                f"TakeColumns: expected numbers from 0 to {width - 1}, got "
+                f"{int(found.min() if found.min() < 0 else found.max())}."
+            )
+        return found
+
+    def __call__(self, X: Any) -> Any:
+        """Return the columns."""
+        return X[:, self.index(X.shape[1])]
+
+    def vjp(self, X: Any, dphi: Array) -> tuple[Any, Derivatives]:
+        """Return the derivatives by all columns, 0 for those that are not taken."""
+        width = X.shape[1]
+        return dphi @ np.eye(width)[self.index(width)], {}
+
+
 class ByFeatureCount(SampleMap):
     """The map phi(x) = x / p^power of rows with p features.
 

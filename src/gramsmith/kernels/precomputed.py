@@ -215,6 +215,72 @@ def nearest_psd(K: Any, method: str = "clip") -> Array:
     return np.asarray(0.5 * (repaired + repaired.T))
 
 
+class NearestPSD(TransformerMixin, BaseEstimator):
+    r"""Repair kernel matrices that are not positive semidefinite, new blocks as the first one.
+
+    .. math:: K = Q \Lambda Q', \qquad k(x) \mapsto k(x)\, Q\, s(\Lambda)\, Q'
+
+    with s = 1 for positive and 0 for other eigenvalues ("clip"), or their sign ("flip"). Of the
+    training matrix this is `nearest_psd`; predictions for raw blocks would be those of another
+    kernel than the one that was fitted.
+
+    Parameters
+    ----------
+    method : {"clip", "flip"}, default="clip"
+        What becomes of negative eigenvalues. "shift" has no counterpart for new rows.
+
+    Attributes
+    ----------
+    projection_ : array of shape (n, n)
+        Q s(Λ) Q'.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> K = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> repair = gs.NearestPSD().fit(K)
+    >>> repair.transform(K)
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    >>> repair.transform([[1.0, 0.2]])
+    array([[0.6, 0.6]])
+    """
+
+    _stored: ClassVar[dict[str, str]] = {"projection_": "array p p"}
+    _stored_parameters: ClassVar[dict[str, str]] = {"method": "text"}
+
+    def __init__(self, method: str = "clip") -> None:
+        self.method = method
+
+    def fit(self, K: Any, y: Any = None) -> NearestPSD:
+        """Learn the eigenvectors of the training matrix K, shape (n, n)."""
+        if self.method == "shift":
+            raise ValueError(
+                'Expected method "clip" or "flip", got "shift", which has no counterpart for new '
+                "rows: what is added to the diagonal says nothing about them."
+            )
+        _member("method", self.method, ("clip", "flip"))
+        K = checked_data(self, K, dtype=(np.float64, np.float32))
+        check_square(K)
+        check_symmetric(K)
+        values, vectors = np.linalg.eigh(symmetrised(np.array(K, dtype=np.float64)))
+        kept = np.sign(values) if self.method == "flip" else (values > 0).astype(float)
+        self.projection_ = (vectors * kept) @ vectors.T
+        return self
+
+    def transform(self, K: Any) -> Array:
+        """Return the repaired block of shape (n_new, n)."""
+        check_is_fitted(self)
+        K = checked_data(self, K, dtype=(np.float64, np.float32), reset=False)
+        return np.asarray(K @ self.projection_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        return tags
+
+
 class KernelCenterer(TransformerMixin, BaseEstimator):
     r"""Centre kernel matrices in feature space, new blocks with the training means.
 
