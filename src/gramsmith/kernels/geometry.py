@@ -290,10 +290,11 @@ class Minkowski(Geometry):
         return in_strips(power, a, b, a.dtype, out)
 
     def column_vjp(self, x: Array, z: Array, V: Array) -> tuple[Array, Array]:
-        D = x - z
-        G = np.sign(D)
-        if self.norm != 1.0:
-            G *= self.norm * np.abs(D) ** (self.norm - 1.0)
+        G = x - z
+        size = None if self.norm == 1.0 else self.norm * np.abs(G) ** (self.norm - 1.0)
+        np.sign(G, out=G)  # no further array: fresh pages would take longer than the rest
+        if size is not None:
+            G *= size
         G *= V
         return G.sum(axis=1), -G.sum(axis=0)
 
