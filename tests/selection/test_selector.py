@@ -179,7 +179,6 @@ def test_a_notebook_shows_the_diagram_and_what_was_found(circle):
     after = selector.fit(*circle)._repr_mimebundle_()["text/html"]
     assert "sk-top-container" in after
     assert "Predicts" in after
-    assert "recall" in after
 
 
 def test_fitted_again_it_forgets_the_columns_before(tmp_path):
