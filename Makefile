@@ -76,7 +76,7 @@ bench-smoke: $(STAMP)  ## every benchmark for half a minute: none may end with a
 	$(BIN)/python -m benchmarks --smoke 30
 
 fuzz: $(STAMP)  ## bad files, tables, commands and arguments; FUZZ="calls --seconds 3600" for longer
-	cd tests && $(abspath $(BIN))/python -m fuzz $(FUZZ)
+	cd tests && $(abspath $(BIN))/python -m tools.fuzz $(FUZZ)
 
 papers: $(STAMP)  ## re-run the papers; PAPERS="tan --quick" names papers and options
 	$(BIN)/python -m papers $(PAPERS)
@@ -90,14 +90,14 @@ check-docs: docs  ## look at the built documentation in a browser
 
 mutants: $(STAMP)  ## whether tests notice small changes; MUTANTS="solvers --count 50" for fewer
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutants
-	cd tests && $(abspath $(BIN))/python -m mutants $(MUTANTS)
+	cd tests && $(abspath $(BIN))/python -m tools.mutants $(MUTANTS)
 
 # the plugin is not for the other tests: it stands beside .venv, not in it
 threads: $(STAMP)  ## tests by four threads at once each
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps \
 	  --target build/threads --group threads
 	PYTHONPATH=build/threads $(BIN)/python -m pytest -q --parallel-threads 4 \
-	  tests/measures tests/solvers tests/test_moments.py tests/test_targets.py tests/test_golden.py
+	  tests/measures tests/solvers tests/test_moments.py tests/test_targets.py tests/oracle/test_golden.py
 
 versions:  ## lowest dependencies, every Python at hand, each extra alone; VERSIONS="extras" for one
 	.ci/versions $(VERSIONS)

@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 STATIC = HERE / "_static"
 WIDTH = 92  # characters of the drawn terminal
 sys.path.insert(0, str(HERE.parent / "tests"))
-from browser import Browser  # noqa: E402, the tests' own
+from tools.browser import Browser  # noqa: E402, the tests' own
 
 # step -> command
 STEPS = {

@@ -6,8 +6,8 @@ from sklearn.base import is_classifier
 
 import gramsmith as gs
 from gramsmith.evaluation.single_measures import measure_value
-from machine_zoo import MACHINES, fixed, points, strings
-from registry import KERNELS, KINDS, samples, targets
+from tools.machine_zoo import MACHINES, fixed, points, strings
+from tools.registry import KERNELS, KINDS, samples, targets
 
 
 def read_only(A):

@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import gramsmith as gs
-from fuzz import ALLOWED, calls, commands, judged, run, tables
 from gramsmith.cli import run as run_command
+from tools.fuzz import ALLOWED, calls, commands, judged, run, tables
 
 X, Y, K = calls.X, calls.Y, calls.K
 

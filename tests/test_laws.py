@@ -9,12 +9,12 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.gram import plan
 from gramsmith.kernels.embedding import add_named, rows, scratch
 from gramsmith.measures import MEASURES, Undefined
 from gramsmith.targets import make_target
-from registry import (
+from oracle import textbook as tb
+from tools.registry import (
     DIFFERENTIABLE,
     KERNELS,
     KINDS,

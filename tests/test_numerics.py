@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.targets import make_target
+from oracle import textbook as tb
 
 RADIAL = [gs.Gaussian(2.0), gs.Laplacian(2.0, "l2"), gs.Laplacian(2.0), gs.Matern(2.0, 1.5)]
 

@@ -18,7 +18,7 @@ from gramsmith.kernels.pointwise import Formula
 from gramsmith.kernels.radial import Radial
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
-from registry import KERNELS, samples
+from tools.registry import KERNELS, samples
 
 
 class Growing(SampleMap):

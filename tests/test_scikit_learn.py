@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 import gramsmith as gs
-from registry import KERNELS, samples
+from tools.registry import KERNELS, samples
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import gramsmith
-from browser import PROGRAM, Browser
+from tools.browser import PROGRAM, Browser
 
 SITE = Path(os.environ.get("GRAMSMITH_SITE", "."))
 pytestmark = [

@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-import textbook as tb
 from gramsmith.targets import ConstantTarget, as_labels, check_groups, make_target
+from oracle import textbook as tb
 
 
 def dense(target):

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
-from machine_zoo import MACHINES, points, strings
+from tools.machine_zoo import MACHINES, points, strings
 
 THREADS = 8
 

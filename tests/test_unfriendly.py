@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.measures import MEASURES, Undefined
 from gramsmith.targets import make_target
-from registry import KINDS, WITHOUT_DIAGONAL, targets, textbook_measure
+from oracle import textbook as tb
+from tools.registry import KINDS, WITHOUT_DIAGONAL, targets, textbook_measure
 
 every_kind = pytest.mark.parametrize(
     ("measure", "kind"), [(measure, kind) for measure in KINDS for kind in KINDS[measure]]

@@ -3,7 +3,7 @@
 import pytest
 
 from gramsmith.cli import run as run_command
-from tables_text import table_text
+from tools.tables_text import table_text
 
 
 class Outcome:

@@ -61,7 +61,7 @@ def test_files_that_are_no_models(command, tmp_path):
 
 
 def test_inspecting_makes_no_model(command, tmp_path):
-    import forgery
+    from tools import forgery
 
     gs.save_model(gs.Gaussian(), tmp_path / "m")
     header, manifest, body = forgery.parts((tmp_path / "m").read_bytes())

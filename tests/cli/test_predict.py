@@ -14,7 +14,7 @@ from gramsmith.selection import IntervalPipeline
 from gramsmith.storage import inspect_model
 from gramsmith.tables import TableEncoder
 from gramsmith.tables.read import read_table
-from tables_text import table_text
+from tools.tables_text import table_text
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from gramsmith import selection
 from gramsmith.cli import rank as rank_module
 from gramsmith.cli.rank import duration
 from gramsmith.storage import inspect_model
-from tables_text import table_text
+from tools.tables_text import table_text
 
 FILES = {"report.html", "ranking.csv", "ranking.json", "model.safetensors", "run.json"}
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.evaluation import bounds
+from oracle import textbook as tb
 
 
 def indefinite(n=8, k=1):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.evaluation import errors
 from gramsmith.evaluation.errors import (
     assign_folds,
@@ -20,6 +19,7 @@ from gramsmith.evaluation.errors import (
 from gramsmith.measures import MEASURES
 from gramsmith.moments import Moments
 from gramsmith.targets import make_target
+from oracle import textbook as tb
 
 
 def targets(X):

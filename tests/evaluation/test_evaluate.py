@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.evaluation import measure_value
 from gramsmith.evaluation.errors import jackknife
 from gramsmith.measures import MEASURES, Measure
+from oracle import textbook as tb
 
 
 @pytest.fixture

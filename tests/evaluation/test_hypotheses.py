@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse as sp
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.evaluation import hypotheses
 from gramsmith.evaluation.permutations import least_ranks, shuffled_blocks
+from oracle import textbook as tb
 
 GAUSSIANS = [gs.Gaussian(0.5), gs.Gaussian(1.0), gs.Gaussian(4.0)]
 

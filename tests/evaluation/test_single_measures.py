@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gramsmith as gs
-import textbook as tb
+from oracle import textbook as tb
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramsmith.export.graph import Graph, traced
-from onnx_runs import onnx, run
+from tools.onnx_runs import onnx, run
 
 ROWS = np.array([[0.5, 2.0], [3.0, 0.25]])
 

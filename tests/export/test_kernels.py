@@ -8,8 +8,8 @@ import gramsmith as gs
 from gramsmith.export import NotExportable
 from gramsmith.kernels import Kernel
 from gramsmith.kernels.geometry import InnerProduct, PairKernel
-from onnx_runs import assert_equal
-from registry import KERNELS, samples
+from tools.onnx_runs import assert_equal
+from tools.registry import KERNELS, samples
 
 REFUSED = {"rank one"}
 MORE = {

@@ -20,8 +20,8 @@ from gramsmith.export import NotExportable
 from gramsmith.machines.base import KernelClassifier
 from gramsmith.selection import AveragedRegressor, LabelsClassifier, plan
 from gramsmith.tables import TableEncoder
-from machine_zoo import CLASSIFIERS, MACHINES, fixed, points
-from onnx_runs import METHODS, assert_equal
+from tools.machine_zoo import CLASSIFIERS, MACHINES, fixed, points
+from tools.onnx_runs import METHODS, assert_equal
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(60, 3))

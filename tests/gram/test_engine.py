@@ -17,7 +17,7 @@ from gramsmith.gram.plan import make_plan
 from gramsmith.kernels import compilation
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
-from machine_zoo import MACHINES
+from tools.machine_zoo import MACHINES
 
 
 class Processes(Engine):

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-import golden
 import gramsmith as gs
 from gramsmith.gram import as_views
 from gramsmith.gram.views import Views, views_in
+from oracle import golden
 
 
 @pytest.fixture

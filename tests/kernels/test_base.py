@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 
 import gramsmith as gs
 from gramsmith.kernels.base import symmetrised
-from registry import KERNELS, samples
+from tools.registry import KERNELS, samples
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -12,7 +12,7 @@ from gramsmith.kernels import Fixed, geometry
 from gramsmith.kernels.geometry import feature_distances, feature_products
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
-from registry import DIFFERENTIABLE, KERNELS, samples
+from tools.registry import DIFFERENTIABLE, KERNELS, samples
 
 RADIAL = [
     gs.Gaussian(1.3),

@@ -12,9 +12,9 @@ from sklearn.preprocessing import KernelCenterer as SklearnCenterer
 from sklearn.svm import SVC
 
 import gramsmith as gs
-from contract import scikit_learn_checks
 from gramsmith.kernels import KernelCenterer, KernelNormalizer
 from gramsmith.kernels.precomputed import asymmetry, rests_on_matrix
+from tools.contract import scikit_learn_checks
 
 
 @pytest.fixture

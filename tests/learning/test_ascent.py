@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-import golden
 import gramsmith as gs
 from gramsmith.learning.ascent import REMEDY, Problem, degenerate, maximise
 from gramsmith.learning.coordinates import make_coordinates
@@ -9,7 +8,8 @@ from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import make_objective
 from gramsmith.learning.samples import make_draw
 from gramsmith.targets import make_target
-from plain_learners import TransformLearner
+from oracle import golden
+from oracle.plain_learners import TransformLearner
 
 SOLVERS = ("lbfgs", "ascent")
 

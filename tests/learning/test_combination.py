@@ -8,10 +8,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-import golden
 import gramsmith as gs
-import textbook as tb
 from gramsmith.learning.combination import default_path
+from oracle import golden
+from oracle import textbook as tb
 
 KernelCombination = partial(gs.KernelCombination, keep=1.0)  # as in the papers
 KERNELS = [gs.Gaussian.from_gamma(g) for g in (0.05, 0.5, 2.0, 8.0)]

@@ -10,7 +10,6 @@ from sklearn.model_selection import LeaveOneGroupOut, PredefinedSplit, TimeSerie
 from sklearn.svm import SVC
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.learning.cross_fit import (
     WIDTH,
     CrossFit,
@@ -23,6 +22,7 @@ from gramsmith.learning.cross_fit import (
 from gramsmith.learning.objective import ALPHAS, responses
 from gramsmith.learning.transform import between
 from gramsmith.targets import make_target
+from oracle import textbook as tb
 
 
 @pytest.fixture

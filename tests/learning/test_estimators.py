@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from contract import scikit_learn_checks
 from gramsmith.measures import MEASURES, Measure
 from gramsmith.storage import NotStorable
-from plain_learners import KernelLearner, TransformLearner
+from oracle.plain_learners import KernelLearner, TransformLearner
+from tools.contract import scikit_learn_checks
 
 LEARNERS = [
     # Few iterations: of fifteen samples with thirty features, rounding soon decides which weight

@@ -6,12 +6,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-import golden
 import gramsmith as gs
-import textbook as tb
 from gramsmith.kernels import NotDifferentiable
 from gramsmith.learning import OBJECTIVES
-from plain_learners import KernelLearner
+from oracle import golden
+from oracle import textbook as tb
+from oracle.plain_learners import KernelLearner
 
 
 def test_best_single_bandwidth():

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-import golden
 import gramsmith as gs
 from gramsmith.learning.monitor import Monitor, Stopped, sweep_progress
-from plain_learners import KernelLearner, TransformLearner
+from oracle import golden
+from oracle.plain_learners import KernelLearner, TransformLearner
 
 
 def seen(monitor, *scores):

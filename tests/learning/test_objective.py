@@ -6,9 +6,7 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
-import golden
 import gramsmith as gs
-import textbook as tb
 from gramsmith.learning import OBJECTIVES
 from gramsmith.learning.coordinates import make_coordinates
 from gramsmith.learning.objective import (
@@ -27,7 +25,9 @@ from gramsmith.learning.objective import (
 from gramsmith.measures import MEASURES, Undefined
 from gramsmith.solvers import RidgePath, solve_l2svm
 from gramsmith.targets import make_target
-from plain_learners import KernelLearner
+from oracle import golden
+from oracle import textbook as tb
+from oracle.plain_learners import KernelLearner
 
 K = golden.K
 S = np.array([[0.7, 0.1], [0.2, 0.6], [0.1, 0.3]])

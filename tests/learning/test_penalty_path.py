@@ -5,7 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
 from gramsmith.learning import PenaltyPath, penalty_path
-from plain_learners import TransformLearner
+from oracle.plain_learners import TransformLearner
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.solvers import solve_l2svm
-from plain_learners import TransformLearner
+from oracle import textbook as tb
+from oracle.plain_learners import TransformLearner
 
 
 def realisation(data_dir, name):

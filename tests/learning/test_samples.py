@@ -6,7 +6,7 @@ import pytest
 import gramsmith as gs
 from gramsmith.learning.samples import hold_out, make_draw
 from gramsmith.targets import make_target
-from plain_learners import KernelLearner, TransformLearner
+from oracle.plain_learners import KernelLearner, TransformLearner
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

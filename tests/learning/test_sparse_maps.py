@@ -13,7 +13,7 @@ from gramsmith.learning import start
 from gramsmith.learning.sparse_maps import make_map
 from gramsmith.measures import MEASURES
 from gramsmith.targets import make_target
-from plain_learners import TransformLearner
+from oracle.plain_learners import TransformLearner
 
 KERNELS = [
     gs.Gaussian(0.8),

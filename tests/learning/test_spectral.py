@@ -9,10 +9,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-import golden
 import gramsmith as gs
-import textbook as tb
 from gramsmith.learning import SpectralMap
+from oracle import golden
+from oracle import textbook as tb
 
 SpectralAligner = partial(gs.SpectralAligner, keep=1.0)  # as in the papers
 KERNEL = gs.Gaussian(1.0)

@@ -14,7 +14,7 @@ from gramsmith.learning.start import (
     make_start,
 )
 from gramsmith.targets import make_target
-from plain_learners import TransformLearner
+from oracle.plain_learners import TransformLearner
 
 RNG = np.random.RandomState(0)
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-import golden
 import gramsmith as gs
-import textbook as tb
 from gramsmith.learning import transductive_alignment
+from oracle import golden
+from oracle import textbook as tb
 
 
 @pytest.fixture

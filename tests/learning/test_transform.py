@@ -5,9 +5,9 @@ from sklearn.feature_selection import SelectFromModel
 from sklearn.svm import SVC
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.kernels import NotDifferentiable
-from plain_learners import TransformLearner
+from oracle import textbook as tb
+from oracle.plain_learners import TransformLearner
 
 
 @pytest.fixture

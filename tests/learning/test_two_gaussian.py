@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-import golden
 import gramsmith as gs
-import textbook as tb
 from gramsmith.learning.two_gaussian import Aligned, GaussianSlope, bandwidth_range, best_share
 from gramsmith.measures import MEASURES
 from gramsmith.targets import make_target
+from oracle import golden
+from oracle import textbook as tb
 from papers.tan import best_bandwidth
 
 TwoGaussianLearner = partial(gs.TwoGaussianLearner, keep=1.0)  # as in the papers

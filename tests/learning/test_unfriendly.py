@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
-from plain_learners import KernelLearner, TransformLearner
+from oracle.plain_learners import KernelLearner, TransformLearner
 
 FEW = 15  # iterations: enough to move, too few for rounding to choose another optimum
 LEARNERS = {

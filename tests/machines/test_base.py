@@ -16,7 +16,6 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 import gramsmith as gs
-from contract import scikit_learn_checks
 from gramsmith.kernels import Kernel
 from gramsmith.machines import base
 from gramsmith.machines.base import (
@@ -27,7 +26,8 @@ from gramsmith.machines.base import (
     is_function,
     is_symbolic,
 )
-from machine_zoo import (
+from tools.contract import scikit_learn_checks
+from tools.machine_zoo import (
     CLASSIFIERS,
     FIXED,
     MACHINES,

@@ -6,7 +6,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.class_weight import compute_sample_weight
 
 import gramsmith as gs
-from machine_zoo import CLASSIFIERS, fixed, points, strings
+from tools.machine_zoo import CLASSIFIERS, fixed, points, strings
 
 WEIGHTED = [machine for machine in CLASSIFIERS if hasattr(machine(), "class_weight")]
 machine = pytest.mark.parametrize("machine", WEIGHTED, ids=lambda m: m.__name__)

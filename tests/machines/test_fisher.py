@@ -6,7 +6,7 @@ from scipy.linalg import eigh
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import gramsmith as gs
-from machine_zoo import points
+from tools.machine_zoo import points
 
 
 def explicit(X, y, alpha, w=None):

@@ -8,12 +8,12 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
-import textbook_learning as textbook
 from gramsmith.kernels.landmarks import inverse_root
 from gramsmith.machines.import_vector import _Growth
 from gramsmith.solvers import fit_features
 from gramsmith.solvers.losses import Logistic, Multinomial, code_targets
-from machine_zoo import points, strings
+from oracle import learning as textbook
+from tools.machine_zoo import points, strings
 
 
 def moons(n=120, seed=0):

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-import golden as reference
 import gramsmith as gs
-import textbook_learning as textbook
-from machine_zoo import points
+from oracle import golden as reference
+from oracle import learning as textbook
+from tools.machine_zoo import points
 
 
 @pytest.mark.parametrize("C", [0.3, 30.0])

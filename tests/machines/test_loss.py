@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 import gramsmith as gs
-from machine_zoo import points
+from tools.machine_zoo import points
 
 
 def test_linear_kernel_is_logistic_regression():

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 import gramsmith as gs
 from gramsmith.gram import Gram
 from gramsmith.machines.base import KernelMachine
-from machine_zoo import MACHINES
+from tools.machine_zoo import MACHINES
 
 ROWS = 60_000
 GIB = 2**30

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, f1_score
 
-import golden as reference
 import gramsmith as gs
-import textbook_measures as measures
-from machine_zoo import points
+from oracle import golden as reference
+from oracle import measures as measures
+from tools.machine_zoo import points
 
 
 def sample(seed, n=30):

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import gramsmith as gs
-import textbook_learning as textbook
-from machine_zoo import points, strings
+from oracle import learning as textbook
+from tools.machine_zoo import points, strings
 
 
 def separable(n=40, seed=0):

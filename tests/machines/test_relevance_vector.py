@@ -6,7 +6,7 @@ from scipy.special import expit
 from scipy.stats import multivariate_normal
 
 import gramsmith as gs
-from machine_zoo import points
+from tools.machine_zoo import points
 
 
 def sinc(seed, n=100):

@@ -6,10 +6,10 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
 import gramsmith as gs
-import textbook_learning as textbook
 from gramsmith.machines import landmarks, ridge
-from machine_zoo import points, strings
+from oracle import learning as textbook
 from papers import tan
+from tools.machine_zoo import points, strings
 
 
 def curve(rng, n=60):

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import r2_score
 
 import gramsmith as gs
-from machine_zoo import CLASSIFIERS, MACHINES, REGRESSORS, WEIGHTED, points
+from tools.machine_zoo import CLASSIFIERS, MACHINES, REGRESSORS, WEIGHTED, points
 
 name = pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m.__name__)
 classifier = pytest.mark.parametrize("machine", CLASSIFIERS, ids=lambda m: m.__name__)

@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeClassifier
 
 import gramsmith as gs
-from machine_zoo import FIXED, WEIGHTED, fixed, points
+from tools.machine_zoo import FIXED, WEIGHTED, fixed, points
 
 KERNEL = gs.Gaussian(1.5)
 

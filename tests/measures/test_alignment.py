@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.measures import MEASURES, Undefined
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.targets import make_target
+from oracle import textbook as tb
 
 SIZES = range(5, 60)
 

@@ -9,7 +9,7 @@ import gramsmith as gs
 from gramsmith.measures import MEASURES, Measure, Scalar, Undefined
 from gramsmith.moments import Adjoint
 from gramsmith.targets import make_target
-from registry import dense_adjoint
+from tools.registry import dense_adjoint
 
 
 def x(sums):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.measures import MEASURES, Undefined
 from gramsmith.targets import make_target
+from oracle import textbook as tb
 
 
 @pytest.fixture

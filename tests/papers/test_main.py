@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import papers
-from click_runs import invoke
 from papers import __main__ as main_module
 from papers.record import absent, compare
+from tools.click_runs import invoke
 
 ROOT = Path(__file__).resolve().parents[2]
 

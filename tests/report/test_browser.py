@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import gramsmith as gs
-from browser import PROGRAM, Browser
+from tools.browser import PROGRAM, Browser
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs the browser Chromium")
 

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import gramsmith as gs
-from contract import scikit_learn_checks
+from tools.contract import scikit_learn_checks
 
 FEW = ["linear", "rbf"]
 WEIGHTS = "folds and samples of the selection are drawn over rows, repeated or not"

@@ -6,9 +6,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import norm
 
-import textbook_learning as textbook
 from gramsmith.solvers import evidence, fit_bernoulli_evidence, fit_gaussian_evidence
 from gramsmith.solvers.evidence import Basis, GaussianModel, distinct_columns, laplace
+from oracle import learning as textbook
 
 
 def regression(rng, n=40):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import golden
 from gramsmith.solvers import solve_fisher
+from oracle import golden
 
 PROBES = {
     "two classes": np.eye(2)[(golden.y > 0).astype(int)],

@@ -8,7 +8,7 @@ import gramsmith as gs
 from gramsmith.solvers import fit_expansion
 from gramsmith.solvers.left_out import features_of, left_out_losses, usual_alphas
 from gramsmith.solvers.losses import Logistic, Multinomial, Squared, code_targets
-from machine_zoo import points
+from tools.machine_zoo import points
 
 ALPHAS = np.array([10.0, 1.0, 0.1])
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import textbook_learning as textbook
 from gramsmith.solvers import margin, solve_ball, solve_l2svm
 from gramsmith.solvers.margin import solve_cone
+from oracle import learning as textbook
 
 
 def sample(seed, n=30, p=3):

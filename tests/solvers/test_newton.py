@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-import textbook_learning as textbook
 from gramsmith.kernels.landmarks import inverse_root
 from gramsmith.solvers import fit_expansion, fit_features
 from gramsmith.solvers.losses import (
@@ -15,6 +14,7 @@ from gramsmith.solvers.losses import (
     code_targets,
 )
 from gramsmith.solvers.newton import damped_newton
+from oracle import learning as textbook
 
 
 def sample(rng, n=40):

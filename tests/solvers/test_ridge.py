@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import textbook_learning as textbook
 from gramsmith.solvers import RidgePath
 from gramsmith.solvers.ridge import fold_residuals_at, ridge_at
+from oracle import learning as textbook
 
 ALPHAS = (1e-3, 0.1, 10.0)
 

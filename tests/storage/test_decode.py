@@ -10,7 +10,6 @@ from sklearn.gaussian_process.kernels import DotProduct, Exponentiation, Pairwis
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-import forgery
 import gramsmith as gs
 from gramsmith.kernels.adapt import FromSklearn
 from gramsmith.kernels.symbolic import Spectrum
@@ -18,6 +17,7 @@ from gramsmith.machines.svm import KernelSVC
 from gramsmith.selection import TakeView
 from gramsmith.storage import NotStorable, encode
 from gramsmith.storage.container import VERSION
+from tools import forgery
 
 
 @cache

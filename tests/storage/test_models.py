@@ -162,7 +162,7 @@ def test_scalers_and_pipelines(scaler, tmp_path):
 
 def test_caches_of_pipelines_are_refused(tmp_path):
     # joblib's cache is a folder of pickles, which fit would load
-    import forgery
+    from tools import forgery
 
     pipeline = make_pipeline(StandardScaler(), memory=str(tmp_path))
     with pytest.raises(NotStorable, match=r"Pipeline.memory.*set_params\(memory="):

@@ -6,10 +6,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-import forgery
 import gramsmith as gs
-from fuzz import models as mutations
-from fuzz.models import FILES, KINDS, outcome
+from tools import forgery
+from tools.fuzz import models as mutations
+from tools.fuzz.models import FILES, KINDS, outcome
 
 
 def examine(count, seed):

@@ -12,8 +12,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 import gramsmith as gs
 from gramsmith.storage import inspect_model, upgrade_model
 from gramsmith.tables import TableEncoder
-from machine_zoo import MACHINES, fixed
-from onnx_runs import METHODS, assert_equal
+from tools.machine_zoo import MACHINES, fixed
+from tools.onnx_runs import METHODS, assert_equal
 
 pd = pytest.importorskip("pandas")
 

@@ -16,10 +16,10 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-import forgery
 import gramsmith as gs
 from gramsmith.storage.encode import NotStorable, attributes
 from gramsmith.storage.registry import REGISTRY
+from tools import forgery
 
 rng = np.random.default_rng(0)
 N = 60

@@ -8,10 +8,10 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import forgery
 import gramsmith as gs
 from gramsmith.storage import decode, inspect_model, models, upgrade_model
 from gramsmith.storage.registry import REGISTRY
+from tools import forgery
 
 MODELS = Path(__file__).parents[1] / "models"
 X = np.random.default_rng(2).normal(size=(40, 3))

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from click_runs import invoke
-from corpus_of_tables import N, cases, columns
 from gramsmith.cli import group, is_about_data
 from gramsmith.cli.console import in_shell
 from gramsmith.tables import DataError, Limits, TableEncoder, read_table
 from gramsmith.tables.convert import plain, typed
+from tools.click_runs import invoke
+from tools.corpus_of_tables import N, cases, columns
 
 CASES, COLUMNS = cases(), columns()
 

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from sklearn.model_selection import cross_val_score
 
 import gramsmith as gs
-from contract import scikit_learn_checks
 from gramsmith.tables import TableEncoder, TakeColumn
 from gramsmith.tables.blocks import TEXT_VARIANCE
 from gramsmith.tables.convert import in_order, plain_table
+from tools.contract import scikit_learn_checks
 
 
 @scikit_learn_checks([TableEncoder(), TableEncoder(indicators=True)])

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import gramsmith as gs
-import textbook_strings as tb
+from oracle import strings as tb
 
 ITEMS = ["milk", "bread", 3, ("tea", "green"), frozenset({1}), b"jam"]
 

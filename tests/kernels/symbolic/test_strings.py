@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import gramsmith as gs
-import textbook_strings as tb
 from gramsmith.kernels.symbolic import spectrum, substrings
+from oracle import strings as tb
 
 LETTERS = "aabé\ud800"  # few symbols, so that strings share some
 CASES = {

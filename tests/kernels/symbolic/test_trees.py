@@ -3,9 +3,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import gramsmith as gs
-import textbook_strings as tb
 from gramsmith.kernels.symbolic import trees
 from gramsmith.kernels.symbolic.trees import Forest, as_trees, count_pairs, flatten, fragment_tables
+from oracle import strings as tb
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from pathlib import Path
 import click
 import numpy as np
 
-from fuzz import Hanging, limited
-from fuzz.models import MODELS
 from gramsmith.cli import group, run
-from tables_text import table_text
+from tools.fuzz import Hanging, limited
+from tools.fuzz.models import MODELS
+from tools.tables_text import table_text
 
 SECONDS = 60
 STATUSES = {0, 2, 3, 4, 5}

@@ -5,8 +5,8 @@ Convention: G = dM/dK is symmetric with dM = sum_ij G_ij dK_ij over all n^2 entr
 
 import numpy as np
 
-from textbook_kernels import gaussian, squared_distances
-from textbook_measures import (
+from oracle.kernels import gaussian, squared_distances
+from oracle.measures import (
     PROJECTIONS,
     alignment,
     centering_matrix,
@@ -18,7 +18,7 @@ from textbook_measures import (
     norm,
     regression_correlation,
 )
-from textbook_targets import as_target, mean_difference, members, one_hot
+from oracle.targets import as_target, mean_difference, members, one_hot
 
 
 def d_alignment(K, T_or_y, projection="plain"):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-import golden
-import textbook as tb
+from oracle import golden
+from oracle import textbook as tb
 
 X, y, K = golden.X, golden.y, golden.K
 rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Run the campaigns: ``python -m fuzz [models] [calls] ... --seconds 60 --seed 0`` in `tests`."""
+"""Run campaigns: ``python -m tools.fuzz [models] [calls] ... --seconds 60 --seed 0`` in `tests`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from importlib import import_module
 
-from fuzz import run
+from tools.fuzz import run
 
 CAMPAIGNS = ("models", "tables", "commands", "calls")
 
@@ -26,7 +26,7 @@ def main() -> int:
         if name not in CAMPAIGNS:
             parser.error(f"expected campaigns among {', '.join(CAMPAIGNS)}, got {name}")
         table, defects = run(
-            import_module(f"fuzz.{name}").piece,
+            import_module(f"tools.fuzz.{name}").piece,
             options.seed,
             options.seconds,
             options.first,

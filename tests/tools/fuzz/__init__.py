@@ -1,6 +1,6 @@
 """What strangers hand over: damaged files, odd tables, bad arguments; and what becomes of it.
 
-``make fuzz`` runs all campaigns for a while (``python -m fuzz calls --seconds 3600`` in `tests`
+``make fuzz`` runs all campaigns a while (``python -m tools.fuzz calls --seconds 3600`` in `tests`
 runs one for an hour) and prints what happened, with every defect and the number that brings it
 back. The default tests run the first pieces of each campaign, and all past findings.
 """

@@ -5,8 +5,8 @@ Rows of weight 0 are left out first; of the others, n+ in number, u_i = w_i n+ /
 
 import numpy as np
 
-from textbook_measures import embed
-from textbook_targets import target_matrix
+from oracle.measures import embed
+from oracle.targets import target_matrix
 
 
 def rows_and_weights(w):

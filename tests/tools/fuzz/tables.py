@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from corpus_of_tables import cases
-from fuzz import Hanging, judged, limited
 from gramsmith.tables import DataError, Limits, TableEncoder, read_table
+from tools.corpus_of_tables import cases
+from tools.fuzz import Hanging, judged, limited
 
 SECONDS = 20
 SPARE = 1 << 30  # bytes of addresses that reading a small file may take beside those in use

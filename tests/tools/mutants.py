@@ -1,6 +1,6 @@
 """Mutation testing: a sample of small changes to the code, and whether a test notices each.
 
-    cd tests && python -m mutants [measures] [gram] [solvers] [storage] --count 300
+    cd tests && python -m tools.mutants [measures] [gram] [solvers] [storage] --count 300
 
 Changes are those of cosmic-ray's operators, drawn over the files of a room in the order of a digest
 (with a seed), so that a sample can be repeated and enlarged and stays much the same when the code
@@ -47,14 +47,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("src", "gramsmith")
 #: room -> (its sources, the tests that guard it)
 ROOMS = {
     "measures": (
         ["measures", "moments.py", "targets.py"],
         [
-            *("measures", "evaluation", "test_moments.py", "test_targets.py", "test_golden.py"),
+            *("measures", "evaluation", "test_moments.py", "test_targets.py"),
+            "oracle/test_golden.py",
             *("test_laws.py::test_measure_is_the_textbook_formula", "test_numerics.py"),
             "test_laws.py::test_weighted_measure_is_the_textbook_form",
             "test_laws.py::test_adjoint_against_differences",

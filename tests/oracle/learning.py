@@ -5,10 +5,10 @@ from scipy.optimize import brentq, minimize, nnls
 from scipy.stats import multivariate_normal
 from sklearn.svm import SVC, OneClassSVM
 
-from textbook_derivatives import d_alignment, d_sigma
-from textbook_kernels import distances, gaussian
-from textbook_measures import PROJECTIONS, alignment, centred, inner, kta, norm
-from textbook_targets import as_target, signs
+from oracle.derivatives import d_alignment, d_sigma
+from oracle.kernels import distances, gaussian
+from oracle.measures import PROJECTIONS, alignment, centred, inner, kta, norm
+from oracle.targets import as_target, signs
 
 
 def two_kernel_u(K1, K2, T_or_y, points=2001):

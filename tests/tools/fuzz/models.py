@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-import forgery
 import gramsmith as gs
-from fuzz import Hanging, limited
 from gramsmith.storage import inspect_model, model_card
 from models.write_models import METHODS, new_samples
+from tools import forgery
+from tools.fuzz import Hanging, limited
 
-MODELS = Path(__file__).parents[1] / "models"
+MODELS = Path(__file__).parents[2] / "models"
 FILES = sorted(MODELS.glob("*/*.safetensors"))
 
 SECONDS = 20  # a mutant that takes longer hangs

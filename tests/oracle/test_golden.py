@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-import golden
 import gramsmith as gs
-from golden import GOLDEN, K, X, lab, y, yr
 from gramsmith.measures import MEASURES, get_measure
 from gramsmith.targets import make_target
-from registry import dense_adjoint
+from oracle import golden
+from oracle.golden import GOLDEN, K, X, lab, y, yr
+from tools.registry import dense_adjoint
 
 
 def check(name, value):

@@ -3,8 +3,8 @@
 import numpy as np
 
 import gramsmith as gs
-import textbook as tb
 from gramsmith.kernels import Kernel
+from oracle import textbook as tb
 
 S = np.array([[1.0, 0.3], [-0.4, 0.8], [0.2, -0.6]])
 B = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, 0.1], [0.0, 0.1, 0.5]])
@@ -73,8 +73,11 @@ KERNELS: dict[str, tuple[Kernel, object]] = {
     "exp": (gs.Exp(0.5 * gs.Gaussian()), lambda X, Z: np.exp(0.5 * tb.gaussian(X, Z))),
     "linear map": (
         gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(S),
-        gs.Gaussian(1.5) @ gs.TakeColumns([2, 0]) + gs.Linear() @ gs.TakeColumns(np.array([1])),
         lambda X, Z: tb.gaussian(X @ S, Z @ S, np.sqrt(0.5)),
+    ),
+    "columns": (
+        gs.Gaussian(1.5) @ gs.TakeColumns([2, 0]) + gs.Linear() @ gs.TakeColumns(np.array([1])),
+        lambda X, Z: tb.gaussian(X[:, [2, 0]], Z[:, [2, 0]], 1.5) + tb.linear(X[:, [1]], Z[:, [1]]),
     ),
     "diagonal map": (
         gs.Polynomial(2, 0.3) @ gs.LinearMap(np.array([1.0, 2.0, 0.5])),

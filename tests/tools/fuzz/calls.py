@@ -20,8 +20,8 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 import gramsmith as gs
-from fuzz import Hanging, judged, limited
 from gramsmith.kernels import Kernel
+from tools.fuzz import Hanging, judged, limited
 
 SECONDS = 20
 N = 24

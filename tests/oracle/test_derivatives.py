@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import golden
-import textbook as tb
+from oracle import golden
+from oracle import textbook as tb
 
 X, y, lab, yr, K = golden.X, golden.y, golden.lab, golden.yr, golden.K
 S = np.array([[0.7, 0.1], [-0.2, 0.5], [0.3, 0.4]])

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from textbook_targets import (
+from oracle.targets import (
     as_target,
     classes_of,
     mean_difference,

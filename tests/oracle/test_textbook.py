@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import golden
-import textbook as tb
+from oracle import golden
+from oracle import textbook as tb
 
 X, y, K = golden.X, golden.y, golden.K
 SLACK = 1e-9  # rounding, in inequalities

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from textbook_measures import u_centred
+from oracle.measures import u_centred
 
 
 def unbiased_mmd(K, first):

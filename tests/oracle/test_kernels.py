@@ -7,7 +7,7 @@ import pytest
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise as skl
 
-import textbook as tb
+from oracle import textbook as tb
 
 rng = np.random.default_rng(0)
 X, Z = rng.normal(size=(7, 3)), rng.normal(size=(5, 3))

@@ -1,0 +1,1 @@
+"""Oracle: dense definitions, written from the textbook, that every test compares with."""

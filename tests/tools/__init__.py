@@ -1,0 +1,1 @@
+"""Tools of the tests: registries, corpora, browser, fuzzing, mutants."""
