@@ -85,7 +85,7 @@ class Mine(Kernel):
         (gs.Linear() @ np.abs, "function of Python"),
         (gs.as_kernel(lambda x, z: float(x @ z)), "known to Python only"),
         (gs.as_kernel(Matern(nu=1.7)), "known to Python only"),
-        (gs.AllSubsets(), "strings, sets"),
+        (gs.AllSubsets(), "product over items or columns"),
         (Mine(), "Mine"),
         (gs.Normalized(Mine()), "Mine"),
     ],

@@ -284,6 +284,6 @@ def test_the_page_names_what_is_averaged():
     ranking = gs.rank_kernels(X, VALUES, KERNELS)
     facts = dict(ranking.facts)
     assert ranking.average
-    assert "kernel" not in facts
+    assert facts["estimator"] == "an average of estimators"
     for name in ranking.average:
-        assert name in facts["average of"]
+        assert name in facts["in Python"]

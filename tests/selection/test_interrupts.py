@@ -11,6 +11,14 @@ X = np.random.default_rng(0).normal(size=(80, 3))
 Y = X[:, 0] * X[:, 1] > 0
 
 
+@pytest.fixture(autouse=True)
+def _python_hears_ctrl_c():
+    """Background jobs of a shell ignore SIGINT, and so would Python."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Presses:
     """A listener that presses Ctrl-C in a stage, once or twice."""
 

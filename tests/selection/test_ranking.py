@@ -329,7 +329,7 @@ def test_notebook_table_escapes(ranking, monkeypatch):
 
 
 def test_regression_is_shown_in_r2(regression):
-    assert "explains" in regression.verdict.text
+    assert "of the variation" in regression.verdict.text
     assert 0 < regression.records[0]["score"] <= 1
 
 
@@ -430,7 +430,7 @@ def test_one_kind_of_score_and_an_order_that_the_columns_explain(ranking):
 @pytest.mark.usefixtures("choice_made_anew")
 def test_the_verdict_gives_the_estimate(circle):
     ranking = gs.rank_kernels(*circle)
-    assert "estimated by nested cross-validation" in str(ranking.verdict)
+    assert "by nested cross-validation" in str(ranking.verdict)
     guess = ranking.estimate
     assert guess.low < guess.value < guess.high
     assert guess.beats_baseline

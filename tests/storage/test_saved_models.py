@@ -53,7 +53,9 @@ def test_every_storable_class_is_there():
         "Bounded",
         "Categories",
         "Dates",
+        "NearestPSD",
         "Numbers",
+        "TakeColumns",
         "Texts",
         "White",
     }  # classes that no file of the last release can hold

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from gramsmith.export.graph import Array, Tensor, traced
 from gramsmith.kernels import (
+    AllSubsets,
     Bilinear,
     ByFeatureCount,
     Composed,
@@ -105,6 +106,8 @@ def refusal(what: Any) -> NotExportable:
     """Return the error for a kernel or a map without ONNX operators."""
     if isinstance(what, FunctionMap):
         reason = "it is a function of Python"
+    elif isinstance(what, AllSubsets):
+        reason = "its product over items or columns is not written in ONNX operators here"
     elif isinstance(what, SymbolicKernel):
         reason = "it compares strings, sets or other objects, for which ONNX has no operators"
     else:

@@ -255,7 +255,7 @@ class NearestPSD(TransformerMixin, BaseEstimator):
 
     def fit(self, K: Any, y: Any = None) -> NearestPSD:
         """Learn the eigenvectors of the training matrix K, shape (n, n)."""
-        if self.method == "shift":
+        if is_one_of(self.method, ("shift",)):
             raise ValueError(
                 'Expected method "clip" or "flip", got "shift", which has no counterpart for new '
                 "rows: what is added to the diagonal says nothing about them."

@@ -642,8 +642,9 @@ def effects_of(model: Any, problem: Problem, names: list[str]) -> list[Effect]:
     places = {column.name: j for j, column in enumerate(problem.samples.columns)}
     for name in names:
         j = places[name]
-        column = problem.samples.columns[j]
-        shown, chosen = effect_values(column, X.iloc[:, j] if frame else X[:, j])
+        column, counting = problem.samples.columns[j], task.counting
+        shown, few = effect_values(column, X.iloc[counting, j] if frame else X[counting, j])
+        chosen = counting[few]
         tiled, values = np.tile(rows, len(chosen)), np.repeat(chosen, len(rows))
         changed = X.take(tiled) if frame else X[tiled]
         if frame:
