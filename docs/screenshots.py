@@ -23,7 +23,7 @@ import gramsmith
 
 HERE = Path(__file__).parent
 STATIC = HERE / "_static"
-WIDTH = 92  # characters of the drawn terminal
+WIDTH = 80  # characters of the drawn terminal
 sys.path.insert(0, str(HERE.parent / "tests"))
 from tools.browser import Browser  # noqa: E402, the tests' own
 
@@ -35,7 +35,7 @@ STEPS = {
     "inspect": "gramsmith inspect run/model.safetensors",
 }
 # picture -> (heading of the report from which on, how many pixels)
-PARTS = {"report": (None, 900), "report_read": ("read", 620), "report_kernel": ("kernel", 625)}
+PARTS = {"report": (None, 900), "report_read": ("read", 620), "report_kernel": ("which", 625)}
 DESK, PHONE = 1000, 390  # pixels
 
 
