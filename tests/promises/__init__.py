@@ -42,9 +42,14 @@ class Row:
     measured: str
     runs: str
 
+    @property
+    def allowance(self) -> float:
+        """How far from zero a promised average may be."""
+        return float(self.promised.removeprefix("within "))
+
     def limits(self) -> tuple[float, float] | None:
-        """Return the range of the promised share, None for an average that is zero."""
-        if self.promised == "0":
+        """Return the range of the promised share, None for an average that is about zero."""
+        if self.promised == "0" or self.promised.startswith("within "):
             return None
         if self.promised == "always":
             return 1.0, 1.0
@@ -105,7 +110,8 @@ def draw(simulation, share):
     """Return the results of the runs, each from a generator of its own."""
     runs = max(20, round(simulation.runs * share))
     key = zlib.crc32(simulation.name.encode())
-    return np.array([simulation.run(np.random.default_rng([key, i])) for i in range(runs)], float)
+    numbers = np.linspace(0, simulation.runs, runs, endpoint=False).astype(int)
+    return np.array([simulation.run(np.random.default_rng([key, i])) for i in numbers], float)
 
 
 def verdict(row, results):
@@ -113,7 +119,8 @@ def verdict(row, results):
     limits, runs = row.limits(), len(results)
     if limits is None:
         error = results.std(ddof=1) / sqrt(runs)
-        return f"{results.mean():+.4f} ± {error:.4f}", abs(results.mean()) <= ERRORS * error
+        held = abs(results.mean()) <= row.allowance + ERRORS * error
+        return f"{results.mean():+.4f} ± {error:.4f}", held
     low, high = limits
     share = results.mean()
     # the error of a share that is exactly what was promised

@@ -7,6 +7,43 @@ from promises import promise
 
 
 @promise(
+    "interval of a prediction",
+    n_20={"n": 20},
+    n_50={"n": 50},
+    n_200={"n": 200},
+    skewed_noise_n_100={"n": 100, "skewed": True},
+    groups_20={"n": 100, "groups": 20},
+    weights_of_log_deviation_1={"n": 100, "deviation": 1.0},
+    weights_of_log_deviation_2={"n": 100, "deviation": 2.0},
+)
+def interval_of_prediction(rng, n, skewed=False, groups=0, deviation=0.0):
+    """One fresh row in a run: the rows of one run would not be independent of each other."""
+    codes = np.repeat(np.arange(groups), n // groups) if groups else np.arange(n)
+    X = rng.uniform(-2, 2, size=(n + 1, 1))
+    noise = rng.exponential(size=n + 1) - 1.0 if skewed else rng.normal(size=n + 1)
+    if groups:  # a group shares most of its noise; the fresh row is of a new group
+        noise = 0.9 * rng.normal(size=groups + 1)[np.r_[codes, groups]] + 0.436 * noise
+    y = np.sin(2.0 * X[:, 0]) + 0.5 * noise
+    options = {}
+    if deviation:
+        # rows are drawn so that the weighted sample looks like fresh rows
+        options["sample_weight"] = np.exp(deviation * rng.normal(size=n))
+    if groups:
+        options["groups"] = codes
+    ranking = gs.rank_kernels(
+        X[:n], y[:n], {"narrow": gs.Gaussian(0.5), "wide": gs.Gaussian(2.0)}, n_jobs=1, **options
+    )
+    try:
+        low, high = ranking.best_estimator.predict_interval(X[n:], coverage=0.9)[0]
+    except ValueError as refusal:
+        # so few rows have most of the weight that an interval would be infinite
+        if not deviation or "vouch" not in str(refusal):
+            raise
+        return True
+    return low <= y[n] <= high
+
+
+@promise(
     "predictions do not change",
     offset_and_unit_of_the_inputs={"change": "inputs"},
     order_of_rows={"change": "rows"},

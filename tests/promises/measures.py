@@ -146,3 +146,32 @@ def invariance(rng, change):
     else:
         after = values(1e3 * kernel, X, y, w)
     return np.allclose(before, after, rtol=1e-9, atol=1e-12)
+
+
+@promise(
+    "interval of estimate",
+    cka={"measure": "cka"},
+    fsm={"measure": "fsm"},
+    fsm_rare_class_narrow={"measure": "fsm", "positive": 0.02, "width": 0.3},
+    cka_heavy_tails={"measure": "cka", "tails": True},
+    kta_uneven_weights={"measure": "kta", "weights": True},
+)
+def interval_of_estimate(rng, measure, positive=0.5, width=1.0, tails=False, weights=False):
+    n = 4000
+    kernel = gs.Linear() if tails else gs.Gaussian(width)
+    y = (rng.random(n) < positive).astype(int)
+    y[:4] = 0, 1, 0, 1
+    noise = rng.standard_t(2.5, size=(n, 2)) if tails else rng.normal(size=(n, 2))
+    X = noise + MEANS[y]
+    options = {"sample_weight": 10.0 ** rng.uniform(-2, 2, n)} if weights else {}
+    # a tenth of all pairs
+    budget = {"rows": 256, "pairs": n**2 / 20, "tolerance": 0.02}
+    seed = int(rng.integers(2**31))
+    estimates = gs.estimate(
+        {"k": kernel}, X, y, measure, **budget, random_state=seed, n_jobs=1, **options
+    )
+    interval = estimates["k", measure].interval()
+    if interval is None:  # "cannot be told from so few rows" is no broken promise
+        return True
+    exact = gs.evaluate({"k": kernel}, X, y, measures=measure, folds=0, n_jobs=1, **options)
+    return interval[0] <= exact["k", measure].value <= interval[1]
