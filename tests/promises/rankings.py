@@ -85,6 +85,7 @@ def interval_of_r2(rng, n):
     accuracy_n_60={"scoring": "accuracy", "n": 60},
     accuracy_n_600={"scoring": "accuracy", "n": 600},
     balanced_accuracy_n_600={"scoring": "balanced_accuracy", "n": 600},
+    roc_auc_n_600={"scoring": "roc_auc", "n": 600},
 )
 def noise(rng, scoring, n):
     """Chance is right for half of the rows, whatever was chosen."""
