@@ -42,7 +42,8 @@ class Estimate:
     value : float
         The score.
     low, high : float
-        An interval of 95 %.
+        An interval of 95 %. Where a few rows decide a score, such as R² of a target with a long
+        tail, it is wider, and still holds less often, see docs/theory/promises.rst.
     error : float
         Standard error.
     kind : str
