@@ -35,8 +35,22 @@ EQUIVALENCE = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("d
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@scikit_learn_checks(LEARNERS)
+#: one of each class, with the cross-fitted amount that users get
+DEFAULTS = [learner for learner in LEARNERS if getattr(learner, "cv", None) == 2]
+
+
+@scikit_learn_checks(DEFAULTS)
 def test_scikit_learn_checks(estimator, check):
+    check_learner(estimator, check)
+
+
+@pytest.mark.slow
+@scikit_learn_checks([learner for learner in LEARNERS if learner not in DEFAULTS])
+def test_scikit_learn_checks_of_other_settings(estimator, check):
+    check_learner(estimator, check)
+
+
+def check_learner(estimator, check):
     if estimator.keep == "cross_fit" and check.func.__name__ in EQUIVALENCE:
         pytest.skip("a row of weight two is left out as one, of two rows one at a time")
     check(estimator)

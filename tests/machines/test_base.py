@@ -37,7 +37,6 @@ from tools.machine_zoo import (
     expected_failures,
     fixed,
     kernels,
-    plain_kernels,
     points,
     strings,
 )
@@ -93,15 +92,15 @@ def on_purpose(test):
 
 
 @on_purpose
-@checks_of_machines(kernels())
+@checks_of_machines([None])
 def test_scikit_learn(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
 @on_purpose
-@checks_of_machines(plain_kernels())
-def test_scikit_learn_with_single_kernels(estimator, check):
+@checks_of_machines(kernels())
+def test_scikit_learn_with_other_kernels(estimator, check):
     check(estimator)
 
 

@@ -49,13 +49,9 @@ def fixed(machine, kernel=None, **options):
 
 
 def kernels():
-    """The kernels with the longest way through a machine: none, a composed one, a matrix."""
-    return None, gs.Gaussian(1.5) + 0.1 * gs.Linear() + gs.Constant(0.5), "precomputed"
-
-
-def plain_kernels():
-    """Single kernels of vectors."""
-    return gs.Gaussian(2.0), gs.Linear(), gs.Polynomial(2, 0.1)
+    """Kernels whose ways through a machine differ: single, composed, a matrix."""
+    composed = gs.Gaussian(1.5) + 0.1 * gs.Linear() + gs.Constant(0.5)
+    return gs.Gaussian(2.0), gs.Linear(), gs.Polynomial(2, 0.1), composed, "precomputed"
 
 
 def expected_failures(estimator):
