@@ -113,7 +113,7 @@ def unit_diagonal(G: Blocks) -> Blocks:
 def inductive(K: Array, y: Array, I: Array, J: Array) -> Blocks:
     """Return G of algorithm 1, from the training block alone: threshold 1e-9."""
     aligner = gs.SpectralAligner(
-        "precomputed", threshold=1e-9, method="eigen", target="uneven", keep=1.0
+        "precomputed", threshold=1e-9, method="eigen", target="imbalanced", keep=1.0
     )
     P = aligner.fit(K[np.ix_(I, I)], y[I]).transform(K[np.ix_(I, I)])
     Q = aligner.transform(K[np.ix_(J, I)])
@@ -152,8 +152,8 @@ def score(G: Blocks, y: Array, I: Array, J: Array) -> tuple[float, ...]:
     parzen = gs.ParzenClassifier("precomputed", weights="even", threshold=0.0)
     parzen.fit(G[0], y[I], sample_weight=twice)
     return (
-        gs.kta(G[0], y[I], target="uneven"),
-        gs.kta(G[2], y[J], target="uneven"),
+        gs.kta(G[0], y[I], target="imbalanced"),
+        gs.kta(G[2], y[J], target="imbalanced"),
         error_rate(svc, G[1].T, y[J]),
         error_rate(parzen, G[1].T, y[J]),
         mean_f1(svc, G[1].T, y[J]),
@@ -220,12 +220,12 @@ def medline(run: Run) -> Findings:
             plain = score(blocks(K, I, J), y, I, J)
             refined = inductive(K, y, I, J)
             for table, G in (
-                ("Table 1", transductive(K, y, I, J, target="uneven")),
+                ("Table 1", transductive(K, y, I, J, target="imbalanced")),
                 ("Table 2", unit_diagonal(refined)),
             ):
                 scores.setdefault((table, f"K{percent}"), []).append(plain)
                 scores.setdefault((table, f"G{percent}"), []).append(score(G, y, I, J))
-            aligned = gs.kta(refined[0], y[I], target="uneven")
+            aligned = gs.kta(refined[0], y[I], target="imbalanced")
             plainer.setdefault(f"G{percent}", []).append(aligned)
         rows |= {key: np.array(value) for key, value in scores.items()}
     for (table, row), values in sorted(rows.items()):
@@ -244,7 +244,7 @@ def medline(run: Run) -> Findings:
     counted = bag_of_words(data.texts, counts=True)
     for percent in FRACTIONS:
         by_count = [
-            gs.kta(counted[np.ix_(I, I)], y[I], target="uneven")
+            gs.kta(counted[np.ix_(I, I)], y[I], target="imbalanced")
             for I, _ in splits(len(y), percent, 10)
         ]
         cell = f"K{percent}, train alignment with tf as a count"
@@ -382,7 +382,7 @@ def concentrated(run: Run) -> Findings:
     def uneven(n: int, rng: np.random.Generator) -> float:
         X, y = two_blobs(90.0, 0.5, n, rng)
         keep = np.r_[: n // 10, n : 2 * n - n // 10]
-        return gs.kta(gs.Gram(gs.Gaussian(1.0), X[keep]), y[keep], target="uneven")
+        return gs.kta(gs.Gram(gs.Gaussian(1.0), X[keep]), y[keep], target="imbalanced")
 
     name = "kandola-shawe-taylor-concentration"
     found = concentration("Section 3", f"{name}-3", "the regression alignment", regression, run)

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
+import gramsmith as gs
 from gramsmith.targets import ConstantTarget, as_labels, check_groups, make_target
 from oracle import textbook as tb
 
@@ -31,7 +32,7 @@ LABELS = {
 
 
 @pytest.mark.parametrize("name", LABELS)
-@pytest.mark.parametrize("scheme", ["auto", "simplex", "uneven", "one_hot", "balanced"])
+@pytest.mark.parametrize("scheme", ["auto", "simplex", "imbalanced", "one_hot", "balanced"])
 def test_two_classes_whatever_they_are_called(name, scheme):
     signs = LABELS["signs"]
     kind = {"auto": "binary", "one_hot": "onehot"}.get(scheme, scheme)
@@ -55,11 +56,20 @@ def test_several_classes(scheme, kind):
     assert target.norm(target.M) == pytest.approx(np.linalg.norm(dense(target)))
 
 
-def test_uneven_target_of_several_classes_is_the_centred_balanced_one():
+def test_the_old_name_of_a_target_warns():
+    with pytest.warns(FutureWarning, match='now called target="imbalanced"'):
+        old = make_target([0, 1, 1], "uneven")
+    assert_allclose(dense(old), dense(make_target([0, 1, 1], "imbalanced")))
+    learner = gs.SpectralAligner(gs.Gaussian(1.0), target="uneven", keep=1.0)
+    with pytest.warns(FutureWarning, match='now called target="imbalanced"'):
+        learner.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 0, 1])
+
+
+def test_imbalanced_target_of_several_classes_is_the_centred_balanced_one():
     y = np.array([0, 1, 2, 2, 1, 0, 2, 2])
     H = np.eye(8) - 1 / 8
     expected = H @ tb.target_matrix(y, "balanced") @ H
-    assert_allclose(dense(make_target(y, "uneven")), expected, atol=1e-15)
+    assert_allclose(dense(make_target(y, "imbalanced")), expected, atol=1e-15)
 
 
 def test_real_values_are_centred(rng):
@@ -91,7 +101,7 @@ def test_take_recomputes_centre_and_contrast(rng):
     y = rng.normal(size=6)
     assert_allclose(dense(make_target(y).take(rows)), dense(make_target(y[rows])), atol=1e-14)
     labels = LABELS["signs"]
-    for scheme in ("auto", "uneven", "balanced"):
+    for scheme in ("auto", "imbalanced", "balanced"):
         part = make_target(labels, scheme).take(np.array([0, 1, 2, 4]))
         assert_allclose(dense(part), dense(make_target(labels[[0, 1, 2, 4]], scheme)))
 

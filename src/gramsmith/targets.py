@@ -24,7 +24,8 @@ from gramsmith.cached import cached_property
 Array = npt.NDArray[Any]
 
 LARGEST = 1e70  # of values: sums of their fourth powers are finite
-TARGETS = ("auto", "simplex", "one_hot", "balanced", "uneven")
+TARGETS = ("auto", "simplex", "one_hot", "balanced", "imbalanced")
+DEPRECATED = {"uneven": "imbalanced"}  # names of 0.2, which warn
 
 
 class ConstantTarget(ValueError):
@@ -166,7 +167,7 @@ def make_target(
     y : array of shape (n,) or (n, q)
         Class labels of any type, real values, several real outputs, or a 0/1 label matrix. Whole
         numbers are classes unless ``task="regression"``.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}
+    target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}, default="auto"
         For classes: 1 within and -1/(C-1) between classes ("auto", "simplex"; for two classes this
         is yy' with y = ±1); 1 and 0; 1/n_c and 0; the centred labels 1/n+ and -1/n-.
     task : {"auto", "classification", "regression"}
@@ -184,10 +185,7 @@ def make_target(
     >>> make_target(["a", "b", "a"]).classes
     array(['a', 'b'], dtype='<U1')
     """
-    if not is_one_of(target, TARGETS):
-        raise ValueError(
-            f"Expected target to be one of {', '.join(TARGETS)}, got {abridged(target)}."
-        )
+    target = target_scheme(target)
     if not is_one_of(task, ("auto", "classification", "regression")):
         raise ValueError(
             f'Expected task "auto", "classification" or "regression", got {abridged(task)}.'
@@ -212,6 +210,23 @@ def make_target(
             'Use task="regression" for several numeric outputs.'
         )
     return class_target(np.ravel(y), w, target)
+
+
+def target_scheme(target: Any, allowed: tuple[str, ...] = TARGETS) -> str:
+    """Return the name of a target that is allowed, or raise; a name of old warns."""
+    if is_one_of(target, tuple(DEPRECATED)):
+        name = DEPRECATED[target]
+        warnings.warn(
+            f'target="{target}" is now called target="{name}"; the old name goes in 0.5.',
+            FutureWarning,
+            stacklevel=2,
+        )
+        target = name
+    if not is_one_of(target, allowed):
+        raise ValueError(
+            f"Expected target to be one of {', '.join(allowed)}, got {abridged(target)}."
+        )
+    return str(target)
 
 
 def kind_of(y: Any) -> str:

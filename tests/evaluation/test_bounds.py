@@ -87,7 +87,7 @@ def test_bounds_hold_for_the_weighted_training_error(seed, factor):
     wrong = y * (K @ (plus - minus)) <= 0
     share = w[y == 1].sum() / w.sum()
     error = (1 - share) * plus[wrong].sum() + share * minus[wrong].sum()
-    assert error <= gs.parzen_error_bound(K, y, target="uneven", sample_weight=w) + 1e-12
+    assert error <= gs.parzen_error_bound(K, y, target="imbalanced", sample_weight=w) + 1e-12
     f = K @ (plus - minus)
     sd = [np.sqrt(part @ (f - part @ f) ** 2) for part in (plus, minus)]
     threshold = (sd[1] * (plus @ f) + sd[0] * (minus @ f)) / sum(sd)

@@ -124,7 +124,7 @@ def test_options(pair):
 def test_the_target_of_evaluate_is_that_of_the_verbs(rng):
     X = rng.normal(size=(30, 3))
     y = np.repeat([0, 1, 2], [4, 10, 16])
-    for target in ("auto", "one_hot", "balanced", "uneven"):
+    for target in ("auto", "one_hot", "balanced", "imbalanced"):
         table = gs.evaluate(
             {"k": gs.Gaussian()}, X, y, target=target, measures=["kta", "cka", "hsic"]
         )

@@ -41,17 +41,17 @@ def test_other_kernels(kernel, parity):
     assert learner.feature_importances_[:2].sum() > 0.7
 
 
-@pytest.mark.parametrize("target", ["classes", "values", "outputs", "uneven"])
+@pytest.mark.parametrize("target", ["classes", "values", "outputs", "imbalanced"])
 def test_every_target(target, parity):
     X, _ = parity
     y = {
         "classes": np.digitize(X[:, 0], [-0.5, 0.5]),
         "values": X[:, 0] ** 2 + 0.1 * X[:, 1],
         "outputs": np.column_stack([X[:, 0], X[:, 0] ** 2]),
-        "uneven": X[:, 0] > 1.0,
+        "imbalanced": X[:, 0] > 1.0,
     }[target]
-    scheme = "uneven" if target == "uneven" else "auto"
-    learner = TransformLearner(target=scheme, measure="kta" if scheme == "uneven" else "cka")
+    scheme = "imbalanced" if target == "imbalanced" else "auto"
+    learner = TransformLearner(target=scheme, measure="kta" if scheme == "imbalanced" else "cka")
     assert learner.fit(X, y).feature_importances_.argmax() == 0
 
 

@@ -13,7 +13,7 @@ SIZES = range(5, 60)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("scheme", ["auto", "one_hot", "balanced", "uneven"])
+@pytest.mark.parametrize("scheme", ["auto", "one_hot", "balanced", "imbalanced"])
 def test_debiased_alignment_of_a_class_of_one_is_undefined(scheme, weighted, rng):
     for n in SIZES:  # whether rounding is zero depends on n
         w = np.r_[1.0, rng.uniform(0.8, 2.0, size=n - 1)] if weighted else None
@@ -23,7 +23,7 @@ def test_debiased_alignment_of_a_class_of_one_is_undefined(scheme, weighted, rng
             MEASURES["cka_debiased"].value(moments, goal)
 
 
-@pytest.mark.parametrize("scheme", ["auto", "one_hot", "balanced", "uneven"])
+@pytest.mark.parametrize("scheme", ["auto", "one_hot", "balanced", "imbalanced"])
 def test_debiased_alignment_of_a_rare_class_keeps_its_digits(scheme, rng):
     X = rng.normal(size=(200, 2))
     y = np.arange(200) < 2

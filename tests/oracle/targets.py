@@ -40,7 +40,7 @@ def target_matrix(y, kind="auto"):
     """T for one of the kinds below; n x n.
 
     binary            y_i y_j with y = +-1
-    uneven            u_i u_j with u = 1/n+ on the positive class and -1/n- on the negative one
+    imbalanced        u_i u_j with u = 1/n+ on the positive class and -1/n- on the negative one
     simplex           1 within a class, -1/(C-1) between classes
     onehot            1 within a class, 0 between
     balanced          1/n_c within class c, 0 between
@@ -57,7 +57,7 @@ def target_matrix(y, kind="auto"):
         kind, y = "multioutput", y.reshape(n, 1)
     if kind == "binary":
         return np.outer(signs(y), signs(y))
-    if kind == "uneven":
+    if kind == "imbalanced":
         return np.outer(mean_difference(y), mean_difference(y))
     if kind in ("multioutput", "multilabel", "ovr"):
         columns = one_hot(y) if kind == "ovr" else y.astype(float)

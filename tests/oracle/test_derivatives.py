@@ -17,7 +17,7 @@ def _alignment(projection, target):
     )
 
 
-UNEVEN = tb.target_matrix(y, "uneven")
+UNEVEN = tb.target_matrix(y, "imbalanced")
 # name: value, derivative, scale invariant, translation invariant
 CASES = {
     "kta": (*_alignment("plain", y), True, False),

@@ -25,7 +25,7 @@ def test_measures(G):
     check("kta", gs.kta(G, y))
     check("cka", gs.cka(G, y))
     check("cka_debiased", gs.cka(G, y, debiased=True))
-    check("kta_uneven", gs.kta(G, y, target="uneven"))
+    check("kta_uneven", gs.kta(G, y, target="imbalanced"))
     check("mmd", gs.mmd(G, y))
     check("fsm_ddof1", gs.fsm(G, y))
     check("fsm_ddof0", gs.fsm(G, y, ddof=0))

@@ -53,7 +53,7 @@ def _values():
         "cka": tb.cka(K, y),
         "cka_debiased": tb.cka_debiased(K, y),
         "kta_off_diagonal": tb.kta_off_diagonal(K, y),
-        "kta_uneven": tb.kta(K, tb.target_matrix(y, "uneven")),
+        "kta_uneven": tb.kta(K, tb.target_matrix(y, "imbalanced")),
         "mmd": tb.mmd(K, y),
         "fsm_ddof1": tb.fsm(K, y),
         "fsm_ddof0": tb.fsm(K, y, ddof=0),
@@ -230,7 +230,7 @@ def test_parzen_bounds(seed):
     wrong = z * (K @ -tb.mean_difference(labels)) <= 0
     n_pos, n_neg = np.sum(z > 0), np.sum(z < 0)
     weighted = (n_neg * wrong[z > 0].mean() + n_pos * wrong[z < 0].mean()) / n
-    assert weighted <= 1 - tb.kta(K, tb.target_matrix(labels, "uneven")) + SLACK
+    assert weighted <= 1 - tb.kta(K, tb.target_matrix(labels, "imbalanced")) + SLACK
 
 
 @problems
@@ -269,7 +269,7 @@ def test_identities_of_the_targets(seed):
     H, delta = tb.centering_matrix(n), tb.mean_difference(labels)
     n_pos, n_neg = np.sum(z > 0), np.sum(z < 0)
     np.testing.assert_allclose(-delta, n / (2 * n_pos * n_neg) * H @ z, atol=1e-12)
-    half = tb.kta(K, tb.target_matrix(labels, "uneven"))
+    half = tb.kta(K, tb.target_matrix(labels, "imbalanced"))
     ratio = tb.norm(tb.centred(K)) / tb.norm(K)
     assert half == pytest.approx(tb.cka(K, labels) * ratio, abs=1e-9)
     assert tb.mmd(K, labels) == pytest.approx(delta @ K @ delta, rel=1e-9, abs=1e-9)

@@ -44,7 +44,7 @@ def test_score_is_sgn_of_the_weighted_sum(rng):
     assert values[3] == np.mean(np.where((t * np.abs(t)) @ K[:30, 30:] > 0, 1, -1) != y[J])
     mean = X[I][y[I] > 0].mean(axis=0) - X[I][y[I] < 0].mean(axis=0)
     assert values[2] == np.mean(np.where(X[J] @ mean > 0, 1, -1) != y[J])
-    assert values[0] == pytest.approx(gs.kta(K[:30, :30], y[:30], target="uneven"))
+    assert values[0] == pytest.approx(gs.kta(K[:30, :30], y[:30], target="imbalanced"))
 
 
 def test_splits_are_partitions():

@@ -84,7 +84,7 @@ def about_target(target: Target) -> Iterator[Advice]:
         yield Advice(
             "imbalanced",
             f"The smallest class has {target.m.min() / target.n:.1%} of the samples: prefer cka or "
-            'target="uneven" to kta, and balanced scores to accuracy.',
+            'target="imbalanced" to kta, and balanced scores to accuracy.',
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramsmith.arguments import abridged, as_flag, is_one_of
+from gramsmith.arguments import as_flag
 from gramsmith.evaluation.single_measures import (
     check_ddof,
     measure_value,
@@ -20,7 +20,7 @@ from gramsmith.measures import MEASURES
 from gramsmith.measures.base import Undefined
 from gramsmith.measures.separability import fsm as fsm_formula
 from gramsmith.measures.separability import fsm_matrix
-from gramsmith.targets import make_target
+from gramsmith.targets import make_target, target_scheme
 
 SMALL = 2000  # matrices up to this size are looked at
 
@@ -87,14 +87,14 @@ def parzen_error_bound(
 
     .. math:: err\left(x \mapsto sgn \sum_j y_j k(x_j, x)\right) \le 1 - A(K, yy')
 
-    With ``target="uneven"`` it bounds :math:`(n_- err_+ + n_+ err_-)/n` of the classifier that
+    With ``target="imbalanced"`` it bounds :math:`(n_- err_+ + n_+ err_-)/n` of the classifier that
     weighs the classes by 1/n+ and 1/n-.
 
     Parameters
     ----------
     y : array of shape (n,)
         Two classes.
-    target : {"auto", "uneven"}
+    target : {"auto", "imbalanced"}, default="auto"
     positive_definite : bool, optional
         Whether K is; default what the kernel says, and for matrices what they show, which is
         looked at up to n = 2000. Without it only 1 - A² is guaranteed, for A >= 0.
@@ -113,8 +113,7 @@ def parzen_error_bound(
     >>> round(gs.parzen_error_bound(np.outer(y, y), y), 12)
     0.0
     """
-    if not is_one_of(target, ("auto", "uneven")):
-        raise ValueError(f'Expected target "auto" or "uneven", got {abridged(target)}.')
+    target = target_scheme(target, ("auto", "imbalanced"))
     if positive_definite is not None:
         positive_definite = as_flag("positive_definite", positive_definite)
     G = as_gram(K)

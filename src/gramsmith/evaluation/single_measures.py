@@ -32,7 +32,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 COMMON = {
     "K": "K : array of shape (n, n), or Gram",
     "y": "y : array of shape (n,) or (n, q)\n    Labels or values.",
-    "target": 'target : {"auto", "simplex", "one_hot", "balanced", "uneven"}\n'
+    "target": 'target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}\n'
     "    What T is for classes, see `gramsmith.targets.make_target`.",
     "task": 'task : {"auto", "classification", "regression"}',
     "sample_weight": "sample_weight : array of shape (n,), optional\n"
@@ -95,7 +95,7 @@ def cka(
     ----------
     debiased : bool
         Leave the diagonal out (U-centring): 0 on average for independent labels, may be negative.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}
+    target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}
         What T is for classes; centred, those of two classes are all the same, and so are the first
         three of several.
 

@@ -42,6 +42,7 @@ from gramsmith.measures import Measure, Undefined
 from gramsmith.parameters import forget_optional, with_parameters
 from gramsmith.solvers import Outcome, warn_unless_converged
 from gramsmith.targets import (
+    DEPRECATED,
     TARGETS,
     Target,
     check_groups,
@@ -141,7 +142,7 @@ class Learner(SharesEngine, BaseEstimator):
         needs a solve.
     cv : int, splitter or iterable, optional
         The folds; default four, in which classes have their share and groups stay together.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
+    target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}, default="auto"
         What similarity should look like, see `gramsmith.targets.make_target`.
     task : {"auto", "classification", "regression"}, default="auto"
         Whole numbers are classes unless this says otherwise.
@@ -188,7 +189,7 @@ class Learner(SharesEngine, BaseEstimator):
     verbose: int = 0
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "target": [StrOptions(set(TARGETS))],
+        "target": [StrOptions({*TARGETS, *DEPRECATED}, deprecated=set(DEPRECATED))],
         "task": [StrOptions({"auto", "classification", "regression"})],
         "keep": [Interval(Real, 0, 1, closed="both"), StrOptions({"cross_fit"})],
         "cv": ["cv_object"],

@@ -69,7 +69,7 @@ def transductive_alignment(
         best alignment on training samples whose labels are held out.
     n_components : int, optional
         Largest number of directions.
-    target : {"auto", "simplex", "one_hot", "balanced", "uneven"}, default="auto"
+    target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}, default="auto"
         What similarity should look like, see `gramsmith.targets.make_target`.
     task : {"auto", "classification", "regression"}, default="auto"
         Whole numbers are classes unless this says otherwise.
