@@ -51,6 +51,7 @@ TASKS = (
             "Linear Polynomial Sigmoid Bilinear Constant White RankOne",
             "Chi2 Tanimoto",
             "Mixed",
+            "Leaves",
         ),
     ),
     Task(
@@ -83,6 +84,7 @@ TASKS = (
             "TransformLearner KernelLearner penalty_path",
             "KernelCombination TwoGaussianLearner",
             "SpectralAligner transductive_alignment",
+            "ForestLearner",
         ),
     ),
     Task(
@@ -151,6 +153,8 @@ TOGETHER = (
     "Mixed rank_kernels Gaussian",
     "Tanimoto AllSubsets",
     "LinearMap TransformLearner",
+    "Leaves ForestLearner",
+    "ForestLearner TransformLearner",
     "Precomputed KernelCombination",
     "KernelCombination rank_kernels",
     "GaussianOf Gaussian",

@@ -132,6 +132,7 @@ def test_sweeps(form, reshaped, rng):
         gs.TwoGaussianLearner(),
         gs.KernelCombination(),
         gs.SpectralAligner(),
+        gs.ForestLearner(n_estimators=5, random_state=0),
     ],
     ids=lambda learner: type(learner).__name__,
 )

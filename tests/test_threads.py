@@ -66,6 +66,7 @@ def test_machines(machine):
         gs.TwoGaussianLearner(),
         gs.KernelCombination(),
         gs.SpectralAligner(),
+        gs.ForestLearner(n_estimators=5, random_state=0),
     ],
     ids=lambda learner: type(learner).__name__,
 )

@@ -47,6 +47,7 @@ from gramsmith.kernels import GaussianOf as GaussianOf
 from gramsmith.kernels import KernelCenterer as KernelCenterer
 from gramsmith.kernels import KernelNormalizer as KernelNormalizer
 from gramsmith.kernels import Laplacian as Laplacian
+from gramsmith.kernels import Leaves as Leaves
 from gramsmith.kernels import Linear as Linear
 from gramsmith.kernels import LinearMap as LinearMap
 from gramsmith.kernels import Matern as Matern
@@ -75,6 +76,7 @@ from gramsmith.kernels import White as White
 from gramsmith.kernels import as_kernel as as_kernel
 from gramsmith.kernels import check_kernel_matrix as check_kernel_matrix
 from gramsmith.kernels import nearest_psd as nearest_psd
+from gramsmith.learning import ForestLearner as ForestLearner
 from gramsmith.learning import KernelCombination as KernelCombination
 from gramsmith.learning import KernelLearner as KernelLearner
 from gramsmith.learning import SpectralAligner as SpectralAligner

@@ -298,6 +298,7 @@ CROSSED = {
     "two": lambda **o: gs.TwoGaussianLearner(n_grid=8, **o),
     "sum": lambda **o: gs.KernelCombination([gs.Gaussian(s) for s in (0.5, 1.0, 2.0)], **o),
     "spectral": lambda **o: gs.SpectralAligner(gs.Gaussian(1.0), **o),
+    "forest": lambda **o: gs.ForestLearner(n_estimators=10, **{"random_state": 0, **o}),
 }
 
 

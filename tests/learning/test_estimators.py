@@ -28,6 +28,8 @@ LEARNERS = [
     gs.KernelCombination(["linear", "rbf"], method="align", measure="kta", keep=1.0),
     gs.SpectralAligner(keep=1.0),
     gs.SpectralAligner(cv=2, random_state=0),
+    gs.ForestLearner(n_estimators=5, keep=1.0, random_state=0),
+    gs.ForestLearner("boosting", n_estimators=5, cv=2, random_state=0),
     gs.SpectralAligner(threshold="auto", method="cholesky", max_rank=20, keep=1.0, random_state=0),
 ]
 EQUIVALENCE = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
@@ -59,7 +61,7 @@ def check_learner(estimator, check):
 #: of every number or word among the parameters, what no learner can mean by it
 NONSENSE = {"memory": -1.0, "n_jobs": 0, "dtype": "float17", "kernels": 3, "kernel": "nonsense"}
 NAMED = [gs.TransformLearner, gs.KernelLearner, gs.TwoGaussianLearner]
-NAMED += [gs.KernelCombination, gs.SpectralAligner]
+NAMED += [gs.KernelCombination, gs.SpectralAligner, gs.ForestLearner]
 FREE = ("signed", "verbose", "init", "parameters", "bounds")  # flags; and told at other places
 
 

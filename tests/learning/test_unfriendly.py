@@ -36,6 +36,8 @@ LEARNERS = {
     "align": gs.KernelCombination(["linear", "rbf"], method="align", measure="kta", keep=1.0),
     "spectral": gs.SpectralAligner(keep=1.0),
     "spectral auto": gs.SpectralAligner(threshold="auto", random_state=0, keep=1.0),
+    "forest": gs.ForestLearner(n_estimators=10, keep=1.0, random_state=0),
+    "boosting": gs.ForestLearner("boosting", n_estimators=10, keep=1.0, random_state=0),
     "cholesky": gs.SpectralAligner(method="cholesky", max_rank=20, keep=1.0),
 }
 DENSE = {

@@ -48,6 +48,8 @@ LEARNERS = [
     gs.TwoGaussianLearner(max_iter=3),
     gs.KernelCombination([gs.Gaussian(1.0), gs.Linear()]),
     gs.SpectralAligner(gs.Gaussian(1.0)),
+    gs.ForestLearner(n_estimators=5, random_state=0),
+    gs.ForestLearner("boosting", n_estimators=5, keep=0.5, random_state=0),
 ]
 
 

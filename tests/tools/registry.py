@@ -132,6 +132,31 @@ KERNELS |= {
     ),
 }
 
+# x0 > 0.2, then x2 > -0.5 or x1 > 0; and x1 > 0.4 alone. A leaf leads to itself.
+FOREST = gs.Leaves(
+    feature=[0, 2, 0, 0, 1, 0, 0, 1, 0, 0],
+    threshold=[0.2, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.4, 0.0, 0.0],
+    left=[1, 2, 2, 3, 5, 5, 6, 8, 8, 9],
+    right=[4, 3, 2, 3, 6, 5, 6, 9, 8, 9],
+    roots=[0, 7],
+)
+
+
+def same_leaf(X, Z):
+    """Return the share of the two trees of `FOREST` in which two samples meet."""
+
+    def leaf(x):
+        side = x[2] > -0.5 if x[0] <= 0.2 else x[1] > 0.0
+        return (x[0] > 0.2, side), x[1] > 0.4
+
+    def share(x, z):
+        return np.mean([a == b for a, b in zip(leaf(x), leaf(z), strict=True)])
+
+    return np.array([[share(x, z) for z in Z] for x in X])
+
+
+KERNELS |= {"leaves": (FOREST, same_leaf)}
+
 #: kernels whose tiles are arrays of their own, with the reason
 NOT_WRITTEN = {
     ("mixed", np.float32): "its distances, and so its tiles, are float64 whatever is asked for",
@@ -139,7 +164,7 @@ NOT_WRITTEN = {
 }
 
 POSITIVE_DEFINITE = [name for name in KERNELS if name not in ("sigmoid", "periodic", "negated")]
-DIFFERENTIABLE = [name for name in KERNELS if name != "rank one"]
+DIFFERENTIABLE = [name for name in KERNELS if name not in ("rank one", "leaves")]
 
 
 #: measure -> the kinds of y, see `targets`, for which it has a value

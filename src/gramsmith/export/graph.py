@@ -134,7 +134,7 @@ OPERATORS: dict[Any, str] = {
     **{np.matmul: "MatMul", np.negative: "Neg", np.absolute: "Abs", np.exp: "Exp"},
     **{np.log: "Log", np.sqrt: "Sqrt", np.sin: "Sin", np.tanh: "Tanh", np.floor: "Floor"},
     **{np.maximum: "Max", np.minimum: "Min", np.isnan: "IsNaN", np.equal: "Equal"},
-    **{np.greater: "Greater", np.greater_equal: "GreaterOrEqual"},
+    **{np.greater: "Greater", np.greater_equal: "GreaterOrEqual", np.less_equal: "LessOrEqual"},
 }
 FORMULAS: dict[Any, Any] = {
     # a sine, because onnxruntime up to 1.28 has no cosine of float64
@@ -143,6 +143,7 @@ FORMULAS: dict[Any, Any] = {
     np.expm1: lambda x: np.exp(x) - 1.0,
     np.where: lambda at, a, b: at.graph.call("Where", at, _real(a), _real(b)),
     np.take: lambda x, places, axis: x.columns(places),
+    np.take_along_axis: lambda x, places, axis: _of_rows(x, places),
     np.argmin: lambda x, axis: x.call("ArgMin", axis=axis, keepdims=0).astype(np.float64),
     np.hstack: lambda parts: (
         parts[0].graph.call("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
@@ -158,6 +159,14 @@ def _real(value: Any) -> Any:
         return value
     value = np.asarray(value)
     return value if value.dtype.kind in "UO" else value.astype(np.float64)
+
+
+def _of_rows(values: Any, places: Tensor) -> Tensor:
+    """Return of every row the entries at its own places, or those of one row that all share."""
+    places = places.astype(np.int64)
+    if isinstance(values, Tensor):
+        return values.call("GatherElements", places, axis=1)
+    return places.graph.constant(values[0]).call("Gather", places)
 
 
 def traced(formula: Any, value: Tensor) -> Tensor:

@@ -22,6 +22,7 @@ from gramsmith.kernels import (
     FunctionMap,
     GaussianOf,
     Kernel,
+    Leaves,
     LinearMap,
     Mixed,
     Normalized,
@@ -227,6 +228,16 @@ def _waves(kernel: RandomFourier, X: Tensor, Z: Array) -> Tensor:
     return np.cos(phase) @ (scale * U[:, :half].T) + np.sin(phase) @ (scale * U[:, half:].T)
 
 
+def _leaves(kernel: Leaves, X: Tensor, Z: Array) -> Tensor:
+    nodes = traced(kernel.leaves, X).astype(np.float64)
+
+    def same(x: Tensor, z: Array) -> Tensor:
+        return x.call("Equal", z).astype(np.float64)
+
+    others = kernel.leaves(Z).astype(np.float64)
+    return _over_features(same, nodes, others) * (1.0 / len(kernel.roots))
+
+
 MATRICES: dict[type, Callable[[Any, Tensor, Array], Tensor]] = {
     PairKernel: _pair_kernel,
     Sum: lambda k, X, Z: matrix(k.k1, X, Z) + matrix(k.k2, X, Z),
@@ -243,6 +254,7 @@ MATRICES: dict[type, Callable[[Any, Tensor, Array], Tensor]] = {
     White: lambda k, X, Z: X.graph.column(0.0) + np.zeros((1, len(Z))),  # new rows share no noise
     Nystroem: lambda k, X, Z: _landmark_features(k, X) @ k.features(Z).T,
     RandomFourier: _waves,
+    Leaves: _leaves,
 }
 
 # ---- a row with itself -----------------------------------------------------------------------
@@ -282,4 +294,5 @@ DIAGONALS: dict[type, Callable[[Any, Tensor, int], Tensor]] = {
     White: lambda k, X, p: X.graph.column(float(k.noise)),
     Nystroem: lambda k, X, p: _square(_landmark_features(k, X)),
     RandomFourier: lambda k, X, p: X.graph.column(1.0),
+    Leaves: lambda k, X, p: X.graph.column(1.0),
 }

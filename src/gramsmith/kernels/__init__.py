@@ -30,6 +30,7 @@ from gramsmith.kernels.inner import Polynomial as Polynomial
 from gramsmith.kernels.inner import RankOne as RankOne
 from gramsmith.kernels.inner import Sigmoid as Sigmoid
 from gramsmith.kernels.inner import Tanimoto as Tanimoto
+from gramsmith.kernels.leaves import Leaves as Leaves
 from gramsmith.kernels.maps import ByFeatureCount as ByFeatureCount
 from gramsmith.kernels.maps import Composed as Composed
 from gramsmith.kernels.maps import FunctionMap as FunctionMap

@@ -106,7 +106,7 @@ def in_strips(
 ) -> npt.NDArray[Any]:
     """Return formula(a, b) for all pairs of rows, a few rows of a at a time."""
     room = fitting(out, dtype)
-    K = np.empty((len(a), len(b)), dtype) if room is None else room
+    K = np.empty((count(a), count(b)), dtype) if room is None else room
     for strip in strips(K):
         K[strip] = formula(a[strip], b)
     return K

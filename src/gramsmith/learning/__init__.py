@@ -5,6 +5,7 @@ climbed, `coordinates` what may change, `ascent` how.
 """
 
 from gramsmith.learning.combination import KernelCombination as KernelCombination
+from gramsmith.learning.forest import ForestLearner as ForestLearner
 from gramsmith.learning.kernel_learner import KernelLearner as KernelLearner
 from gramsmith.learning.objective import OBJECTIVES as OBJECTIVES
 from gramsmith.learning.objective import Objective as Objective
