@@ -1,4 +1,4 @@
-"""Models as ONNX: `to_onnx`, with the formulas of machines, encoders and scalers.
+"""Models as ONNX: `to_onnx`, with the formulas of machines.
 
 A machine is known by the methods that it predicts with: a class of one's own that inherits them is
 exported as well, one that overrides them is refused.
@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from gramsmith import __version__
 from gramsmith.export.graph import IR_VERSION, OPSET, Graph, Tensor
-from gramsmith.export.kernels import NotExportable, dense, mapped, matrix
-from gramsmith.kernels import KernelCenterer
-from gramsmith.learning import SpectralAligner, TransformLearner
+from gramsmith.export.kernels import NotExportable, dense, matrix
+from gramsmith.export.transformers import inputs, matrix_of, transformed
 from gramsmith.machines import (
     L2SVC,
     CentroidClassifier,
@@ -43,7 +41,6 @@ from gramsmith.machines.loss import LossProbabilities
 from gramsmith.selection import KernelSelector
 from gramsmith.storage import NOTE
 from gramsmith.storage.container import replacing
-from gramsmith.tables import TableEncoder
 
 LIMIT = 2**31 - 2**20  # of a message of protobuf
 
@@ -140,14 +137,10 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
 
 def _rows(graph: Graph, steps: list[Any], machine: Any) -> Tensor:
     """Return the rows that a machine sees, from the inputs of the graph."""
-    first = steps[0] if steps else machine
-    if isinstance(first, TableEncoder) and not first.takes_matrix:
-        rows, steps = _encoded_table(graph, first), steps[1:]
-    else:
-        rows = graph.input("X", np.float64, ["n", _width(first)])
+    rows = inputs(graph, steps, machine)
     for step in steps:
-        rows = _transformed(step, rows)
-    return rows
+        rows = transformed(step, rows)
+    return matrix_of(rows)
 
 
 def _mean(machine: AveragedMachines, values: list[Tensor]) -> Tensor:
@@ -179,76 +172,6 @@ def _labels_of(model: Any) -> LabelsClassifier | None:
         return _labels_of(model.steps[-1][1])
     return model if isinstance(model, LabelsClassifier) else None
 
-
-def _width(step: Any) -> int:
-    width = getattr(step, "n_features_in_", None)
-    rows = getattr(step, "support_samples_", None)
-    if width is None and getattr(rows, "ndim", 0) == 2:
-        width = step.support_samples_.shape[1]
-    if width is None:
-        raise NotExportable(
-            f"Expected a model of vectors, got {type(step).__name__} of strings, sets or several "
-            "views, for which ONNX has no operators. Keep the model with save_model."
-        )
-    return int(width)
-
-
-# ---- tables ----------------------------------------------------------------------------------
-
-
-def _encoded_table(graph: Graph, encoder: TableEncoder) -> Tensor:
-    """Return the encoded columns of a table, one input for each column that is used."""
-    names = encoder.column_names()
-
-    def value(j: int, kind: type) -> Tensor:
-        return graph.input(str(names[j]), kind, ["n"]).call("Unsqueeze", np.array([1]))
-
-    *others, texts = encoder.blocks_
-    if len(texts.columns_):
-        raise NotExportable(
-            f"Expected numbers, categories and dates, got the texts of column "
-            f"{str(names[texts.columns_[0]])!r}, for which ONNX has no operators. Encode the table "
-            "with the first step of the pipeline, and export what follows."
-        )
-    encoded: Any = np.hstack([part for block in others for part in block.export(value)])
-    return encoded
-
-
-def _transformed(step: Any, X: Tensor) -> Tensor:
-    for kind, formula in TRANSFORMERS.items():
-        if type(step) is kind:
-            return formula(step, X)
-    raise NotExportable(
-        f"Expected steps of gramsmith, StandardScaler or MinMaxScaler, got {type(step).__name__}. "
-        "Transform the rows before the model, and export what follows."
-    )
-
-
-def _standardised(step: StandardScaler, X: Tensor) -> Tensor:
-    X = X - step.mean_ if step.with_mean else X
-    return X / step.scale_ if step.with_std else X
-
-
-def _ranged(step: MinMaxScaler, X: Tensor) -> Tensor:
-    Z = X * step.scale_ + step.min_
-    if not step.clip:
-        return Z
-    low, high = step.feature_range
-    return Z.call("Max", np.float64(low)).call("Min", np.float64(high))
-
-
-def _centred(step: KernelCenterer, X: Tensor) -> Tensor:
-    return X - X.call("ReduceMean", np.array([1]), keepdims=1) - step.means_ + step.mean_
-
-
-TRANSFORMERS: dict[type, Callable[[Any, Tensor], Tensor]] = {
-    TableEncoder: lambda step, X: step.numbers_.formula(X),
-    StandardScaler: _standardised,
-    MinMaxScaler: _ranged,
-    TransformLearner: lambda step, X: mapped(step.kernel_.map, X, _width(step)),
-    SpectralAligner: lambda step, X: mapped(step.kernel_.map, X, _width(step)),
-    KernelCenterer: _centred,
-}
 
 # ---- machines --------------------------------------------------------------------------------
 

@@ -105,15 +105,18 @@ def _keep_encoder(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Part
     if not fitted:
         return params, fitted
     stored = _some(fitted, "categories_")
-    stored["infrequent"] = None
-    if _groups_rare(model):
-        stored["infrequent"] = [
-            None if rare is None else _places(rare, categories)
-            for rare, categories in zip(
-                model.infrequent_categories_, model.categories_, strict=True
-            )
-        ]
+    stored["infrequent"] = rare_of(model) if _groups_rare(model) else None
     return params, stored
+
+
+def rare_of(model: Any) -> list[Array | None]:
+    """Return where the rare categories of every column stand, None for one that has none."""
+    if not _groups_rare(model):
+        return [None] * len(model.categories_)
+    return [
+        None if rare is None else _places(rare, categories)
+        for rare, categories in zip(model.infrequent_categories_, model.categories_, strict=True)
+    ]
 
 
 def _groups_rare(model: Any) -> bool:
@@ -322,7 +325,13 @@ def _check_part(part: Any, columns: int, width: int) -> None:
 
 def _keep_power(model: Any, params: Parts, fitted: Parts) -> tuple[Parts, Parts]:
     stored = {name: value for name, value in fitted.items() if not name.startswith("_")}
-    return params, {**stored, "scaler": model.__getstate__().get("_scaler")} if fitted else fitted
+    return params, {**stored, "scaler": scaler_of(model)} if fitted else fitted
+
+
+def scaler_of(model: PowerTransformer) -> StandardScaler | None:
+    """Return what standardises the powers, from the state that scikit-learn itself writes."""
+    scaler: StandardScaler | None = model.__getstate__().get("_scaler")
+    return scaler
 
 
 def _make_power(params: Parts, fitted: Parts) -> Any:
