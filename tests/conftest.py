@@ -17,7 +17,6 @@ from hypothesis import settings  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
 import gramsmith as gs  # noqa: E402
-from gramsmith.selection import plan  # noqa: E402
 
 # The default run is repeatable; HYPOTHESIS_PROFILE=explore looks for new counter-examples.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
@@ -29,24 +28,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 def seed():
     """The seed of every random test; GRAMSMITH_SEED=7 runs the suite on other data."""
     return int(os.environ.get("GRAMSMITH_SEED", "0"))
-
-
-NESTED_ROWS = plan.NESTED_ROWS
-
-
-def pytest_runtest_setup(item):
-    """Make the choice of a ranking once: for its estimate it is repeated, six times the work."""
-    plan.NESTED_ROWS = NESTED_ROWS if "choice_made_anew" in item.fixturenames else 0
-
-
-def pytest_runtest_teardown():
-    """Leave the product as users have it, for the examples of the documentation."""
-    plan.NESTED_ROWS = NESTED_ROWS
-
-
-@pytest.fixture
-def choice_made_anew():
-    """For tests that look at the estimate: the choice is repeated as users have it."""
 
 
 @pytest.fixture

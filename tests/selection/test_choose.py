@@ -337,7 +337,6 @@ def test_number_of_landmarks_grows_slowly():
     assert counts[-1] == 800
 
 
-@pytest.mark.usefixtures("choice_made_anew")
 def test_a_plan_says_what_is_done(rng):
     X = rng.normal(size=(500, 2))
     few = read(X, X[:, 0] > 0).plan

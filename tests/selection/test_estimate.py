@@ -117,7 +117,6 @@ def test_outer_folds_need_classes_and_groups():
     assert not can_nest(read_task(np.arange(40) % 2, groups=np.arange(40) // 20), 5)
 
 
-@pytest.mark.usefixtures("choice_made_anew")
 def test_mistakes_within_the_choice_are_not_hidden(rng, monkeypatch):
     """A ValueError of the nested choice is an error, and no reason for another estimate."""
     X = rng.normal(size=(60, 2))
@@ -130,7 +129,6 @@ def test_mistakes_within_the_choice_are_not_hidden(rng, monkeypatch):
         gs.rank_kernels(X, X[:, 0] > 0, ["rbf"])
 
 
-@pytest.mark.usefixtures("choice_made_anew")
 def test_the_number_of_folds_is_not_that_of_outer_folds(rng, monkeypatch):
     from gramsmith.selection import estimate
 

@@ -38,7 +38,6 @@ def test_before_there_is_a_model_it_is_an_interrupt(stage):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.usefixtures("choice_made_anew")
 @pytest.mark.filterwarnings("ignore:The ranking is partial")
 def test_the_estimate_is_made_in_another_way():
     ranking = gs.rank_kernels(X, Y, ["rbf", "linear"], progress=Presses("estimate"))
@@ -49,7 +48,6 @@ def test_the_estimate_is_made_in_another_way():
     assert ranking.best_estimator.predict(X).shape == (80,)
 
 
-@pytest.mark.usefixtures("choice_made_anew")
 def test_the_second_ends_everything():
     with pytest.raises(KeyboardInterrupt):
         gs.rank_kernels(X, Y, ["rbf", "linear"], progress=Presses("estimate", 2))

@@ -169,7 +169,6 @@ def test_checkpoint_is_plain_and_used_again(circle, monkeypatch):
     assert one.records == two.records
 
 
-@pytest.mark.usefixtures("choice_made_anew")
 def test_progress_tells_every_stage(circle):
     X, y = circle
     stages = []
@@ -427,7 +426,6 @@ def test_one_kind_of_score_and_an_order_that_the_columns_explain(ranking):
     assert rest == sorted(rest, reverse=True)
 
 
-@pytest.mark.usefixtures("choice_made_anew")
 def test_the_verdict_gives_the_estimate(circle):
     ranking = gs.rank_kernels(*circle)
     assert "by nested cross-validation" in str(ranking.verdict)
@@ -437,7 +435,6 @@ def test_the_verdict_gives_the_estimate(circle):
     assert ranking.beats_baseline
 
 
-@pytest.mark.usefixtures("choice_made_anew")
 def test_random_groups_are_not_learned():
     """Labels drawn for groups of like rows: rows of fresh groups cannot be predicted."""
     values, claims = [], []

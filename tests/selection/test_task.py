@@ -13,7 +13,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import KFold, PredefinedSplit, TimeSeriesSplit
 
 import gramsmith as gs
-from gramsmith.selection.scores import Answers
+from gramsmith.selection.scores import Answers, area_under_roc
 from gramsmith.selection.task import read_task
 
 BINARY = np.array([0, 1] * 20)
@@ -332,3 +332,13 @@ def test_targets_that_cannot_be_are_refused(y, options, message):
 def test_classes_that_differ_by_case_are_pointed_out():
     with pytest.warns(UserWarning, match="case or blanks only: 'No' and 'no'"):
         read_task(["no", "No", "yes"] * 4)
+
+
+def test_the_area_under_the_roc_curve_is_scikit_learns(rng):
+    for trial in range(50):
+        f = np.round(rng.normal(size=40), 1 + trial % 3)  # with ties
+        y = rng.random(40) < 0.3
+        w = None if trial % 2 else rng.exponential(size=40) * (rng.random(40) < 0.8)
+        expected = roc_auc_score(y, f, sample_weight=w)
+        assert area_under_roc(f, y, w) == pytest.approx(expected, abs=1e-13)
+    assert np.isnan(area_under_roc(f, np.ones(40, dtype=bool)))

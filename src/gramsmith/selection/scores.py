@@ -277,6 +277,7 @@ class ClassScore(Score):
             base in OF_COUNTS and (self.mean in AVERAGES or (not self.mean and len(classes) == 2))
         )
         self.counted = isinstance(scoring, str) and known
+        self.of_ranks = isinstance(scoring, str) and scoring == "roc_auc" and len(classes) == 2
         super().__init__(scoring, weighted)
 
     @property
@@ -321,6 +322,16 @@ class ClassScore(Score):
             return ratio((values * true).sum(axis=-1), true.sum(axis=-1), np.nan)
         there = said + true > 1e-12
         return ratio((values * there).sum(axis=-1), there.sum(axis=-1).astype(float), np.nan)
+
+    def value(self, answers: Answers, y: Array, w: Array | None = None) -> float:
+        """Return the score; the area under the ROC curve of two classes from ranks.
+
+        A ranking asks for it twenty thousand times, and scikit-learn's checks of its arguments
+        take a hundred times as long as the area: of 300 rows 29 s instead of 2.
+        """
+        if not self.of_ranks:
+            return super().value(answers, y, w)
+        return area_under_roc(answers.f[:, 0], y == 1, w if w is not None and w.any() else None)
 
     def given(self, answers: Answers, y: Array) -> tuple[Any, Array, Array]:
         """Return decision values as scikit-learn has them, and labels."""
@@ -389,3 +400,16 @@ class LabelScore(Score):
 def class_of(f: Array) -> Array:
     """Return the class numbers that decision values (m, 1) or (m, C) stand for."""
     return np.asarray((f[:, 0] > 0).astype(int) if f.shape[1] == 1 else f.argmax(axis=1))
+
+
+def area_under_roc(f: Array, positive: Array, w: Array | None = None) -> float:
+    """Return the weight of pairs of a positive and a negative sample in the right order.
+
+    Equal values count half; NaN if a class is absent.
+    """
+    place = np.unique(f, return_inverse=True)[1]
+    weight = np.ones(len(f)) if w is None else w
+    pos, neg = (np.bincount(place, weight * side) for side in (positive, ~positive))
+    pairs = pos.sum() * neg.sum()
+    right = pos @ (np.cumsum(neg) - 0.5 * neg)
+    return float(right / pairs) if pairs > 0.0 else float("nan")
