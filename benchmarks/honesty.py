@@ -24,8 +24,8 @@ import gramsmith as gs
 from benchmarks.kept import Kept
 from benchmarks.measuring import processor
 from benchmarks.sets import SETS, available, data_folder, split
-from gramsmith.selection.fit import answers_of
 from gramsmith.selection.task import read_task
+from gramsmith.selection.verify import answers_of
 
 CLASSES = ("ida-banana", "ida-german", "ida-image", "ida-titanic", "ida-waveform", "keel-letter")
 OTHER_CLASSES = ("wdbc", "keel-satimage")

@@ -518,3 +518,18 @@ def test_a_class_of_one_row_may_be_left_out(command, tmp_path):
     assert "2 classes of a single row" in done.err
     assert json.loads(done.out)["rows"] == 20
     assert "--drop-lone" not in command("evaluate", path, "-t", "y").err
+
+
+def test_estimators_beside_the_kernels(command, table, tmp_path):
+    names = ["--estimator", "knn", "--estimator", "linear"]
+    done = command("rank", table, "-t", "y", "-o", tmp_path / "run", *names)
+    assert done.status == 0, done.err
+    ranking = json.loads((tmp_path / "run" / "ranking.json").read_text())
+    assert {r["estimator"] for r in ranking["estimators"]} == {"knn", "linear"}
+    assert ranking["overall_estimate"]["low"] <= ranking["overall_estimate"]["high"]
+    assert ranking["verdict"]["others"] in done.out
+    assert "knn" in (tmp_path / "run" / "report.html").read_text("utf-8")
+    assert inspect_model(tmp_path / "run" / "model.safetensors")  # of kernels
+    done = command("rank", table, "-t", "y", "--estimator", "boosting")
+    assert done.status != 0
+    assert "names among hgb, forest" in done.err

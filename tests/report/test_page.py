@@ -73,6 +73,7 @@ def ranking_of(**parts):
     usual |= {"seconds": {}}
     usual |= {"estimate": estimate, "warnings": [], "task": "regression", "scoring": "r2"}
     usual |= {"summary": {"versions": {"gramsmith": "0"}, "date": "2026-01-02"}}
+    usual |= {"other_records": [], "best_other": None}
     return SimpleNamespace(**{**usual, **parts})
 
 

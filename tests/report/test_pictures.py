@@ -69,6 +69,7 @@ def of_classes(classes, confusion, n_curves=1):
     measures = {"cka": np.array([5.0, 7.0, 6.0]), "fsm": np.full(3, np.nan)}
     return SimpleNamespace(
         records=records,
+        other_records=[],
         scoring=classes[0],
         evidence=evidence,
         path=BandwidthPath("gaussian", np.arange(3.0), measures, np.ones(3), labels=["1"] * 3),

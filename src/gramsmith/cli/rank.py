@@ -43,6 +43,7 @@ OPTIONS = {
     "max_samples": "--sample",
     "time_budget": "--time-budget",
 }
+PASSED = ("scoring", "cv", "class_weight", "ensemble", "estimators")  # to `read` as they are
 MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width of a cell
 
 
@@ -72,6 +73,14 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
     default=True,
     show_default=True,
     help="Average several kernels where that does better than one.",
+)
+@click.option(
+    "--estimator",
+    "estimators",
+    multiple=True,
+    metavar="NAME",
+    help="Compare the kernels with an estimator: hgb, forest, extra-trees, linear, knn, svm; "
+    "catboost or lightgbm where they are installed; repeatable.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the plan and the columns, and stop.")
 @click.option("--force", is_flag=True, help="Replace the files of an earlier run.")
@@ -336,7 +345,7 @@ def planned(data: Loaded, options: dict[str, Any]) -> tuple[Any, dict[str, Any],
             sample_weight=data.weights,
             random_state=options["seed"],
             max_samples=options["sample"],
-            **{name: options[name] for name in ("scoring", "cv", "class_weight", "ensemble")},
+            **{name: options[name] for name in PASSED},
         )
     plan = problem.plan
     facts = {
@@ -416,6 +425,8 @@ def results(ranking: Any) -> dict[str, Any]:
         "interrupted": ranking.interrupted,
         "estimate": estimate.to_plain(),
         "ranking": ranking.records,
+        "estimators": ranking.other_records,
+        "overall_estimate": ranking.overall_estimate.to_plain(),
     }
 
 
@@ -462,7 +473,10 @@ def show_ranking(ranking: Any, verbose: bool) -> None:
     from gramsmith.report.words import number, score_label, with_error
 
     verdict, records, score = ranking.verdict, ranking.records, score_label(ranking.scoring)
-    for text in [verdict.text, *(verdict.details if verbose else verdict.details[:1]), ""]:
+    details = (
+        verdict.details if verbose else [*verdict.details[:1], *filter(None, [verdict.others])]
+    )
+    for text in [verdict.text, *details, ""]:
         say(as_options(text), err=False)
     rivals = [[rival["name"], rival["value"], rival["note"]] for rival in rivals_of(ranking)]
     show_table(["compared", score, ""], rivals)

@@ -47,7 +47,8 @@ CAPTIONS = {
     "scores": (
         "Scores of the best kernels, with standard errors",
         "Right is better. Filled dots are cross-validated scores, open diamonds those of a first "
-        "check. Blue kernels are not clearly worse than the best.",
+        "check, squares those of other estimators. Blue kernels are not clearly worse than the "
+        "best; blue squares not clearly worse than what is fitted.",
     ),
     "confusion": (
         "Which classes are taken for which",
@@ -99,6 +100,7 @@ CAPTIONS = {
         "uses all the others too.",
     ),
 }
+JUDGED = {"better": "clearly better", "tied": "about as good", "worse": "clearly worse"}
 SHOWN = 30  # columns that are shown without being asked for
 BEST = 5  # kernels that are
 CLASSES = 12  # classes up to which all are listed at once
@@ -162,7 +164,9 @@ def visible(text: str) -> str:
 def rivals_of(ranking: Any) -> list[dict[str, Any]]:
     """Return simpler answers and the model on one scale: shares of the way from end to end."""
     value, low, high = (getattr(ranking.estimate, name) for name in ("value", "low", "high"))
-    scores = [r.score for r in ranking.evidence.rivals]
+    others = [r for r in ranking.other_records if r["score"] is not None]
+    shown = [r["score"] if r["expected"] is None else r["expected"] for r in others]
+    scores = [*(r.score for r in ranking.evidence.rivals), *shown]
     # the axis ends where the values do, but for a linear model that is far below the baseline
     top, bottom = max([high, *scores]), min([low, *scores])
     bottom = max(bottom, min([low, *scores[:1]]) - abs(value - ranking.estimate.baseline))
@@ -179,6 +183,15 @@ def rivals_of(ranking: Any) -> list[dict[str, Any]]:
             "at": place(r.score),
         }
         for r in ranking.evidence.rivals
+    ]
+    rows += [
+        {
+            "name": r["estimator"],
+            "note": f"{JUDGED.get(r['judgement'], '')}, {r['seconds']:.1f} s".lstrip(", "),
+            "value": number(x),
+            "at": place(x),
+        }
+        for r, x in zip(others, shown, strict=True)
     ]
     own = {"name": "This model, on new data", "value": number(value), "at": place(value)}
     limits = f"{number(low)} to {number(high)}"

@@ -55,8 +55,17 @@ COLUMNS = 15  # whose importance is drawn
 
 
 def plot_scores(ranking: Any, ax: Any = None) -> Any:
-    """Draw the scores of the best kernels with their errors, best on top."""
-    records = ranking.records[:KERNELS]
+    """Draw the scores of the best kernels and of other estimators with their errors."""
+    others = [
+        {**r, "kernel": r["estimator"], "tied": r["judgement"] != "worse"}
+        for r in ranking.other_records
+        if r["score"] is not None
+    ]
+    records = sorted(
+        [*ranking.records[:KERNELS], *others],
+        # kernels stay in their order: a tie of scores is decided by more than the score
+        key=lambda r: (r["score"] is None, 0.0 if not others else -(r["score"] or 0.0)),
+    )
     ax = new_axes(ax, height=0.8 + 0.27 * len(records))
     scores: list[float] = []
     errors: list[float] = []
@@ -65,8 +74,9 @@ def plot_scores(ranking: Any, ax: Any = None) -> Any:
         name = "score" if verified else "first_check"
         value, error = record[name], record[f"{name}_error"]
         error = error if error is not None and np.isfinite(error) else 0.0
-        colour = COLOURS[0] if record["tied"] or k == 0 else GREY
-        style = {"fmt": "o" if verified else "D", "mfc": colour if verified else "none"}
+        colour = COLOURS[0] if record["tied"] or record.get("rank") == 1 else GREY
+        mark = "s" if "estimator" in record else "o" if verified else "D"
+        style = {"fmt": mark, "mfc": colour if verified else "none"}
         ax.errorbar(value, -k, xerr=error, color=colour, ms=5, lw=1.6, **style)
         scores, errors = [*scores, value], [*errors, error]
     # far outliers do not squeeze the others

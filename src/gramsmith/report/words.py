@@ -8,7 +8,7 @@ import platform
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import PurePath
 from typing import Any
@@ -40,6 +40,7 @@ ESTIMATES = {
     "nested cross-validation": "nested cross-validation",
     "bootstrap": "cross-validation, less what picking the best of many kernels adds (bootstrap)",
     "leave-one-out": "leave-one-out cross-validation of a first check",
+    "cross-validation": "cross-validation",
 }
 DESCRIPTIONS = {
     "ridge": "kernel ridge",
@@ -116,11 +117,12 @@ class Verdict:
     text: str  # in one sentence
     winner: str = ""  # what is fitted, and what else might be
     details: list[str] = field(default_factory=list)  # what stands behind it, a sentence each
+    others: str = ""  # how other estimators compare, if there are any
 
     @property
     def lines(self) -> list[str]:
         """What is said in short: whether it works, how surely, what won."""
-        return [self.text, *self.details[:1], self.winner]
+        return [self.text, *self.details[:1], self.winner, *filter(None, [self.others])]
 
     def __str__(self) -> str:
         return " ".join(self.lines)
@@ -172,6 +174,44 @@ def verdict(
     return Verdict("good", text, who, details)
 
 
+def with_others(said: Verdict, others: Records, scoring: str, seconds: dict[str, float]) -> Verdict:
+    """Return a verdict that also says how other estimators compare, and what each has cost."""
+    judged = [r for r in others if r["judgement"]]
+    if not judged:
+        return said
+    score = score_label(scoring)
+    named = {
+        word: [
+            f"“{r['estimator']}” ({score} {number(r['score'])})"
+            for r in judged
+            if r["judgement"] == word
+        ]
+        for word in ("better", "tied", "worse")
+    }
+    parts = [
+        f"{listed(names)} {'is' if len(names) == 1 else 'are'} {JUDGEMENTS[word]}"
+        for word, names in named.items()
+        if names
+    ]
+    text = f"Beside the kernels, {'; '.join(parts)}."
+    costs = [f"“{r['estimator']}” {r['seconds']:.1f}" for r in judged]
+    own = sum(seconds.get(stage, 0.0) for stage in CHOICE)
+    cost = f"Seconds: all kernels together {own:.1f}, {listed(costs)}, each in all folds."
+    said = replace(said, others=text, details=[*said.details, text, cost])
+    if not named["better"]:
+        return said
+    first = next(r for r in judged if r["judgement"] == "better")
+    end = f"But “{first['estimator']}” does clearly better than the kernels: see best_other."
+    level = "care" if said.level == "good" else said.level
+    return replace(said, level=level, text=f"{said.text} {end}")
+
+
+CHOICE = ("check", "learn", "measures", "cross-validation")  # stages in which kernels are compared
+JUDGEMENTS = {
+    "better": "clearly better than what is fitted",
+    "tied": "not clearly better or worse, a tie",
+    "worse": "clearly worse",
+}
 LINEAR = {
     "clearly worse": "A plain linear model ({}) is clearly worse.",
     "better": "A plain linear model ({}) is better on these rows: prefer it.",
@@ -313,6 +353,21 @@ def warnings(found: Any, estimate: Any, converged: bool) -> list[str]:
             "with a smaller C."
         )
     return [text for text in said if text]
+
+
+def about_others(found: Any) -> list[str]:
+    """Return what should be known of the other estimators: failures, and weights not taken."""
+    said = []
+    weighted = bool(np.any(found.task.weights != 1.0))
+    for one in found.others:
+        name = one.other.name
+        if one.failed:
+            said.append(f"The estimator {name!r} failed and was left out: {one.failed}.")
+        elif one.result is None:
+            said.append(f"There was no time to compare the estimator {name!r}.")
+        elif weighted and not one.other.takes_weights:
+            said.append(f"The estimator {name!r} was fitted without weights: its fit takes none.")
+    return said
 
 
 def alarms(found: Any, estimate: Any, evidence: Any) -> list[str]:
@@ -542,6 +597,23 @@ def path(found: Any) -> BandwidthPath | None:
 
 def next_steps(ranking: Any, source: str | None, model: str | None) -> list[tuple[str, str]]:
     """Return what to do next, and the code."""
+    return [*_other_steps(ranking), *_own_steps(ranking, source, model)]
+
+
+def _other_steps(ranking: Any) -> list[tuple[str, str]]:
+    """Return how to use an estimator that is clearly better than the kernels, if one is."""
+    if ranking.best_other is None:
+        return []
+    return [
+        (
+            "Use the estimator that does better than the kernels: it is fitted, too.",
+            "model = ranking.best_other\nmodel.predict(X_new)",
+        )
+    ]
+
+
+def _own_steps(ranking: Any, source: str | None, model: str | None) -> list[tuple[str, str]]:
+    """Return how to use, keep and test what is fitted of the kernels."""
     if model is None:
         return [
             (

@@ -25,6 +25,7 @@ from gramsmith.selection.average import Average, average
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.first_check import Check, check_by_halving
 from gramsmith.selection.held_out import Scored, order_candidates, score
+from gramsmith.selection.judge import Judged, judge
 from gramsmith.selection.learn import learn_candidate
 from gramsmith.selection.plan import Plan
 from gramsmith.selection.problem import Problem
@@ -63,6 +64,13 @@ class Findings:
     taught: Array  # the samples that taught a learned kernel among the chosen, if there is one
     late: float | None  # the time budget if it ran out
     left_out: tuple[str, ...] = ()  # what was left out because of Ctrl-C
+    others: tuple[Judged, ...] = ()  # estimators that were compared with what is fitted
+
+    @property
+    def rival(self) -> Judged | None:
+        """The best of the other estimators that are clearly better than the kernels, if any is."""
+        better = [one for one in self.others if one.judgement == "better" and one.result]
+        return min(better, key=lambda one: one.result.loss if one.result else 0.0, default=None)
 
     @property
     def chosen(self) -> dict[int, float]:
@@ -117,6 +125,8 @@ def choose(problem: Problem, work: Work) -> Findings:
         taught = np.empty(0, dtype=int)
         if learned is not None and learned.candidate in [candidates[i] for i in fitted]:
             taught = learned.taught
+        best = results.get(order[0]) if averaged is None else averaged.result
+        others = judge(problem, best, work)
         return Findings(
             task=task,
             plan=plan,
@@ -132,6 +142,7 @@ def choose(problem: Problem, work: Work) -> Findings:
             advice=(*about_copies(samples, task), *measured.advice(names)),
             taught=taught,
             late=work.time_budget if work.late else None,
+            others=others,
         )
 
 

@@ -8,8 +8,9 @@ in a bag of samples, score on those outside it (Tsamardinos et al., 2018).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +20,13 @@ from sklearn.pipeline import Pipeline
 from gramsmith.machines.pipelines import TakeView
 from gramsmith.selection.average import stacked
 from gramsmith.selection.choose import Findings, choose
-from gramsmith.selection.fit import answers_of, assemble, delivered_record, fit_machines
+from gramsmith.selection.fit import assemble, delivered_record, fit_machines
 from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, tested_rows
+from gramsmith.selection.judge import answer, joined
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.scores import Answers
-from gramsmith.selection.task import Task, cluster_sums
+from gramsmith.selection.task import Folds, Task, cluster_sums
+from gramsmith.selection.verify import answers_of
 from gramsmith.selection.work import Stage, Work
 
 Array = npt.NDArray[Any]
@@ -48,7 +51,7 @@ class Estimate:
         Standard error.
     kind : str
         "nested cross-validation", "bootstrap" or "leave-one-out", the last if there was no time:
-        nothing corrects it for the choice.
+        nothing corrects it for the choice. "cross-validation" of an estimator that was not chosen.
     rows : int
         The number of samples behind it.
     baseline : float
@@ -71,26 +74,51 @@ class Estimate:
         return asdict(self)
 
 
-def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Work) -> Estimate:
+@dataclass(frozen=True)
+class Expected:
+    """What to expect of the kernels, of each other estimator, and of the choice among all."""
+
+    kernels: Estimate
+    others: tuple[Estimate | None, ...] = ()  # None for those that failed or had no time
+    overall: Estimate | None = None  # of the choice among all; None if there is nothing else
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the estimates as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def of_plain(cls, kept: dict[str, Any]) -> Expected:
+        """Return the estimates that `to_plain` gave."""
+        kernels, overall, *others = (
+            None if plain is None else Estimate(**plain)
+            for plain in (kept["kernels"], kept["overall"], *kept["others"])
+        )
+        return cls(cast("Estimate", kernels), tuple(others), overall)
+
+
+def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Work) -> Expected:
     """Return what to expect on new data, by the best method that is affordable."""
     task, plan = problem.task, problem.plan
     kept = None if work.checkpoint is None else work.checkpoint.get("estimate")
     if kept is not None:
-        return Estimate(**kept)
+        return Expected.of_plain(kept)
+    nothing = (None,) * len(found.others)
     if delivered is None:
         check = found.checks[found.order[0]]
         constant, _ = task.constant(task.counting)
         base = task.loss(constant, task.counting)
-        return _made(
+        first = _made(
             check.loss, check.error, base, "leave-one-out", check.rows, float(check.rows), task
         )
+        return Expected(first, nothing)
     if not found.results:  # the winner of the first check, as it is delivered
         record = delivered.record
         constant, _ = task.constant(record.rows)
         gain = task.loss(constant, record.rows) - delivered.loss
-        return _estimate(
+        first = _estimate(
             delivered.loss, gain, delivered.answer, constant, record, "leave-one-out", task
         )
+        return Expected(first, nothing)
     estimate, folds = None, plan.outer_folds
     needed = folds * sum(work.seconds.values())
     if folds and can_nest(task, folds) and work.in_time(needed):
@@ -104,7 +132,8 @@ def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
             work.checkpoint["estimate"] = estimate.to_plain()
         return estimate
     with work.stage("estimate", 2, "bootstrap"):
-        return bootstrap(found, delivered, task)
+        kernels = bootstrap(found, delivered, task)
+        return Expected(kernels, *of_others(found, kernels, task))
 
 
 def can_nest(task: Task, folds: int) -> bool:
@@ -118,22 +147,34 @@ def can_nest(task: Task, folds: int) -> bool:
     )
 
 
-def nested(problem: Problem, work: Work, stage: Stage) -> Estimate | None:
-    """Return the estimate from the whole choice made anew in outer folds; None out of time."""
+def nested(problem: Problem, work: Work, stage: Stage) -> Expected | None:
+    """Return the estimates from the whole choice made anew in outer folds; None out of time."""
     task = problem.task
     rows = task.counting
     splits = task.plain_splits(rows, problem.plan.outer_folds)
-    said = []
+    said, leaders = [], []
     for train, test in splits:
         inner = replace(work, progress=None, verbose=False, checkpoint=None, left_out=[])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            said.append(_choose_anew(problem, rows[train], rows[test], inner))
+            answers, leader = _choose_anew(problem, rows[train], rows[test], inner)
         if inner.late:  # not the choice that is to be judged
             return None
+        said.append(answers)
+        leaders.append(answers[leader])
         stage(1)
-    p = None if any(a.p is None for a in said) else np.concatenate([np.asarray(a.p) for a in said])
-    answers = Answers(np.concatenate([a.f for a in said]), p)
+    kernels, *others = (_of_folds(parts, rows, splits, task) for parts in zip(*said, strict=True))
+    overall = _of_folds(leaders, rows, splits, task) if others else None
+    return Expected(cast("Estimate", kernels), tuple(others), overall)
+
+
+def _of_folds(
+    parts: Sequence[Answers | None], rows: Array, splits: Folds, task: Task
+) -> Estimate | None:
+    """Return the estimate from the answers of all outer folds; None if some are missing."""
+    if any(part is None for part in parts):
+        return None
+    answers = joined(parts)
     tested, fold, taught = tested_rows(rows, splits)
     kind = "nested cross-validation"
     record = HeldOut("", kind, np.array([np.nan]), answers.f[None], tested, fold, taught)
@@ -143,8 +184,13 @@ def nested(problem: Problem, work: Work, stage: Stage) -> Estimate | None:
     return _estimate(loss, gain, answers, constant, record, kind, task)
 
 
-def _choose_anew(problem: Problem, train: Array, test: Array, work: Work) -> Answers:
-    """Return what the choice made on some rows says of others."""
+def _choose_anew(
+    problem: Problem, train: Array, test: Array, work: Work
+) -> tuple[list[Answers | None], int]:
+    """Return what the choice made on some rows says of others, and which answers it prefers.
+
+    The answers are those of the kernels, then of each other estimator.
+    """
     inner = problem.at(train)
     found = choose(inner, work)
     machines = fit_machines(found, inner, work)
@@ -157,7 +203,13 @@ def _choose_anew(problem: Problem, train: Array, test: Array, work: Work) -> Ans
         for k, machine in enumerate(machines)
     ]
     model = assemble(found, models, record, inner.task, problem.machine is not None)
-    return answers_of(model, new, problem.task)
+    answers: list[Answers | None] = [answers_of(model, new, problem.task)]
+    for one in found.others:
+        said = answer(one.other, problem, train, test, samples) if one.result else ""
+        answers.append(None if isinstance(said, str) else said)
+    rival = found.rival
+    leader = 0 if rival is None else 1 + found.others.index(rival)
+    return answers, 0 if answers[leader] is None else leader
 
 
 def bootstrap(found: Findings, delivered: Scored, task: Task) -> Estimate:
@@ -176,11 +228,44 @@ def bootstrap(found: Findings, delivered: Scored, task: Task) -> Estimate:
         )
         gain = _gain_of_choice(pseudo, rng)
     gain += _gain_of_short_list(found, rng)
-    record = delivered.record
+    return _with_gain(delivered, gain, "bootstrap", task)
+
+
+def of_others(
+    found: Findings, kernels: Estimate, task: Task
+) -> tuple[tuple[Estimate | None, ...], Estimate | None]:
+    """Return the estimates of other estimators, and of the choice among them and the kernels.
+
+    Each was judged as it is: nothing in it was chosen. Of the best of all, what choosing gained is
+    taken off.
+    """
+    rng = np.random.default_rng([task.seed, 10])
+    others = tuple(
+        None if one.result is None else _with_gain(one.result, 0.0, "cross-validation", task)
+        for one in found.others
+    )
+    overall, rival = kernels if others else None, found.rival
+    if rival is not None and rival.result is not None and found.result is not None:
+        records = [found.result, *(one.result for one in found.others if one.result is not None)]
+        rows = rival.result.record.rows
+        pseudo = [
+            task.pseudo_losses(r.answer, rows)
+            for r in records
+            if np.array_equal(r.record.rows, rows)
+        ]
+        overall = _with_gain(
+            rival.result, _gain_of_choice(np.stack(pseudo), rng), "bootstrap", task
+        )
+    return others, overall
+
+
+def _with_gain(scored: Scored, gain: float, kind: str, task: Task) -> Estimate:
+    """Return the estimate of a record whose loss is too low by a gain."""
+    record = scored.record
     constant, _ = task.constant(record.rows)
-    loss = delivered.loss + max(gain, 0.0)
+    loss = scored.loss + max(gain, 0.0)
     better = task.loss(constant, record.rows) - loss
-    return _estimate(loss, better, delivered.answer, constant, record, "bootstrap", task)
+    return _estimate(loss, better, scored.answer, constant, record, kind, task)
 
 
 def _gain_of_choice(pseudo: Array, rng: Any) -> float:

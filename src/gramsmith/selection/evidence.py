@@ -23,7 +23,7 @@ from gramsmith.report.words import number
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.choose import Findings, count_copies
 from gramsmith.selection.estimate import wilson
-from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, chance_of, score, tested_rows
+from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, compared, score, tested_rows
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.scores import Answers, class_of
@@ -485,15 +485,12 @@ def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | N
         return None
     f = np.concatenate([_linear_answers(table, rows[a], rows[b], task) for a, b in splits])
     tested, fold, taught = tested_rows(rows, splits)
-    place = {row: k for k, row in enumerate(record.rows.tolist())}
-    both = np.array([k for k, row in enumerate(tested.tolist()) if row in place], dtype=int)
+    both = np.isin(tested, record.rows)
     f, tested, fold = f[both], tested[both], fold[both]
     own = score(
         HeldOut("linear", "cross-validation", np.zeros(1), f[None], tested, fold, taught), task
     )
-    winner = scored.answer.at(np.array([place[row] for row in tested.tolist()]))
-    chance = chance_of(own.answer, winner, tested, record.overlap, task)
-    gap = own.loss - task.loss(winner, tested)
+    gap, chance = compared(own, scored, task)
     judgement = "about as good" if chance > LEVEL else "clearly worse" if gap > 0 else "better"
     name = "logistic regression" if isinstance(task, Classes) else "ridge regression"
     return Rival(name, -own.loss, judgement)

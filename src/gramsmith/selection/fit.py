@@ -21,9 +21,8 @@ from gramsmith.selection.choose import Findings
 from gramsmith.selection.held_out import HeldOut, Scored, score, tested_rows
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import as_array
-from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import Classes, Folds, Labels, Task, Values, as_machine
-from gramsmith.selection.verify import decision_values, fit_weighted, training_weights
+from gramsmith.selection.verify import fit_weighted, training_weights
 from gramsmith.selection.work import Work
 from gramsmith.solvers.ridge import fold_residuals_at
 
@@ -191,26 +190,6 @@ def _calibrate(model: Any, f: Array, rows: Array, task: Task) -> None:
             f = f[:, 1:] - f[:, :1] if f.shape[1] == 2 else f
         options = {"has_offsets": task.has_offsets}
         _last(model, "calibrate", as_machine(f), task.labels[rows], w, **options)
-
-
-def answers_of(model: Any, X: Any, task: Task) -> Answers:
-    """Return what a fitted model says of samples, in the form that the score asks for."""
-    if task.classes is None:
-        return Answers(task.in_units(np.asarray(model.predict(X), dtype=float)))
-    p = None
-    if isinstance(task, Labels):
-        p = np.asarray(model.predict_proba(X)) if task.score.by_probability else None
-        return Answers(np.asarray(model.decision_function(X)), p)
-    seen = np.flatnonzero(np.isin(task.classes, getattr(model, "classes_", task.classes)))
-    C = len(task.classes)
-    if task.score.by_probability:
-        shares = model.predict_proba(X)
-        p = np.zeros((len(shares), C))
-        p[:, seen] = shares
-    if task.score.by_label:
-        F = np.where(np.asarray(model.predict(X))[:, None] == task.classes, 1.0, -1.0)
-        return Answers(F[:, 1:] if C == 2 else F, p)
-    return Answers(decision_values(model, X, seen, task), p)
 
 
 def rehearse(problem: Problem) -> float:

@@ -35,6 +35,8 @@ class HeldOut:
     taught: float = 0.0  # how many samples taught, on average; 0: all but the one
     # predictions for the outermost samples by a machine that has seen none of them, (a, r, q)
     outermost: Array | None = None
+    # probabilities as the machine itself gives them, (a, m, C); default fitted to the values
+    shares: Array | None = None
 
     @property
     def adjustable(self) -> bool:
@@ -107,7 +109,11 @@ def score(record: HeldOut, task: Task) -> Scored:
     error, one whose predictions stay near the range of the targets is preferred.
     """
     rows, fold = record.rows, record.fold
-    answers = tuple(task.answers(f, rows, fold, tune=record.adjustable) for f in record.values)
+    given = [None] * len(record.values) if record.shares is None else list(record.shares)
+    answers = tuple(
+        task.answers(f, rows, fold, tune=record.adjustable, shares=p)
+        for f, p in zip(record.values, given, strict=True)
+    )
     losses = np.array([task.loss(a, rows) for a in answers])
     best = int(np.argmin(losses))
     far = [task.reach(f) for f in record.values]
@@ -171,12 +177,30 @@ def tied_with(best: int, results: Mapping[int, Scored], task: Task) -> set[int]:
         )
         for i in others
     }
-    tied = {best, *others}
-    for rank, i in enumerate(sorted(others, key=lambda i: chance[i])):
-        if chance[i] > LEVEL / (len(others) - rank):
+    return {best, *others} - clearly_apart(chance)
+
+
+def clearly_apart(chances: Mapping[int, float]) -> set[int]:
+    """Return which of several p-values are small enough, by Holm's method at `LEVEL`."""
+    apart = set()
+    for rank, i in enumerate(sorted(chances, key=lambda i: chances[i])):
+        if chances[i] > LEVEL / (len(chances) - rank):
             break
-        tied.discard(i)
-    return tied
+        apart.add(i)
+    return apart
+
+
+def compared(a: Scored, b: Scored, task: Task) -> tuple[float, float]:
+    """Return the loss of one record less that of another on the rows of both, and its p-value."""
+    first, second, rows = a.answer, b.answer, a.record.rows
+    if not np.array_equal(rows, b.record.rows):
+        place = {row: k for k, row in enumerate(b.record.rows.tolist())}
+        both = np.array([k for k, row in enumerate(rows.tolist()) if row in place], dtype=int)
+        first, rows = first.at(both), rows[both]
+        second = second.at(np.array([place[row] for row in rows.tolist()], dtype=int))
+    gap = task.loss(first, rows) - task.loss(second, rows)
+    overlap = max(a.record.overlap, b.record.overlap)
+    return gap, chance_of(first, second, rows, overlap, task)
 
 
 def chance_of(a: Answers, b: Answers, rows: Array, overlap: float, task: Task) -> float:

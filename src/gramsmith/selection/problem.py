@@ -12,11 +12,13 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from gramsmith.gram.views import take_rows
 from gramsmith.kernels.adapt import FromCallable
 from gramsmith.measures import Measure, get_measure
 from gramsmith.selection.candidates import Candidate, named_candidates
+from gramsmith.selection.others import Other, read_others
 from gramsmith.selection.plan import Plan, make_plan
-from gramsmith.selection.samples import Samples, read_samples
+from gramsmith.selection.samples import Samples, all_precomputed, read_samples
 from gramsmith.selection.task import Task, read_task
 
 Array = npt.NDArray[Any]
@@ -34,6 +36,7 @@ class Problem:
     measures: Sequence[Measure] | None = None  # default the usual ones
     machine: Any = None  # of the user's, instead of ridge
     ensemble: bool = True
+    others: tuple[Other, ...] = ()  # estimators that are compared with the kernels
 
     def at(self, rows: Array) -> Problem:
         """Return the problem of some rows, encoded by what they alone can teach."""
@@ -48,7 +51,9 @@ class Problem:
             nested=False,
         )
         samples = self.samples.learned_from(rows).of_rows(self.candidates, rows)
-        return replace(self, task=task, samples=samples, plan=plan, X=None)
+        given = any(other.as_given for other in self.others)
+        X = take_rows(self.X, rows) if given else None
+        return replace(self, task=task, samples=samples, plan=plan, X=X)
 
 
 def read(
@@ -63,6 +68,8 @@ def read(
     max_samples: int | None = None,
     random_state: Any = 0,
     nested: bool = True,
+    estimators: Any = None,
+    frames: Sequence[str] | None = None,
     **options: Any,
 ) -> Problem:
     """Return the problem of `rank_kernels`, whose arguments these are, with its plan.
@@ -73,6 +80,8 @@ def read(
         As in `rank_kernels`: task, scoring, cv, groups, class_weight, sample_weight.
     nested : bool, default=True
         Whether the estimate may make the choice anew.
+    estimators, frames
+        As in `rank_kernels`.
 
     Returns
     -------
@@ -109,6 +118,7 @@ def read(
             for c in candidates
         ]
     samples = replace(samples, views=views)
+    others = read_others(estimators, frames, task, X, samples, all_precomputed(kernels))
     plan = make_plan(
         task,
         candidates,
@@ -129,6 +139,7 @@ def read(
         measures=None if measures is None else [get_measure(m) for m in measures],
         machine=machine,
         ensemble=ensemble,
+        others=others,
     )
 
 

@@ -32,9 +32,10 @@ from gramsmith.report.page import render
 from gramsmith.report.pictures import plot_ranking
 from gramsmith.report.words import Verdict, number, records_frame, with_error
 from gramsmith.selection.choose import Findings, choose
-from gramsmith.selection.estimate import Estimate, expect
+from gramsmith.selection.estimate import Estimate, Expected, expect
 from gramsmith.selection.evidence import Evidence, gather
 from gramsmith.selection.fit import assemble, delivered_record, fit_machines, rehearse
+from gramsmith.selection.judge import fit_other, reason
 from gramsmith.selection.problem import Problem, read
 from gramsmith.selection.work import Work
 from gramsmith.tables.decide import NO_COLUMNS, ColumnTable
@@ -75,6 +76,8 @@ def rank_kernels(
     measures: Sequence[str | Measure] | None = None,
     machine: Any = None,
     ensemble: bool = True,
+    estimators: Any = None,
+    frames: Sequence[str] | None = None,
     time_budget: float | None = None,
     roles: dict[Any, str] | None = None,
     random_state: Any = 0,
@@ -140,6 +143,15 @@ def rank_kernels(
         kernels of the short list, with weights that minimise the squared error of the held-out
         predictions (non-negative least squares). Up to 30 000 rows, and not with `machine` or
         matrices. False fits the winner alone.
+    estimators : dict of name -> estimator, or list of names, optional
+        Estimators of scikit-learn's kind that are compared with the kernels: as they are, in the
+        same folds, with the same groups, weights (if their `fit` takes them) and score. Names
+        stand for estimators with the parameters of their libraries: "hgb", "forest",
+        "extra-trees", "linear", "knn", "svm", and "catboost" and "lightgbm" where these are
+        installed. Their input is the encoded table. One that fails is left out with a warning.
+        See `KernelRanking.best_other`.
+    frames : list of str, optional
+        Names of the estimators that are given X as it was passed, and not encoded.
     time_budget : float, optional
         Seconds within which all is to be done: work that would not end in time is not begun, and
         what there is by then is ranked. A budget that is too short for the fit is refused.
@@ -186,6 +198,7 @@ def rank_kernels(
         **{"roles": roles, "measures": measures, "machine": machine, "ensemble": ensemble},
         **{"max_samples": max_samples, "random_state": random_state},
         **{"groups": groups, "sample_weight": sample_weight},
+        **{"estimators": estimators, "frames": frames},
     }
     work = Work(n_jobs, memory, engine, time_budget, progress, as_notes(resume), verbose=verbose)
     return read_and_rank(X, y, kernels, work, options)
@@ -246,7 +259,8 @@ def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
     for item in caught:
         warnings.warn(item.message, item.category, stacklevel=3)
     delivered = delivered_record(found, machines, problem)
-    estimate = expect(found, delivered, problem, work)
+    best_other = fit_rival(found, problem, work)
+    expected = expect(found, delivered, problem, work)
     models = [
         problem.samples.pipeline(found.candidates[i], problem.X, machine)
         for i, machine in zip(found.chosen, machines, strict=True)
@@ -267,8 +281,34 @@ def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
     )
     later = partial(gather, found, delivered, problem, model) if evidence is None else None
     return KernelRanking(
-        found, model, evidence or later, estimate, converged, problem.plan.columns, work.seconds
+        found,
+        model,
+        evidence or later,
+        expected,
+        converged,
+        problem.plan.columns,
+        work.seconds,
+        best_other,
     )
+
+
+def fit_rival(found: Findings, problem: Problem, work: Work) -> Any:
+    """Return the estimator that is clearly better than the kernels, fitted on all rows, if any."""
+    if found.rival is None:
+        return None
+    other = found.rival.other
+    try:
+        with work.stage("other estimator", 1, other.name):
+            return fit_other(other, problem)
+    except KeyboardInterrupt:  # there is a model
+        work.left_out.append(f"the fit of the estimator {other.name!r} on all rows")
+    except Exception as error:  # whatever an estimator of the user's may raise
+        warnings.warn(
+            f"The estimator {other.name!r} failed on all rows: {reason(error)}.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return None
 
 
 def _identity(problem: Problem) -> dict[str, Any]:
@@ -287,6 +327,11 @@ def _identity(problem: Problem) -> dict[str, Any]:
         "cv": fingerprint(task.cv),
         "measures": fingerprint(problem.measures),
         "machine": fingerprint(problem.machine),
+        **(
+            {"estimators": fingerprint([(o.name, o.estimator, o.as_given) for o in problem.others])}
+            if problem.others
+            else {}
+        ),
     }
 
 
@@ -319,7 +364,7 @@ class KernelRanking:
 
     Parameters
     ----------
-    findings, model, evidence, estimate, converged, columns, seconds
+    findings, model, evidence, expected, converged, columns, seconds, best_other
         What `rank_kernels` makes it of; evidence may be what gathers it when it is asked for.
 
     Attributes
@@ -331,7 +376,18 @@ class KernelRanking:
         The kernels whose machines are averaged, and their weights; empty if the winner stands
         alone.
     estimate : Estimate
-        The score to expect on new data, with an interval; how it was found is its `kind`.
+        The score to expect of `best_estimator` on new data, with an interval; how it was found is
+        its `kind`.
+    overall_estimate : Estimate
+        The score to expect of the best of all, other estimators included: of `best_other` where it
+        is not None, else of `best_estimator`. The choice between them is made anew in every outer
+        fold, or corrected by the bootstrap. Without other estimators, `estimate`.
+    best_other : estimator or None
+        The best of the other estimators, fitted on all rows as it was given (with the encoder in
+        front, unless it is named in `frames`), if it is clearly better than what is fitted of the
+        kernels: by a paired test on held-out rows at 5 %, by Holm's method over all estimators.
+        None if none is, or if it failed on all rows. It is no model of gramsmith's: keep it with
+        the tools of its own library.
     output_scores : dict of str to float
         R² of every output, or the accuracy of every label, on held-out rows; empty for one target.
     evidence : Evidence
@@ -360,14 +416,18 @@ class KernelRanking:
         findings: Findings,
         model: Any,
         evidence: Any,
-        estimate: Estimate,
+        expected: Expected,
         converged: bool = True,
         columns: ColumnTable = NO_COLUMNS,
         seconds: dict[str, float] | None = None,
+        best_other: Any = None,
     ) -> None:
         self._findings = findings
         self._evidence = evidence
-        self.estimate = estimate
+        self._expected = expected
+        self.estimate: Estimate = expected.kernels
+        self.overall_estimate: Estimate = expected.overall or expected.kernels
+        self.best_other = best_other
         self.best_estimator = model
         self.converged = converged
         self.columns = columns
@@ -426,7 +486,8 @@ class KernelRanking:
         remarks = [*self._alarms, *(a.code for a in self._findings.advice if a.code == "copies")]
         remarks += filter(None, ["" if self.converged else "not converged", self.interrupted])
         evidence = self._evidence if isinstance(self._evidence, Evidence) else None
-        return words.verdict(self._findings, self.records, self.estimate, evidence, remarks)
+        said = words.verdict(self._findings, self.records, self.estimate, evidence, remarks)
+        return words.with_others(said, self.other_records, self.scoring, self.seconds)
 
     @property
     def _alarms(self) -> list[str]:
@@ -458,6 +519,7 @@ class KernelRanking:
     def warnings(self) -> list[str]:
         """What should be known before the result is used, in plain words."""
         said = words.warnings(self._findings, self.estimate, self.converged)
+        said += words.about_others(self._findings)
         return [*self._alarms, *self.columns.remarks, *said]
 
     @cached_property
@@ -511,6 +573,37 @@ class KernelRanking:
                     row |= {f"{measure}_low": limits[0], f"{measure}_high": limits[1]}
             rows.append(row)
         return rows
+
+    @cached_property
+    def other_records(self) -> list[dict[str, Any]]:
+        """One flat dictionary per other estimator, from best to worst; those that failed are last.
+
+        Keys: estimator, class; score, score_error and verified (how the score was held out);
+        expected, low and high, the score to expect on new data; judgement, whether it is "better"
+        or "worse" than the kernels, or "tied"; seconds of all fits and predictions in the folds;
+        weighted, whether it took the weights; as_given, whether X was not encoded; failed, why it
+        has no score.
+        """
+        found, rows = self._findings, []
+        for one, estimate in zip(found.others, self._expected.others, strict=True):
+            result = one.result
+            row = {
+                "estimator": one.other.name,
+                "class": type(one.other.estimator).__name__,
+                "score": None if result is None else -result.loss,
+                "score_error": None if result is None else result.error,
+                "verified": None if result is None else result.record.kind,
+                "expected": None if estimate is None else estimate.value,
+                "low": None if estimate is None else estimate.low,
+                "high": None if estimate is None else estimate.high,
+                "judgement": one.judgement,
+                "seconds": one.seconds,
+                "weighted": one.other.takes_weights,
+                "as_given": one.other.as_given,
+                "failed": one.failed,
+            }
+            rows.append(row)
+        return sorted(rows, key=lambda row: (row["score"] is None, -(row["score"] or 0.0)))
 
     def frame(self) -> Any:
         """Return the ranking as a pandas data frame, one row per kernel, indexed by rank."""

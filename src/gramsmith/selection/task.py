@@ -168,19 +168,23 @@ class Task:
 
     # ---- answers: what a score is computed from ---------------------------------------------
 
-    def answers(self, f: Array, rows: Array, fold: Array, *, tune: bool = True) -> Answers:
+    def answers(
+        self, f: Array, rows: Array, fold: Array, *, tune: bool = True, shares: Array | None = None
+    ) -> Answers:
         """Return held-out decision values with the threshold or the probabilities of the score.
 
         What is used for the samples of one fold is fitted to those of the others, so that no score
-        is fitted to the samples it is computed for.
+        is fitted to the samples it is computed for. Probabilities of the machine's own, `shares`,
+        are left as they are.
         """
         shifted = f
         if tune and self.tunes_threshold:
             shifted = f.copy()
             for here, others in self._other_folds(rows, fold):
                 shifted[here] = f[here] - self.best_threshold(f[others], rows[others])
-        proba = self.score.by_probability
-        return Answers(shifted, self.probabilities(f, rows, fold) if proba else None)
+        if shares is None and self.score.by_probability:
+            shares = self.probabilities(f, rows, fold)
+        return Answers(shifted, shares)
 
     def probabilities(self, f: Array, rows: Array, fold: Array) -> Array:
         """Return probabilities of held-out decision values, fitted to the other folds."""

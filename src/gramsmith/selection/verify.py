@@ -21,7 +21,8 @@ from gramsmith.selection.first_check import left_out
 from gramsmith.selection.held_out import HeldOut, tested_rows
 from gramsmith.selection.learn import Learned, learn_from
 from gramsmith.selection.problem import Problem
-from gramsmith.selection.task import Folds, Task
+from gramsmith.selection.scores import Answers
+from gramsmith.selection.task import Folds, Labels, Task
 from gramsmith.selection.work import Stage, Work
 from gramsmith.solvers import RidgePath
 
@@ -240,6 +241,31 @@ def decision_values(machine: Any, K: Any, seen: Array, task: Task) -> Array:
     else:
         F = (np.asarray(machine.predict(K))[:, None] == task.classes[seen]).astype(float)
     return all_classes(F[:, 1] - F[:, 0] if len(seen) == 2 else F, seen, task)
+
+
+def answers_of(model: Any, X: Any, task: Task) -> Answers:
+    """Return what a fitted model says of samples, in the form that the score asks for."""
+    if task.classes is None:
+        return Answers(task.in_units(np.asarray(model.predict(X), dtype=float)))
+    p = None
+    if isinstance(task, Labels):
+        if task.score.by_probability:
+            shares = model.predict_proba(X)  # of scikit-learn's, one array per label
+            p = np.stack([q[:, 1] for q in shares], 1) if isinstance(shares, list) else shares
+        if hasattr(model, "decision_function"):
+            return Answers(np.asarray(model.decision_function(X)), p)
+        return Answers(2.0 * np.asarray(model.predict(X), dtype=float) - 1.0, p)
+    seen = np.flatnonzero(np.isin(task.classes, getattr(model, "classes_", task.classes)))
+    C = len(task.classes)
+    if task.score.by_probability:
+        shares = model.predict_proba(X)
+        p = np.zeros((len(shares), C))
+        p[:, seen] = shares
+    if task.score.by_label:
+        # some libraries answer in a column
+        F = np.where(np.asarray(model.predict(X)).reshape(-1, 1) == task.classes, 1.0, -1.0)
+        return Answers(F[:, 1:] if C == 2 else F, p)
+    return Answers(decision_values(model, X, seen, task), p)
 
 
 def all_classes(f: Array, seen: Array, task: Task) -> Array:
