@@ -1,7 +1,10 @@
 """The built documentation in a real browser. `make check-docs` builds and looks."""
 
 import os
+import re
+import time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -22,6 +25,33 @@ PAGES = (
     "api/generated/gramsmith.cka.html",
     "gallery/measure/what_a_measure_sees.html",
 )
+# What people type into the search box, and the page that must be among the first three hits, the
+# glossary left out: it names every word.
+SEARCHES = {
+    "imbalanced": "gallery/choose/imbalanced_classes",
+    "hyperparameter": "guide/questions",
+    "AUC": "guide/questions",
+    "multiclass": "guide/questions",
+    "leakage": "guide/questions",
+    "one-hot": "guide/questions",
+    "dummy": "guide/questions",
+    "GPU": "guide/questions",
+    "SHAP": "guide/questions",
+    "categorical": "guide/tables",
+    "overfitting": "guide/questions",
+    "Excel": "guide/command_line",
+    "multilabel": "guide/choose",
+    "missing values": "guide/tables",
+    "cross-validation": "guide/choose",
+    "feature importance": "guide/read_the_report",
+    "confusion matrix": "guide/read_the_report",
+    "prediction interval": "guide/choose",
+    "learning curve": "guide/questions",
+    "grid search": "gallery/measure/grid_search",
+    "time series": "guide/questions",
+    "ONNX": "guide/models",
+    "SVM": "guide/use",
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +91,24 @@ def test_page_of_a_name(public):
     text = page.read_text(encoding="utf-8")
     assert "seealso" in text
     assert "sphx-glr-thumbcontainer" in text, "no example of the gallery leads here"
+
+
+@pytest.mark.parametrize("word", SEARCHES)
+def test_search(browser, word):
+    browser.open(SITE / "search.html", query=f"?q={quote(word)}")
+    # the page lists hits one by one; its summary then says so
+    deadline = time.monotonic() + 30
+    while not browser.ask(
+        "/finished|did not/.test(document.querySelector('.search-summary')?.innerText)"
+    ):
+        assert time.monotonic() < deadline, "the search does not end"
+        time.sleep(0.05)
+    hits = browser.ask("[...document.querySelectorAll('ul.search > li > a')].map(a => a.href)")
+    pages = [
+        re.sub(r"[.]html.*", "", hit.removeprefix(f"{SITE.resolve().as_uri()}/")) for hit in hits
+    ]
+    first = [page for page in dict.fromkeys(pages) if page != "guide/glossary"][:3]
+    assert SEARCHES[word] in first
 
 
 def test_nothing_comes_from_the_network():

@@ -1,6 +1,6 @@
 """
-Rare positives
-==============
+Imbalanced classes: rare positives
+==================================
 
 Where one class is rare, accuracy is the wrong score: never answering "rare" is right most of the
 time. Say what matters, and the choice of the kernel, the regulariser and the threshold follow it.

@@ -1,6 +1,6 @@
 """
-Rare classes flatter the plain alignment
-========================================
+Imbalanced classes flatter the plain alignment
+==============================================
 
 When one class is rare, a kernel that calls everything similar already aligns well with the
 labels. ``target="uneven"`` or centring corrects that.

@@ -112,7 +112,7 @@ class Browser:
         elif event == "Log.entryAdded":
             self.console.append(details["entry"]["text"])
 
-    def open(self, path, width=1280, height=900, dark=False, paper=False):
+    def open(self, path, width=1280, height=900, dark=False, paper=False, query=""):
         """Show a file in a window of some size, in light or dark, on screen or on paper."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media="print" if paper else "", features=[scheme])
@@ -121,7 +121,7 @@ class Browser:
             **{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500},
         )
         self.requests, self.console, self.loaded = [], [], False
-        address = Path(path).resolve().as_uri()
+        address = Path(path).resolve().as_uri() + query
         self.call("Page.navigate", url=address)
         while not self.loaded:
             self._next()
