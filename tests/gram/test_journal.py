@@ -17,11 +17,11 @@ import pytest
 import scipy.sparse as sp
 
 import gramsmith as gs
+from gramsmith.fingerprint import fingerprint
 from gramsmith.gram import Engine, Gram, Journal, JournalError, Serial, Threads
 from gramsmith.gram import engine as engine_module
 from gramsmith.gram import journal as module
 from gramsmith.gram.engine import set_journal
-from gramsmith.gram.journal import fingerprint
 from tests.gram.test_engine import everything, samples
 
 ROOT = Path(__file__).parents[2]
@@ -401,7 +401,7 @@ def test_fingerprints_are_the_same_in_the_next_process(tmp_path):
             import pandas
             import polars
             import pyarrow
-            from gramsmith.gram.journal import fingerprint
+            from gramsmith.fingerprint import fingerprint
 
             class Thing:
                 def __init__(self, by):

@@ -23,8 +23,8 @@ from gramsmith.evaluation.advice import about_kernel, about_target, about_task, 
 from gramsmith.evaluation.errors import values_of
 from gramsmith.evaluation.evaluate import choose_measures, evaluate, least_value
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
+from gramsmith.fingerprint import fingerprint
 from gramsmith.gram import Engine, Gram, Views, as_engine, as_views, once
-from gramsmith.gram.journal import fingerprint
 from gramsmith.gram.parquet import ParquetRows
 from gramsmith.gram.threads import dense_work
 from gramsmith.gram.views import take_rows

@@ -21,7 +21,8 @@ from typing import Any, Protocol
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from gramsmith.gram.journal import Journal, fingerprint, open_journal
+from gramsmith.fingerprint import fingerprint
+from gramsmith.gram.journal import Journal, open_journal
 from gramsmith.gram.plan import MIB, Plan, budget_bytes
 from gramsmith.gram.threads import WAITING, count_workers, one_blas_thread, ordered_map
 

@@ -34,7 +34,7 @@ from gramsmith.kernels.radial import (
 )
 
 
-def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
+def as_kernel(kernel: Any, X: Any = None, *, cache: Any = None, **parameters: Any) -> Kernel:
     """Return `kernel` as a gramsmith kernel.
 
     Parameters
@@ -46,6 +46,12 @@ def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
     X : array of shape (n, p), optional
         Data from which names take their `gamma` ("auto", the default, is 1 / p; "scale" is
         1 / (p var)). Without data, 1 / p is put in when the kernel meets its first rows.
+    cache : path, optional
+        A file for the values of a function of two samples that is dear: each is computed once, in
+        whichever process and run. Values are known by the two samples and by the function: its
+        code, defaults, what it closes over, and the attributes of an object that is called (with
+        `get_params`, what that returns), which must stay the same; not by global variables and
+        other functions it uses. Several processes may write at a time.
     **parameters
         `gamma`, `degree`, `coef0` for names.
 
@@ -62,6 +68,13 @@ def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
     >>> gs.as_kernel(RBF(2.0))
     Gaussian(length_scale=2.0)
     """
+    if cache is not None and (
+        not callable(kernel) or isinstance(kernel, Kernel | gp.Kernel | type)
+    ):
+        raise TypeError(
+            f"Expected a function of two samples beside cache=, got {abridged(kernel)}. Leave "
+            "out cache: what is kept are the values of functions."
+        )
     if isinstance(kernel, Kernel):
         return kernel
     if kernel is None:
@@ -75,7 +88,9 @@ def as_kernel(kernel: Any, X: Any = None, **parameters: Any) -> Kernel:
             f"Expected a kernel, got the class {kernel.__name__}. Use {kernel.__name__}(...)."
         )
     if callable(kernel):
-        return FromCallable(kernel)
+        found = FromCallable(kernel, cache)
+        found._values()  # a file that cannot be used is refused now
+        return found
     raise TypeError(
         "Expected a kernel, a name, a scikit-learn kernel or a callable, got "
         f"{type(kernel).__name__}. Names are {', '.join(NAMES)}."
@@ -333,6 +348,8 @@ class FromCallable(Kernel):
     function : callable
         `function(A, B)` returns the matrix of shape (len(A), len(B)); failing that, it is called
         with pairs of samples and returns numbers, the same for (x, z) and (z, x).
+    cache : path, optional
+        A file that keeps the values of a function of two samples, see `as_kernel`.
 
     Examples
     --------
@@ -346,18 +363,19 @@ class FromCallable(Kernel):
     requires_vector_input = False
     positive_definite = False  # nobody knows
 
-    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, function: Callable[[Any, Any], Any], cache: Any = None) -> None:
         self.function = function
+        self.cache = cache
 
     def __sklearn_clone__(self) -> FromCallable:
-        copy = type(self)(self.function)
+        copy = type(self)(self.function, self.cache)
         copy._kept = self._values()
         return copy
 
     def _values(self) -> PairValues:
         kept: PairValues | None = vars(self).get("_kept")
-        if kept is None or kept.function is not self.function:
-            kept = self._kept = PairValues(self.function)
+        if kept is None or kept.function is not self.function or kept.cache != self.cache:
+            kept = self._kept = PairValues(self.function, self.cache)
         return kept
 
     def check_input(self, X: Any) -> Any:
@@ -390,7 +408,7 @@ class FromCallable(Kernel):
             raise TypeError(
                 "Expected a function that takes two matrices and returns the matrix of their "
                 f"kernel, or two samples and returns a number; got neither. On matrices: {why}. "
-                f"On two samples: {error}. Let it do one of the two."
+                f"On two samples: {str(error).rstrip('.')}. Let it do one of the two."
             ) from error
         return False
 

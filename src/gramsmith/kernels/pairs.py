@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+
+from gramsmith.fingerprint import fingerprint
+from gramsmith.kernels.pair_file import PairFile
 
 Array = npt.NDArray[Any]
 
@@ -24,10 +28,13 @@ KEPT = 1 << 14
 class PairValues:
     """The values of a function for all pairs of samples met so far, as one triangle of numbers."""
 
-    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
-        self.function = function
-        self.in_matrices: bool | None = None  # whether it takes matrices instead, once known
+    def __init__(self, function: Callable[[Any, Any], Any], cache: Any = None) -> None:
+        self.function, self.cache = function, cache
+        self._file = None if cache is None else PairFile(cache, function)
+        # whether it takes matrices instead, once known; what is kept in a file is not tried
+        self.in_matrices: bool | None = None if cache is None else False
         self._numbers: dict[Any, int] = {}
+        self._names: list[str] = []  # of the samples in the file, by their numbers
         self._met: list[Any] = []  # samples known by their identity stay, or another might take it
         self._triangle = np.zeros(0), np.zeros(0, dtype=bool)  # values, and which are known
         self._lock = threading.Lock()
@@ -50,10 +57,19 @@ class PairValues:
 
     def _number(self, x: Any) -> int:
         key = _content(x)
+        if key is None and self._file is not None:
+            raise TypeError(
+                "Expected samples of numbers, texts or lists of them beside cache=, got one of "
+                f"type {type(x).__name__}, which another process could not find again. Leave out "
+                "cache, or use such samples."
+            )
         if key is None:
             key = id(x)
             self._met.append(x)
-        return self._numbers.setdefault(key, len(self._numbers))
+        number = self._numbers.setdefault(key, len(self._numbers))
+        if self._file is not None and number == len(self._names):
+            self._names.append(fingerprint(key))
+        return number
 
     def matrix(self, A: Any, a: Array, B: Any, b: Array) -> Array:
         """Return the values of all pairs of two blocks with the numbers a and b."""
@@ -77,22 +93,36 @@ class PairValues:
         asked, first, which = np.unique(place[missing], return_index=True, return_inverse=True)
         pairs = np.flatnonzero(missing)[first]
         new = np.empty(len(asked))
-        # one after the other, in the order of the samples: each is kept even if the next one fails
-        for k in np.argsort(pairs, kind="stable"):
-            x, z = A[rows[pairs[k]]], B[columns[pairs[k]]]
-            new[k] = np.asarray(self.function(x, z)).item()
-            if asked[k] < len(values):
-                values[asked[k]] = new[k]
-                known[asked[k]] = True
+        lent = nullcontext() if self._file is None or not len(asked) else self._file.opened()
+        with lent as file:
+            # one after the other, in the order of the samples: each is kept even if the next fails
+            for k in np.argsort(pairs, kind="stable"):
+                i, j = rows[pairs[k]], columns[pairs[k]]
+                key = b"" if file is None else file.key(self._names[a[i]], self._names[b[j]])
+                value = None if file is None else file.get(key)
+                new[k] = self._call(A[i], B[j]) if value is None else value
+                if asked[k] < len(values):
+                    values[asked[k]] = new[k]
+                    known[asked[k]] = True
+                if file is not None and value is None:
+                    file.put(key, float(new[k]))
         found[missing] = new[which]
         return found
 
+    def _call(self, x: Any, z: Any) -> float:
+        value = np.asarray(self.function(x, z))
+        if value.size != 1:
+            raise ValueError(
+                f"Expected one number for a pair of samples, got an array of shape {value.shape}."
+            )
+        return float(value.item())
+
     def __getstate__(self) -> dict[str, Any]:
-        # other processes compute their own part
-        return {"function": self.function, "in_matrices": self.in_matrices}
+        # other processes compute their own part, unless there is a file
+        return {"function": self.function, "cache": self.cache, "in_matrices": self.in_matrices}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["function"])  # type: ignore[misc]
+        self.__init__(state["function"], state["cache"])  # type: ignore[misc]
         self.in_matrices = state["in_matrices"]
 
 

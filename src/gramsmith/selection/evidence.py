@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
-from gramsmith.gram.journal import fingerprint
+from gramsmith.fingerprint import fingerprint
 from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import Precomputed
 from gramsmith.report.axes import without_outliers

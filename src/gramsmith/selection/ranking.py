@@ -23,8 +23,9 @@ from sklearn.utils._param_validation import (
 from gramsmith.arguments import check_function, check_sizes, counted
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
+from gramsmith.fingerprint import fingerprint
 from gramsmith.gram import ENGINES, Journal
-from gramsmith.gram.journal import fingerprint, open_journal
+from gramsmith.gram.journal import open_journal
 from gramsmith.gram.threads import dense_work
 from gramsmith.measures import Measure
 from gramsmith.report import words
