@@ -149,7 +149,7 @@ def score(G: Blocks, y: Array, I: Array, J: Array) -> tuple[float, ...]:
     """
     twice = np.where(y[I] > 0, np.sum(y[I] > 0), np.sum(y[I] < 0)).astype(float) ** -2
     svc = gs.ParzenClassifier("precomputed", threshold=0.0).fit(G[0], y[I])
-    parzen = gs.ParzenClassifier("precomputed", weights="even", threshold=0.0)
+    parzen = gs.ParzenClassifier("precomputed", weights="uniform", threshold=0.0)
     parzen.fit(G[0], y[I], sample_weight=twice)
     return (
         gs.kta(G[0], y[I], target="imbalanced"),

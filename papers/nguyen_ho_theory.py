@@ -160,7 +160,7 @@ def accuracy_bound(run: Run) -> list[Record]:
         train = np.r_[: n // 2, n : n + n // 2]
         test = np.setdiff1d(np.arange(2 * n), train)
         aligned = gs.kta(gs.Gram(gs.Linear(), X[train]), y[train])
-        machine = gs.ParzenClassifier(gs.Linear(), weights="even", threshold=0.0)
+        machine = gs.ParzenClassifier(gs.Linear(), weights="uniform", threshold=0.0)
         wrong = error_rate(machine.fit(X[train], y[train]), X[test], y[test])
         bound = aligned - np.sqrt(8.0 / n * np.log(2.0 / delta))
         errors.append(wrong)

@@ -23,7 +23,7 @@ for width in widths:
     kernel = gs.Gaussian(width)
     K = kernel(X)
     centroid = gs.CentroidClassifier(kernel, ddof=1).fit(X, y)
-    parzen = gs.ParzenClassifier(kernel, weights="uneven", threshold=0.0).fit(X, y)
+    parzen = gs.ParzenClassifier(kernel, weights="balanced", threshold=0.0).fit(X, y)
     found.append(
         (
             gs.fsm_error_bound(K, y),

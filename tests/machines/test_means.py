@@ -22,11 +22,11 @@ def sample(seed, n=30):
 
 def test_the_formula(seed):
     _, y, K = sample(seed)
-    even = gs.ParzenClassifier("precomputed", weights="even", threshold=0.0).fit(K, y)
-    np.testing.assert_array_equal(even.predict(K), np.where(K @ y > 0, 1, -1))
+    uniform = gs.ParzenClassifier("precomputed", weights="uniform", threshold=0.0).fit(K, y)
+    np.testing.assert_array_equal(uniform.predict(K), np.where(K @ y > 0, 1, -1))
     t = np.where(y > 0, 1 / np.sum(y > 0), -1 / np.sum(y < 0))
-    uneven = gs.ParzenClassifier("precomputed", threshold=0.25).fit(K, y)
-    np.testing.assert_allclose(uneven.decision_function(K), K @ t - 0.25)
+    balanced = gs.ParzenClassifier("precomputed", threshold=0.25).fit(K, y)
+    np.testing.assert_allclose(balanced.decision_function(K), K @ t - 0.25)
 
 
 def left_out(K, y, weights):
@@ -35,7 +35,7 @@ def left_out(K, y, weights):
     for i in range(len(y)):
         rest = np.arange(len(y)) != i
         z = y[rest]
-        sizes = [np.sum(z > 0), np.sum(z < 0)] if weights == "uneven" else [len(z)] * 2
+        sizes = [np.sum(z > 0), np.sum(z < 0)] if weights == "balanced" else [len(z)] * 2
         a = K[i, rest] @ (z > 0) / max(sizes[0], 1) - K[i, rest] @ (z < 0) / max(sizes[1], 1)
         values.append(a)
     return np.array(values)
@@ -48,7 +48,7 @@ SCORES = {
 }
 
 
-@pytest.mark.parametrize("weights", ["even", "uneven"])
+@pytest.mark.parametrize("weights", ["uniform", "balanced"])
 @pytest.mark.parametrize("criterion", SCORES)
 def test_threshold_is_the_best_of_all(seed, weights, criterion):
     _, y, K = sample(seed, n=40)
@@ -64,12 +64,12 @@ def test_threshold_is_the_best_of_all(seed, weights, criterion):
 def test_prior_predicts_classes_as_often_as_they_are(seed):
     _, y, K = sample(seed, n=60)
     machine = gs.ParzenClassifier("precomputed", threshold="prior").fit(K, y)
-    values = left_out(K, y, "uneven")
+    values = left_out(K, y, "balanced")
     assert np.sum(values > machine.thresholds_[1]) == np.sum(y > 0)
 
 
 def test_threshold_rescues_a_rare_class(rng):
-    # An offset of the kernel and uneven classes: the plain rule calls everything positive.
+    # An offset of the kernel and imbalanced classes: the plain rule calls everything positive.
     X = np.vstack([rng.normal(size=(190, 2)), rng.normal(size=(10, 2)) + 2.5])
     y = np.repeat([0, 1], [190, 10])
     K = gs.Gaussian(1.0)(X) * np.where(y == 1, 3.0, 1.0) * np.where(y == 1, 3.0, 1.0)[:, None]
@@ -96,13 +96,13 @@ def test_several_classes(criterion, threshold):
 def test_training_error_never_exceeds_the_bounds(seed, power):
     _, y, K = sample(seed)
     K = K**power
-    even = gs.ParzenClassifier("precomputed", weights="even", threshold=0.0).fit(K, y)
-    wrong = y * even.decision_function(K) <= 0
+    uniform = gs.ParzenClassifier("precomputed", weights="uniform", threshold=0.0).fit(K, y)
+    wrong = y * uniform.decision_function(K) <= 0
     bound = 1 - y @ K @ y / (len(y) * np.linalg.eigvalsh(K)[-1])
     assert wrong.mean() <= bound + 1e-12
     assert bound <= 1 - measures.kta(K, y) + 1e-12
-    uneven = gs.ParzenClassifier("precomputed", threshold=0.0).fit(K, y)
-    wrong = y * uneven.decision_function(K) <= 0
+    balanced = gs.ParzenClassifier("precomputed", threshold=0.0).fit(K, y)
+    wrong = y * balanced.decision_function(K) <= 0
     plus, minus = np.sum(y > 0), np.sum(y < 0)
     weighed = (minus * wrong[y > 0].mean() + plus * wrong[y < 0].mean()) / len(y)
     t = np.where(y > 0, 1 / plus, -1 / minus)
@@ -186,3 +186,12 @@ def test_class_without_spread_is_not_on_its_own_threshold():
     same = gs.CentroidClassifier(gs.Linear()).fit([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1])
     assert same.error_bound_ == 0.0
     np.testing.assert_array_equal(same.predict([[0.4], [0.6]]), [0, 1])
+
+
+def test_old_names_of_weights_warn(rng):
+    X, y = rng.normal(size=(12, 2)), np.arange(12) % 3 == 0
+    for old, new in {"uneven": "balanced", "even": "uniform"}.items():
+        with pytest.warns(FutureWarning, match=f'now called weights="{new}"'):
+            model = gs.ParzenClassifier(weights=old).fit(X, y)
+        expected = gs.ParzenClassifier(weights=new).fit(X, y).decision_function(X)
+        np.testing.assert_array_equal(model.decision_function(X), expected)

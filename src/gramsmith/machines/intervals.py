@@ -37,7 +37,7 @@ class PredictionIntervals:
     over groups where samples come in groups, of which the new one is another (half of it then
     counts as inside). Without weights and groups q is the ceil((m + 1)c)-th smallest error of m.
     New samples that are drawn like these lie inside with probability about c, with few groups or
-    uneven weights rather more; the width is the same everywhere. Several outputs have intervals
+    unequal weights rather more; the width is the same everywhere. Several outputs have intervals
     each by themselves.
 
     References

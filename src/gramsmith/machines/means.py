@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -15,14 +16,16 @@ from gramsmith.parameters import with_parameters
 
 Array = npt.NDArray[Any]
 
+DEPRECATED = {"uneven": "balanced", "even": "uniform"}  # weights as 0.2 called them, which warn
+
 
 @with_parameters
 class ParzenClassifier(KernelClassifier):
     r"""Classify by the kernel-weighted mean of the labels.
 
     .. math:: f(x) = \sum_i v_i y_i k(x_i, x) - t, \qquad
-              v_i = \frac{w_i}{\sum_j w_j} \text{ (even)} \quad\text{or}\quad
-              \frac{w_i}{\sum_{j : y_j = y_i} w_j} \text{ (uneven)}
+              v_i = \frac{w_i}{\sum_j w_j} \text{ (uniform)} \quad\text{or}\quad
+              \frac{w_i}{\sum_{j : y_j = y_i} w_j} \text{ (balanced)}
 
     for labels y = ±1; of several classes each has its own value, the sum over its members. The
     plain rule, t = 0, is only as good as the balance of the classes and the offset of the kernel:
@@ -32,8 +35,9 @@ class ParzenClassifier(KernelClassifier):
 
     Parameters
     ----------
-    weights : {"uneven", "even"}, default="uneven"
-        Whether classes or samples count alike.
+    weights : {"balanced", "uniform"}, default="balanced"
+        "balanced": every class counts alike, whatever its size; "uniform": every sample does. Their
+        names of 0.2, "uneven" and "even", warn and go in 0.5.
     threshold : {"loo", "prior"} or float, default="loo"
         "loo" optimises `criterion` on leave-one-out values; "prior" predicts each class as often as
         it occurs; a number is taken as it is (two classes only, or 0).
@@ -62,7 +66,7 @@ class ParzenClassifier(KernelClassifier):
     _stored: ClassVar[dict[str, str]] = {"thresholds_": "loose *", "loo_score_": "real | none"}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "weights": [StrOptions({"uneven", "even"})],
+        "weights": [StrOptions({"balanced", "uniform", *DEPRECATED}, deprecated={*DEPRECATED})],
         "threshold": [
             StrOptions({"loo", "prior"}),
             Interval(Real, None, None, closed="neither"),
@@ -70,7 +74,7 @@ class ParzenClassifier(KernelClassifier):
         "criterion": [StrOptions({"error", "balanced_error", "f1"})],
     }
 
-    weights: str = "uneven"
+    weights: str = "balanced"
     threshold: Any = "loo"
     criterion: str = "error"
 
@@ -82,10 +86,11 @@ class ParzenClassifier(KernelClassifier):
                 f"ParzenClassifier: expected threshold 0, 'loo' or 'prior' for {C} classes, got "
                 f"{self.threshold!r}. One number cannot separate more than two classes."
             )
+        balanced = self._counts_classes_alike()
         size = np.bincount(train.y, w, C)
         V = np.eye(C)[train.y] * w[:, None]
-        scale = 1.0 / size if self.weights == "uneven" else np.full(C, 1.0 / size.sum())
-        scores = self._loo_scores(train, V, size)
+        scale = 1.0 / size if balanced else np.full(C, 1.0 / size.sum())
+        scores = self._loo_scores(train, V, size, balanced)
         coefficients = V * scale
         if C == 2:
             coefficients, scores = (M @ [[-1.0], [1.0]] for M in (coefficients, scores))
@@ -97,13 +102,24 @@ class ParzenClassifier(KernelClassifier):
         self.loo_score_ = float(_criterion(self.criterion, hits, np.bincount(code, w, C), size))
         self._keep(train, coefficients, -t)
 
-    def _loo_scores(self, train: Training, V: Array, size: Array) -> Array:
+    def _counts_classes_alike(self) -> bool:
+        """Return whether weights are balanced; a name of old warns."""
+        if self.weights in DEPRECATED:
+            warnings.warn(
+                f'weights="{self.weights}" is now called weights="{DEPRECATED[self.weights]}"; '
+                "the old name goes in 0.5.",
+                FutureWarning,
+                stacklevel=4,
+            )
+        return DEPRECATED.get(self.weights, self.weights) == "balanced"
+
+    def _loo_scores(self, train: Training, V: Array, size: Array, balanced: bool) -> Array:
         """Return the value of every class at every sample, the row of the sample left out."""
         G = self._gram(train.X)
         P, d, w = G @ V, G.diagonal(), train.weight
         here = np.arange(train.n), train.y
         P[here] -= w * d
-        if self.weights == "even":
+        if not balanced:
             return np.asarray(P / (size.sum() - w)[:, None])
         P = P / size
         # From the others: the difference would not be zero for the only member of a class.

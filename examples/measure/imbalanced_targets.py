@@ -3,7 +3,7 @@ Imbalanced classes flatter the plain alignment
 ==============================================
 
 When one class is rare, a kernel that calls everything similar already aligns well with the
-labels. ``target="uneven"`` or centring corrects that.
+labels. ``target="imbalanced"`` or centring corrects that.
 """
 
 import warnings
@@ -19,7 +19,7 @@ shares = np.linspace(0.02, 0.5, 13)
 kernels = {"constant": gs.Constant(), "useful": gs.Gaussian(1.0)}
 measures = {
     "KTA": gs.kta,
-    "KTA, uneven target": lambda K, y: gs.kta(K, y, target="uneven"),
+    "KTA, imbalanced target": lambda K, y: gs.kta(K, y, target="imbalanced"),
     "CKA": gs.cka,
 }
 values = {(name, kernel): [] for name in measures for kernel in kernels}
