@@ -28,11 +28,12 @@ class Definite:
     """
 
     def __init__(self, A: Array, jitter: float = 0.0, limit: float = 1e-8) -> None:
-        diagonal = A.diagonal().copy()
-        mean = float(np.mean(np.abs(diagonal))) or 1.0
+        entries = np.einsum("ii->i", A)  # of the diagonal, to write to
+        diagonal = entries.copy()
+        mean = float(np.abs(diagonal).sum()) / max(len(A), 1) or 1.0
         most = max(jitter, limit * mean)
         while jitter <= most:
-            A[np.diag_indices_from(A)] = diagonal + jitter
+            entries[...] = diagonal + jitter
             try:
                 # LAPACK wants columns; of a symmetric matrix the transpose has them for nothing.
                 # Left to copy it, SciPy 1.18 gives rows, which every solution would copy again.
@@ -42,7 +43,7 @@ class Definite:
                 return
             except LinAlgError:
                 jitter = max(10.0 * jitter, 1e-13 * mean)
-        A[np.diag_indices_from(A)] = diagonal
+        entries[...] = diagonal
         smallest = float(np.linalg.eigvalsh(A)[0])
         raise ValueError(
             f"Expected a positive definite matrix, got one with eigenvalue {smallest:.3g}. "

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg.blas import dtrsm
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
@@ -66,7 +67,9 @@ class Posterior:
     alpha: Array
     covariance: Array
     mean: Array
-    log_det: float = 0.0  # of the inverse of the covariance
+    # what the fit brings to twice the log evidence, and what the active functions cost there
+    fit: float = 0.0
+    cost: float = 0.0
 
     def actions(self) -> tuple[Array, Array]:
         """Return for every basis function the best precision and twice the gain of moving there.
@@ -75,22 +78,21 @@ class Posterior:
         """
         S, Q = self.S, self.Q
         best, gain = np.full(len(S), np.inf), np.zeros(len(S))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratio = Q * Q / S
-            add = (Q * Q > S) & (S > 0)
-            best[add] = np.clip(S[add] / (ratio[add] - 1.0), ALPHA_MIN, ALPHA_MAX)
-            gain[add] = ratio[add] - 1.0 - np.log(ratio[add])
+        add = np.flatnonzero((Q * Q > S) & (S > 0))
+        with np.errstate(divide="ignore", over="ignore"):
+            ratio = Q[add] ** 2 / S[add]
+            best[add] = np.clip(S[add] / (ratio - 1.0), ALPHA_MIN, ALPHA_MAX)
+            gain[add] = ratio - 1.0 - np.log(ratio)
         if not self.active:
             return best, gain
         # In the model s = αS/(α - S) = 1/Σ_ii - α and q = αQ/(α - S) = μ_i/Σ_ii.
         a, d = np.asarray(self.active), self.covariance.diagonal()
         s, q = 1.0 / d - self.alpha, self.mean / d
-        theta = q * q - s
-        inside = theta > np.maximum(s, 0.0) ** 2 / ALPHA_MAX
-        new = np.where(inside, np.maximum(s, 0.0) ** 2 / np.where(inside, theta, 1.0), np.inf)
-        new = np.where(inside, np.maximum(new, ALPHA_MIN), np.inf)
-        best[a] = new
-        gain[a] = 2.0 * (_along(new, s, q) - _along(self.alpha, s, q))
+        theta, square = q * q - s, np.maximum(s, 0.0) ** 2
+        new = np.full(len(a), np.inf)
+        np.divide(square, theta, out=new, where=theta > square / ALPHA_MAX)
+        best[a] = np.maximum(new, ALPHA_MIN)
+        gain[a] = 2.0 * (_along(best[a], s, q) - _along(self.alpha, s, q))
         return best, gain
 
     def moved(self, i: int, alpha: float) -> tuple[list[int], Array]:
@@ -103,9 +105,7 @@ class Posterior:
 
 def _along(alpha: Array, s: Array, q: Array) -> Array:
     """Return the part of the log evidence that depends on one precision, 0 at infinity."""
-    with np.errstate(invalid="ignore"):
-        inside = 0.5 * (-np.log1p(s / alpha) + q * q / (alpha + s))
-    return np.where(np.isinf(alpha), 0.0, inside)
+    return np.asarray(0.5 * (q * q / (alpha + s) - np.log1p(s / alpha)))
 
 
 class Basis:
@@ -123,33 +123,54 @@ class Basis:
 
 
 class Quadratic:
-    """A log likelihood of curvature B: Φ'BΦ, by columns that are computed once, and Φ'Bt."""
+    """A log likelihood of curvature B: Φ'BΦ, by rows that are computed once, and Φ'Bt."""
 
     def __init__(self, basis: Basis, B: Array, projection: Array) -> None:
         self.basis, self.B, self.projection = basis, B, projection
         self.square = B @ basis.square
-        self._columns: dict[int, Array] = {}
+        self._rows = np.empty((0, len(projection)))
+        self._place: dict[int, int] = {}
 
     def gram(self, active: list[int]) -> Array:
-        """Return the columns of Φ'BΦ of some functions."""
-        Phi = self.basis.Phi
-        for i in active:
-            if i not in self._columns:
-                self._columns[i] = Phi.T @ (self.B * Phi[:, i])
-        columns = [self._columns[i] for i in active]
-        return np.stack(columns, axis=1) if columns else np.empty((Phi.shape[1], 0))
+        """Return the rows of Φ'BΦ of some functions."""
+        new = [i for i in active if i not in self._place]
+        if new:
+            Phi, known = self.basis.Phi, len(self._place)
+            if known + len(new) > len(self._rows):
+                grown = np.empty((2 * (known + len(new)), len(self.projection)))
+                grown[:known] = self._rows[:known]
+                self._rows = grown
+            self._rows[known : known + len(new)] = (self.B[:, None] * Phi[:, new]).T @ Phi
+            self._place = self._place | {i: known + k for k, i in enumerate(new)}
+        return self._rows[[self._place[i] for i in active]]
 
     def posterior(self, active: list[int], alpha: Array, beta: float = 1.0) -> Posterior:
-        """Return the posterior of some functions and precisions, the curvature times `beta`."""
-        P, t = beta * self.gram(active), beta * self.projection
+        """Return the posterior of some functions and precisions, the curvature times `beta`.
+
+        By the factor LL' = I + β A^-½ Φ'BΦ A^-½, whose smallest eigenvalue is one.
+        """
         if not active:
-            return Posterior(beta * self.square, t, [], alpha, np.empty((0, 0)), np.empty(0))
-        H = P[active] + np.diag(alpha)
-        factor = Definite(0.5 * (H + H.T), limit=1e-6)  # equal functions may be free, both of them
-        covariance, mean = factor.solve(np.eye(len(active))), factor.solve(t[active])
-        S = beta * self.square - np.einsum("ij,ij->i", P @ covariance, P)
-        log_det = 2.0 * float(np.sum(np.log(np.abs(factor.factor[0].diagonal()))))
-        return Posterior(S, t - P @ mean, active, alpha, covariance, mean, log_det)
+            S, Q = beta * self.square, beta * self.projection
+            return Posterior(S, Q, [], alpha, np.empty((0, 0)), np.empty(0))
+        P, root = self.gram(active), np.sqrt(beta / alpha)
+        P *= root[:, None]
+        M = P[:, active] * root
+        np.einsum("ii->i", M)[...] += 1.0
+        L = Definite(M, limit=1e-6).factor[0]  # equal functions may be free, both of them
+        # columns side by side, as the triangular solver wants them: (M, m) of one memory
+        sides = np.column_stack([P, root * self.projection[active], np.diag(root)]).T
+        Z = dtrsm(1.0, L, sides, side=1, lower=1, trans_a=1)
+        shared, u, R = Z[: P.shape[1]], Z[P.shape[1]], Z[P.shape[1] + 1 :]
+        return Posterior(
+            S=beta * (self.square - np.einsum("ij,ij->i", shared, shared)),
+            Q=beta * (self.projection - shared @ u),
+            active=active,
+            alpha=alpha,
+            covariance=R @ R.T / beta,
+            mean=R @ u,
+            fit=beta * float(u @ u),
+            cost=2.0 * float(np.sum(np.log(L.diagonal()))),
+        )
 
 
 def distinct_columns(Phi: Array) -> Array:
@@ -227,7 +248,7 @@ class _Climb:
     @classmethod
     def start(cls, model: GaussianModel, post: Posterior | None = None, n_iter: int = 0) -> _Climb:
         post = model.posterior([], np.empty(0)) if post is None else post
-        return cls(model, post, [model.log_evidence(post.active, post.alpha)], n_iter)
+        return cls(model, post, [model.log_evidence(post)], n_iter)
 
     @property
     def value(self) -> float:
@@ -247,18 +268,16 @@ class _Climb:
             i = int(np.argmax(gain))
             settled = gain[i] <= 2.0 * tol
             if not settled:
-                ahead = self.post.moved(i, float(best[i]))
-                value = model.log_evidence(*ahead)
+                ahead = model.posterior(*self.post.moved(i, float(best[i])))
+                value = model.log_evidence(ahead)
                 if value > history[-1] + 0.5 * tol:  # at least half of the least that was promised
-                    self.post, refused = model.posterior(*ahead), list(barred)
+                    self.post, refused = ahead, list(barred)
                     history.append(value)
                 else:
                     refused.append(i)
             if settled or self.n_iter % REFRESH == 0:
-                before = history[-1]
-                state = self.post.active, self.post.alpha
-                history[-1] = max(before, model.update_noise(*state))
-                self.post = model.posterior(*state)
+                before, self.post = history[-1], model.update_noise(self.post)
+                history[-1] = max(before, model.log_evidence(self.post))
                 if history[-1] - before > tol:
                     refused = list(barred)
                 elif settled:
@@ -282,8 +301,7 @@ def _from_all(model: GaussianModel, rounds: int) -> _Climb:
         kept = np.flatnonzero(alpha < DENSE_LIMIT)
         alpha = np.maximum(alpha[kept], ALPHA_MIN)
         before, post = post, model.posterior([post.active[k] for k in kept], alpha)
-        model.update_noise(post.active, post.alpha)
-        post = model.posterior(post.active, post.alpha)
+        post = model.update_noise(post)
         if len(before.active) == len(post.active) and np.allclose(before.alpha, alpha, rtol=1e-3):
             break
     return _Climb.start(model, post, n_iter)
@@ -329,31 +347,37 @@ class GaussianModel(Quadratic):
         if not active:
             return np.empty(0), np.empty(0)
         root = np.sqrt(alpha)
-        E = self.gram(active)[active]
+        E = self.gram(active)[:, active]
         d, V = np.linalg.eigh(0.5 * (E + E.T) / np.outer(root, root))
         return np.maximum(d, 0.0), V.T @ (self.projection[active] / root)
 
-    def _value(self, beta: float, d: Array, z: Array) -> float:
-        fit = self.tt - float(np.sum(beta * z * z / (1.0 + beta * d)))
-        size = self.n * np.log(2.0 * np.pi / beta) + float(np.sum(np.log1p(beta * d)))
-        return float(-0.5 * (size + beta * max(fit, 0.0)))
+    def _value(self, beta: float, fit: float, cost: float) -> float:
+        left = max(beta * self.tt - fit, 0.0)
+        return float(-0.5 * (self.n * np.log(2.0 * np.pi / beta) + cost + left))
 
-    def log_evidence(self, active: list[int], alpha: Array) -> float:
-        return self._value(self.beta, *self._spectrum(active, alpha))
+    def log_evidence(self, post: Posterior) -> float:
+        return self._value(self.beta, post.fit, post.cost)
 
-    def update_noise(self, active: list[int], alpha: Array) -> float:
-        """Maximise the evidence over β, the precisions held, and return it; it never falls."""
-        d, z = self._spectrum(active, alpha)
+    def update_noise(self, post: Posterior) -> Posterior:
+        """Maximise the evidence over β, the precisions held; return the posterior there."""
+        d, z = self._spectrum(post.active, post.alpha)
+
+        def loss(x: float) -> float:
+            beta = float(np.exp(x))
+            shrunk = 1.0 + beta * d
+            fit, cost = np.sum((beta * z) ** 2 / shrunk), np.sum(np.log(shrunk))
+            return -self._value(beta, float(fit), float(cost))
+
         here = float(np.log(self.beta))
         optimum = minimize_scalar(
-            lambda x: -self._value(float(np.exp(x)), d, z),
+            loss,
             bounds=(here - 4.0, min(here + 4.0, float(np.log(self.top)))),
             method="bounded",
             options={"xatol": 1e-5},  # of log β, in which the evidence is flat at its maximum
         )
-        if -optimum.fun > self._value(self.beta, d, z):
+        if optimum.fun < loss(here):
             self.beta = float(np.exp(optimum.x))
-        return self._value(self.beta, d, z)
+        return self.posterior(post.active, post.alpha)
 
 
 def fit_bernoulli_evidence(
@@ -417,5 +441,5 @@ def laplace(
     B = curvature(f)
     model = Quadratic(basis, B, basis.Phi.T @ (B * f + w * (y - expit(f))))
     post = model.posterior(active, alpha)
-    evidence = -objective(mu, f) + 0.5 * float(np.sum(np.log(alpha))) - 0.5 * post.log_det
+    evidence = -objective(mu, f) - 0.5 * post.cost
     return post, model, evidence
