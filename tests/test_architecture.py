@@ -175,7 +175,7 @@ def test_blas_threads_are_limited_by_the_engine_alone():
 
 def test_tiles_are_formed_by_the_engine_alone():
     # blocks of samples go by `Gram` or `engine.map`, whose threads and memory have one rule
-    rule = words_of("kernel.tile(", ".tile_into(")
+    rule = words_of("kernel.tile(")
     assert not breaches(outside("gram", "kernels"), rule)
 
 

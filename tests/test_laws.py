@@ -102,12 +102,12 @@ def test_tiles_are_written_where_the_sweep_wants_them(name, dtype, rng):
     for a, b in ((here, there), (here, here)):
         out = np.empty((530, 520 if b is there else 530), dtype)
         with scratch():
-            kernel.tile_into(a, b, out)  # what is lent, is lent again
+            kernel.tile(a, b, out)  # what is lent, is lent again
         tracemalloc.start()
         try:
             before = tracemalloc.get_traced_memory()[0]
             with scratch():
-                K = kernel.tile_into(a, b, out)
+                K = kernel.tile(a, b, out)
             peak = tracemalloc.get_traced_memory()[1] - before
         finally:
             tracemalloc.stop()

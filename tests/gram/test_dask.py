@@ -133,12 +133,12 @@ def failing(error, where, times=10**6):
     path = str(where)
 
     class Failing(gs.Gaussian):
-        def tile_into(self, a, b, out):
+        def tile(self, a, b, out=None):
             with open(path, "a") as stream:
                 stream.write("x")
             if os.path.getsize(path) <= times:
                 raise error("no luck")
-            return super().tile_into(a, b, out)
+            return super().tile(a, b, out)
 
     return Failing(2.0)
 
@@ -176,7 +176,7 @@ def test_a_band_that_fails_at_first_is_tried_again(client, tmp_path):
 @pytest.mark.slow
 def test_a_band_that_ends_workers_is_named():
     class Deadly(gs.Gaussian):
-        def tile_into(self, a, b, out):
+        def tile(self, a, b, out=None):
             os._exit(1)
 
     # no worker need be started anew: the first death of a parcel's worker is one too many

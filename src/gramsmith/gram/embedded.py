@@ -98,7 +98,7 @@ class EmbeddedKernel:
 
     def fill(self, I: slice, J: slice, outs: Array) -> None:
         """Write the tiles of all `kernels` into an array of shape (kernels, n_a, n_b)."""
-        K = self.kernel.tile_into(*self.pair(I, J), outs[0])
+        K = self.kernel.tile(*self.pair(I, J), outs[0])
         if K is not outs[0]:
             np.copyto(outs[0], K, casting="same_kind")
         for before, out in pairwise(outs):

@@ -19,7 +19,7 @@ from gramsmith.gram.plan import Plan, make_plan
 from gramsmith.gram.sweep import Backward, Forward, check_magnitude, pivots
 from gramsmith.gram.threads import one_blas_thread, ordered_map
 from gramsmith.gram.views import Views, as_views
-from gramsmith.kernels.base import Kernel, NotDifferentiable, as_tile, symmetrised
+from gramsmith.kernels.base import Kernel, NotDifferentiable, symmetrised
 from gramsmith.kernels.embedding import add_named, rows
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
 from gramsmith.moments import Adjoint, Moments
@@ -156,7 +156,7 @@ class Gram:
         self._need_single("block")
         member = self._members[0]
         I, J = (_as_index(index, self.n) for index in (row_index, column_index))
-        K = as_tile(member.kernel.tile(rows(member.E, I), rows(member.E, J)))
+        K = member.kernel.tile(rows(member.E, I), rows(member.E, J))
         if member.kernel.noisy:  # a sample with itself is more than two equal samples
             numbers = np.arange(self.n)
             i, j = np.nonzero(numbers[I][:, None] == numbers[J])
@@ -174,7 +174,7 @@ class Gram:
             I, J = (plan.blocks[b].rows for b in tile)
             a = rows(member.E, I)
             b = a if tile[0] == tile[1] else rows(member.E, J)
-            part = member.kernel.tile_into(a, b, K[I, J])
+            part = member.kernel.tile(a, b, K[I, J])
             member.check(part)
             if a is b:
                 part = symmetrised(part)

@@ -7,9 +7,9 @@ A task is a frozen description that can be pickled; ``task.band(number)`` is a p
 and returns plain arrays; `start`, `add` and `finish` put these together. Engines only say where
 bands are worked off (`gramsmith.gram.engine`).
 
-Tiles cover the upper triangle; each counts for itself and for its mirror image. A kernel forms a
-tile (`tile_into`), of which a forward sweep adds up products; in a backward sweep the derivative by
-the tile goes back through `Kernel.tile_vjp`. Whether formulas and sums are compiled is a field of
+Tiles cover the upper triangle; each counts for itself and for its mirror image. A forward
+sweep adds up products of a kernel's tile; in a backward sweep the derivative by the tile goes back
+through `Kernel.tile_vjp`. Whether formulas and sums are compiled is a field of
 the plan.
 """
 
@@ -202,7 +202,7 @@ class Forward:
                 return q
             [member] = members
             a, b = member.pair(I, J)
-            K = member.kernel.tile_into(a, b, lend((_length(I), _length(J)), self.dtype))
+            K = member.kernel.tile(a, b, lend((_length(I), _length(J)), self.dtype))
             for k in range(count):
                 if k:  # a path, of which each is the square of the one before
                     np.multiply(K, K, out=K)
@@ -442,7 +442,7 @@ class Backward:
                 if k in self.needed:
                     tiles[k], slopes[k] = kernel.tile_and_slopes(a, b, out)
                 else:
-                    tiles[k] = kernel.tile_into(a, b, out)
+                    tiles[k] = kernel.tile(a, b, out)
             for k in self.needed:
                 with scratch():
                     W = lend(shape, tiles[k].dtype)

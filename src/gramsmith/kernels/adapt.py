@@ -303,7 +303,7 @@ class FromSklearn(Kernel):
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return X[:]  # an object of its own, so that X twice is not taken for one block
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         # Some kernels tell a block with itself from two equal blocks.
         return np.array(self.source(a) if a is b else self.source(a, b))
 
@@ -425,7 +425,7 @@ class FromCallable(Kernel):
         in_matrices = self.reference(X) if reference is None else reference
         return X, None if in_matrices else self._values().numbers(X)
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         if a[1] is not None:
             return self._values().matrix(a[0], a[1], b[0], b[1])
         K = self._matrix(a[0], b[0])

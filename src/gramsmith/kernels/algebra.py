@@ -16,9 +16,7 @@ from gramsmith.kernels.base import (
     Derivatives,
     Kernel,
     Pullback,
-    WritesTiles,
     bracketed,
-    formed,
 )
 from gramsmith.kernels.embedding import Embedding, add, add_named, lend, prefixed, scratch
 from gramsmith.kernels.pointwise import MOST, Formula, PointwiseKernel, Slopes
@@ -34,7 +32,7 @@ class Parts:
     s2: Any = None
 
 
-class Pair(WritesTiles):
+class Pair(Kernel):
     """Two kernels evaluated on the same samples; `join` says what becomes of their values."""
 
     join: ClassVar[np.ufunc]
@@ -57,15 +55,12 @@ class Pair(WritesTiles):
         reference = reference or (None, None)
         return self.k1.embed(X, reference[0], dtype), self.k2.embed(X, reference[1], dtype)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         same = a is b
-        K = formed(self.k1, a[0], a[0] if same else b[0], out)
-        if out is None:
-            second = formed(self.k2, a[1], a[1] if same else b[1], None)
-            return np.asarray(self.join(K, second, out=K))
+        K = self.k1.tile(a[0], a[0] if same else b[0], out)
         with scratch():
-            room = lend(out.shape, out.dtype)
-            second = self.k2.tile_into(a[1], a[1] if same else b[1], room)
+            room = None if out is None else lend(out.shape, out.dtype)
+            second = self.k2.tile(a[1], a[1] if same else b[1], room)
             return np.asarray(self.join(K, second, out=K))
 
     def passed_on(self, W: Array, other: Any) -> Array:
@@ -165,7 +160,7 @@ class Product(Pair):
         return f"{bracketed(self.k1, '*')} * {bracketed(self.k2, '*')}"
 
 
-class Wrapped(WritesTiles):
+class Wrapped(Kernel):
     """A kernel around another one; by default it has the same values."""
 
     parts: ClassVar[tuple[str, ...]] = ("kernel",)
@@ -191,8 +186,8 @@ class Wrapped(WritesTiles):
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return self.kernel.embed(X, reference, dtype)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        return formed(self.kernel, a, b, out)
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return self.kernel.tile(a, b, out)
 
     def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
         return self.kernel.tile_and_slopes(a, b, out)
@@ -216,8 +211,8 @@ class Wrapped(WritesTiles):
 class FunctionOf(PointwiseKernel, Wrapped):
     """A scalar function of another kernel's values, entry by entry."""
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        return self.written_over(formed(self.kernel, a, b, out))
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return self.written_over(self.kernel.tile(a, b, out))
 
     def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
         t, inner = self.kernel.tile_and_slopes(a, b, lend(out.shape, out.dtype))
@@ -264,8 +259,8 @@ class Multiple(FunctionOf):
     def slope(self, t: Array) -> Array:
         return np.full_like(t, self.factor)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        K = formed(self.kernel, a, b, out)
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        K = self.kernel.tile(a, b, out)
         return np.asarray(np.multiply(K, K.dtype.type(self.factor), out=K))
 
     def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:

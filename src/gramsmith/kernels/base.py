@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from functools import wraps
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -45,11 +47,17 @@ class NotDifferentiable(TypeError):
     """Raised when a kernel without a derivative is asked for one; the message names the kernel."""
 
 
-def as_tile(K: Any, dtype: Any = np.float64) -> Array:
-    """Return a tile as an array of float64 or float32; one of whole numbers takes `dtype`."""
-    K = np.asarray(K)
-    known = K.dtype in (np.float64, np.float32)
-    return np.asarray(K if known else K.astype(dtype))
+def _always_new(tile: Callable[..., Any]) -> Callable[..., Array]:
+    """Return a method `tile` that has no `out` with one; of whole numbers it makes floats."""
+
+    @wraps(tile)
+    def with_out(self: Kernel, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        K = np.asarray(tile(self, a, b))
+        if K.dtype in (np.float64, np.float32):
+            return K
+        return K.astype(np.float64 if out is None else out.dtype)
+
+    return with_out
 
 
 def defined_before(cls: type, names: tuple[str, ...], other: str) -> bool:
@@ -86,20 +94,12 @@ class OptionalHooks(Parametrised):
 
     # ---- faster ways -------------------------------------------------------------------------
 
-    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
-        """Return the tile, written into `out` where the kernel can do so without another array.
-
-        The caller keeps `out` for the next tile. What is returned instead must be a new array: the
-        caller may overwrite it. Kernels of gramsmith write there, see `WritesTiles`.
-        """
-        return as_tile(self.tile(a, b), out.dtype)
-
     def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
-        """Return the tile, as `tile_into`, and what `tile_vjp` may be given as K to save work.
+        """Return the tile and what `tile_vjp` may be given as K to save work, by default the tile.
 
-        By default that is the tile. Arrays of `embedding.lend` may be used for it.
+        Arrays of `embedding.lend` may be used for it.
         """
-        K = self.tile_into(a, b, out)
+        K = self.tile(a, b, out)
         return K, K
 
     def features(self, X: Any, reference: Any = None) -> Any:
@@ -179,10 +179,11 @@ class Kernel(OptionalHooks, SklearnKernel):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        # A class with a tile or a pullback of its own has no use for what its ancestors write.
-        if defined_before(cls, ("tile",), "tile_into"):
-            cls.tile_into = OptionalHooks.tile_into  # type: ignore[method-assign]
-        if defined_before(cls, ("tile", "tile_into", "form", "tile_vjp"), "tile_and_slopes"):
+        own = vars(cls).get("tile")
+        if own is not None and "out" not in signature(own).parameters:
+            cls.tile = _always_new(own)  # type: ignore[method-assign]
+        # A class with a tile or a pullback of its own has no use for the slopes of its ancestors.
+        if defined_before(cls, ("tile", "tile_vjp"), "tile_and_slopes"):
             cls.tile_and_slopes = OptionalHooks.tile_and_slopes  # type: ignore[method-assign]
 
     def with_compiled_formulas(self) -> Any:
@@ -205,8 +206,12 @@ class Kernel(OptionalHooks, SklearnKernel):
         """
         return X
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        """Return the kernel of every pair of two blocks, shape (n_a, n_b), as a new array."""
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        """Return the kernel of every pair of two blocks, shape (n_a, n_b).
+
+        In `out` where that is given and of the right type, else as a new array, which the caller
+        may overwrite. A kernel that makes new ones only may leave the argument away.
+        """
         raise NotDifferentiable(f"{type(self).__name__} defines no tile.")
 
     def diagonal(self, a: Embedding) -> Array:
@@ -313,7 +318,7 @@ class Kernel(OptionalHooks, SklearnKernel):
         X = self.check_input(X)
         if alone:
             a = self.embed(X, self.reference(X))
-            K = symmetrised(as_tile(self.tile(a, a)))
+            K = symmetrised(self.tile(a, a))
             if eval_gradient:  # an optimiser goes back from an overflow by itself
                 return K, theta_gradient(self, X)
         else:
@@ -322,9 +327,9 @@ class Kernel(OptionalHooks, SklearnKernel):
             if sp.issparse(X) != sp.issparse(Y):
                 X, Y = (sp.csr_array(as_rows(part)) for part in (X, Y))
             reference = self.reference(X, Y)
-            K = as_tile(self.tile(self.embed(X, reference), self.embed(Y, reference)))
+            K = self.tile(self.embed(X, reference), self.embed(Y, reference))
         check_values(K, self)
-        return K if K.dtype.kind == "f" else K.astype(np.float64)
+        return K
 
     def diag(self, X: Any) -> Array:
         """Return the diagonal of ``kernel(X)`` without computing the rest."""
@@ -379,25 +384,6 @@ class Kernel(OptionalHooks, SklearnKernel):
 
     def __str__(self) -> str:
         return self.formula()
-
-
-class WritesTiles(Kernel):
-    """A kernel that writes its tiles where it is told to: subclasses give `form`, not `tile`."""
-
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        """Return the tile, in `out` where that is given and of the right type, else a new one."""
-        raise NotDifferentiable(f"{type(self).__name__} defines no tile.")
-
-    def tile(self, a: Embedding, b: Embedding) -> Array:
-        return self.form(a, b)
-
-    def tile_into(self, a: Embedding, b: Embedding, out: Array) -> Array:
-        return self.form(a, b, out)
-
-
-def formed(kernel: Kernel, a: Embedding, b: Embedding, out: Array | None) -> Array:
-    """Return the tile of a part of a kernel, in `out` where that is given."""
-    return as_tile(kernel.tile(a, b)) if out is None else kernel.tile_into(a, b, out)
 
 
 def symmetrised(K: Array, block: int = 128) -> Array:

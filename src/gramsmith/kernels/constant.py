@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.kernels.base import Array, Derivatives, Pullback, WritesTiles
+from gramsmith.kernels.base import Array, Derivatives, Kernel, Pullback
 from gramsmith.kernels.embedding import Embedding, fitting
 from gramsmith.kernels.finite import count_samples
 
 
-class OneNumber(WritesTiles):
+class OneNumber(Kernel):
     """A kernel of any samples that is its one parameter, or 0."""
 
     accepts_sparse = True
@@ -62,7 +62,7 @@ class Constant(OneNumber):
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return np.empty(count_samples(X), dtype)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         room = fitting(out, a.dtype)
         K = np.empty((len(a), len(b)), a.dtype) if room is None else room
         K[...] = self.value
@@ -111,7 +111,7 @@ class White(OneNumber):
         n = count_samples(X)
         return np.full(n, np.nan) if reference else np.arange(n, dtype=np.float64)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return np.where(a[:, None] == b[None, :], self._number(), 0.0)
 
     def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:

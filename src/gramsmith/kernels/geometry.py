@@ -419,7 +419,7 @@ class PairKernel(PointwiseKernel):
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return self.geometry.embed(X, reference, self.scale, dtype)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return self.written_over(self.geometry.pair(a, b, out))
 
     def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array | None) -> tuple[Array, Any]:

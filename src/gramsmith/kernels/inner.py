@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, as_numbers, counted
 from gramsmith.kernels import pointwise as formulas
-from gramsmith.kernels.base import Array, Derivatives, Pullback, WritesTiles
+from gramsmith.kernels.base import Array, Derivatives, Kernel, Pullback
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding, fitting, strips
 from gramsmith.kernels.geometry import Geometry, InnerProduct, PairKernel
@@ -39,7 +39,7 @@ class Linear(InnerProductKernel):
     def slope(self, s: Array) -> Array:
         return np.ones_like(s)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return self.geometry.pair(a, b, out)
 
     def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
@@ -122,7 +122,7 @@ class Sigmoid(InnerProductKernel):
         return float(self.gamma), float(self.coef0), 1.0, 1.0 / float(self.gamma)
 
 
-class Tanimoto(WritesTiles):
+class Tanimoto(Kernel):
     r"""The Tanimoto (Jaccard) kernel of counts, bits or fingerprints.
 
     .. math:: k(x, z) = x'z / (|x|^2 + |z|^2 - x'z), \qquad 0/0 := 0
@@ -143,7 +143,7 @@ class Tanimoto(WritesTiles):
         a = InnerProduct().embed(X, None, 1.0, dtype)
         return a, InnerProduct().diagonal(a).astype(dtype)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         s = InnerProduct().pair(a[0], b[0], out)
         for strip in strips(s):
             s[strip] /= self._union(a[1][strip], b[1], s[strip])
@@ -173,7 +173,7 @@ class Tanimoto(WritesTiles):
         return None, {}
 
 
-class Bilinear(WritesTiles):
+class Bilinear(Kernel):
     """The bilinear kernel k(x, z) = x'Bz of a positive semidefinite matrix B.
 
     Parameters
@@ -217,7 +217,7 @@ class Bilinear(WritesTiles):
         X = np.asarray(X, dtype=np.float64)
         return X.astype(dtype), (X @ np.asarray(self.B, dtype=float)).astype(dtype)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return np.matmul(a[1], b[0].T, out=fitting(out, a[1].dtype))
 
     def diagonal(self, a: Embedding) -> Array:
@@ -230,12 +230,12 @@ class Bilinear(WritesTiles):
         return 2.0 * w[:, None] * a[1], {"B": a[0].T @ (w[:, None] * a[0])}
 
 
-class ExplicitKernel(WritesTiles):
+class ExplicitKernel(Kernel):
     """k(x, z) = u(x)'u(z): subclasses give the features u as `embed`, and `embed_vjp`."""
 
     positive_definite = True
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return np.matmul(a, b.T, out=fitting(out, a.dtype))
 
     def diagonal(self, a: Embedding) -> Array:

@@ -156,7 +156,7 @@ class Leaves(ExplicitKernel):
         ones = np.ones(n * T, dtype=dtype)
         return sp.csr_array((ones, column[place], ends), shape=(n, int(is_leaf.sum())))
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return in_strips(self._shares, a, b, a.dtype, out)
 
     def _shares(self, a: Embedding, b: Embedding) -> Array:

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from gramsmith.arguments import abridged, as_numbers, counted
-from gramsmith.kernels.base import Array, Derivatives, Pullback, WritesTiles
+from gramsmith.kernels.base import Array, Derivatives, Kernel, Pullback
 from gramsmith.kernels.embedding import Embedding, in_strips
 
 
-class Mixed(WritesTiles):
+class Mixed(Kernel):
     r"""A kernel of tables: one Gaussian per column, their mean or their product.
 
     .. math:: k(x, z) = \frac1m \sum_{b=1}^m \exp\left(-\frac{\|x_b - z_b\|^2}{2 \ell_b^2}\right)
@@ -115,7 +115,7 @@ class Mixed(WritesTiles):
             return np.asarray(np.prod(values, axis=0))
         return np.asarray(np.sum(values, axis=0) / len(values))
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         def joined(x: Array, z: Array) -> Array:
             return self._joined([K for _, _, _, K in self._parts(x, z)])
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramsmith.kernels.algebra import Wrapped
-from gramsmith.kernels.base import Array, Derivatives, Kernel, Pullback, formed
+from gramsmith.kernels.base import Array, Derivatives, Kernel, Pullback
 from gramsmith.kernels.embedding import Embedding, add, add_named, lend, prefixed, scratch
 from gramsmith.kernels.geometry import CANCELLATION
 from gramsmith.kernels.pointwise import Slopes
@@ -46,7 +46,7 @@ class DiagonalKernel(Wrapped):
         return dX, prefixed("kernel", add_named(dict(grad), by_parameter))
 
     def _inner(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        return formed(self.kernel, a[0], a[0] if a is b else b[0], out)
+        return self.kernel.tile(a[0], a[0] if a is b else b[0], out)
 
 
 class Normalized(DiagonalKernel):
@@ -74,7 +74,7 @@ class Normalized(DiagonalKernel):
     def from_diagonal_slope(self, d: Array) -> Array:
         return np.asarray(-0.5 * self.from_diagonal(d) ** 3)
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         K = self._inner(a, b, out)
         K *= a[1][:, None]
         K *= b[1]
@@ -184,7 +184,7 @@ class GaussianOf(DiagonalKernel):
         self._check_digits(a, b, s)
         return s
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         s = self._exponent(a, b, out)
         return np.asarray(np.exp(s, out=s))
 

@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramsmith.kernels.base import Array, Derivatives, WritesTiles, defined_before
+from gramsmith.kernels.base import Array, Derivatives, Kernel, defined_before
 from gramsmith.kernels.compilation import compile_loop
 from gramsmith.kernels.embedding import lend, strips
 
@@ -287,7 +287,7 @@ LIBERTIES = {
 }
 
 
-class PointwiseKernel(WritesTiles):
+class PointwiseKernel(Kernel):
     """A function, entry by entry, of a matrix of numbers s.
 
     A subclass gives `pointwise`, a `Formula`, and its `constants`; or the methods `value`, `slope`

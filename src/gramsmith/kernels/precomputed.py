@@ -16,7 +16,6 @@ from gramsmith.kernels.base import (
     Derivatives,
     Kernel,
     Pullback,
-    WritesTiles,
     symmetrised,
 )
 from gramsmith.kernels.definiteness import indefiniteness
@@ -24,7 +23,7 @@ from gramsmith.kernels.embedding import Embedding, fitting
 from gramsmith.kernels.finite import check_finite, checked_data, is_complex
 
 
-class Precomputed(WritesTiles):
+class Precomputed(Kernel):
     """The kernel whose samples are the rows of a given Gram matrix.
 
     Examples
@@ -67,7 +66,7 @@ class Precomputed(WritesTiles):
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         return np.asarray(X, dtype=dtype), np.arange(X.shape[0])
 
-    def form(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         (K, _), (_, columns) = a, b
         if not len(columns) or (np.diff(columns) != 1).any():
             return np.asarray(K[:, columns])

@@ -25,7 +25,7 @@ class SymbolicKernel(Kernel):
         """Return the diagonal (0), or its derivative by the decay (1)."""
         raise self._no_derivative()
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return self.tile_of(a, b, 0)
 
     def diagonal(self, a: Embedding) -> Array:

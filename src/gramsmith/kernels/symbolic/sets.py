@@ -143,7 +143,7 @@ class AllSubsets(SymbolicKernel):
             return np.asarray(self.weights, dtype=float)
         return np.array([float(self.weights.get(item, 1.0)) for item in items])
 
-    def tile(self, a: Embedding, b: Embedding) -> Array:
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         if sp.issparse(a[0]):
             L = product(a[0], a[0] if a is b else b[0])
         elif self.output == "value":  # a factor may be negative, and has no logarithm
