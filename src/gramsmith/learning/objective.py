@@ -29,8 +29,10 @@ from gramsmith.arguments import abridged
 from gramsmith.gram import Engine, Gram, once
 from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import Kernel
+from gramsmith.kernels.base import as_tile, symmetrised
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import add, add_named
+from gramsmith.kernels.finite import check_values
 from gramsmith.measures import MEASURES, Measure, Undefined
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.solvers import (
@@ -423,14 +425,22 @@ class KernelObjective:
 
     def _solve(self, kernel: Kernel, derivative: bool) -> tuple[float, dict[str, Any]]:
         with kernel_errors():
-            K = Gram(kernel, self.X, engine=self.engine, dtype=np.float64).toarray()
-            if not np.isfinite(K).all():
-                raise KernelError("Expected finite kernel values, got an overflow.")
+            kernel.check_parameters()
+            X = kernel.check_input(self.X)
+            reference = kernel.reference(X)
+            E = kernel.embed(X, reference)
+            K = symmetrised(as_tile(kernel.tile(E, E)))
+            check_values(K, kernel)
         value, dK = self.objective(K, self.target, derivative)
         if dK is None or not (derivative and np.isfinite(value)):
             return float(value), {}
         with kernel_errors():
-            return float(value), contract(kernel, self.X, dK, K)
+            # the objective's own number, contracted: d/dθ = <dK, ∂K/∂θ>
+            da, db, direct = kernel.tile_vjp(E, E, dK, K, wants="parameters")
+            total, dE = add_named({}, direct), add(da, db)
+            if dE is not None:
+                add_named(total, kernel.embed_vjp(X, reference, E, dE)[1])
+        return float(value), total
 
 
 def check_objective(objective: Measure | Objective, target: Target) -> None:
@@ -480,17 +490,3 @@ def check_dense(
             f"({need / 2**30:.3g} GiB), which {name!r} needs, got {memory / 2**30:.3g} GiB. Learn "
             f"from fewer samples, {remedy}."
         )
-
-
-def contract(kernel: Kernel, X: Any, dK: Array, K: Array | None = None) -> dict[str, Any]:
-    """Return the derivatives by the kernel's parameters of a number whose derivative by K is dK."""
-    X = kernel.check_input(X)
-    reference = kernel.reference(X)
-    E = kernel.embed(X, reference)
-    da, db, direct = kernel.tile_vjp(E, E, dK, K, wants="parameters")
-    total = add_named({}, direct)
-    dE = add(da, db)
-    if dE is not None:
-        _, by_embedding = kernel.embed_vjp(X, reference, E, dE)
-        add_named(total, by_embedding)
-    return total
