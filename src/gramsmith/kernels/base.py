@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from functools import wraps
 from inspect import signature
 from typing import Any
 
@@ -50,13 +49,13 @@ class NotDifferentiable(TypeError):
 def _always_new(tile: Callable[..., Any]) -> Callable[..., Array]:
     """Return a method `tile` that has no `out` with one; of whole numbers it makes floats."""
 
-    @wraps(tile)
     def with_out(self: Kernel, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         K = np.asarray(tile(self, a, b))
         if K.dtype in (np.float64, np.float32):
             return K
         return K.astype(np.float64 if out is None else out.dtype)
 
+    with_out.__doc__ = tile.__doc__
     return with_out
 
 
@@ -179,9 +178,8 @@ class Kernel(OptionalHooks, SklearnKernel):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        own = vars(cls).get("tile")
-        if own is not None and "out" not in signature(own).parameters:
-            cls.tile = _always_new(own)  # type: ignore[method-assign]
+        if "out" not in signature(cls.tile).parameters:  # its own, or that of a mixin
+            cls.tile = _always_new(cls.tile)  # type: ignore[method-assign]
         # A class with a tile or a pullback of its own has no use for the slopes of its ancestors.
         if defined_before(cls, ("tile", "tile_vjp"), "tile_and_slopes"):
             cls.tile_and_slopes = OptionalHooks.tile_and_slopes  # type: ignore[method-assign]
