@@ -29,7 +29,7 @@ from gramsmith.arguments import abridged
 from gramsmith.gram import Engine, Gram, once
 from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import Kernel
-from gramsmith.kernels.base import as_tile, symmetrised
+from gramsmith.kernels.base import symmetrised
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import add, add_named
 from gramsmith.kernels.finite import check_values
@@ -429,7 +429,7 @@ class KernelObjective:
             X = kernel.check_input(self.X)
             reference = kernel.reference(X)
             E = kernel.embed(X, reference)
-            K = symmetrised(as_tile(kernel.tile(E, E)))
+            K = symmetrised(kernel.tile(E, E))
             check_values(K, kernel)
         value, dK = self.objective(K, self.target, derivative)
         if dK is None or not (derivative and np.isfinite(value)):
