@@ -40,7 +40,7 @@ TASKS = (
         "Test a hypothesis",
         "Do two samples differ, do two variables depend on each other? With a p-value.",
         "guide/hypotheses",
-        ("two_sample_test independence_test KernelTest",),
+        ("two_sample_test independence_test KernelTest", "drift_test DriftResult"),
     ),
     Task(
         "Kernels of numbers",

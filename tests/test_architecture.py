@@ -43,6 +43,7 @@ BELOW = {
         "targets",
     },
     "tables": {"arguments", "kernels"},
+    "drift": {"arguments", "evaluation", "report", "tables"},
     "selection": {
         *("arguments", "cached", "evaluation", "fingerprint", "gram", "kernels", "learning"),
         *("machines", "measures", "moments", "progress", "report", "solvers", "tables", "targets"),
@@ -50,7 +51,7 @@ BELOW = {
     "storage": {"arguments", "kernels", "learning", "machines", "selection", "tables"},
     "export": {"kernels", "learning", "machines", "selection", "storage", "tables"},
     "cli": {
-        *("arguments", "evaluation", "export", "gram", "measures", "progress", "report"),
+        *("arguments", "drift", "evaluation", "export", "gram", "measures", "progress", "report"),
         *("selection", "storage", "tables"),
     },
     "__main__": set(),

@@ -5,6 +5,8 @@ from gramsmith import learning as learning
 from gramsmith import machines as machines
 from gramsmith import measures as measures
 from gramsmith import report as report
+from gramsmith.drift import DriftResult as DriftResult
+from gramsmith.drift import drift_test as drift_test
 from gramsmith.evaluation import Evaluation as Evaluation
 from gramsmith.evaluation import KernelTest as KernelTest
 from gramsmith.evaluation import RepresentationMatrix as RepresentationMatrix

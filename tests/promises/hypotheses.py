@@ -1,8 +1,11 @@
 """Aggregated permutation tests: how often they see what is not there."""
 
 import numpy as np
+import pandas as pd
+from sklearn.pipeline import make_pipeline
 
 import gramsmith as gs
+from gramsmith.tables import TableEncoder
 from promises import promise
 
 CELLS = {
@@ -36,3 +39,29 @@ def aggregated_test(rng, test, n, kind):
         return gs.independence_test(X, variable(rng, n, kind, 1), **options).pvalue <= 0.05
     half = n // 2 if n != 60 or kind != "groups" else 32  # groups lie in one sample
     return gs.two_sample_test(X[:half], X[half:], **options).pvalue <= 0.05
+
+
+def rows(rng, n):
+    """Return a table of numbers, categories (some of them rare), gaps, and a dependent target."""
+    x = rng.normal(size=n)
+    town = rng.choice(list("ABCDEFGHIJ"), n, p=[0.3, 0.3, 0.15, 0.1, *[0.025] * 6])
+    gaps = np.where(rng.random(n) < 0.1, np.nan, rng.exponential(size=n))
+    return pd.DataFrame({"x": x, "z": x + rng.normal(size=n), "town": town, "gaps": gaps})
+
+
+DRIFT = {
+    "tables": {"kind": "tables"},
+    "model": {"kind": "model"},
+    "model_without_rows": {"kind": "model without rows"},
+}
+
+
+@promise("drift", **DRIFT)
+def drift(rng, kind):
+    old, new = rows(rng, 120), rows(rng, 80)
+    reference = old
+    if kind != "tables":
+        y = np.where(old.x + rng.normal(size=120) > 0, "yes", "no")
+        machine = gs.KernelRidgeClassifier() if kind == "model" else gs.KernelSVC()
+        reference = make_pipeline(TableEncoder(), machine).fit(old, y)
+    return gs.drift_test(reference, new, random_state=int(rng.integers(2**31))).pvalue <= 0.05

@@ -13,7 +13,7 @@ and the same statistics are taken of U U'.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,8 @@ LETTERS = (1, 2, 3, 4)  # lengths of the substrings that kernels of texts count
 ROWS = 2000  # past which two samples are compared by landmarks: n² values of 7 kernels take seconds
 PAIRED_ROWS = 1000  # past which dependence is: every shuffle costs n² for each pair of kernels
 LANDMARKS = 200
+COLUMN_WIDTHS = 3  # Gaussians of a column that is one of many: narrow, middle and wide
+COLUMN_LANDMARKS = 50  # of a column: it has few directions
 # Multiplications that all shuffles of a test of independence may take, about half a minute.
 # Landmarks become fewer for it: n (r PAIRED_WIDTHS)² for each shuffle.
 WORK = 1e12
@@ -203,17 +205,43 @@ def two_sample_test(
         raise ValueError(f"Expected at least 2 rows in each sample, got {m} and {n - m}.")
     together = check_groups(_pooled_groups(groups), n)
     _check_one_side(in_first, together)
-    sides = np.empty((n, count + 1), dtype=bool)
-    sides[:, 0] = in_first
-    for b, order in enumerate(shuffled_orders(n, count, rng, together), start=1):
-        sides[:, b] = in_first[order]
-    views = _candidates(kernel, Z, rng, WIDTHS)
+    sides = _shuffled_sides(in_first, count, rng, together)
     landmarks = _drawn(n, LANDMARKS, rng) if n > ROWS else None
+    return _compared(_candidates(kernel, Z, rng, WIDTHS), sides, landmarks)
+
+
+def _shuffled_sides(in_first: Array, count: int, rng: Any, groups: Array | None = None) -> Array:
+    """Return which rows are in the first sample: as given, then in every shuffle."""
+    sides = np.empty((len(in_first), count + 1), dtype=bool)
+    sides[:, 0] = in_first
+    for b, order in enumerate(shuffled_orders(len(in_first), count, rng, groups), start=1):
+        sides[:, b] = in_first[order]
+    return sides
+
+
+def _compared(views: Views, sides: Array, landmarks: Array | None) -> KernelTest:
+    """Return the test of two samples by some kernels."""
     found = [_mmd(Gram(views.part(k)), sides, landmarks) for k in range(len(views))]
     values = np.column_stack([value for value, _ in found])
     variances = [variance for _, variance in found]
     effects = [_ratio(np.sqrt(max(v, 0.0)), s) for v, s in zip(values[0], variances, strict=True)]
-    return _result("two samples", list(views.names), values, effects, n, landmarks)
+    return _result("two samples", list(views.names), values, effects, len(sides), landmarks)
+
+
+def compare_columns(
+    Z: Array, in_first: Array, columns: Sequence[Array], n_permutations: int, rng: Any
+) -> list[KernelTest]:
+    """Test for each of several groups of columns whether two samples differ, all by one shuffle.
+
+    `in_first` says which rows of Z are the first sample. Few kernels and landmarks: there may be
+    many groups.
+    """
+    sides = _shuffled_sides(in_first, n_permutations, rng)
+    landmarks = _drawn(len(Z), COLUMN_LANDMARKS, rng) if len(Z) > 4 * COLUMN_LANDMARKS else None
+    return [
+        _compared(_candidates("auto", Z[:, own], rng, COLUMN_WIDTHS), sides, landmarks)
+        for own in columns
+    ]
 
 
 def independence_test(

@@ -102,3 +102,16 @@ def least_ranks(statistics: Array) -> tuple[Array, Array]:
     told_apart = ranks + beside / (beside.size + 1.0)
     least = told_apart.min(axis=1)
     return least, np.asarray((least[:, None] <= told_apart[0]).mean(axis=0))
+
+
+def holm(pvalues: Any) -> Array:
+    """Return p-values adjusted for their number by Holm's method: none is wrong at most that often.
+
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    p = np.asarray(pvalues, dtype=float)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return np.minimum(adjusted, 1.0)

@@ -12,6 +12,7 @@ from gramsmith.report.axes import (
     COLOURS,
     GREY,
     label_ticks,
+    list_rows,
     needs_extra,
     new_axes,
     strip_frame,
@@ -51,6 +52,25 @@ def draw_matrix(
             shade = "white" if value < low + 0.6 * (high - low) else "black"
             ax.text(j, i, f"{value:.2g}", ha="center", va="center", color=shade, fontsize="small")
     return ax
+
+
+def draw_effects(
+    names: Sequence[str], values: Sequence[float], found: Sequence[bool], ax: Any = None
+) -> Any:
+    """Draw the effect size of every column, those that differ in colour."""
+    ax = new_axes(ax, height=max(2.0, 0.8 + 0.25 * len(names)))
+    colours = [COLOURS[1] if one else GREY for one in found]
+    ax.barh(-np.arange(len(names)), values, color=colours, height=0.7)
+    list_rows(ax, names, "effect size")
+    return ax
+
+
+def records_frame(records: Sequence[dict[str, Any]]) -> Any:
+    """Return records as a pandas data frame."""
+    with needs_extra():
+        import pandas as pd
+
+    return pd.DataFrame.from_records(list(records))
 
 
 def matrix_frame(values: Array, rows: Sequence[str], columns: Sequence[str]) -> Any:

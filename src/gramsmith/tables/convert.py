@@ -55,6 +55,24 @@ class Cells(NamedTuple):
         return self._replace(values=self.values[rows])
 
 
+def pooled(first: Cells, second: Cells) -> Cells:
+    """Return two columns as one: as words where they are of different types."""
+    a, b = first.values, second.values
+    if a.dtype.kind != b.dtype.kind:
+        gaps = [bool(missing_cells(values).all()) for values in (a, b)]
+        if any(gaps) and {a.dtype.kind, b.dtype.kind} <= set("fM"):
+            nothing: Any = np.datetime64("NaT") if b.dtype.kind == "M" or a.dtype.kind == "M" else 0
+            a, b = (
+                np.full(len(values), nothing, "datetime64[us]") if gap else values
+                for values, gap in zip((a, b), gaps, strict=True)
+            )
+        else:
+            a, b = as_words(a), as_words(b)
+    same = first.levels is not None and second.levels is not None
+    levels = list(dict.fromkeys([*first.levels, *second.levels])) if same else None  # type: ignore[misc]
+    return Cells(np.concatenate([a, b]), levels, first.declared and second.declared)
+
+
 def missing_cells(values: Array) -> Array:
     """Return which cells of a column are missing."""
     if values.dtype == object:

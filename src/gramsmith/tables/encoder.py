@@ -412,6 +412,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
+def encoded_together(columns: Sequence[Column], cells: Sequence[Cells]) -> tuple[Array, Array]:
+    """Return a table encoded by what all its rows teach, and where each encoded column is from."""
+    names = [column.name for column in columns]
+    blocks = [block.fit(columns, cells) for block in (Numbers(), Categories(), Dates(), Texts())]
+    parts = [p for block in blocks for p in block.encode(cells, names)]
+    sources = [j for block in blocks for j, _ in block.parts(names)]
+    empty = np.empty((len(cells[0].values), 0))
+    return np.hstack([empty, *parts]), np.array(sources, dtype=np.int64)
+
+
 class TakeColumn(TransformerMixin, BaseEstimator):
     """Pass on the texts of one column of a table, which are the samples.
 
