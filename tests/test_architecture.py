@@ -23,6 +23,7 @@ SOURCES = sorted(SRC.rglob("*.py"))
 BELOW = {
     "arguments": set(),
     "cached": set(),
+    "files": set(),
     "fingerprint": set(),
     "parameters": set(),
     "progress": set(),
@@ -45,13 +46,15 @@ BELOW = {
     "tables": {"arguments", "kernels"},
     "drift": {"arguments", "evaluation", "report", "tables"},
     "selection": {
-        *("arguments", "cached", "evaluation", "fingerprint", "gram", "kernels", "learning"),
-        *("machines", "measures", "moments", "progress", "report", "solvers", "tables", "targets"),
+        *("arguments", "cached", "evaluation", "files", "fingerprint", "gram", "kernels"),
+        *("learning", "machines", "measures", "moments", "progress", "report", "solvers"),
+        *("tables", "targets"),
     },
-    "storage": {"arguments", "kernels", "learning", "machines", "selection", "tables"},
-    "export": {"kernels", "learning", "machines", "selection", "storage", "tables"},
+    "storage": {"arguments", "files", "kernels", "learning", "machines", "selection", "tables"},
+    "export": {"files", "kernels", "learning", "machines", "selection", "storage", "tables"},
     "cli": {
-        *("arguments", "drift", "evaluation", "export", "gram", "measures", "progress", "report"),
+        *("arguments", "drift", "evaluation", "export", "files", "gram", "measures", "progress"),
+        "report",
         *("selection", "storage", "tables"),
     },
     "__main__": set(),

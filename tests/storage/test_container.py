@@ -10,6 +10,7 @@ import pytest
 import safetensors.numpy
 
 import gramsmith as gs
+from gramsmith import files
 from gramsmith.storage import ModelFormatError, container
 from gramsmith.storage.container import (
     FORMAT,
@@ -132,7 +133,7 @@ def test_many_keys_are_as_good_as_few():
 
 
 def test_a_link_in_the_way_is_not_followed(tmp_path, monkeypatch):
-    monkeypatch.setattr(container.secrets, "token_hex", lambda size: "0" * size)
+    monkeypatch.setattr(files.secrets, "token_hex", lambda size: "0" * size)
     (tmp_path / "secret").write_text("of somebody else")
     (tmp_path / ".m.000000.tmp").symlink_to(tmp_path / "secret")
     with pytest.raises(FileExistsError):

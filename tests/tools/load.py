@@ -1,4 +1,4 @@
-"""Many small rankings in one process: ``python -m tools.load --count 2000 [--threads 8]`` in `tests`.
+"""Many small rankings in one process: ``python -m tools.load --count 2000`` in `tests`.
 
 Each piece is a random table of 30 to 120 rows (kind of target, missing values, weights, groups and
 categories by chance) that is ranked, saved, loaded and exported. A defect is an error, a warning
@@ -32,7 +32,7 @@ GROWTH = 50.0
 
 
 def table(rng: np.random.Generator, n: int) -> pd.DataFrame:
-    """Return columns of numbers, some of them skewed, categories, flags, dates and missing cells."""
+    """Return columns of numbers, some of them skewed, categories, flags, dates, missing cells."""
     p = int(rng.integers(1, 8))
     X = pd.DataFrame(rng.normal(size=(n, p)), columns=[f"x{j}" for j in range(p)])
     if rng.random() < 0.3:

@@ -79,7 +79,7 @@ def check_free(path: Path, *, force: bool) -> None:
 
 def write_text(path: Path, write: Callable[[Any], object]) -> None:
     """Write a text file by way of a temporary one in the same folder."""
-    from gramsmith.storage.container import replacing
+    from gramsmith.files import replacing
 
     check_free(path, force=True)
     try:

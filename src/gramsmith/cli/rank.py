@@ -125,7 +125,7 @@ def rank(
     check_scoring(options["scoring"])
     folder = output_folder(None if dry_run else output, force=force, resume=resume)
     with folder, on_cluster(options) as engine:
-        started = time.time()
+        started = time.monotonic()
         data = load(file, how, options, quiet)
         table, about = data.table, data.about
         problem, plan, remarks = planned(data, options)
@@ -155,7 +155,8 @@ def rank(
                 ranking = rank_problem(problem, work)
             if output is not None:
                 about |= {"summary": plain(ranking.summary)}
-                spent = {"command": {"file": file, **command}, "seconds": time.time() - started}
+                seconds = time.monotonic() - started
+                spent = {"command": {"file": file, **command}, "seconds": seconds}
                 spent["versions"] = about["summary"]["versions"]
                 spent["steps"] = ranking.seconds
                 write_outputs(output, ranking, about, {**spent, **about})

@@ -19,6 +19,7 @@ from gramsmith import __version__
 from gramsmith.export.graph import IR_VERSION, OPSET, Graph, Tensor
 from gramsmith.export.kernels import NotExportable, dense, matrix
 from gramsmith.export.transformers import inputs, matrix_of, transformed
+from gramsmith.files import replacing
 from gramsmith.machines import (
     L2SVC,
     CentroidClassifier,
@@ -40,7 +41,6 @@ from gramsmith.machines.labels import LabelsClassifier
 from gramsmith.machines.loss import LossProbabilities
 from gramsmith.selection import KernelSelector
 from gramsmith.storage import NOTE
-from gramsmith.storage.container import replacing
 
 LIMIT = 2**31 - 2**20  # of a message of protobuf
 

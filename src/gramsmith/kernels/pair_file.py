@@ -99,7 +99,7 @@ class PairFile:
             name = getattr(error, "sqlite_errorname", "")
             if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
                 raise self._of_others() from error
-            raise ValueError(
+            raise OSError(
                 f"Expected a cache that can be read and written, got {self.path}: {error}. What "
                 "was written stays; go on when there is room and access, or name another file."
             ) from error

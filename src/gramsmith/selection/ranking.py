@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import (
 from gramsmith.arguments import check_function, check_sizes, counted
 from gramsmith.cached import cached_property
 from gramsmith.evaluation.result import html_table, text_table
+from gramsmith.files import replacing
 from gramsmith.fingerprint import fingerprint
 from gramsmith.gram import ENGINES, Journal
 from gramsmith.gram.journal import open_journal
@@ -746,5 +747,6 @@ class KernelRanking:
         about["model"] = None if model is None else str(model)
         page = render(self, title, source, **about)
         file = Path(path)
-        file.write_bytes(page.encode("utf-8"))
+        with replacing(file) as temporary:
+            temporary.write_bytes(page.encode("utf-8"))
         return file

@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline
 
 from gramsmith import __version__
 from gramsmith.arguments import as_flag
+from gramsmith.files import replacing
 from gramsmith.machines.averages import AveragedMachines
 from gramsmith.machines.base import KernelMachine
 from gramsmith.selection import KernelSelector
@@ -30,7 +31,6 @@ from gramsmith.storage.container import (
     identical,
     read_container,
     read_header,
-    replacing,
     write_container,
 )
 from gramsmith.storage.decode import Decoder
