@@ -33,6 +33,7 @@ from gramsmith.gram.engine import Engine, Task, set_journal
 from gramsmith.gram.host import differences, host
 from gramsmith.gram.parquet import ParquetRows
 from gramsmith.gram.plan import MIB
+from gramsmith.gram.threads import one_blas_thread
 
 Array = npt.NDArray[Any]
 
@@ -318,7 +319,8 @@ _unpacked: dict[Any, Any] = {}  # the function of the sweep in work, by the hash
 
 def _bands(task: Task, numbers: Sequence[int]) -> list[Any]:
     """Return the results of some bands: what a parcel of a sweep is."""
-    return [task.band(number) for number in numbers]
+    with one_blas_thread():
+        return [task.band(number) for number in numbers]
 
 
 class _BadFile(RuntimeError):
@@ -655,8 +657,8 @@ def _name_of(task: Any, numbers: Sequence[int]) -> str:
     """Return which rows and kernels bands stand for."""
     plan, bands = task.plan, [task.plan.bands[number] for number in numbers]
     top, bottom = plan.blocks[bands[0].row].rows.start, plan.blocks[bands[-1].row].rows.stop
-    columns = [plan.columns(band) for band in bands]
-    left, right = min(c.start for c in columns), max(c.stop for c in columns)
+    left = min(band.columns.start for band in bands)
+    right = max(band.columns.stop for band in bands)
     kernels = [kernel.formula() for member in task.members for kernel in member.kernels]
     return (
         f"Bands {numbers[0]} to {numbers[-1]} (rows {top} to {bottom - 1} by {left} to "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from gramsmith.gram.views import Views
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.embedding import Embedding, count, rows, width
-from gramsmith.kernels.finite import check_values
 from gramsmith.kernels.geometry import InnerProduct, SquaredEuclidean
 from gramsmith.kernels.radial import Gaussian, Laplacian
 
@@ -96,17 +95,13 @@ class EmbeddedKernel:
         a = rows(self.E, I)
         return a, a if I == J else rows(self.E, J)
 
-    def fill(self, I: slice, J: slice, outs: Array) -> None:
-        """Write the tiles of all `kernels` into an array of shape (kernels, n_a, n_b)."""
+    def tiles(self, I: slice, J: slice, outs: Sequence[Array]) -> Iterator[Array]:
+        """Yield the tiles of all `kernels`; each may be written over its array of `outs`."""
         K = self.kernel.tile(*self.pair(I, J), outs[0])
-        if K is not outs[0]:
-            np.copyto(outs[0], K, casting="same_kind")
-        for before, out in pairwise(outs):
-            np.multiply(before, before, out=out)
-
-    def check(self, K: Array) -> None:
-        """Raise a ValueError if the tile is not finite."""
-        check_values(K, self.kernel)
+        yield K
+        for out in outs[1:]:
+            K = np.multiply(K, K, out=out)
+            yield K
 
 
 def embed_kernels(

@@ -296,7 +296,7 @@ def _add_bands(
             task.add(total, first, journal[f"{key}/{first}"])
             first += 1
         journal.bands_found += first
-    tiles = [len(band) for band in task.plan.bands]
+    tiles = [band.stop - band.start for band in task.plan.bands]
     done, size, room = sum(tiles[:first]), 0, ROOM
     numbers = range(first, len(tiles))
     # a generator is closed at once on an error or an interrupt, whatever an engine returns

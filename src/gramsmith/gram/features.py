@@ -29,7 +29,7 @@ def find_routes(
     n, features = members[0].n, []
     for member in members:
         U = member.kernel.features(member.X, member.reference)
-        features.append(U if worthwhile(U, n, folds, budget) else None)
+        features.append(None if U is None or not worthwhile(U, n, folds, budget) else U)
     tiled = [U is None for U in features]
     if all(tiled) or (cross and any(tiled)):
         return [(members, None)]
@@ -42,8 +42,6 @@ def find_routes(
 
 def side_by_side(parts: list[Moments]) -> Moments:
     """Return the moments of the kernels of all parts, without products between them."""
-    if len(parts) == 1:
-        return parts[0]
     m = sum(len(part) for part in parts)
     F = parts[0].q.shape[2]
     q = np.zeros((m, m, F, F))
@@ -60,8 +58,6 @@ def side_by_side(parts: list[Moments]) -> Moments:
 
 def worthwhile(U: Any, n: int, folds: int, budget: int) -> bool:
     """Return whether U'U is smaller work than tiles and fits the budget once per fold."""
-    if U is None:
-        return False
     D = int(U.shape[1])
     return D < max(n, 64) and 8 * D * D * (folds + 1) <= budget
 

@@ -21,6 +21,7 @@ from gramsmith.gram.threads import one_blas_thread, ordered_map
 from gramsmith.gram.views import Views, as_views
 from gramsmith.kernels.base import Kernel, NotDifferentiable, symmetrised
 from gramsmith.kernels.embedding import add_named, rows
+from gramsmith.kernels.finite import check_values
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
 from gramsmith.moments import Adjoint, Moments
 from gramsmith.targets import Target
@@ -140,9 +141,9 @@ class Gram:
             f"Gram({names}{more}; {counted(self.n, 'sample')}, {np.dtype(self.dtype).name} tiles)"
         )
 
-    def plan(self, fold: Array | None = None) -> Plan:
-        """Return the tiles of a sweep."""
-        return make_plan(self.n, self.dtype, fold, **self._choices)
+    def plan(self, fold: Array | None = None, together: int = 1) -> Plan:
+        """Return the tiles of a sweep over folds, of kernels that stand side by side."""
+        return make_plan(self.n, self.dtype, fold, together=together, **self._choices)
 
     # ---- as a matrix ------------------------------------------------------------------------
 
@@ -161,7 +162,7 @@ class Gram:
             numbers = np.arange(self.n)
             i, j = np.nonzero(numbers[I][:, None] == numbers[J])
             K[i, j] = member.kernel.diagonal(rows(member.E, numbers[I][i]))
-        member.check(K)
+        check_values(K, member.kernel)
         return K
 
     def toarray(self) -> Array:
@@ -175,7 +176,7 @@ class Gram:
             a = rows(member.E, I)
             b = a if tile[0] == tile[1] else rows(member.E, J)
             part = member.kernel.tile(a, b, K[I, J])
-            member.check(part)
+            check_values(part, member.kernel)
             if a is b:
                 part = symmetrised(part)
             if part.base is not K:
@@ -254,23 +255,23 @@ class Gram:
             )
         probe = np.hstack([t.wV for t in targets])
         folds = np.zeros(self.n, dtype=int) if fold is None else np.asarray(fold)
-        cross = len(self.kernels) == 2 if cross is None else cross
-        plan, parts = self.plan(folds), []
-        count, crossed = int(folds.max(initial=0)) + 1, cross and len(self.kernels) > 1
-        for group, Us in features.find_routes(
-            self._members, plan, count, self.engine.budget, crossed
-        ):
-            if Us is None:
-                members = tuple(member.for_sweep(plan.compiled) for member in group)
-                pivot = pivots(members, plan, self.dtype)
-                task = Forward(members, plan, self.dtype, probe, w, pivot, cross)
-                part = sum_up(self.engine, task, self.progress)
-            else:
-                part = features.explicit_moments(Us, probe, w, folds, cross=cross)
-            kernels = [kernel for member in group for kernel in member.kernels]
-            check_magnitude(kernels, part, w, self.dtype if Us is None else np.float64)
-            parts.append(part)
-        return features.side_by_side(parts)
+        kernels = self.views.kernels
+        crossed = len(kernels) > 1 and (len(kernels) == 2 if cross is None else cross)
+        plan, parts = self.plan(folds, len(kernels) if crossed else 1), []
+        count, budget = int(folds.max(initial=0)) + 1, self.engine.budget
+        with one_blas_thread():
+            for group, Us in features.find_routes(self._members, plan, count, budget, crossed):
+                if Us is None:
+                    members = tuple(member.for_sweep(plan.compiled) for member in group)
+                    pivot = pivots(members, plan, self.dtype)
+                    task = Forward(members, plan, self.dtype, probe, w, pivot, crossed)
+                    part = sum_up(self.engine, task, self.progress)
+                else:
+                    part = features.explicit_moments(Us, probe, w, folds, cross=crossed)
+                swept = [kernel for member in group for kernel in member.kernels]
+                check_magnitude(swept, part, w, self.dtype if Us is None else np.float64)
+                parts.append(part)
+        return parts[0] if len(parts) == 1 else features.side_by_side(parts)
 
     def pullback(
         self, adjoint: Adjoint, target: Target, moments: Moments, *, inputs: bool = True

@@ -23,10 +23,18 @@ MIB = 1 << 20
 ROWS = {np.dtype(np.float64): 512, np.dtype(np.float32): 715}
 FEWEST = 4  # blocks of medium data sets, so that threads share the tiles evenly
 SMALLEST = 256  # rows of a block below which it is not divided for their sake
+# Rows of a block below which it is not divided because many kernels stand side by side: a call
+# takes as long as 64 x 64 exponentials.
+SIDE_BY_SIDE = 64
 
 PIECES = 8  # bands of a block row of tiles, so that many threads share even few blocks evenly
 SHORTEST = 3  # tiles of a band where that leaves four bands to a row: a band costs an interpreter
 LONGEST = 256  # tiles of a band, which is about a second's work
+
+
+def size_of(run: slice) -> int:
+    """Return the number of samples of a run of them."""
+    return int(run.stop - run.start)
 
 
 @dataclass(frozen=True)
@@ -39,30 +47,32 @@ class Block:
     @property
     def size(self) -> int:
         """The number of samples."""
-        return int(self.rows.stop - self.rows.start)
+        return size_of(self.rows)
 
 
 @dataclass(frozen=True)
 class Band:
-    """A run of tiles (row, j), j = start, ..., stop - 1: what a worker does in one go."""
+    """A run of tiles (row, j), j = start, ..., stop - 1: what a worker does in one go.
+
+    `columns` are the samples of its column blocks, which are consecutive, `folds` are theirs.
+    """
 
     row: int
     start: int
     stop: int
-
-    def __len__(self) -> int:
-        """Return the number of tiles."""
-        return self.stop - self.start
+    columns: slice
+    folds: slice
 
 
 @dataclass(frozen=True)
 class Plan:
     """The blocks of n samples; tiles are the pairs of blocks on and above the diagonal.
 
-    Blocks and bands depend on n, the folds and the data type only, never on memory or workers, so
-    that every machine adds the same numbers in the same order. So does whether formulas and sums
-    are `compiled`, where numba is there. `features` says whether kernels with few explicit features
-    may do without tiles. Results of either choice agree to rounding.
+    Blocks and bands depend on n, the folds, the data type and how many kernels stand side by side,
+    never on memory or workers, so that every machine adds the same numbers in the same order. So
+    does whether formulas and sums are `compiled`, where numba is there. `features` says whether
+    kernels with few explicit features may do without tiles. Results of either choice agree to
+    rounding.
     """
 
     blocks: tuple[Block, ...]
@@ -72,17 +82,16 @@ class Plan:
     @cached_property
     def bands(self) -> tuple[Band, ...]:
         """All tiles, cut into runs within the rows of blocks, in the order of `tiles`."""
-        count = len(self.blocks)
+        blocks, count = self.blocks, len(self.blocks)
         length = min(max(1, count // PIECES, min(SHORTEST, count // 4)), LONGEST)
-        return tuple(
-            Band(i, j, min(j + length, count))
-            for i in range(count)
-            for j in range(i, count, length)
-        )
-
-    def columns(self, band: Band) -> slice:
-        """Return the samples of the column blocks of a band, which are consecutive."""
-        return slice(self.blocks[band.start].rows.start, self.blocks[band.stop - 1].rows.stop)
+        bands = []
+        for i in range(count):
+            for start in range(i, count, length):
+                first, last = blocks[start], blocks[min(start + length, count) - 1]
+                columns = slice(first.rows.start, last.rows.stop)
+                folds = slice(first.fold, last.fold + 1)
+                bands.append(Band(i, start, min(start + length, count), columns, folds))
+        return tuple(bands)
 
     @property
     def tiles(self) -> list[tuple[int, int]]:
@@ -101,11 +110,16 @@ def make_plan(
     dtype: Any,
     folds: Array | None = None,
     *,
+    together: int = 1,
     compiled: bool | None = None,
     features: bool = True,
 ) -> Plan:
-    """Return the plan for n samples; tiles do not straddle folds, which are in ascending order."""
-    step = ROWS[np.dtype(dtype)]
+    """Return the plan for n samples; tiles do not straddle folds, which are in ascending order.
+
+    Tiles of several kernels that are held `together` take the room of one.
+    """
+    rows = ROWS[np.dtype(dtype)]
+    step = max(rows / together**0.5, min(rows, SIDE_BY_SIDE))
     edges = [0, n] if folds is None else [0, *(np.flatnonzero(np.diff(folds)) + 1).tolist(), n]
     fewest = min(FEWEST, n // SMALLEST) if len(edges) == 2 else 1
     blocks = []

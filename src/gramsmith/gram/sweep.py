@@ -24,8 +24,7 @@ import numpy.typing as npt
 
 from gramsmith.cached import cached_property
 from gramsmith.gram.embedded import EmbeddedKernel
-from gramsmith.gram.plan import Band, Plan
-from gramsmith.gram.threads import one_blas_thread
+from gramsmith.gram.plan import Plan, size_of
 from gramsmith.kernels import pointwise
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.embedding import (
@@ -37,15 +36,17 @@ from gramsmith.kernels.embedding import (
     scratch,
     width,
 )
+from gramsmith.kernels.finite import check_values
 from gramsmith.moments import Adjoint, Moments
 
 Array = npt.NDArray[Any]
 
-SMALL_ROOM = 1 << 16  # kernel values, half a megabyte of float64
 # columns of a probe up to which products by columns are faster than one of all
 FEW = {np.dtype(np.float64): 1, np.dtype(np.float32): 6}
 # quartile distance over median below which values are nearly constant, and a pivot saves digits
 ALIKE = 0.2
+# They are those of some values of a corner: more would take longer than a sweep over few samples.
+QUARTILES, CORNER, SOME = (0.25, 0.5, 0.75), 128, 4000
 
 
 @dataclass(frozen=True)
@@ -93,133 +94,75 @@ class Forward:
         return V, unit, self.w if np.any(self.w != 1.0) else None, by_columns
 
     @property
-    def room(self) -> int:
-        """The kernel values that stand side by side: those of one tile, or of small tiles more.
-
-        Strips of single rows would cost a call each.
-        """
-        return max(self.plan.largest, min(SMALL_ROOM, len(self.pivot) * self.plan.largest))
-
-    @property
     def worker_bytes(self) -> int:
-        """The memory of a worker: a tile, the same less its pivot, and what the kernel needs."""
+        """The memory of a worker: tiles, those less their pivot, and what a kernel needs."""
         others = max(working_tiles(member.kernel) for member in self.members)
-        return (2 + others) * self.room * int(np.dtype(self.dtype).itemsize)
+        held = 2 * (len(self.pivot) if self.cross else 1)
+        return (held + others) * self.plan.largest * int(np.dtype(self.dtype).itemsize)
 
     @property
     def band_bytes(self) -> int:
         """The memory of the largest of the partial sums."""
-        plan = self.plan
         longest = max(
-            plan.blocks[b.row].size * self._folds(b)[1] + _length(plan.columns(b))
-            for b in plan.bands
+            self.plan.blocks[b.row].size * size_of(b.folds) + size_of(b.columns)
+            for b in self.plan.bands
         )
         return 8 * len(self.pivot) * int(self.probe.shape[1]) * longest
-
-    def _folds(self, band: Band) -> tuple[int, int]:
-        """Return the first fold of the columns of a band, and how many there are."""
-        first, last = (self.plan.blocks[j].fold for j in (band.start, band.stop - 1))
-        return first, last - first + 1
 
     def band(self, number: int) -> BandSums:
         """Return the sums over the tiles of one band."""
         band, blocks = self.plan.bands[number], self.plan.blocks
-        m, t = len(self.pivot), self.probe.shape[1]
-        here, columns = blocks[band.row].rows, self.plan.columns(band)
-        first, folds = self._folds(band)
-        right = np.zeros((m, folds, _length(here), t))
-        left = np.zeros((m, _length(columns), t))
-        squares = np.zeros((2, m, m, folds))
-        # kernels whose products are formed stand side by side, the others one after the other
-        groups = [self.members] if self.cross else [(member,) for member in self.members]
-        with one_blas_thread():
-            for j in range(band.start, band.stop):
-                f, there = blocks[j].fold - first, blocks[j].rows
-                PJ = left[:, there.start - columns.start : there.stop - columns.start]
-                k = 0
-                for group in groups:
-                    stop = k + sum(len(member.kernels) for member in group)
-                    q = self._add_tile(group, slice(k, stop), here, there, right[:, f], PJ)
-                    squares[0, k:stop, k:stop, f] += q
-                    if j != band.row:
-                        squares[1, k:stop, k:stop, f] += q
-                    k = stop
+        m, t, here = len(self.pivot), self.probe.shape[1], blocks[band.row]
+        right = np.zeros((m, size_of(band.folds), here.size, t))
+        left = np.zeros((m, size_of(band.columns), t))
+        squares = np.zeros((2, m, m, size_of(band.folds)))
+        for block in blocks[band.start : band.stop]:
+            f, J = block.fold - band.folds.start, block.rows
+            mirrored = block is not here  # a tile on the diagonal is its own mirror image
+            PJ = left[:, J.start - band.columns.start : J.stop - band.columns.start]
+            q = self._add_tile(here.rows, J, right[:, f], PJ if mirrored else None)
+            squares[0, :, :, f] += q
+            if mirrored:
+                squares[1, :, :, f] += q
         return BandSums(right, left, squares)
 
-    def _add_tile(
-        self,
-        members: Sequence[EmbeddedKernel],
-        numbers: slice,
-        I: slice,
-        J: slice,
-        PI: Array,
-        PJ: Array,
-    ) -> Array:
-        """Add the products of one tile of some kernels, and return <K_k, K_l>.
+    def _add_tile(self, I: slice, J: slice, PI: Array, PJ: Array | None) -> Array:
+        """Add the products of the tiles of all kernels, and return <K_k, K_l>.
 
-        Values of several kernels whose products are asked for stand side by side, for as many rows
-        at a time as there is room for. A tile on the diagonal is cut along it, so that a kernel is
-        always asked for rows with themselves, or for rows with others.
+        Kernels whose products are asked for stand side by side, others one after the other.
         """
-        count = _length(numbers)
-        q = np.zeros((count, count))
-        step = max(1, self.room // ((count if self.cross else 1) * _length(J)))
-        for start in range(I.start, I.stop, step):
-            stop = min(start + step, I.stop)
-            strip, rest = slice(start, stop), slice(stop, I.stop)
-            here = PI[numbers, start - I.start : stop - I.start]
-            if I != J:
-                q += self._add_strip(members, numbers, strip, J, here, PJ[numbers])
-                continue
-            q += self._add_strip(members, numbers, strip, strip, here, None)
-            if _length(rest):
-                there = PI[numbers, stop - I.start :]
-                q += 2.0 * self._add_strip(members, numbers, strip, rest, here, there)
-        return q
-
-    def _add_strip(
-        self,
-        members: Sequence[EmbeddedKernel],
-        numbers: slice,
-        I: slice,
-        J: slice,
-        PI: Array,
-        PJ: Array | None,
-    ) -> Array:
-        """Add the products of some rows and columns of some kernels."""
-        pivot, count = self.pivot[numbers], len(PI)
-        q = np.zeros((count, count))
+        m, shape = len(self.pivot), (size_of(I), size_of(J))
+        q = np.zeros((m, m))
         with scratch():
-            if self.cross and count > 1:
-                Z, k = lend((count, _length(I), _length(J)), self.dtype), 0
-                for member in members:
-                    member.fill(I, J, Z[k : k + len(member.kernels)])
-                    k += len(member.kernels)
-                q = self._add_sums(Z, pivot, I, J, PI, PJ)
+            Z = lend((m if self.cross else 1, *shape), self.dtype)
+            stop = 0
+            for member in self.members:
+                start, stop = stop, stop + len(member.kernels)
+                outs = list(Z[start:stop]) if self.cross else [Z[0]] * (stop - start)
+                for k, K in enumerate(member.tiles(I, J, outs), start):
+                    if self.cross:
+                        Z[k] = K if K is not outs[k - start] else Z[k]
+                        continue
+                    one = slice(k, k + 1)
+                    q[one, one] = self._add_sums(K[None], one, I, J, PI, PJ)
+                    if not np.isfinite(q[k, k]):
+                        check_values(K, member.kernel)
+            if self.cross:
+                q = self._add_sums(Z, slice(0, m), I, J, PI, PJ)
                 if not np.isfinite(q).all():
-                    for k, member in enumerate(m for m in members for _ in m.kernels):
-                        member.check(Z[k])
-                return q
-            [member] = members
-            a, b = member.pair(I, J)
-            K = member.kernel.tile(a, b, lend((_length(I), _length(J)), self.dtype))
-            for k in range(count):
-                if k:  # a path, of which each is the square of the one before
-                    np.multiply(K, K, out=K)
-                one, there = slice(k, k + 1), None if PJ is None else PJ[k : k + 1]
-                q[one, one] = self._add_sums(K[None], pivot[one], I, J, PI[one], there)
-                if not np.isfinite(q[k, k]):
-                    member.check(K)
+                    for k, member in enumerate(m for m in self.members for _ in m.kernels):
+                        check_values(Z[k], member.kernel)
         return q
 
     def _add_sums(
-        self, Z: Array, pivot: Array, I: slice, J: slice, PI: Array, PJ: Array | None
+        self, Z: Array, numbers: slice, I: slice, J: slice, PI: Array, PJ: Array | None
     ) -> Array:
         """Add Z V to PI and Z' V to PJ, Z less its pivots, and return Σ w_i w_j Z_kij Z_lij.
 
-        Z holds the values of some kernels, of shape (k, b, c).
+        Z holds the values of some kernels, of shape (k, b, c); `numbers` says of which.
         """
-        V, _, w, U = self.samples
+        (V, _, w, U), pivot = self.samples, self.pivot[numbers]
+        PI, PJ = PI[numbers], None if PJ is None else PJ[numbers]
         single = len(Z) == 1 and w is None
         if U is not None and single and Z.dtype == U.dtype and pointwise.compilable(Z):
             there = None if PJ is None else PJ[0]
@@ -252,12 +195,10 @@ class Forward:
         P, q = total
         band = self.plan.bands[number]
         here = self.plan.blocks[band.row]
-        first, folds = self._folds(band)
-        there = slice(first, first + folds)
-        P[:, there, here.rows] += part.right
-        P[:, here.fold, self.plan.columns(band)] += part.left
-        q[:, :, here.fold, there] += part.squares[0]
-        q[:, :, there, here.fold] += part.squares[1]
+        P[:, band.folds, here.rows] += part.right
+        P[:, here.fold, band.columns] += part.left
+        q[:, :, here.fold, band.folds] += part.squares[0]
+        q[:, :, band.folds, here.fold] += part.squares[1]
 
     def finish(self, total: tuple[Array, Array]) -> Moments:
         """Return the moments."""
@@ -279,10 +220,6 @@ def _add_products(P: Array, Z: Array, V: Array) -> None:
         P[..., c] += Z @ V[:, c]
 
 
-def _length(run: slice) -> int:
-    return int(run.stop - run.start)
-
-
 def working_tiles(kernel: Kernel) -> int:
     """Return how many arrays of the size of a tile a kernel takes beside that of its values."""
     parts = enumerate(kernel.children().values())
@@ -301,21 +238,19 @@ def pivots(members: Sequence[EmbeddedKernel], plan: Plan, dtype: Any) -> Array:
     Centring costs digits only where most values are nearly the same, and a pivot is a pass over
     every tile. Quartiles, because one sample far from all others is no variety.
     """
-    block = plan.blocks[0].rows
-    corner = slice(block.start, min(block.stop, block.start + 128))
-    size = _length(corner)
+    block = plan.blocks[0]
+    size = min(block.size, CORNER)
+    corner = slice(block.rows.start, block.rows.start + size)
     off = ~np.eye(size, dtype=bool)  # debiased measures do not see the diagonal
-    first = []
-    with one_blas_thread():
-        for member in members:
-            with scratch():
-                Z = lend((len(member.kernels), size, size), dtype)
-                member.fill(corner, corner, Z)
-                values = Z[:, off] if size > 1 else Z[:, 0]
-                some = values[:, :: 1 + values.shape[1] // 4000]
-                low, middle, high = np.quantile(some, (0.25, 0.5, 0.75), axis=1)
-                first.append(np.where(high - low < ALIKE * np.abs(middle), middle, 0.0))
-    return np.concatenate(first).astype(np.float64)
+    found = []
+    for member in members:
+        with scratch():
+            out = lend((size, size), dtype)
+            for K in member.tiles(corner, corner, [out] * len(member.kernels)):
+                values = K[off] if size > 1 else K[0]
+                low, middle, high = np.quantile(values[:: 1 + len(values) // SOME], QUARTILES)
+                found.append(middle if high - low < ALIKE * abs(middle) else 0.0)
+    return np.array(found, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -370,9 +305,7 @@ class Backward:
     def band_bytes(self) -> int:
         """The memory of the derivatives by the rows of the largest band, roughly."""
         widths = [width(self.members[k].E) for k in self.needed]
-        longest = max(
-            self.plan.blocks[b.row].size + _length(self.plan.columns(b)) for b in self.plan.bands
-        )
+        longest = max(self.plan.blocks[b.row].size + size_of(b.columns) for b in self.plan.bands)
         return 8 * sum(widths) * longest
 
     @cached_property
@@ -419,18 +352,17 @@ class Backward:
         band = self.plan.bands[number]
         found = self.start()
         found.columns.extend([] for _ in self.needed)
-        with one_blas_thread():
-            for j in range(band.start, band.stop):
-                for i, (da, db, named) in enumerate(self._tile((band.row, j))):
-                    found.rows[i] = add(found.rows[i], da)
-                    found.columns[i].append(db)
-                    add_named(found.parameters[i], named)
+        here = self.plan.blocks[band.row]
+        for block in self.plan.blocks[band.start : band.stop]:
+            for i, (da, db, named) in enumerate(self._tile(here.rows, block.rows)):
+                found.rows[i] = add(found.rows[i], da)
+                found.columns[i].append(db)
+                add_named(found.parameters[i], named)
         return found
 
-    def _tile(self, tile: tuple[int, int]) -> list[tuple[Embedding, Embedding, dict[str, Any]]]:
+    def _tile(self, I: slice, J: slice) -> list[tuple[Embedding, Embedding, dict[str, Any]]]:
         """Return the derivatives from one tile, for every kernel that has some."""
-        I, J = (self.plan.blocks[b].rows for b in tile)
-        shape = _length(I), _length(J)
+        shape = size_of(I), size_of(J)
         wants = "samples" if self.inputs else "parameters"
         parts = []
         with scratch():
