@@ -10,7 +10,7 @@ import pytest
 import gramsmith as gs
 from gramsmith.cli import predict
 from gramsmith.machines.svm import KernelSVC
-from gramsmith.selection import IntervalPipeline
+from gramsmith.selection import ModelPipeline
 from gramsmith.storage import inspect_model
 from gramsmith.tables import TableEncoder
 from gramsmith.tables.read import read_table
@@ -88,13 +88,31 @@ def test_intervals_on_request(command, model, table):
     encoder = TableEncoder().fit(data.inputs())
     machine = gs.KernelSVR(gs.Gaussian(1.0)).fit(encoder.transform(data.inputs()), values)
     machine.calibrate_intervals(np.linspace(0.0, 1.0, 20))
-    trained = IntervalPipeline([("encode", encoder), ("model", machine)])
+    trained = ModelPipeline([("encode", encoder), ("model", machine)])
     gs.save_model(trained, model, about=inspect_model(model).about)
     listed = json.loads(command("predict", model, table, "--json", "--interval", "0.5").out)
     width = [item["high"] - item["low"] for item in listed]
     assert width == pytest.approx([20 / 19] * len(listed))
     assert all(item["low"] < item["prediction"] < item["high"] for item in listed)
     assert command("predict", model, table, "--interval", "1").status == 2
+
+
+def test_sets_on_request(command, model, table):
+    refused = command("predict", model, table, "--sets", "0.9")
+    assert refused.status == 2
+    assert "has no prediction sets" in refused.err
+    trained = ModelPipeline(gs.load_model(model).steps)
+    data = read_table(table, target="y")
+    labels = data.labels.astype(str)
+    trained[-1].calibrate_sets(trained.decision_function(data.inputs()), labels)
+    gs.save_model(trained, model, about=inspect_model(model).about)
+    listed = json.loads(command("predict", model, table, "--json", "--sets", "0.8").out)
+    inside = [b in item["set"].split("|") for item, b in zip(listed, labels, strict=True)]
+    assert np.mean(inside) >= 0.8
+    assert {len(item["set"].split("|")) for item in listed} <= {1, 2}
+    few = command("predict", model, table, "--sets", "0.999")
+    assert "Note: In every set" in few.err
+    assert command("predict", model, table, "--sets", "1").status == 2
 
 
 def reordered(text, order):

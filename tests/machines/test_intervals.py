@@ -6,7 +6,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gramsmith as gs
 from gramsmith.machines.intervals import PredictionIntervals, half_width
-from gramsmith.selection import IntervalPipeline
+from gramsmith.selection import ModelPipeline
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(60, 2))
@@ -111,7 +111,7 @@ def test_files_keep_them(made, tmp_path):
     model = made(gs.Gaussian(2.0)).fit(X, Y)
     model.calibrate_intervals(RNG.normal(size=50), groups=groups)
     steps = [("scale", StandardScaler().fit(X)), ("model", model)]
-    for k, kept in enumerate((model, IntervalPipeline(steps))):
+    for k, kept in enumerate((model, ModelPipeline(steps))):
         gs.save_model(kept, tmp_path / f"{k}.safetensors")
         again = gs.load_model(tmp_path / f"{k}.safetensors")
         assert type(again) is type(kept)

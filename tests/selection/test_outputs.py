@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVR
 
 import gramsmith as gs
-from gramsmith.selection import IntervalPipeline
+from gramsmith.selection import ModelPipeline
 from gramsmith.selection import plan as sizes
 from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import Values, read_task
@@ -108,7 +108,7 @@ def test_rivals_and_importance_count_all_outputs(plain):
 
 def test_one_machine_without_an_average_is_a_ridge_machine_of_all():
     selector = gs.KernelSelector(KERNELS, task="regression", ensemble=False).fit(X, Y * UNITS)
-    assert isinstance(selector.best_estimator_, IntervalPipeline)
+    assert isinstance(selector.best_estimator_, ModelPipeline)
     machine = selector.best_estimator_[-1]
     assert isinstance(machine, gs.KernelRidgeRegressor)
     Z = selector.best_estimator_[:-1].transform(X)

@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     help="Add the ends of intervals that hold this share of the values, such as 0.9.",
 )
 @click.option(
+    "--sets",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="SHARE",
+    help="Add the classes that a row may have: among them its own in this share of each class.",
+)
+@click.option(
     "--spreadsheet",
     is_flag=True,
     help="Put ' before texts that a spreadsheet would run as formulas.",
@@ -54,6 +60,7 @@ def predict(
     as_json: bool,
     proba: bool,
     interval: float | None,
+    sets: float | None,
     spreadsheet: bool,
     how: Reading,
 ) -> None:
@@ -81,6 +88,8 @@ def predict(
         raise Refused(f"{model} has no probabilities. Leave --proba out.")
     if interval is not None and not hasattr(machine, "predict_interval"):
         raise Refused(f"{model} has no prediction intervals. Leave --interval out.")
+    if sets is not None and not hasattr(machine, "predict_set"):
+        raise Refused(f"{model} has no prediction sets. Leave --sets out.")
     columns: dict[str, list[Any]] = {}
     remarks: list[str] = []
     try:
@@ -90,7 +99,10 @@ def predict(
             with about_the_data(table.name, table.first_line):
                 if table.identifiers is not None:
                     columns["identifier"] = table.identifiers
-                columns |= answers(machine, table.inputs(), proba, interval, known_targets(summary))
+                X = table.inputs()
+                columns |= answers(machine, X, proba, interval, known_targets(summary))
+                if sets is not None:
+                    columns["set"] = named_sets(machine, X, sets)
     finally:  # what was noticed may explain why nothing could be predicted
         say_notes(remarks)
     names, lines = list(columns), list(zip(*columns.values(), strict=True))
@@ -129,6 +141,13 @@ def answers(
         for k, end in enumerate(of):
             found |= {f"{e}{end}": limits[:, k, j].tolist() for j, e in enumerate(("low", "high"))}
     return found
+
+
+def named_sets(machine: Any, X: Any, coverage: float) -> list[str]:
+    """Return the classes that each row may have, as one text: empty where it is like none."""
+    labels = [str(label) for label in machine.classes_.tolist()]
+    inside = machine.predict_set(X, coverage)
+    return ["|".join(labels[c] for c in row.nonzero()[0]) for row in inside]
 
 
 def answer_threshold(machine: Any) -> float | None:

@@ -47,6 +47,7 @@ from gramsmith.kernels import (
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.machines.intervals import PredictionIntervals
+from gramsmith.machines.sets import PredictionSets
 from gramsmith.parameters import declared, forget_optional, with_parameters
 from gramsmith.targets import as_labels, check_weights, finite_values, normalised_weights
 
@@ -535,7 +536,7 @@ class WeightedScore:
         return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]
 
 
-class DecisionClassifier(WeightedScore, ClassifierMixin):
+class DecisionClassifier(WeightedScore, PredictionSets, ClassifierMixin):
     """A classifier by decision values: of two classes the second where positive, else the largest.
 
     Attributes

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.utils.metaestimators import available_if
 
+from gramsmith.machines.sets import as_columns, checked_held_out, forget_sets
 from gramsmith.targets import check_weights, normalised_weights
 
 Array = npt.NDArray[Any]
@@ -29,7 +30,7 @@ def fit_calibration(
     ----------
     Platt (1999), Probabilistic outputs for support vector machines.
     """
-    F = _columns(f)
+    F = as_columns(f)
     # of mean one: the doubt below is counted in rows
     w = normalised_weights(check_weights(w, len(F)))
     counts = np.bincount(codes, weights=w, minlength=classes)
@@ -54,12 +55,7 @@ def fit_calibration(
 
 def probabilities(f: Array, slope: float, offsets: Array) -> Array:
     """Return the probabilities of decision values, shape (n, C)."""
-    return np.asarray(softmax(slope * _columns(f) + offsets, axis=1))
-
-
-def _columns(f: Array) -> Array:
-    f = np.asarray(f, dtype=np.float64)
-    return np.column_stack([-0.5 * f, 0.5 * f]) if f.ndim == 1 else f
+    return np.asarray(softmax(slope * as_columns(f) + offsets, axis=1))
 
 
 def is_calibrated(model: Any) -> bool:
@@ -110,20 +106,8 @@ class CalibratedScores:
         -------
         the machine
         """
-        codes = np.searchsorted(self.classes_, np.asarray(y))
-        inside = np.minimum(codes, len(self.classes_) - 1)
-        if not np.all(self.classes_[inside] == np.asarray(y)):
-            raise ValueError(
-                f"Expected labels among {self.classes_.tolist()}, got others. Calibrate with the "
-                "classes of fit."
-            )
-        f = np.asarray(f, dtype=np.float64)
-        shape = (len(codes),) if len(self.classes_) == 2 else (len(codes), len(self.classes_))
-        if f.shape != shape:
-            raise ValueError(
-                f"Expected decision values of shape {shape}, got {f.shape}. Pass what "
-                "decision_function returns."
-            )
+        f, codes = checked_held_out(f, y, self.classes_)
+        forget_sets(self)  # their scores are probabilities of the former calibration
         self.calibration_slope_, self.calibration_offsets_ = fit_calibration(
             f, codes, len(self.classes_), sample_weight, has_offsets
         )

@@ -82,23 +82,12 @@ class PredictionIntervals:
                 "one row per sample."
             )
         w = normalised_weights(check_weights(sample_weight, len(sizes)))
-        units = w
-        if groups is not None:
-            groups = as_labels(groups)
-            if groups.shape != w.shape:
-                raise ValueError(
-                    f"Expected one group per error ({len(w)}), got shape {groups.shape}."
-                )
-            units = np.bincount(np.unique(groups, return_inverse=True)[1], w)
-        order = np.argsort(sizes, axis=0, kind="stable")
+        groups = None if groups is None else group_numbers(groups, len(w))
+        order, levels = levels_of(sizes, w, groups)
         self.__dict__.pop("held_out_levels_", None)  # of an earlier calibration
         self.held_out_errors_ = np.take_along_axis(sizes, order, axis=0)
-        if np.ptp(w) > 0 or len(units) < len(w):
-            new = units @ units / units.sum()
-            # One row of every group is as good as another: the median over such draws of the
-            # plain rule counts half of the new group in, and nothing where groups are single rows.
-            half = 0.5 * new * (1.0 - (w @ w) / (units @ units))
-            self.held_out_levels_ = (np.cumsum(w[order], axis=0) + half) / (units.sum() + new)
+        if np.ptp(w) > 0 or groups is not None:
+            self.held_out_levels_ = levels
         return self
 
     def _check_stored(self) -> None:
@@ -139,17 +128,57 @@ class PredictionIntervals:
 
 def half_width(errors: Array, coverage: float, levels: Array | None = None) -> Any:
     """Return the half width of intervals of some coverage."""
-    if not 0.0 < coverage < 1.0:
-        raise ValueError(f"Expected a coverage between 0 and 1, got {abridged(coverage)}. Use 0.9.")
+    check_coverage(coverage)
     m = len(errors)
     if levels is None:
         levels = np.arange(1, m + 1) / (m + 1.0)
-        levels = levels if errors.ndim == 1 else np.repeat(levels[:, None], errors.shape[1], axis=1)
-    most = float(levels[-1].min())
-    if coverage > most + 1e-9:  # rounding of sums of weights
+    half = quantile_of(errors, levels, coverage)
+    if not np.isfinite(half).all():
+        most = float(levels[-1].min())
         raise ValueError(
             f"Expected a coverage up to {most:.4g}, which is all that {m} left-out samples "
             f"can vouch for, got {coverage:g}. Ask for less, or fit with more samples or groups."
         )
-    place = np.argmax(levels >= coverage - 1e-9, axis=0)
-    return errors[place] if errors.ndim == 1 else errors[place, np.arange(errors.shape[1])]
+    return half
+
+
+# ---- what intervals and sets share: which held-out number new ones stay below, how often ---------
+
+
+def check_coverage(coverage: Any) -> None:
+    """Raise a ValueError unless a coverage is a probability."""
+    if not 0.0 < coverage < 1.0:
+        raise ValueError(f"Expected a coverage between 0 and 1, got {abridged(coverage)}. Use 0.9.")
+
+
+def group_numbers(groups: Any, m: int) -> Array:
+    """Return the number of the group of each of m samples."""
+    names = as_labels(groups)
+    if names.shape != (m,):
+        raise ValueError(f"Expected one group per sample ({m}), got shape {names.shape}.")
+    return np.asarray(np.unique(names, return_inverse=True)[1])
+
+
+def levels_of(sizes: Array, w: Array, groups: Array | None = None) -> tuple[Array, Array]:
+    """Return the order of held-out numbers, and for each the chance that a new one is no larger.
+
+    Both in the shape of the numbers, (m,) or (m, q): columns by themselves.
+    """
+    units = w if groups is None else np.bincount(groups, w)
+    units = units[units > 0]
+    new = units @ units / units.sum()
+    # One row of every group is as good as another: the median over such draws of the plain rule
+    # counts half of the new group in, and nothing where groups are single rows.
+    half = 0.5 * new * (1.0 - (w @ w) / (units @ units))
+    order = np.argsort(sizes, axis=0, kind="stable")
+    return order, (np.cumsum(w[order], axis=0) + half) / (units.sum() + new)
+
+
+def quantile_of(sizes: Array, levels: Array, coverage: float) -> Any:
+    """Return the least of ascending numbers that has some level; infinite if none has."""
+    there = levels >= coverage - 1e-9  # rounding of sums of weights
+    if there.ndim < sizes.ndim:
+        there = np.repeat(there[:, None], sizes.shape[1], axis=1)
+    place = np.argmax(there, axis=0)
+    found = sizes[place] if sizes.ndim == 1 else sizes[place, np.arange(sizes.shape[1])]
+    return np.where(there.any(axis=0), found, np.inf)[()]

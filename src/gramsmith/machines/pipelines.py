@@ -1,4 +1,4 @@
-"""Pipelines: steps from what the user passed to a machine, for prediction intervals and views."""
+"""Pipelines: steps from what the user passed to a machine, and views."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ from sklearn.utils.validation import check_is_fitted
 Array = npt.NDArray[Any]
 
 
-class IntervalPipeline(Pipeline):
-    """A pipeline whose last step has prediction intervals, which it passes on.
+def _passed_on(method: str) -> Any:
+    return available_if(lambda pipeline: hasattr(pipeline.steps[-1][1], method))
 
-    `rank_kernels` returns one for values; everything else is as in scikit-learn's pipeline.
+
+class ModelPipeline(Pipeline):
+    """A pipeline that passes on what its last step knows beyond predictions.
+
+    `rank_kernels` returns one; everything else is as in scikit-learn's pipeline.
 
     Examples
     --------
     >>> import gramsmith as gs
-    >>> from gramsmith.selection import IntervalPipeline
+    >>> from gramsmith.selection import ModelPipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> steps = [("scale", StandardScaler()), ("model", gs.KernelSVR(gs.Linear(), C=1e3))]
-    >>> model = IntervalPipeline(steps).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> model = ModelPipeline(steps).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
     >>> _ = model[-1].calibrate_intervals([0.1, -0.2, 0.3])
     >>> model.predict_interval([[1.0]], coverage=0.5).round(1)
     array([[0.8, 1.2]])
@@ -33,12 +37,21 @@ class IntervalPipeline(Pipeline):
 
     _stored_parameters: ClassVar[dict[str, str]] = {"steps": "steps", "memory": "none"}
 
-    @available_if(lambda pipeline: hasattr(pipeline.steps[-1][1], "predict_interval"))  # type: ignore[untyped-decorator]
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
-        """Return intervals of the last step that hold the values with a given probability."""
+    def _encoded(self, X: Any) -> Any:
+        """Return new samples as the last step takes them."""
         for _, step in self.steps[:-1]:
             X = step.transform(X)
-        return np.asarray(self.steps[-1][1].predict_interval(X, coverage))
+        return X
+
+    @_passed_on("predict_interval")  # type: ignore[untyped-decorator]
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Return intervals of the last step that hold the values with a given probability."""
+        return np.asarray(self.steps[-1][1].predict_interval(self._encoded(X), coverage))
+
+    @_passed_on("predict_set")  # type: ignore[untyped-decorator]
+    def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = True) -> Array:
+        """Return the classes of the last step that samples may have, shape (n, n_classes)."""
+        return np.asarray(self.steps[-1][1].predict_set(self._encoded(X), coverage, per_class))
 
 
 class TakeView(TransformerMixin, BaseEstimator):

@@ -3,7 +3,7 @@
 from gramsmith.machines.averages import AveragedClassifier as AveragedClassifier
 from gramsmith.machines.averages import AveragedRegressor as AveragedRegressor
 from gramsmith.machines.labels import LabelsClassifier as LabelsClassifier
-from gramsmith.machines.pipelines import IntervalPipeline as IntervalPipeline
+from gramsmith.machines.pipelines import ModelPipeline as ModelPipeline
 from gramsmith.machines.pipelines import TakeView as TakeView
 from gramsmith.selection.plan import Plan as Plan
 from gramsmith.selection.problem import Problem as Problem

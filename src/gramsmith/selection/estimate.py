@@ -25,8 +25,8 @@ from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, tested_rows
 from gramsmith.selection.judge import answer, joined
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.scores import Answers
-from gramsmith.selection.task import Folds, Task, cluster_sums
-from gramsmith.selection.verify import answers_of
+from gramsmith.selection.task import Classes, Folds, Task, cluster_sums
+from gramsmith.selection.verify import answers_of, decision_values
 from gramsmith.selection.work import Stage, Work
 
 Array = npt.NDArray[Any]
@@ -81,6 +81,7 @@ class Expected:
     kernels: Estimate
     others: tuple[Estimate | None, ...] = ()  # None for those that failed or had no time
     overall: Estimate | None = None  # of the choice among all; None if there is nothing else
+    record: HeldOut | None = None  # what the kernels of choices made anew said of their test rows
 
     def to_plain(self) -> dict[str, Any]:
         """Return the estimates as plain values."""
@@ -93,7 +94,8 @@ class Expected:
             None if plain is None else Estimate(**plain)
             for plain in (kept["kernels"], kept["overall"], *kept["others"])
         )
-        return cls(cast("Estimate", kernels), tuple(others), overall)
+        record = None if kept["record"] is None else HeldOut(**kept["record"])
+        return cls(cast("Estimate", kernels), tuple(others), overall, record)
 
 
 def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Work) -> Expected:
@@ -152,20 +154,29 @@ def nested(problem: Problem, work: Work, stage: Stage) -> Expected | None:
     task = problem.task
     rows = task.counting
     splits = task.plain_splits(rows, problem.plan.outer_folds)
-    said, leaders = [], []
+    said, leaders, values = [], [], []
     for train, test in splits:
         inner = replace(work, progress=None, verbose=False, checkpoint=None, left_out=[])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            answers, leader = _choose_anew(problem, rows[train], rows[test], inner)
+            answers, leader, f = _choose_anew(problem, rows[train], rows[test], inner)
         if inner.late:  # not the choice that is to be judged
             return None
         said.append(answers)
         leaders.append(answers[leader])
+        values.append(f)
         stage(1)
     kernels, *others = (_of_folds(parts, rows, splits, task) for parts in zip(*said, strict=True))
     overall = _of_folds(leaders, rows, splits, task) if others else None
-    return Expected(cast("Estimate", kernels), tuple(others), overall)
+    record = _fold_record(np.concatenate(values), rows, splits)
+    return Expected(cast("Estimate", kernels), tuple(others), overall, record)
+
+
+def _fold_record(values: Array, rows: Array, splits: Folds) -> HeldOut:
+    """Return the record of what was said in outer folds, (m, q)."""
+    tested, fold, taught = tested_rows(rows, splits)
+    kind = "nested cross-validation"
+    return HeldOut("", kind, np.array([np.nan]), values[None], tested, fold, taught)
 
 
 def _of_folds(
@@ -175,9 +186,8 @@ def _of_folds(
     if any(part is None for part in parts):
         return None
     answers = joined(parts)
-    tested, fold, taught = tested_rows(rows, splits)
-    kind = "nested cross-validation"
-    record = HeldOut("", kind, np.array([np.nan]), answers.f[None], tested, fold, taught)
+    record = _fold_record(answers.f, rows, splits)
+    tested, kind = record.rows, record.kind
     constant, _ = task.constant(tested)
     loss = task.loss(answers, tested)
     gain = task.loss(constant, tested) - loss
@@ -186,10 +196,11 @@ def _of_folds(
 
 def _choose_anew(
     problem: Problem, train: Array, test: Array, work: Work
-) -> tuple[list[Answers | None], int]:
+) -> tuple[list[Answers | None], int, Array]:
     """Return what the choice made on some rows says of others, and which answers it prefers.
 
-    The answers are those of the kernels, then of each other estimator.
+    The answers are those of the kernels, then of each other estimator; last the decision values or
+    predictions of the kernels, (m, q).
     """
     inner = problem.at(train)
     found = choose(inner, work)
@@ -203,13 +214,19 @@ def _choose_anew(
         for k, machine in enumerate(machines)
     ]
     model = assemble(found, models, record, inner.task, problem.machine is not None)
-    answers: list[Answers | None] = [answers_of(model, new, problem.task)]
+    task = problem.task
+    answers: list[Answers | None] = [answers_of(model, new, task)]
+    if isinstance(task, Classes):
+        known = np.flatnonzero(np.isin(np.asarray(task.classes), model.classes_))
+        values = decision_values(model, new, known, task)
+    else:
+        values = cast("Answers", answers[0]).f
     for one in found.others:
         said = answer(one.other, problem, train, test, samples) if one.result else ""
         answers.append(None if isinstance(said, str) else said)
     rival = found.rival
     leader = 0 if rival is None else 1 + found.others.index(rival)
-    return answers, 0 if answers[leader] is None else leader
+    return answers, 0 if answers[leader] is None else leader, values
 
 
 def bootstrap(found: Findings, delivered: Scored, task: Task) -> Estimate:

@@ -127,7 +127,7 @@ def _fold_residuals(
 def assemble(
     found: Findings, models: Sequence[Any], record: Scored | None, task: Task, users: bool
 ) -> Any:
-    """Return the one model of all that were fitted, with threshold, probabilities and intervals.
+    """Return the one model of all that were fitted, with threshold and probabilities.
 
     Each of the models takes the same samples. What is set after the fit is from the held-out
     record of the delivered machines; a machine of the user's is left as it is.
@@ -139,11 +139,6 @@ def assemble(
             for model in models:
                 (model[-1] if hasattr(model, "steps") else model)._times(unit)
         model = models[0] if len(models) == 1 else AveragedRegressor.of(models, weights)
-        if record is not None and hasattr(model, "predict"):
-            rows = record.record.rows
-            groups = None if task.groups is None else task.groups[rows]
-            errors = task.as_given(task.codes[rows] - record.values)
-            _last(model, "calibrate_intervals", errors, task.weight_of(rows), groups)
         return model
     if users:
         return models[0]
@@ -168,28 +163,39 @@ def assemble(
     return model
 
 
-def _last(model: Any, method: str, *arguments: Any, **options: Any) -> None:
-    """Call a method of a machine, or of the machine at the end of a pipeline, if it has it."""
-    machine = model[-1] if hasattr(model, "steps") else model
-    if hasattr(machine, method):
-        getattr(machine, method)(*arguments, **options)
+def last_step(model: Any) -> Any:
+    """Return the machine at the end of a pipeline, and any other model as it is."""
+    return model[-1] if hasattr(model, "steps") else model
+
+
+def calibrated_rows(f: Array, rows: Array, machine: Any, task: Task) -> tuple[Array, Array]:
+    """Return decision values of some left-out samples that count, and which they are.
+
+    They are those of the classes that the machine knows.
+    """
+    some = np.intersect1d(rows, task.sample(CALIBRATION_ROWS, salt=8))
+    kept = np.flatnonzero(np.isin(rows, some) & (task.weights[rows] > 0))
+    f = f[kept]
+    if isinstance(task, Classes):
+        seen = np.isin(np.asarray(task.classes), machine.classes_)
+        if not seen.all():
+            f = f[:, seen] if f.shape[1] > 1 else f
+            f = f[:, 1:] - f[:, :1] if f.shape[1] == 2 else f
+    return f, kept
 
 
 def _calibrate(model: Any, f: Array, rows: Array, task: Task) -> None:
     """Fit probabilities to decision values of left-out samples."""
-    some = np.intersect1d(rows, task.sample(CALIBRATION_ROWS, salt=8))
-    keep = np.isin(rows, some) & (task.weights[rows] > 0)
-    f, rows = f[keep], rows[keep]
+    machine = last_step(model)
+    if not hasattr(machine, "calibrate"):
+        return
+    f, kept = calibrated_rows(f, rows, machine, task)
+    rows = rows[kept]
     w = task.weight_of(rows)
     if isinstance(task, Labels):
-        _last(model, "calibrate", f, task.y[rows], w)
+        machine.calibrate(f, task.y[rows], w)
     if isinstance(task, Classes):
-        seen = np.isin(np.asarray(task.classes), model.classes_)
-        if not seen.all():
-            f = f[:, seen] if f.shape[1] > 1 else f
-            f = f[:, 1:] - f[:, :1] if f.shape[1] == 2 else f
-        options = {"has_offsets": task.has_offsets}
-        _last(model, "calibrate", as_machine(f), task.labels[rows], w, **options)
+        machine.calibrate(as_machine(f), task.labels[rows], w, has_offsets=task.has_offsets)
 
 
 def rehearse(problem: Problem) -> float:

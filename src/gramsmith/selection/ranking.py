@@ -37,6 +37,7 @@ from gramsmith.selection.choose import Findings, choose
 from gramsmith.selection.estimate import Estimate, Expected, expect
 from gramsmith.selection.evidence import Evidence, gather
 from gramsmith.selection.fit import assemble, delivered_record, fit_machines, rehearse
+from gramsmith.selection.guarantees import guarantee
 from gramsmith.selection.judge import fit_other, reason
 from gramsmith.selection.problem import Problem, read
 from gramsmith.selection.work import Work
@@ -268,6 +269,7 @@ def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
         for i, machine in zip(found.chosen, machines, strict=True)
     ]
     model = assemble(found, models, delivered, problem.task, problem.machine is not None)
+    guarantee(model, found, delivered, expected.record, problem)
     evidence = None
     if not brief:
         try:

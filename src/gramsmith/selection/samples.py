@@ -18,7 +18,8 @@ from gramsmith.gram.views import Views, take_rows
 from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
 from gramsmith.kernels.geometry import PairKernel
 from gramsmith.kernels.precomputed import rests_on_matrix
-from gramsmith.machines.pipelines import IntervalPipeline, TakeView
+from gramsmith.machines.base import KernelMachine
+from gramsmith.machines.pipelines import ModelPipeline, TakeView
 from gramsmith.selection.candidates import Candidate, is_matrix
 from gramsmith.tables import TableEncoder, TakeColumn, Texts
 from gramsmith.tables.convert import plain_table
@@ -70,7 +71,7 @@ class Samples:
         encoder = self.encoder(candidate)
         if encoder is not None:
             steps.append(("column" if isinstance(encoder, TakeColumn) else "encode", encoder))
-        made = IntervalPipeline if hasattr(machine, "calibrate_intervals") else Pipeline
+        made = ModelPipeline if isinstance(machine, KernelMachine) else Pipeline
         return made([*steps, ("model", machine)]) if steps else machine
 
     def of_rows(self, candidates: Sequence[Candidate], rows: Array) -> Samples:

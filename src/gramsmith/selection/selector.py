@@ -279,6 +279,27 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         """
         return self._answer("predict_interval", X, coverage)
 
+    @_has("predict_set")  # type: ignore[untyped-decorator]
+    def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = True) -> Array:
+        """Return which classes new samples may have, with a probability that holds.
+
+        See :class:`~gramsmith.machines.sets.PredictionSets`.
+
+        Parameters
+        ----------
+        X : like in fit
+        coverage : float, default=0.9
+            The probability that the true class is in the set.
+        per_class : bool, default=True
+            Whether it holds among the samples of each class, or over all samples.
+
+        Returns
+        -------
+        array of bool of shape (n, n_classes)
+            In the order of `classes_`.
+        """
+        return self._answer("predict_set", X, coverage, per_class)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, or R² for values; of several labels or outputs the mean.
 

@@ -180,7 +180,7 @@ class Task:
         shifted = f
         if tune and self.tunes_threshold:
             shifted = f.copy()
-            for here, others in self._other_folds(rows, fold):
+            for here, others in self.other_folds(rows, fold):
                 shifted[here] = f[here] - self.best_threshold(f[others], rows[others])
         if shares is None and self.score.by_probability:
             shares = self.probabilities(f, rows, fold)
@@ -190,14 +190,14 @@ class Task:
         """Return probabilities of held-out decision values, fitted to the other folds."""
         parts = [
             (here, self.calibration(f[others], rows[others])(f[here]))
-            for here, others in self._other_folds(rows, fold)
+            for here, others in self.other_folds(rows, fold)
         ]
         p = np.empty((len(f), parts[0][1].shape[1]))
         for here, values in parts:
             p[here] = values
         return p
 
-    def _other_folds(self, rows: Array, fold: Array) -> Iterator[tuple[Array, Array]]:
+    def other_folds(self, rows: Array, fold: Array) -> Iterator[tuple[Array, Array]]:
         """Yield the samples of each fold, and those of all others."""
         parts = fold if len(np.unique(fold)) > 1 else self._blocks(rows, 5)
         for part in np.unique(parts):

@@ -189,5 +189,5 @@ _SKLEARN = {
 
 REGISTRY: Mapping[str, Entry] = MappingProxyType({**_OURS, **_SKLEARN})
 # names of classes in files of earlier formats -> names of today
-FORMER_NAMES: Mapping[str, str] = MappingProxyType({})
+FORMER_NAMES: Mapping[str, str] = MappingProxyType({"IntervalPipeline": "ModelPipeline"})
 KEYS: Mapping[type, str] = MappingProxyType({entry.cls: key for key, entry in REGISTRY.items()})
