@@ -131,6 +131,7 @@ class Encoder:
             params, fitted = entry.keep(value, params, fitted)
         for state, specifications in ((params, entry.params), (fitted, entry.fitted)):
             self._check(state, specifications, where)
+        given = {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in params.items()}
         unknown = sorted(fitted.keys() - entry.fitted.keys())
         if unknown:
             raise NotStorable(
@@ -139,7 +140,7 @@ class Encoder:
             )
         return {
             **{"$": "object", "class": key},
-            "params": {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in params.items()},
+            "params": given,
             "fitted": {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in fitted.items()},
         }
 
