@@ -53,6 +53,8 @@ def test_every_storable_class_is_there():
         "Bounded",
         "Categories",
         "Dates",
+        "ForestLearner",
+        "Leaves",
         "NearestPSD",
         "Numbers",
         "TakeColumns",
