@@ -18,7 +18,7 @@ import time
 import benchmarks
 from benchmarks.measuring import processor
 
-LONG = {"coverage", "honesty", "learned", "peers", "scale", "truths"}
+LONG = {"coverage", "honesty", "how_long", "learned", "peers", "scale", "truths"}
 TOOLS = {"__main__", "kept", "measuring", "sets"}
 
 

@@ -2,8 +2,8 @@
 Choose a kernel for a table
 ===========================
 
-:func:`~gramsmith.rank_kernels` compares kernels, verifies the best by cross-validation, says
-which of them tie, estimates the score for new data apart from the choice, and fits the winner.
+:func:`~gramsmith.rank_kernels` compares kernels, cross-validates the best, shows which of them
+tie, estimates the score on new data separately from the choice, and fits the winner.
 """
 
 import tempfile
@@ -17,7 +17,9 @@ import gramsmith as gs
 
 data = load_breast_cancer(as_frame=True)
 y = data.target.map({0: "malignant", 1: "benign"})
-X, X_new, y, y_new = train_test_split(data.data, y, test_size=65, random_state=0, stratify=y)
+X, X_new, y, y_new = train_test_split(
+    data.data, y, test_size=65, random_state=0, stratify=y
+)
 kernels = [
     "linear",
     (gs.Gaussian(), {"length_scale": [2.0, 4.0, 8.0, 16.0]}),
@@ -38,10 +40,12 @@ ranking.plot("map", axes[1])
 plt.show()
 
 # %%
-# The model is an ordinary scikit-learn pipeline. On rows that played no part:
+# The model is an ordinary scikit-learn pipeline. Its score on rows that were not used at all:
 print(f"accuracy {ranking.best_estimator.score(X_new, y_new):.3f}")
 
 # %%
 # And the page to forward, one file without scripts:
-page = ranking.write_html(Path(tempfile.mkdtemp()) / "report.html", source="breast cancer")
+page = ranking.write_html(
+    Path(tempfile.mkdtemp()) / "report.html", source="breast cancer"
+)
 print(f"{page.name}: {page.stat().st_size / 1024:.0f} KiB")

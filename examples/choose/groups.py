@@ -20,7 +20,11 @@ def patients(n):
     kind = rng.normal(size=(n, 6))
     sick = kind[:, 0] + 1.5 * rng.normal(size=n) > 0
     X = np.repeat(kind, 5, axis=0) + 0.15 * rng.normal(size=(5 * n, 6))
-    return X, np.repeat(np.where(sick, "sick", "well"), 5), np.repeat(np.arange(n), 5)
+    return (
+        X,
+        np.repeat(np.where(sick, "sick", "well"), 5),
+        np.repeat(np.arange(n), 5),
+    )
 
 
 X, y, patient = patients(50)
@@ -34,7 +38,9 @@ kernels = {
 
 # %%
 fig, ax = plt.subplots(figsize=(7.5, 3), layout="constrained")
-for place, (name, groups) in enumerate({"groups ignored": None, "groups kept": patient}.items()):
+for place, (name, groups) in enumerate(
+    {"groups ignored": None, "groups kept": patient}.items()
+):
     ranking = gs.rank_kernels(X, y, kernels, groups=groups)
     found, truth = ranking.estimate, ranking.best_estimator.score(X_new, y_new)
     ax.errorbar(
@@ -48,7 +54,9 @@ for place, (name, groups) in enumerate({"groups ignored": None, "groups kept": p
     ax.plot(truth, place, "k|", ms=22, mew=2)
     best = ranking.records[0]["kernel"]
     ax.text(
-        0.5, place - 0.28, f"{name}: {best} wins, promises {found.value:.2f}, keeps {truth:.2f}"
+        0.5,
+        place - 0.28,
+        f"{name}: {best} wins, promises {found.value:.2f}, keeps {truth:.2f}",
     )
 ax.set(
     xlabel="accuracy: promised (dot, 95 % interval) and on new patients (bar)",

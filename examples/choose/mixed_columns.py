@@ -3,7 +3,7 @@ Numbers and categories in one kernel (Gower)
 ============================================
 
 :class:`~gramsmith.Mixed` compares column by column and takes the mean, as Gower's similarity
-does, with a Gaussian for each column. It is positive definite, so every kernel machine may use
+does, with a Gaussian for each column. It is positive definite, so every estimator may use
 it. Where columns act together, their product does better than their mean, and its length scales
 can be learned.
 """
@@ -25,14 +25,17 @@ frame = pd.DataFrame(
         "smokes": rng.choice([True, False], n),
     }
 )
-y = (frame["sport"].eq("ski") & (frame["age"] < 50)) | (frame["income"] > 32_000)
+y = (frame["sport"].eq("ski") & (frame["age"] < 50)) | (
+    frame["income"] > 32_000
+)
 encoder = TableEncoder().fit(frame)
 X = encoder.transform(frame)
 
 # %%
 # One length scale per column, learned; a long one means that the column does not matter.
 learner = gs.KernelLearner(
-    gs.Mixed(encoder.blocks(), length_scale=np.ones(4), combine="product"), random_state=0
+    gs.Mixed(encoder.blocks(), length_scale=np.ones(4), combine="product"),
+    random_state=0,
 ).fit(X, y)
 kernels = {
     "linear": gs.Linear(),

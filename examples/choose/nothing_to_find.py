@@ -2,9 +2,9 @@
 When there is nothing to find
 =============================
 
-The best of many kernels looks good on any labels, random ones included. The score in the table of
-a ranking is that of the best; the estimate for new data is made apart from the choice, and the
-verdict says when it is no better than always giving the commonest answer.
+The best of many kernels looks good on any labels, even on random ones. The first score in the table
+of a ranking is the best of many; the score on new data is estimated separately from the choice, and
+the verdict states when it is no better than always predicting the most frequent class.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ for _ in range(4):
 print(ranking.verdict)
 
 # %%
-# Four tables of pure noise. Truth is one half.
+# Four tables of pure noise, for which the true accuracy is one half.
 fig, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
 ax.plot(table, np.full(4, 1), "o", alpha=0.7)
 ax.plot(estimated, np.full(4, 0), "o", alpha=0.7)

@@ -2,14 +2,17 @@
 A kernel, a forest, boosting and a line
 =======================================
 
-Which tool for this table? Other estimators are judged in the folds of the kernels, by the same
-score and the same paired test. Two tables: in the first the truth is smooth, in the second it has
-steps, which a tree finds with a few questions.
+Which method suits this table? Other estimators are cross-validated in the folds of the kernels,
+with the same score and the same paired test. In the first of two tables the relation is smooth, in
+the second it has steps, which a tree finds with a few splits.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 
 import gramsmith as gs
@@ -27,7 +30,7 @@ estimators = {
 }
 
 # %%
-# The verdict says who is better, and what each has cost.
+# The verdict names the better method, and the time that each took.
 rankings = {
     "a smooth truth": gs.rank_kernels(X, smooth, estimators=estimators),
     "a truth with steps": gs.rank_kernels(X, steps, estimators=estimators),
@@ -38,11 +41,17 @@ for name, ranking in rankings.items():
 
 # %%
 # Squares are the other estimators. ``best_other`` is a clear winner among them, fitted on all
-# rows; what is to be expected of the best of all counts the choice between them.
+# rows; the score to expect of the best of all allows for the choice between them.
 for name, ranking in rankings.items():
     found = ranking.overall_estimate
-    other = "none" if ranking.best_other is None else type(ranking.best_other[-1]).__name__
-    print(f"{name}: clearly better than the kernels is {other}; expected {found.value:.2f}")
+    other = (
+        "none"
+        if ranking.best_other is None
+        else type(ranking.best_other[-1]).__name__
+    )
+    print(
+        f"{name}: clearly better than the kernels is {other}; expected {found.value:.2f}"
+    )
 
 fig, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
 for ax, (name, ranking) in zip(axes, rankings.items(), strict=True):

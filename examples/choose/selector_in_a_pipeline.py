@@ -2,9 +2,9 @@
 The choice as an estimator
 ==========================
 
-:class:`~gramsmith.KernelSelector` makes the choice inside ``fit``. In cross-validation it is made
-anew in every fold, so that the score is that of the whole procedure, choice included. The kernel
-may differ from fold to fold; what counts is how good the choice is.
+:class:`~gramsmith.KernelSelector` chooses a kernel inside ``fit``. In cross-validation it chooses
+one in every fold, so that the score is that of the whole procedure. The kernel may differ from fold
+to fold.
 """
 
 import matplotlib.pyplot as plt
@@ -35,7 +35,9 @@ table = pd.DataFrame(
     {
         "SVC as it is": plain["test_score"],
         "KernelSelector": chosen["test_score"],
-        "kernel chosen": [s.ranking_.records[0]["kernel"] for s in chosen["estimator"]],
+        "kernel chosen": [
+            s.ranking_.records[0]["kernel"] for s in chosen["estimator"]
+        ],
     },
     index=[f"fold {k + 1}" for k in range(4)],
 )

@@ -7,8 +7,8 @@ kernels are compared for all of them together, and one model predicts all of the
 """
 
 # %%
-# The units differ by eleven orders of magnitude, and nothing below would change in others:
-# every output counts in units of its own deviation.
+# The units differ by eleven orders of magnitude, which does not matter: every output counts in
+# units of its own standard deviation.
 import numpy as np
 import pandas as pd
 
@@ -26,18 +26,22 @@ tests = pd.DataFrame(
     }
 )
 X = pd.DataFrame(recipe, columns=["copper", "tin", "heat"])
-kernels = {"linear": "linear", "wide": gs.Gaussian(3.0), "narrow": gs.Gaussian(1.0)}
+kernels = {
+    "linear": "linear",
+    "wide": gs.Gaussian(3.0),
+    "narrow": gs.Gaussian(1.0),
+}
 ranking = gs.rank_kernels(X, tests, kernels)
 print(ranking)
 
 # %%
-# The score is the mean of R². Each output by itself says where the model can be used: the weight is
-# nearly known, the colour is not.
+# The score is the mean of R². The R² of each output shows what the model can be used for: the
+# weight is predicted well, the colour is not.
 for name, score in ranking.output_scores.items():
     print(f"{name:<10} {score:.3f}")
 
 # %%
-# Predictions have a column for each, and intervals of their own width.
+# Predictions have a column for each, and each has intervals of its own width.
 new = pd.DataFrame({"copper": [0.3], "tin": [-0.2], "heat": [0.5]})
 prediction = ranking.best_estimator.predict(new)[0]
 low, high = ranking.best_estimator.predict_interval(new, coverage=0.9)[0].T
@@ -51,8 +55,12 @@ for name, value, a, b in zip(tests, prediction, low, high, strict=True):
 passed = tests > tests.median()
 labels = gs.rank_kernels(X, passed, kernels)
 print(labels.verdict)
-print(pd.Series(labels.best_estimator.predict_proba(new)[0], index=passed.columns).round(2))
+print(
+    pd.Series(
+        labels.best_estimator.predict_proba(new)[0], index=passed.columns
+    ).round(2)
+)
 
 # %%
-# What thresholds of each label would find, on held-out rows.
+# Precision and recall for all thresholds of each label, on held-out rows.
 labels.plot("roc")

@@ -18,22 +18,27 @@ X, y = make_moons(300, noise=0.2, random_state=0)
 offsets = [0.0, 10.0, 100.0, 1e3, 1e4, 1e5]
 differences = {"float64, as exported": [], "the same sums in float32": []}
 for offset in offsets:
-    machine = gs.KernelSVC(gs.Gaussian(0.5)).fit(X + offset, y)
-    graph = gs.to_onnx(machine, X[:1] + offset)
+    model = gs.KernelSVC(gs.Gaussian(0.5)).fit(X + offset, y)
+    graph = gs.to_onnx(model, X[:1] + offset)
     session = onnxruntime.InferenceSession(
         graph.SerializeToString(), providers=["CPUExecutionProvider"]
     )
     (there,) = session.run(["decision_function"], {"X": X + offset})
-    here = machine.decision_function(X + offset)
+    here = model.decision_function(X + offset)
     a = (X + offset).astype("float32")
-    b = machine.support_samples_.astype("float32")
+    b = model.support_samples_.astype("float32")
     distances = (a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T
     single = (
-        np.exp(-np.maximum(distances, 0) / 0.5) @ machine.coefficients_.astype("float32")
-        + machine.intercept_
+        np.exp(-np.maximum(distances, 0) / 0.5)
+        @ model.coefficients_.astype("float32")
+        + model.intercept_
     )
-    differences["float64, as exported"].append(np.abs(there.ravel() - here).max())
-    differences["the same sums in float32"].append(np.abs(single.ravel() - here).max())
+    differences["float64, as exported"].append(
+        np.abs(there.ravel() - here).max()
+    )
+    differences["the same sums in float32"].append(
+        np.abs(single.ravel() - here).max()
+    )
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")

@@ -3,7 +3,7 @@ Counts, histograms and fingerprints
 ===================================
 
 Counts are not coordinates. :class:`~gramsmith.Chi2` compares histograms bin by bin,
-:class:`~gramsmith.Tanimoto` asks which share of what two samples have is common to both, as is
+:class:`~gramsmith.Tanimoto` is the share of what two samples have that is common to both, as is
 usual for molecules. Here digits of 8 x 8 pixels are taken as counts of ink.
 """
 
@@ -25,15 +25,16 @@ kernels = {
 }
 
 # %%
-# How well each fits the ten digits, and how often ridge regression is right about digits that
-# were left out:
+# How well each fits the ten digits, and the leave-one-out accuracy of ridge regression:
 rows = []
 for name, (kernel, data) in kernels.items():
     K = kernel(data)
-    machine = gs.KernelRidgeClassifier("precomputed", criterion="error").fit(K, y)
-    rows.append((name, gs.cka(K, y, debiased=True), machine.loo_errors_.min()))
+    model = gs.KernelRidgeClassifier("precomputed", criterion="error").fit(K, y)
+    rows.append((name, gs.cka(K, y, debiased=True), model.loo_errors_.min()))
 
-fig, axes = plt.subplots(1, 2, figsize=(8.5, 3), sharey=True, layout="constrained")
+fig, axes = plt.subplots(
+    1, 2, figsize=(8.5, 3), sharey=True, layout="constrained"
+)
 names, values, errors = zip(*rows)
 axes[0].barh(names, values)
 axes[0].set_xlabel("debiased CKA")

@@ -22,12 +22,18 @@ import gramsmith as gs
 
 X, y = make_circles(200, factor=0.4, noise=0.12, random_state=0)
 kernel = gs.Gaussian(0.6) + 0.1 * gs.Linear()
-grid = np.dstack(np.meshgrid(np.linspace(-1.6, 1.6, 70), np.linspace(-1.6, 1.6, 70)))
+grid = np.dstack(
+    np.meshgrid(np.linspace(-1.6, 1.6, 70), np.linspace(-1.6, 1.6, 70))
+)
 points = grid.reshape(-1, 2)
 values = {
     "SVC": SVC(kernel=kernel).fit(X, y).decision_function(points),
-    "OneClassSVM": OneClassSVM(kernel=kernel, nu=0.1).fit(X[y == 1]).decision_function(points),
-    "KernelPCA, 1st axis": KernelPCA(kernel=kernel).fit(X).transform(points)[:, 0],
+    "OneClassSVM": OneClassSVM(kernel=kernel, nu=0.1)
+    .fit(X[y == 1])
+    .decision_function(points),
+    "KernelPCA, 1st axis": KernelPCA(kernel=kernel)
+    .fit(X)
+    .transform(points)[:, 0],
     "GaussianProcess": GaussianProcessClassifier(gs.Gaussian(0.6))
     .fit(X, y)
     .predict_proba(points)[:, 1],
@@ -36,7 +42,9 @@ values = {
 # %%
 fig, axes = plt.subplots(1, 4, figsize=(11, 3.1), layout="constrained")
 for ax, (name, value) in zip(axes, values.items()):
-    ax.contourf(grid[..., 0], grid[..., 1], value.reshape(70, 70), 20, cmap="RdBu_r")
+    ax.contourf(
+        grid[..., 0], grid[..., 1], value.reshape(70, 70), 20, cmap="RdBu_r"
+    )
     ax.scatter(*X.T, c=y, s=6, cmap="gray", edgecolors="black", lw=0.3)
     ax.set(title=name, xticks=[], yticks=[])
 plt.show()

@@ -3,7 +3,7 @@ Kernels made of kernels
 =======================
 
 Sums, products, powers, exponentials and maps of kernels are kernels again. Every expression has
-exact derivatives and works in every measure, learner and machine.
+exact derivatives and works in every measure, learner and estimator.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,8 @@ kernels = {
     "Bilinear(B)": gs.Bilinear(np.array([[2.0]])),
     "Gaussian @ abs": gaussian @ gs.FunctionMap(np.abs),
     "Sigmoid()": gs.Sigmoid(),
-    "Gaussian - Gaussian": gs.Gaussian(0.4) + gs.Negated(0.5 * gs.Gaussian(1.2)),
+    "Gaussian - Gaussian": gs.Gaussian(0.4)
+    + gs.Negated(0.5 * gs.Gaussian(1.2)),
 }
 
 # %%
@@ -40,11 +41,14 @@ for ax, (name, kernel) in zip(axes.flat, kernels.items()):
     top = np.abs(K).max()
     ax.imshow(K, cmap="RdBu_r", vmin=-top, vmax=top, extent=(-2, 2, 2, -2))
     smallest = np.linalg.eigvalsh(K)[0] / top
-    ax.set_title(name + ("\nnot positive definite" if smallest < -1e-9 else "\n"), fontsize=9)
+    ax.set_title(
+        name + ("\nnot positive definite" if smallest < -1e-9 else "\n"),
+        fontsize=9,
+    )
     ax.set_xticks([])
     ax.set_yticks([])
 plt.show()
 
 # %%
-# The last two are no kernels in the strict sense: they have negative eigenvalues, and machines
-# say so.
+# The last two are not positive semidefinite: they have negative eigenvalues, of which estimators
+# warn.

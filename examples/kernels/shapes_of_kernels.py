@@ -1,9 +1,10 @@
 """
-Kernels and the functions they like
-===================================
+Kernels and the functions that they prefer
+==========================================
 
 A kernel of the distance decides how smooth a learned function can be. Left: how similarity falls
-with the distance. Right: random functions that each kernel holds for likely.
+with the distance. Right: random functions that are likely under each kernel, as samples of a
+Gaussian process.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +25,9 @@ x = np.linspace(0, 6, 300)[:, None]
 noise = np.random.default_rng(1).normal(size=(300, 2))
 
 # %%
-fig, axes = plt.subplots(7, 2, figsize=(8, 10), sharex=True, layout="constrained")
+fig, axes = plt.subplots(
+    7, 2, figsize=(8, 10), sharex=True, layout="constrained"
+)
 for (left, right), (name, kernel) in zip(axes, kernels.items()):
     K = kernel(x)
     left.plot(x, K[0])

@@ -3,7 +3,7 @@ A kernel of your own in eight lines
 ===================================
 
 A kernel of the squared distance is its value and its slope. With both, gramsmith can measure it,
-learn its parameters and use it in every machine.
+learn its parameters and use it in every estimator.
 """
 
 import matplotlib.pyplot as plt
@@ -38,10 +38,17 @@ fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.2), layout="constrained")
 axes[0].bar(range(4), 1 / learner.kernel_.length_scale)
 axes[0].set_xticks(range(4), [f"x{k}" for k in range(4)])
 axes[0].set(ylabel="1 / length scale", title="learned")
-machine = gs.KernelLogisticRegression(learner.kernel_).fit(X, y)
+model = gs.KernelLogisticRegression(learner.kernel_).fit(X, y)
 grid = np.dstack(np.meshgrid(np.linspace(-1, 1, 60), np.linspace(-1, 1, 60)))
 new = np.column_stack([grid.reshape(-1, 2), np.zeros((3600, 2))])
-axes[1].contourf(grid[..., 0], grid[..., 1], machine.predict_proba(new)[:, 1].reshape(60, 60), 15)
-axes[1].scatter(X[:, 0], X[:, 1], c=y, s=8, cmap="gray", edgecolors="black", lw=0.3)
+axes[1].contourf(
+    grid[..., 0],
+    grid[..., 1],
+    model.predict_proba(new)[:, 1].reshape(60, 60),
+    15,
+)
+axes[1].scatter(
+    X[:, 0], X[:, 1], c=y, s=8, cmap="gray", edgecolors="black", lw=0.3
+)
 axes[1].set(title="probability of the inner class", xlabel="x0", ylabel="x1")
 plt.show()

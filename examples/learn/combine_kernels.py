@@ -3,7 +3,7 @@ Weigh a bank of kernels
 =======================
 
 :class:`~gramsmith.KernelCombination` finds the non-negative weights of a list of kernels whose
-sum aligns best with the labels, from one sweep over the samples that keeps only inner products
+sum aligns best with the labels, from one pass over the data that keeps only inner products
 between kernels.
 """
 
@@ -23,14 +23,16 @@ kernels += [("Gaussian of x0", gs.Gaussian(0.5) @ (lambda X: X[:, :1]))]
 combined = gs.KernelCombination(kernels, keep=1.0).fit(X[train], y[train])
 
 # %%
-# The weights count kernels of trace n each: a kernel with larger values gets no smaller weight
-# for it.
+# The weights are those of kernels divided by their mean diagonal, so that the size of a kernel does
+# not matter.
 shares = combined.weights_ / combined.weights_.sum()
 errors = [
     1 - SVC(kernel=kernel).fit(X[train], y[train]).score(X[test], y[test])
     for kernel in (*(k for _, k in kernels), combined.kernel_)
 ]
-fig, axes = plt.subplots(1, 3, figsize=(11, 3.2), sharey=True, layout="constrained")
+fig, axes = plt.subplots(
+    1, 3, figsize=(11, 3.2), sharey=True, layout="constrained"
+)
 names = [*combined.names_, "their sum"]
 axes[0].barh(names, [*shares, 1.0])
 axes[0].set_xlabel("share of the weights")

@@ -4,7 +4,7 @@ Train a quantum kernel
 
 A circuit turns every qubit by a coordinate of the sample, times a weight; the kernel is the squared
 overlap of two states. :func:`~gramsmith.value_and_gradient` gives the derivative of its alignment
-by the weights, and SciPy climbs.
+by the weights, and SciPy maximises it.
 """
 
 import matplotlib.pyplot as plt
@@ -35,10 +35,12 @@ class Circuit(Kernel):
         return np.ones(len(a))
 
     def tile_vjp(self, a, b, W, K=None, wants="samples"):
-        """Return the derivatives of sum(W * tile(a, b))."""
+        """Return the derivatives of the sum of W times the block K(a, b)."""
         H = self._halves(a, b)
         by_angle = -2.0 * (W * self.tile(a, b))[:, :, None] * np.tan(H)
-        by_weight = np.sum(by_angle * (a[:, None, :] - b[None, :, :]) / 2, axis=(0, 1))
+        by_weight = np.sum(
+            by_angle * (a[:, None, :] - b[None, :, :]) / 2, axis=(0, 1)
+        )
         by_pair = by_angle * np.asarray(self.weights) / 2
         return by_pair.sum(axis=1), -by_pair.sum(axis=0), {"weights": by_weight}
 
@@ -49,7 +51,9 @@ class Circuit(Kernel):
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, size=(120, 3))
-y = (np.sin(4 * X[:, 0]) * X[:, 1] > 0).astype(int)  # the third coordinate is noise
+y = (np.sin(4 * X[:, 0]) * X[:, 1] > 0).astype(
+    int
+)  # the third coordinate is noise
 
 # %%
 # The alignment before and after.
@@ -58,13 +62,17 @@ path = []
 
 def cost(weights):
     """Return the negative alignment and its slope."""
-    value, slope = gs.value_and_gradient("cka", Circuit(weights), X, y, flat=True)
+    value, slope = gs.value_and_gradient(
+        "cka", Circuit(weights), X, y, flat=True
+    )
     path.append(value)
     return -value, -slope
 
 
 found = minimize(cost, np.ones(3), jac=True, method="L-BFGS-B")
-print(f"alignment {path[0]:.3f} -> {-found.fun:.3f}, weights {found.x.round(2)}")
+print(
+    f"alignment {path[0]:.3f} -> {-found.fun:.3f}, weights {found.x.round(2)}"
+)
 
 # %%
 # States of one class have become alike.

@@ -3,8 +3,8 @@ A noisy quantum kernel
 ======================
 
 A quantum computer estimates the similarity of two samples by repeated measurements ("shots"). Few
-shots make the matrix noisy, and noise makes it indefinite: it is no kernel any more.
-:func:`~gramsmith.check_kernel_matrix` says so, :func:`~gramsmith.nearest_psd` repairs it. The
+shots make the matrix noisy, and noise makes it indefinite, so that it is no longer a kernel.
+:func:`~gramsmith.check_kernel_matrix` finds out, :func:`~gramsmith.nearest_psd` repairs it. The
 computer is simulated here: two qubits, the overlap of two states.
 """
 
@@ -24,7 +24,11 @@ def states(X):
     """Return the states of two qubits: rotations by x0 and x1, then a phase by their product."""
     first = np.stack([np.cos(X[:, 0]), np.sin(X[:, 0])], axis=1)
     second = np.stack([np.cos(X[:, 1]), np.sin(X[:, 1])], axis=1)
-    both = np.einsum("ni,nj->nij", first, second).reshape(len(X), 4).astype(complex)
+    both = (
+        np.einsum("ni,nj->nij", first, second)
+        .reshape(len(X), 4)
+        .astype(complex)
+    )
     both[:, 3] *= np.exp(2j * X[:, 0] * X[:, 1])
     return both
 
@@ -39,23 +43,35 @@ for count in shots:
     noisy = np.triu(noise, 1) + np.triu(noise, 1).T + np.eye(160)
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")
-        gs.check_kernel_matrix(noisy)  # warns: the smallest eigenvalue is negative
+        gs.check_kernel_matrix(
+            noisy
+        )  # warns: the smallest eigenvalue is negative
     lowest.append(np.linalg.eigvalsh(noisy)[0])
-    repair = gs.NearestPSD().fit(noisy[np.ix_(train, train)])  # new rows are repaired alike
+    repair = gs.NearestPSD().fit(
+        noisy[np.ix_(train, train)]
+    )  # new rows are repaired alike
     repaired = gs.nearest_psd(noisy)
-    repaired[np.ix_(train, train)] = repair.transform(noisy[np.ix_(train, train)])
+    repaired[np.ix_(train, train)] = repair.transform(
+        noisy[np.ix_(train, train)]
+    )
     repaired[np.ix_(test, train)] = repair.transform(noisy[np.ix_(test, train)])
     for name, K in (("as measured", noisy), ("repaired", repaired)):
-        machine = gs.KernelSVC("precomputed").fit(K[np.ix_(train, train)], y[train])
-        right = machine.score(K[np.ix_(test, train)], y[test])
-        aligned = gs.cka(noisy if K is noisy else gs.nearest_psd(noisy), y, debiased=True)
+        model = gs.KernelSVC("precomputed").fit(
+            K[np.ix_(train, train)], y[train]
+        )
+        right = model.score(K[np.ix_(test, train)], y[test])
+        aligned = gs.cka(
+            noisy if K is noisy else gs.nearest_psd(noisy), y, debiased=True
+        )
         found[name].append((aligned, 1 - right))
 
 # %%
 fig, axes = plt.subplots(1, 4, figsize=(13, 3.4), layout="constrained")
 order = np.argsort(y, kind="stable")
 few = rng.binomial(10, exact.clip(0, 1)) / 10
-for ax, (name, K) in zip(axes, {"10 shots per entry": few, "without noise": exact}.items()):
+for ax, (name, K) in zip(
+    axes, {"10 shots per entry": few, "without noise": exact}.items()
+):
     ax.imshow(K[np.ix_(order, order)], cmap="cividis")
     ax.set(title=name, xticks=[], yticks=[])
 axes[2].plot(shots, lowest, "o-", color="black")

@@ -22,7 +22,9 @@ matrices = {
     "squared": (X @ X.T) ** 2,
     "corner of the picture": X[:, :20] @ X[:, :20].T,
 }
-matrices["squared, normalised"] = gs.KernelNormalizer().fit_transform(matrices["squared"])
+matrices["squared, normalised"] = gs.KernelNormalizer().fit_transform(
+    matrices["squared"]
+)
 ranking = gs.rank_kernels(X, y, matrices)
 
 # %%
@@ -30,10 +32,14 @@ ranking.plot("scores")
 plt.show()
 
 # %%
-# ``kernel="precomputed"``, or the kernel object :class:`~gramsmith.Precomputed`, makes a machine
-# of a matrix. Steps that centre or normalise matrices go into a pipeline and treat new blocks
-# with the means and lengths of the training samples:
+# With ``kernel="precomputed"``, or the kernel object :class:`~gramsmith.Precomputed`, an estimator
+# is fitted to a matrix. Steps that centre or normalise matrices go into a pipeline and treat new
+# blocks with the means and lengths of the training samples:
 K, train, test = matrices["Laplacian"], np.arange(160), np.arange(160, 240)
-model = make_pipeline(gs.KernelCenterer(), gs.KernelRidgeClassifier(gs.Precomputed()))
+model = make_pipeline(
+    gs.KernelCenterer(), gs.KernelRidgeClassifier(gs.Precomputed())
+)
 model.fit(K[np.ix_(train, train)], y[train])
-print(f"{model.score(K[np.ix_(test, train)], y[test]):.3f} of new digits are right")
+print(
+    f"{model.score(K[np.ix_(test, train)], y[test]):.3f} of new digits are right"
+)

@@ -1,6 +1,6 @@
 """
-A whole path of bandwidths in one sweep
-=======================================
+A whole path of bandwidths for the price of one
+===============================================
 
 How wide should a Gaussian kernel be? :func:`~gramsmith.bandwidth_path` measures sixteen widths
 for little more than the price of one: squaring a Gaussian kernel doubles its exponent, so one
@@ -19,9 +19,14 @@ import gramsmith as gs
 
 X, y = load_breast_cancer(return_X_y=True)
 X = scale(X)
-path = gs.bandwidth_path(X, y, measures=["kta", "cka", "cka_debiased", "fsm_loo"])
+path = gs.bandwidth_path(
+    X, y, measures=["kta", "cka", "cka_debiased", "fsm_loo"]
+)
 widths = np.array([kernel.length_scale for kernel in path.kernels.values()])
-errors = [1 - cross_val_score(SVC(kernel=k), X, y, cv=5).mean() for k in path.kernels.values()]
+errors = [
+    1 - cross_val_score(SVC(kernel=k), X, y, cv=5).mean()
+    for k in path.kernels.values()
+]
 
 # %%
 # Higher is better for the alignments, lower for the leave-one-out feature space measure
@@ -33,7 +38,9 @@ for name in path.measures:
     values = (values - values.min()) / (values.max() - values.min())
     (line,) = ax.plot(widths, values, label=name)
     ax.plot(widths[values.argmax()], 1, "o", color=line.get_color())
-ax.set(xscale="log", xlabel="length scale", ylabel="measure, from worst to best")
+ax.set(
+    xscale="log", xlabel="length scale", ylabel="measure, from worst to best"
+)
 right = ax.twinx()
 right.plot(widths, errors, color="black", lw=2.5, label="error of an SVM")
 right.plot(widths[np.argmin(errors)], min(errors), "o", color="black")
@@ -42,5 +49,5 @@ fig.legend(loc="outside upper center", ncols=5)
 plt.show()
 
 # %%
-# The centred measures point to widths at which the machine does well; plain KTA prefers narrower
-# ones.
+# The centred measures prefer widths at which the support vector machine does well; plain KTA
+# prefers smaller ones.

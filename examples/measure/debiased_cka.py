@@ -35,7 +35,11 @@ fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 ax.plot(samples, plain, "o-", label="CKA")
 ax.plot(samples, debiased, "o-", label="debiased CKA")
 ax.axhline(0, color="0.6", lw=0.8)
-ax.set(xscale="log", xlabel="samples", ylabel="similarity of two unrelated representations")
+ax.set(
+    xscale="log",
+    xlabel="samples",
+    ylabel="similarity of two unrelated representations",
+)
 ax.set_xticks(samples, samples)
 ax.minorticks_off()
 ax.legend()

@@ -2,8 +2,8 @@
 Are two things related at all?
 ==============================
 
-:func:`~gramsmith.independence_test` sees every way in which one variable may depend on another,
-not only straight lines, and :func:`~gramsmith.two_sample_test` every difference between two groups.
+:func:`~gramsmith.independence_test` finds any dependence of two variables, not only linear ones,
+and :func:`~gramsmith.two_sample_test` any difference between two groups.
 Both try several bandwidths and compare with shuffled data, and give a
 :class:`~gramsmith.KernelTest`.
 """
@@ -22,7 +22,7 @@ pairs = {
 }
 
 # %%
-# The correlation of each pair is near zero. The kernel sees the first two.
+# The correlation of each pair is near zero. The kernel test finds the first two.
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
 for ax, (name, (x, y)) in zip(axes, pairs.items()):
     result = gs.independence_test(x, y, random_state=0)
@@ -32,7 +32,10 @@ for ax, (name, (x, y)) in zip(axes, pairs.items()):
 
 # %%
 # Two groups that have the same mean and the same variance: a test of means would find nothing.
-first, second = rng.normal(size=300), rng.choice([-1, 1], 300) * (0.95 + 0.3 * rng.normal(size=300))
+first, second = (
+    rng.normal(size=300),
+    rng.choice([-1, 1], 300) * (0.95 + 0.3 * rng.normal(size=300)),
+)
 result = gs.two_sample_test(first, second, random_state=0)
 print(result)
 
@@ -45,6 +48,11 @@ plt.show()
 # %%
 # The statistics themselves are measures of a kernel matrix and labels: :func:`~gramsmith.mmd`,
 # :func:`~gramsmith.hsic`, and :func:`~gramsmith.polarity` before anything is centred or divided.
-K, group = gs.Gaussian(0.5)(np.append(first, second)[:, None]), np.repeat([0, 1], 300)
-print(f"MMD² {gs.mmd(K, group, unbiased=True):.4f}, HSIC {gs.hsic(K, group, unbiased=True):.4f}")
+K, group = (
+    gs.Gaussian(0.5)(np.append(first, second)[:, None]),
+    np.repeat([0, 1], 300),
+)
+print(
+    f"MMD² {gs.mmd(K, group, unbiased=True):.4f}, HSIC {gs.hsic(K, group, unbiased=True):.4f}"
+)
 print(f"polarity {gs.polarity(K, group):.0f}")

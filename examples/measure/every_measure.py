@@ -3,8 +3,8 @@ Every measure of several kernels, with error bars
 =================================================
 
 :func:`~gramsmith.evaluate` computes all measures of all kernels in one pass over the data and
-gives each a standard error. Its result, an :class:`~gramsmith.Evaluation`, is a table, and it
-warns of kernels that only look good.
+gives each a standard error. Its result, an :class:`~gramsmith.Evaluation`, is a table, with notes
+on kernels whose values are misleading.
 """
 
 import matplotlib.pyplot as plt
@@ -27,17 +27,23 @@ result = gs.evaluate(kernels, scale(X), y)
 result
 
 # %%
-# The arrows say which way is better, the stars mark the best kernel of each measure. The advice
-# below the table names the kernel that is nearly the identity matrix: it would remember the wines
-# without having learned anything about growers.
+# The arrows show which way is better, the stars mark the best kernel of each measure. The note
+# below the table names the kernel that is nearly the identity matrix: it memorises the wines and
+# predicts nothing about growers.
 #
 # Centred alignment before and after the correction for small samples, with 95 % intervals:
 fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for shift, measure in ((-0.12, "cka"), (0.12, "cka_debiased")):
     values = result.values(measure)
-    low, high = np.array([result[name, measure].interval() for name in kernels]).T
+    low, high = np.array(
+        [result[name, measure].interval() for name in kernels]
+    ).T
     ax.errorbar(
-        values, np.arange(6) + shift, xerr=[values - low, high - values], fmt="o", label=measure
+        values,
+        np.arange(6) + shift,
+        xerr=[values - low, high - values],
+        fmt="o",
+        label=measure,
     )
 ax.set_yticks(range(6), list(kernels))
 ax.invert_yaxis()

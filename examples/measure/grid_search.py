@@ -3,8 +3,8 @@ A measure as the score of a grid search
 =======================================
 
 :func:`~gramsmith.alignment_scorer` lets scikit-learn's ``GridSearchCV`` compare kernels by their
-alignment on the held-out fold. The machine's own regulariser plays no part, so one number per
-kernel is enough.
+alignment on the held-out fold. The regulariser of the estimator does not matter, so the grid has
+kernel parameters only.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,9 @@ grid = {
     "kernel__k1__length_scale": np.geomspace(1, 30, 7).round(1),
     "kernel__k2__gamma": np.geomspace(1e-3, 1, 6).round(4),
 }
-search = GridSearchCV(SVC(kernel=kernel), grid, scoring=gs.alignment_scorer("cka"), cv=3)
+search = GridSearchCV(
+    SVC(kernel=kernel), grid, scoring=gs.alignment_scorer("cka"), cv=3
+)
 search.fit(X, y)
 print(search.best_params_)
 

@@ -2,7 +2,7 @@
 Training errors that are guaranteed
 ===================================
 
-Two measures bound the training error of a simple machine before it is trained:
+Two measures bound the training error of a simple classifier before it is trained:
 :func:`~gramsmith.fsm_error_bound` that of the centroid classifier,
 :func:`~gramsmith.parzen_error_bound` that of the Parzen window. The bounds hold for every kernel
 and every set of labels; how tight they are depends on the kernel.
@@ -23,7 +23,9 @@ for width in widths:
     kernel = gs.Gaussian(width)
     K = kernel(X)
     centroid = gs.CentroidClassifier(kernel, ddof=1).fit(X, y)
-    parzen = gs.ParzenClassifier(kernel, weights="balanced", threshold=0.0).fit(X, y)
+    parzen = gs.ParzenClassifier(kernel, weights="balanced", threshold=0.0).fit(
+        X, y
+    )
     found.append(
         (
             gs.fsm_error_bound(K, y),
@@ -35,7 +37,9 @@ for width in widths:
 bound, error, parzen_bound, parzen_error = np.array(found).T
 
 # %%
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+fig, axes = plt.subplots(
+    1, 2, figsize=(9, 3.6), sharey=True, layout="constrained"
+)
 axes[0].plot(widths, bound, label="bound from the feature space measure")
 axes[0].plot(widths, error, label="training error of the centroid classifier")
 axes[1].plot(widths, parzen_bound, label="bound from the alignment")
@@ -47,4 +51,4 @@ axes[0].set_ylabel("share of wrong answers")
 plt.show()
 
 # %%
-# A small bound is a promise; a large one promises nothing, but the machine may still be good.
+# A small bound guarantees a small error; with a large bound the classifier may still be good.

@@ -1,8 +1,8 @@
 """
-Imbalanced classes flatter the plain alignment
-==============================================
+Imbalanced classes raise the plain alignment
+============================================
 
-When one class is rare, a kernel that calls everything similar already aligns well with the
+When one class is rare, a constant kernel already aligns well with the
 labels. ``target="imbalanced"`` or centring corrects that.
 """
 
@@ -32,7 +32,9 @@ for share in shares:
             values[name, kernel].append(measure(K, y))
 
 # %%
-fig, axes = plt.subplots(1, 3, figsize=(10, 3.3), sharey=True, layout="constrained")
+fig, axes = plt.subplots(
+    1, 3, figsize=(10, 3.3), sharey=True, layout="constrained"
+)
 for ax, name in zip(axes, measures):
     for kernel in kernels:
         ax.plot(shares, values[name, kernel], label=f"{kernel} kernel")
@@ -42,5 +44,5 @@ axes[0].legend()
 plt.show()
 
 # %%
-# Plain KTA prefers the constant kernel, which says nothing, to the useful one as soon as a class
+# Plain KTA prefers the useless constant kernel to the useful one as soon as a class
 # is rare. The other two do not.

@@ -50,12 +50,12 @@ ax.set(xlabel="second network", ylabel="first network")
 plt.show()
 
 # %%
-# :func:`~gramsmith.alignment` says the same of two kernels, which need not be linear.
+# :func:`~gramsmith.alignment` is the same for two kernels, which need not be linear.
 one, other = (gs.Gram(gs.Linear(), net["layer 2"]) for net in (first, second))
 print(
     f"{gs.alignment(one, other, debiased=True):.3f}, {table.frame().loc['layer 2', 'layer 2']:.3f}"
 )
 
 # %%
-# Layers of equal depth resemble each other most, although no unit of one network has a
-# counterpart in the other.
+# Layers of equal depth are most similar, although no unit of one network corresponds to one of the
+# other.

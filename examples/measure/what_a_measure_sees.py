@@ -4,8 +4,8 @@ What a measure sees
 
 A kernel is good for a set of labels if samples of one class resemble each other more than they
 resemble the others. The pictures show how similar 178 wines are, ordered by their three growers,
-under three kernels. :func:`~gramsmith.cka`, the centred alignment, turns each picture into a
-number: 0 for a kernel that knows nothing of the growers, 1 for one that knows nothing else.
+under three kernels. :func:`~gramsmith.cka`, the centred alignment, is one number for each picture:
+0 for a kernel that is unrelated to the growers, 1 for one that depends on nothing else.
 """
 
 import matplotlib.pyplot as plt
@@ -36,9 +36,9 @@ for ax, (word, kernel) in zip(axes, kernels.items()):
 plt.show()
 
 # %%
-# On the left the ash content alone decides, and the growers do not show. In the middle nearly
-# every wine resembles itself alone. On the right three bright blocks stand out, one for each
-# grower. :func:`~gramsmith.kta`, the plain alignment, is not centred and also sees how large the
-# values of a kernel are on the whole:
+# On the left only the ash content counts, and the growers do not show. In the middle nearly
+# every wine is similar to itself alone. On the right there are three bright blocks, one for each
+# grower. :func:`~gramsmith.kta`, the plain alignment, is not centred and also depends on the mean
+# value of a kernel:
 for word, kernel in kernels.items():
     print(f"{word:<28} KTA {gs.kta(kernel(X), y):.2f}")

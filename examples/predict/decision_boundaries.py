@@ -2,8 +2,8 @@
 Eleven classifiers, one kernel
 ==============================
 
-Every machine of gramsmith takes any kernel. The picture shows where each puts the border between
-two classes, and how many training samples it needs to say so (ringed).
+Every estimator of gramsmith takes any kernel. The picture shows the decision boundary of each
+between two classes, and the training samples that it uses for predictions (ringed).
 """
 
 import warnings
@@ -17,7 +17,7 @@ import gramsmith as gs
 X, y = make_moons(160, noise=0.25, random_state=0)
 X_new, y_new = make_moons(2000, noise=0.25, random_state=1)
 kernel = gs.Gaussian(0.5)
-machines = [
+models = [
     gs.ParzenClassifier(kernel),
     gs.CentroidClassifier(kernel),
     gs.KernelFisherDiscriminant(kernel),
@@ -32,22 +32,37 @@ machines = [
 ]
 
 # %%
-grid = np.dstack(np.meshgrid(np.linspace(-1.8, 2.8, 60), np.linspace(-1.3, 1.8, 60)))
+grid = np.dstack(
+    np.meshgrid(np.linspace(-1.8, 2.8, 60), np.linspace(-1.3, 1.8, 60))
+)
 fig, axes = plt.subplots(3, 4, figsize=(11, 7.6), layout="constrained")
-for ax, machine in zip(axes.flat, machines):
-    with warnings.catch_warnings():  # where classes overlap, the perceptron never settles
+for ax, model in zip(axes.flat, models):
+    with (
+        warnings.catch_warnings()
+    ):  # where classes overlap, the perceptron never settles
         warnings.simplefilter("ignore")
-        machine.fit(X, y)
-    value = machine.decision_function(grid.reshape(-1, 2)).reshape(60, 60)
+        model.fit(X, y)
+    value = model.decision_function(grid.reshape(-1, 2)).reshape(60, 60)
     top = np.abs(value).max()
-    ax.contourf(grid[..., 0], grid[..., 1], value, 20, cmap="RdBu_r", vmin=-top, vmax=top)
+    ax.contourf(
+        grid[..., 0],
+        grid[..., 1],
+        value,
+        20,
+        cmap="RdBu_r",
+        vmin=-top,
+        vmax=top,
+    )
     ax.contour(grid[..., 0], grid[..., 1], value, [0], colors="black")
     ax.scatter(*X.T, c=y, s=8, cmap="gray", edgecolors="black", lw=0.3)
-    support = machine.support_samples_
+    support = model.support_samples_
     if len(support) < len(X):
         ax.scatter(*support.T, s=40, facecolors="none", edgecolors="black")
-    wrong = 1 - machine.score(X_new, y_new)
-    ax.set_title(f"{type(machine).__name__}\n{wrong:.1%} wrong, {len(support)} samples", fontsize=9)
+    wrong = 1 - model.score(X_new, y_new)
+    ax.set_title(
+        f"{type(model).__name__}\n{wrong:.1%} wrong, {len(support)} samples",
+        fontsize=9,
+    )
     ax.set(xticks=[], yticks=[])
 axes.flat[-1].axis("off")
 plt.show()

@@ -1,10 +1,10 @@
 """
-Probabilities that mean what they say
-=====================================
+Calibrated probabilities
+========================
 
-Of all days with a 70 % chance of rain it should rain on 70 %. The curves compare what a machine
-says with what happens on new samples. ``predict`` and ``predict_proba`` of one machine agree,
-always.
+Of all days with a 70 % chance of rain it should rain on 70 %. The curves compare predicted
+probabilities with frequencies on new samples. ``predict`` and ``predict_proba`` of one estimator
+always agree.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ def draw(n):
 X, y, _ = draw(400)
 X_new, y_new, chance = draw(5000)
 kernel = gs.Gaussian(2.0)
-machines = {
+models = {
     "logistic": gs.KernelLogisticRegression(kernel),
     "import vectors": gs.ImportVectorClassifier(kernel),
     "relevance vectors": gs.RelevanceVectorClassifier(kernel),
@@ -36,16 +36,23 @@ machines = {
 # %%
 fig, ax = plt.subplots(figsize=(5.6, 5), layout="constrained")
 ax.plot([0, 1], [0, 1], color="0.6", lw=1)
-for name, machine in machines.items():
-    said = machine.fit(X, y).predict_proba(X_new)[:, 1]
+for name, model in models.items():
+    said = model.fit(X, y).predict_proba(X_new)[:, 1]
     happened, mean = calibration_curve(y_new, said, n_bins=10)
-    ax.plot(mean, happened, "o-", label=f"{name}: log loss {log_loss(y_new, said):.3f}")
-    agree = (said > 0.5) == machine.predict(X_new)
-    print(f"{name:<22} predict agrees with predict_proba on {agree.mean():.1%} of new samples")
-ax.set(xlabel="what the machine says", ylabel="how often it happens")
+    ax.plot(
+        mean,
+        happened,
+        "o-",
+        label=f"{name}: log loss {log_loss(y_new, said):.3f}",
+    )
+    agree = (said > 0.5) == model.predict(X_new)
+    print(
+        f"{name:<22} predict agrees with predict_proba on {agree.mean():.1%} of new samples"
+    )
+ax.set(xlabel="predicted probability", ylabel="frequency on new samples")
 ax.legend(title=f"the true chances: log loss {log_loss(y_new, chance):.3f}")
 plt.show()
 
 # %%
 # The nearer a curve is to the diagonal, the better. The log loss of the true chances is the
-# smallest that anyone could reach.
+# smallest possible.

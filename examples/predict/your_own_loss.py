@@ -3,8 +3,8 @@ A loss of your own
 ==================
 
 :class:`~gramsmith.KernelLossClassifier` minimises any convex loss that gives its value, slope and
-curvature. The exponential loss takes wrong labels very much to heart, the logistic loss less so;
-a Huber-like hinge least of all.
+curvature. Wrong labels change the result most with the exponential loss, less with the logistic
+loss, and least with a Huber-like hinge.
 """
 
 import matplotlib.pyplot as plt
@@ -34,20 +34,30 @@ X_new, y_new = make_moons(2000, noise=0.15, random_state=1)
 
 # %%
 # One label in ten is wrong (crosses).
-grid = np.dstack(np.meshgrid(np.linspace(-1.6, 2.6, 60), np.linspace(-1.1, 1.6, 60)))
+grid = np.dstack(
+    np.meshgrid(np.linspace(-1.6, 2.6, 60), np.linspace(-1.1, 1.6, 60))
+)
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
 for ax, (name, loss) in zip(
     axes,
-    {"exponential": Exponential(), "logistic": "logistic", "smooth hinge": "squared_hinge"}.items(),
+    {
+        "exponential": Exponential(),
+        "logistic": "logistic",
+        "smooth hinge": "squared_hinge",
+    }.items(),
 ):
-    machine = gs.KernelLossClassifier(gs.Gaussian(0.4), loss=loss, alpha=0.1).fit(X, y)
-    value = machine.decision_function(grid.reshape(-1, 2)).reshape(60, 60)
+    model = gs.KernelLossClassifier(gs.Gaussian(0.4), loss=loss, alpha=0.1).fit(
+        X, y
+    )
+    value = model.decision_function(grid.reshape(-1, 2)).reshape(60, 60)
     ax.contourf(grid[..., 0], grid[..., 1], value, 20, cmap="RdBu_r")
     ax.contour(grid[..., 0], grid[..., 1], value, [0], colors="black")
-    ax.scatter(*X[~wrong].T, c=y[~wrong], s=8, cmap="gray", edgecolors="black", lw=0.3)
+    ax.scatter(
+        *X[~wrong].T, c=y[~wrong], s=8, cmap="gray", edgecolors="black", lw=0.3
+    )
     ax.scatter(*X[wrong].T, marker="x", color="black", s=30)
     ax.set(
-        title=f"{name}: {1 - machine.score(X_new, y_new):.1%} wrong on new rows",
+        title=f"{name}: {1 - model.score(X_new, y_new):.1%} wrong on new rows",
         xticks=[],
         yticks=[],
     )

@@ -1,10 +1,10 @@
 """
-Threads, a cluster, and work that goes on after a crash
-=======================================================
+Threads, a cluster, and runs that continue after a crash
+========================================================
 
-Who computes does not change what is computed: one thread, several, a Dask cluster or an engine of
-your own give the same bits. A :class:`~gramsmith.Journal` keeps what is finished, so that a run
-which was ended goes on where it stood.
+One thread, several, a Dask cluster or an engine of your own give the same bits. A
+:class:`~gramsmith.Journal` keeps finished work, so that an interrupted run continues where it
+stopped.
 """
 
 import tempfile
@@ -20,7 +20,7 @@ import gramsmith as gs
 
 
 class Counting(gs.Engine):
-    """An engine of your own: it hands back every band of tiles, in order."""
+    """An engine of your own: it returns the sums of every block row, in order."""
 
     bands = 0
 
@@ -39,7 +39,9 @@ kernel = gs.Gaussian(3.0)
 # %%
 # The same measure, five times. The last one finds the finished work of the one before.
 rows = []
-with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+with Client(
+    processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
+) as client:
     journal = folder / "run.journal"
     for name, engine in {
         "Serial()": gs.Serial(),
@@ -55,7 +57,9 @@ with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_addres
         rows.append((name, time.perf_counter() - start, float(value).hex()))
         if engine.journal:
             engine.journal.close()
-table = pd.DataFrame(rows, columns=["engine", "seconds", "CKA, every bit"]).set_index("engine")
+table = pd.DataFrame(
+    rows, columns=["engine", "seconds", "CKA, every bit"]
+).set_index("engine")
 fig, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
 ax.barh(table.index, table["seconds"])
 ax.set_xlabel("seconds for 3 000 rows")

@@ -1,11 +1,11 @@
 """
-Landmarks and random waves
-==========================
+Landmarks and random Fourier features
+=====================================
 
-Two ways to replace a kernel by a few explicit features. :class:`~gramsmith.Nystroem` asks how
-similar a sample is to some landmarks, :class:`~gramsmith.RandomFourier` adds up random waves.
-Work then grows with the rows, not with their square. Landmarks need fewer features wherever the
-kernel is smooth.
+Two ways to approximate a kernel by a few explicit features. :class:`~gramsmith.Nystroem` uses the
+similarities to some landmarks, :class:`~gramsmith.RandomFourier` random waves.
+The time then grows in proportion to the number of rows, not to its square. Landmarks need fewer
+features where the kernel is smooth.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,9 @@ K = kernel(X)
 counts = [10, 20, 40, 80, 160, 320]
 makers = {
     "landmarks, pivoted": lambda m: gs.Nystroem(kernel, n_landmarks=m),
-    "landmarks, uniform": lambda m: gs.Nystroem(kernel, n_landmarks=m, method="uniform"),
+    "landmarks, uniform": lambda m: gs.Nystroem(
+        kernel, n_landmarks=m, method="uniform"
+    ),
     "random waves": lambda m: gs.RandomFourier(kernel, n_features=m),
 }
 errors = {
@@ -32,12 +34,20 @@ errors = {
 fig, ax = plt.subplots(figsize=(7, 3.8), layout="constrained")
 for name, values in errors.items():
     ax.plot(counts, values, "o-", label=name)
-ax.set(xscale="log", yscale="log", xlabel="features", ylabel="relative error of the matrix")
+ax.set(
+    xscale="log",
+    yscale="log",
+    xlabel="features",
+    ylabel="relative error of the matrix",
+)
 ax.legend()
 plt.show()
 
 # %%
-# Both are kernels: measures, learners and machines take them as they are.
+# Both are kernels: measures, learners and estimators take them.
 y = X[:, 0] * X[:, 1] > 0
-for name, k in {"exact": kernel, "80 landmarks": makers["landmarks, pivoted"](80)}.items():
+for name, k in {
+    "exact": kernel,
+    "80 landmarks": makers["landmarks, pivoted"](80),
+}.items():
     print(f"{name:<13} CKA {gs.cka(gs.Gram(k, X), y):.4f}")

@@ -2,7 +2,7 @@
 A memory budget instead of an n x n array
 =========================================
 
-:class:`~gramsmith.Gram` evaluates a kernel tile by tile and keeps only sums. The memory of a
+:class:`~gramsmith.Gram` evaluates a kernel in blocks and keeps only sums. The memory of a
 measure is therefore a budget that you set, and the result does not depend on it, to the last bit.
 """
 
@@ -26,7 +26,12 @@ for n in sizes:
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
-ax.plot(sizes, [8 * n**2 / 2**20 for n in sizes], "o-", label="the n x n matrix alone")
+ax.plot(
+    sizes,
+    [8 * n**2 / 2**20 for n in sizes],
+    "o-",
+    label="the n x n matrix alone",
+)
 ax.plot(sizes, used, "o-", label=f"measured peak, budget {budget} MiB")
 ax.axhline(budget, color="0.6", ls="--", lw=1)
 ax.set(xlabel="rows", ylabel="MiB", yscale="log")
@@ -37,7 +42,10 @@ plt.show()
 # Any budget and any number of threads give the same bits:
 for memory, threads in ((8, 1), (16, 2), (64, 2)):
     print(
-        gs.cka(gs.Gram(gs.Gaussian(3.0), X[:4000], memory=memory, n_jobs=threads), y[:4000]).hex()
+        gs.cka(
+            gs.Gram(gs.Gaussian(3.0), X[:4000], memory=memory, n_jobs=threads),
+            y[:4000],
+        ).hex()
     )
 
 # %%

@@ -34,7 +34,9 @@ for clan in "ABC":
     founder = mutated(ancestor, 90)
     for branch in "12":
         parent = mutated(founder, 40)
-        lines += [f">{clan}{branch}{twig}\n{mutated(parent, 15)}" for twig in "xyz"]
+        lines += [
+            f">{clan}{branch}{twig}\n{mutated(parent, 15)}" for twig in "xyz"
+        ]
 path = Path(tempfile.mkdtemp()) / "family.fa"
 path.write_text("\n".join(lines))
 

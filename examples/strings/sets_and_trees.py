@@ -23,12 +23,25 @@ trees = {
     "the cat sleeps": ("S", ("NP", "the", "cat"), ("VP", "sleeps")),
     "the dog sleeps": ("S", ("NP", "the", "dog"), ("VP", "sleeps")),
     "the dog eats": ("S", ("NP", "the", "dog"), ("VP", "eats")),
-    "the dog eats fish": ("S", ("NP", "the", "dog"), ("VP", "eats", ("NP", "fish"))),
-    "eats the dog fish?": ("Q", ("VP", "eats", ("NP", "the", "dog"), ("NP", "fish"))),
+    "the dog eats fish": (
+        "S",
+        ("NP", "the", "dog"),
+        ("VP", "eats", ("NP", "fish")),
+    ),
+    "eats the dog fish?": (
+        "Q",
+        ("VP", "eats", ("NP", "the", "dog"), ("NP", "fish")),
+    ),
 }
 matrices = {
-    "AllSubsets": (gs.Normalized(gs.AllSubsets())(list(baskets.values())), list(baskets)),
-    "Subtree (complete)": (gs.Normalized(gs.Subtree())(list(trees.values())), list(trees)),
+    "AllSubsets": (
+        gs.Normalized(gs.AllSubsets())(list(baskets.values())),
+        list(baskets),
+    ),
+    "Subtree (complete)": (
+        gs.Normalized(gs.Subtree())(list(trees.values())),
+        list(trees),
+    ),
     "Subtree (fragments)": (
         gs.Normalized(gs.Subtree(kind="fragment"))(list(trees.values())),
         list(trees),

@@ -2,8 +2,8 @@
 Words, and the order of words
 =============================
 
-Tokens are symbols, too. :class:`~gramsmith.Subsequence` compares what comes before what, gaps
-allowed; how much a gap costs (its decay) has a derivative, so alignment can choose it. In these
+Tokens are symbols, too. :class:`~gramsmith.Subsequence` counts common subsequences with gaps, each
+gap discounted by a factor (the decay), which can be learned because it has a derivative. In these
 reviews the order of two words decides.
 """
 
@@ -32,21 +32,30 @@ print(" ".join(X[0]), "->", "good" if y[0] else "bad")
 
 # %%
 learner = gs.KernelLearner(
-    gs.Normalized(gs.Subsequence(2, decay=0.3)), measure="cka", keep=1.0, random_state=0
+    gs.Normalized(gs.Subsequence(2, decay=0.3)),
+    measure="cka",
+    keep=1.0,
+    random_state=0,
 )
 learned = learner.fit(X, y).kernel_
 kernels = {
     "single words": gs.Normalized(gs.Spectrum(1)),
     "pairs of neighbours": gs.Normalized(gs.Spectrum(2)),
-    "pairs with gaps, decay 0.3": gs.Normalized(gs.Subsequence(2, decay=0.3)),
-    f"pairs with gaps, decay learned: {learned.kernel.decay:.2f}": learned,
+    "pairs of words with gaps, decay 0.3": gs.Normalized(
+        gs.Subsequence(2, decay=0.3)
+    ),
+    f"pairs of words with gaps, decay learned: {learned.kernel.decay:.2f}": learned,
 }
 errors = [
     gs.KernelRidgeClassifier(k, criterion="error").fit(X, y).loo_errors_.min()
     for k in kernels.values()
 ]
-fig, axes = plt.subplots(1, 2, figsize=(10, 2.6), sharey=True, layout="constrained")
-axes[0].barh(list(kernels), [gs.cka(k(X), y, debiased=True) for k in kernels.values()])
+fig, axes = plt.subplots(
+    1, 2, figsize=(10, 2.6), sharey=True, layout="constrained"
+)
+axes[0].barh(
+    list(kernels), [gs.cka(k(X), y, debiased=True) for k in kernels.values()]
+)
 axes[0].set_xlabel("debiased CKA")
 axes[1].barh(list(kernels), [100 * e for e in errors], color="C1")
 axes[1].set_xlabel("leave-one-out errors in %")

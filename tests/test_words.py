@@ -1,0 +1,128 @@
+"""What people read is written in the words of the field: tests/words.txt lists those to avoid."""
+
+import ast
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# Pages that define the words of the house, or describe the inside.
+INSIDE = ("docs/architecture.rst", "docs/theory", "docs/guide/extend.rst", "docs/guide/cluster")
+
+
+def banned(section):
+    """Return (expression, words to use) of a section of words.txt."""
+    lines = (Path(__file__).parent / "words.txt").read_text(encoding="utf-8").splitlines()
+    start = lines.index(f"[{section}]") + 1
+    rules = []
+    for line in lines[start:]:
+        if line.startswith("["):
+            break
+        if line and not line.startswith("#"):
+            pattern, instead = re.split(r"\s{2,}", line, maxsplit=1)
+            rules.append((re.compile(pattern, re.IGNORECASE), instead))
+    return rules
+
+
+EVERYWHERE, GUIDES = banned("everywhere"), banned("guides")
+
+
+def found(where, text, rules):
+    """Return the banned words of a text, each with what to write."""
+    text = " ".join(text.split())
+    return [
+        f"{where}: {text[max(hit.start() - 30, 0) : hit.end() + 30]!r}: write {instead}"
+        for pattern, instead in rules
+        for hit in pattern.finditer(text)
+    ]
+
+
+def prose(text):
+    """Return reStructuredText or Markdown without code, whose names are checked elsewhere."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^ *(>>>|\.\.\. ).*?(\n\s*\n|\Z)", "\n", text, flags=re.DOTALL | re.MULTILINE)
+    # a literal block: what is indented after `::` or a directive that shows code
+    text = re.sub(
+        r"^( *)(\.\. (code-block|math|toctree).*|(?! *\.\. ).*::)\n(\n|\1 +.*\n)*",
+        "\n",
+        text,
+        flags=re.MULTILINE,
+    )
+    text = re.sub(r"``.*?``", "", text, flags=re.DOTALL)
+    text = re.sub(r"`[^`]*?<[^`]*?>`|`[^`]*`", "", text)
+    return re.sub(
+        r"^\.\. _.*$|^.*:(link|target|img-top): .*$|\]\(.*?\)", "", text, flags=re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").glob("*.rst")),
+        *sorted((ROOT / "docs" / "guide").rglob("*.rst")),
+        *sorted((ROOT / "docs" / "theory").rglob("*.rst")),
+        *sorted((ROOT / "docs" / "papers").rglob("*.rst")),
+    ],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+def test_page_is_in_plain_words(page):
+    name = page.relative_to(ROOT).as_posix()
+    rules = EVERYWHERE + ([] if name.startswith(INSIDE) else GUIDES)
+    text = page.read_text(encoding="utf-8")
+    if page.name == "promises.rst":  # names of simulations are their seeds
+        text = re.sub(r"^   \* - .*$", "", text, flags=re.MULTILINE)
+    assert found(name, prose(text), rules) == []
+
+
+def spoken(script):
+    """Return docstring, comments and labels of a script of the gallery."""
+    with script.open("rb") as lines:
+        comments = [
+            t.string for t in tokenize.tokenize(lines.readline) if t.type == tokenize.COMMENT
+        ]
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    labels = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
+    ]
+    return [prose(text) for text in [" ".join(comments), *labels]]
+
+
+def test_examples_are_in_plain_words():
+    wrong = [
+        hit
+        for script in sorted((ROOT / "examples").rglob("*.py"))
+        for text in spoken(script)
+        for hit in found(script.relative_to(ROOT), text, EVERYWHERE)
+    ]
+    assert wrong == []
+
+
+def code(text):
+    """Return the lines of examples and literal blocks, without their indentation."""
+    lines, inside = [], None
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip())
+        if inside is not None and line.strip() and indent <= inside:
+            inside = None
+        if inside is not None or line.lstrip().startswith((">>>", "... ")):
+            lines.append(line.strip())
+        if re.match(r" *(\.\. code-block::|(?!\.\. ).*::$)", line):
+            inside = indent
+    return lines
+
+
+def test_code_of_the_pages_is_80_columns_wide():
+    pages = [page for page in (ROOT / "docs").rglob("*.rst") if "_build" not in page.parts]
+    wide = [
+        f"{page.name}: {line}"
+        for page in [ROOT / "README.md", *pages]
+        for line in code(page.read_text(encoding="utf-8"))
+        if len(line) > 80
+    ]
+    assert wide == []
