@@ -57,12 +57,24 @@ def test_differences_are_formed_in_pieces(rng, monkeypatch):
             assert_array_equal(kernel(rows), whole)
 
 
-def test_few_pairs_of_ordinary_counts_need_differences(rng, monkeypatch):
-    counts = sp.csr_array(rng.poisson(2.0, size=(40, 500)).astype(float) * 50.0)
-    asked = []
-    monkeypatch.setattr(geometry, "exact_below", lambda bound, a, b, S, same: asked.append(S))
-    gs.Gaussian(100.0)(counts)
-    assert not asked  # |z|² is a few hundred
+def test_few_pairs_of_ordinary_counts_need_differences(rng):
+    kernel = gs.Gaussian(100.0)
+    for size, needed in ((50.0, False), (1e6, True)):  # |z|² is a few hundred, or 1e11
+        a = kernel.embed(sp.csr_array(rng.poisson(2.0, size=(40, 500)) * size))
+        assert bool(kernel.geometry._exact_from(a, a)) == needed
+
+
+@pytest.mark.parametrize("kernel", RADIAL, ids=str)
+@pytest.mark.parametrize("apart", [1e4, 1e8])
+def test_two_clusters_far_apart(kernel, apart, rng):
+    """Distances within a cluster keep their digits, and so do those between the clusters."""
+    X = rng.normal(size=(20, 4))
+    X[10:] += apart
+    K = kernel(X)
+    for part in (slice(10), slice(10, 20)):
+        # differences of rows so near to each other are exact
+        assert_allclose(K[part, part], kernel(X[part] - X[part][0]), rtol=1e-9, atol=1e-10)
+    assert K[:10, 10:].max() < (1e-3 if isinstance(kernel, gs.RationalQuadratic) else 1e-12)
 
 
 SPARSE = [

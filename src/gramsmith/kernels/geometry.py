@@ -15,11 +15,11 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from gramsmith.kernels.base import Array, Derivatives, Pullback
-from gramsmith.kernels.embedding import Embedding, count, fitting, in_strips, lend
+from gramsmith.kernels.embedding import STRIP, Embedding, count, fitting, in_strips, lend
 from gramsmith.kernels.pointwise import PointwiseKernel, Slopes
 
-# The expansion |a|² + |b|² - 2a'b is wrong by about eps max|x|²; beyond this bound on the error of
-# s the tile is computed from differences instead.
+# The expansion |a|² + |b|² - 2a'b is wrong by about eps max|x|²; beyond this bound on its error the
+# s of which that is a larger share are computed from differences instead.
 CANCELLATION = {np.dtype(np.float64): 1e-11, np.dtype(np.float32): 1e-4}
 
 ENTRIES = 1 << 22  # numbers held at once where differences are formed pair by pair
@@ -140,46 +140,48 @@ class SquaredEuclidean(Geometry):
 
     def pair(self, a: Any, b: Any, out: Array | None = None) -> Array:
         if sp.issparse(a[0]):
-            S, bound = self._sparse_pair(a, b, out)
-        elif self._safe(a, b):
-            S = np.matmul(a[0], b[1].T, out=fitting(out, a[0].dtype))
-            bound = NEAR * self._longest(a, b) if self.cusp else -np.inf
+            S = dense_product(a[0], b[0], out)
+            S *= -2.0
+            S += a[1][:, None]
+            S += b[1]
         else:
-            (Xa, weight), (Xb, _) = a[2], b[2]
-            with np.errstate(over="ignore", invalid="ignore"):
-                return in_strips(
-                    lambda x, z: cdist(x, z, "sqeuclidean", w=weight[0]), Xa, Xb, a[0].dtype, out
-                )
-        if bound > -np.inf:
-            exact_below(bound, self.points(a), self.points(b), S, a is b)
+            S = np.matmul(a[0], b[1].T, out=fitting(out, a[0].dtype))
+        bound = self._exact_from(a, b)
+        if bound > 0.0:
+            if a is b:
+                np.fill_diagonal(S, np.inf)  # which is known to be 0
+            self._replace_below(bound, a, b, S)
         if a is b:
             np.fill_diagonal(S, 0.0)
         return S
 
-    def _longest(self, a: Any, b: Any) -> float:
-        """Return the largest sum of two squared lengths."""
+    def _exact_from(self, a: Any, b: Any) -> float:
+        """Return from where on the expanded s are exact enough, 0 if that is everywhere.
+
+        Their error is eps times the squared lengths. What counts is its share of s, so that only
+        pairs much nearer to each other than to zero need their differences.
+        """
         lengths = (e[1] if sp.issparse(e[0]) else e[1][:, -1] for e in (a, b))
-        return float(sum(sq.max(initial=0.0) for sq in lengths))
+        longest = float(sum(sq.max(initial=0.0) for sq in lengths))
+        error, bound = float(np.finfo(a[0].dtype).eps) * longest, CANCELLATION[a[0].dtype]
+        exact = min(error / bound, self.reach + 2.0 * error) if error > bound else 0.0
+        return max(exact, NEAR * longest) if self.cusp else exact
 
-    def _sparse_pair(self, a: Any, b: Any, out: Array | None) -> tuple[Array, float]:
-        """Return s, and what it must be above to be exact enough."""
-        S = dense_product(a[0], b[0], out)
-        S *= -2.0
-        S += a[1][:, None]
-        S += b[1]
-        # Sparse rows are not centred. An error in s matters as a share of s, so that only pairs
-        # much nearer to each other than to zero need their differences.
-        longest = self._longest(a, b)
-        error = float(np.finfo(S.dtype).eps) * longest
-        near = error / CANCELLATION[S.dtype]
-        bound = min(near, self.reach + 2.0 * error) if near > 1.0 else -np.inf
-        return S, max(bound, NEAR * longest) if self.cusp else bound
-
-    def _safe(self, a: Any, b: Any) -> bool:
-        if a[2] is None or b[2] is None or not len(a[1]) or not len(b[1]):
-            return True
-        error = np.finfo(a[0].dtype).eps * max(a[1][:, -1].max(), b[1][:, -1].max())
-        return bool(error <= CANCELLATION[a[0].dtype])
+    def _replace_below(self, bound: float, a: Any, b: Any, S: Array) -> None:
+        """Replace the entries of S below `bound`, and those that overflowed, by differences."""
+        near = np.flatnonzero(~(S.min(axis=1, initial=np.inf) >= bound))  # also where S is nan
+        if sp.issparse(a[0]):
+            _subtract_pairs(a[0], b[0], near, bound, S)
+            return
+        raw = a[2] is not None and b[2] is not None
+        (A, w), B = (a[2], b[2][0]) if raw else ((self.points(a), None), self.points(b))
+        weights = {} if w is None else {"w": w[0]}
+        step = max(1, STRIP // len(B)) if len(B) else 1
+        for start in range(0, len(near), step):
+            some = near[start : start + step]
+            with np.errstate(over="ignore", invalid="ignore"):
+                D = cdist(A[some], B, "sqeuclidean", **weights)
+            S[some] = np.where(S[some] >= bound, S[some], D)
 
     def doublings(self, a: Any) -> int:
         sq = a[1] if sp.issparse(a[0]) else a[1][:, -1]
@@ -230,25 +232,16 @@ def _wide_enough(dtype: Any, sq: Array) -> np.dtype[Any]:
     return dtype if fits else np.dtype(np.float64)
 
 
-def exact_below(bound: float, Za: Any, Zb: Any, S: Array, same: bool) -> None:
-    """Replace the entries of S below `bound` by those of the differences of the rows."""
-    if same:
-        np.fill_diagonal(S, np.inf)  # which is known to be 0
-    near = np.flatnonzero(S.min(axis=1, initial=np.inf) < bound)
-    if not len(near):
-        return
-    i, j = np.nonzero(S[near] < bound)
+def _subtract_pairs(A: Any, B: Any, near: Array, bound: float, S: Array) -> None:
+    """Replace the entries of S below `bound` in some rows by |x - z|² of sparse rows."""
+    i, j = np.nonzero(~(S[near] >= bound))
     i = near[i]
-    sparse = sp.issparse(Za)
-    width = (Za.nnz + Zb.nnz) // max(Za.shape[0] + Zb.shape[0], 1) if sparse else Za.shape[1]
+    width = (A.nnz + B.nnz) // max(A.shape[0] + B.shape[0], 1)
     step = max(1, ENTRIES // (1 + 2 * width))
     for start in range(0, len(i), step):
         u, v = i[start : start + step], j[start : start + step]
-        d = Za[u] - Zb[v]
-        if sparse:
-            S[u, v] = np.asarray(d.multiply(d).sum(axis=1)).ravel()
-        else:
-            S[u, v] = np.einsum("ij,ij->i", d, d)
+        d = A[u] - B[v]
+        S[u, v] = np.asarray(d.multiply(d).sum(axis=1)).ravel()
 
 
 def dense_product(A: Any, B: Any, out: Array | None) -> Array:

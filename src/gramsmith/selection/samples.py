@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from gramsmith.gram.views import Views, take_rows
 from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
-from gramsmith.kernels.geometry import PairKernel
+from gramsmith.kernels.geometry import PairKernel, SquaredEuclidean
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.machines.base import KernelMachine
 from gramsmith.machines.pipelines import ModelPipeline, TakeView
@@ -149,8 +149,9 @@ def _of_distances(kernel: Any, s: Array, unit: float) -> Array:
 def _distances(kernels: Sequence[Any], X: Any, rows: Array, columns: Array) -> tuple[float, Array]:
     """Return what kernels of one geometry have in common, and the power in which it scales."""
     A, B = (kernels[0].check_input(take_rows(X, index)) for index in (rows, columns))
-    # one with a kink asks for exact small distances, and that serves the others too
-    geometry = max((k.geometry for k in kernels), key=lambda g: getattr(g, "cusp", False))
+    geometry = kernels[0].geometry
+    if isinstance(geometry, SquaredEuclidean):  # what serves all of them, whatever their scales
+        geometry = SquaredEuclidean(cusp=any(k.geometry.cusp for k in kernels))
     reference = geometry.reference(B)
     a, b = (geometry.embed(part, reference, 1.0, np.float64) for part in (A, B))
     s = geometry.pair(a, b)
