@@ -533,3 +533,59 @@ def test_estimators_beside_the_kernels(command, table, tmp_path):
     done = command("rank", table, "-t", "y", "--estimator", "boosting")
     assert done.status != 0
     assert "names among hgb, forest" in done.err
+
+
+@pytest.fixture
+def matrices(tmp_path, rng):
+    """A kernel matrix of 60 samples, their labels, and the block of 20 others, in two formats."""
+    X = rng.normal(size=(80, 3))
+    K = gs.Gaussian(2.0)(X)
+    y = np.where(X[:, 0] > 0, "p", "q")
+    np.save(tmp_path / "K.npy", K[:60, :60])
+    np.save(tmp_path / "block.npy", K[60:, :60])
+    names = [f"s{i}" for i in range(60)]
+    pd.DataFrame(K[60:, :60], columns=names).to_csv(tmp_path / "block.csv", index=False)
+    frame = pd.DataFrame(K[:60, :60], columns=names).assign(label=y[:60])
+    frame.to_csv(tmp_path / "K.csv", index=False)
+    frame[["label"]].to_csv(tmp_path / "labels.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("form", ["npy", "csv"])
+def test_a_kernel_matrix_and_a_block_of_new_rows(command, matrices, form):
+    folder = matrices
+    target = ("--labels", folder / "labels.csv") if form == "npy" else ("-t", "label")
+    file, run = folder / f"K.{form}", folder / "run"
+    done = command("rank", file, *target, "--precomputed", "-o", run, "--quiet", "--json")
+    assert done.status == 0, done.err
+    assert [r["kernel"] for r in json.loads(done.out)["ranking"]] == ["precomputed"]
+    predicted = command("predict", run / "model.safetensors", folder / f"block.{form}", "--json")
+    assert predicted.status == 0, predicted.err
+    assert predicted.err == ""
+    rows = json.loads(predicted.out)
+    model = gs.load_model(run / "model.safetensors")
+    assert [r["prediction"] for r in rows] == model.predict(np.load(folder / "block.npy")).tolist()
+    if form == "csv":  # a column of the block is missing
+        short = command("predict", run / "model.safetensors", folder / "block.csv", "--drop", "s3")
+        assert short.status == 3
+
+
+def test_a_table_that_looks_like_a_kernel_matrix_is_pointed_out(command, matrices, table):
+    folder = matrices
+    labels = ("--labels", folder / "labels.csv")
+    done = command("rank", folder / "K.npy", *labels, "--dry-run")
+    assert "--precomputed" in done.err
+    assert "--precomputed" not in command("rank", table, "-t", "y", "--dry-run").err
+    assert command("rank", table, "-t", "y", "--precomputed").status == 3
+    K = np.load(folder / "K.npy")
+    K[3, 4] += 0.1
+    np.save(folder / "odd.npy", K)
+    assert "--precomputed" not in command("rank", folder / "odd.npy", *labels, "--dry-run").err
+    done = command("rank", folder / "odd.npy", *labels, "--precomputed")
+    assert done.status == 3
+    assert "symmetric" in done.err
+    K[:, 4] = np.nan
+    np.save(folder / "odd.npy", K)
+    done = command("rank", folder / "odd.npy", *labels, "--precomputed")
+    assert done.status == 3
+    assert "missing" in done.err

@@ -33,7 +33,7 @@ def test_checks_name_what_they_found(odd, rng):
     low = np.linalg.eigvalsh(odd)[0]
     with pytest.warns(UserWarning, match=f"smallest eigenvalue {low:.6g}"):
         gs.check_kernel_matrix(odd)
-    with pytest.raises(ValueError, match="nearest_psd"):
+    with pytest.raises(ValueError, match="NearestPSD"):
         gs.check_kernel_matrix(odd, psd="raise")
     assert_allclose(gs.check_kernel_matrix(odd, psd="ignore"), odd)
     with pytest.raises(ValueError, match="symmetric kernel matrix, got entries that differ by"):

@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -540,3 +541,21 @@ def test_what_is_odd_in_rows_without_a_weight_is_nobodys_concern():
     plain = gs.rank_kernels(X[10:], y[10:], ["linear"], cv=3)
     assert found.records[0]["score"] == plain.records[0]["score"]
     assert [c.missing for c in found.columns] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("machine", [None, gs.KernelSVC(C=1.0)])
+def test_indefinite_matrices_are_said_once_in_either_form(rng, machine):
+    X, E = rng.normal(size=(50, 3)), rng.normal(size=(50, 50))
+    K, y = gs.Gaussian()(X) + 0.2 * (E + E.T), X[:, 0] > 0
+    for given, kernels, name in [(K, "precomputed", "precomputed"), (None, {"a": K}, "a")]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            gs.rank_kernels(given, y, kernels, machine=machine, random_state=0)
+        told = [str(w.message) for w in caught if "semidefinite" in str(w.message)]
+        assert len(told) == 1
+        assert told[0].startswith(f"Kernel {name!r}: ")
+        assert "NearestPSD" in told[0]
+        assert "psd=" not in told[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.rank_kernels(gs.Linear()(X), y, "precomputed", random_state=0)

@@ -187,6 +187,12 @@ def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
             f"{table.name}: the model was trained on {kind} data, got {table.kind} data. "
             "Use a file like the training file."
         )
+    if about.get("precomputed") is True:  # a block of kernel values: rows are new samples
+        from gramsmith.cli.rank import matrix_of
+
+        with about_the_data(table.name):
+            block = matrix_of(table)
+        return replace(table, columns={}, samples=match_matrix(block, about, table.name))
     if table.kind == "matrix":
         return replace(table, samples=match_matrix(table.samples, about, table.name))
     if table.kind != "table" or not columns:

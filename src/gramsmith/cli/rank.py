@@ -82,6 +82,9 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
     help="Compare the kernels with an estimator: hgb, forest, extra-trees, linear, knn, svm; "
     "catboost or lightgbm where they are installed; repeatable.",
 )
+@click.option(
+    "--precomputed", is_flag=True, help="FILE is a kernel matrix: row and column i are sample i."
+)
 @click.option("--dry-run", is_flag=True, help="Show the plan and the columns, and stop.")
 @click.option("--force", is_flag=True, help="Replace the files of an earlier run.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
@@ -116,6 +119,7 @@ def rank(
       gramsmith rank survey.csv -t age --role zip=category --groups school
       gramsmith rank preise.csv -t preis --delimiter ';' --decimal ,
       gramsmith rank alloys.csv -t strength -t density -o run/
+      gramsmith rank K.npy --labels labels.csv --precomputed -o run/
     """  # noqa: D301 - click wants the character
     from gramsmith.selection import Work
     from gramsmith.selection import rank as rank_problem
@@ -129,6 +133,8 @@ def rank(
         data = load(file, how, options, quiet)
         table, about = data.table, data.about
         problem, plan, remarks = planned(data, options)
+        if not (options["precomputed"] or quiet) and looks_like_kernel(table):
+            say(f"{table.name} is square and symmetric. Of a kernel matrix use --precomputed.")
         if dry_run and as_json:
             show_json(plan)
         elif not (quiet or as_json):
@@ -307,6 +313,7 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
         "strings": table.strings,
         "ignored": [name for name in (group, weight, *how.dropped) if name is not None],
         "base": table.base,
+        "precomputed": bool(options.get("precomputed")),
         "rows": table.n_rows,
     }
     return Loaded(table, goal, roles, groups, weights, about)
@@ -338,8 +345,9 @@ def planned(data: Loaded, options: dict[str, Any]) -> tuple[Any, dict[str, Any],
     table, goal = data.table, data.goal
     with collected_warnings() as remarks, about_the_data(table.name, table.first_line):
         problem = read(
-            table.inputs(),
+            matrix_of(table) if options["precomputed"] else table.inputs(),
             goal.y,
+            "precomputed" if options["precomputed"] else "auto",
             task=goal.task,
             roles=data.roles or None,
             groups=data.groups,
@@ -363,6 +371,36 @@ def planned(data: Loaded, options: dict[str, Any]) -> tuple[Any, dict[str, Any],
         "seconds": plan.seconds * slowdown(),
     }
     return problem, facts, remarks
+
+
+def matrix_of(table: Table) -> Any:
+    """Return a table as a matrix of numbers, or raise."""
+    import numpy as np
+
+    from gramsmith.tables.streams import DataError
+
+    X = table.inputs()
+    words = [name for name, column in table.columns.items() if column.dtype.kind not in "fb"]
+    if isinstance(X, list) or not hasattr(X, "to_numpy" if table.columns else "sum") or words:
+        what = f"words or dates in column {words[0]!r}" if words else f"{table.kind} data"
+        raise DataError(f"expected a kernel matrix, got {what}.")
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
+    if np.isnan(X).any():
+        raise DataError("expected a kernel matrix, got missing values.")
+    return X
+
+
+def looks_like_kernel(table: Table) -> bool:
+    """Return whether a table has the shape and the symmetry of a kernel matrix."""
+    import numpy as np
+
+    if table.n_rows != table.n_columns or table.n_rows < 3 or table.kind == "strings":
+        return False
+    if any(column.dtype != np.float64 for column in table.columns.values()):
+        return False
+    X = table.inputs()
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
+    return bool(np.allclose(X, X.T, rtol=1e-8, atol=0.0))
 
 
 def show_plan(

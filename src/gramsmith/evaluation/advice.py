@@ -67,7 +67,7 @@ def about_definiteness(
         yield Advice(
             "indefinite",
             f"{name} is not positive semidefinite: sums of its values are negative that cannot be. "
-            "Repair it with gramsmith.nearest_psd.",
+            "Repair it, and rows for new samples, with gramsmith.NearestPSD.",
             name,
         )
     elif not kernel.positive_definite:

@@ -29,7 +29,8 @@ def indefiniteness(
         return None
     return (
         f"Expected a positive semidefinite {what}, got smallest eigenvalue {values[0]:.6g} "
-        f"(largest {values[-1]:.6g}). Repair it with gramsmith.nearest_psd."
+        f"(largest {values[-1]:.6g}). Repair it, and rows for new samples, with "
+        "gramsmith.NearestPSD."
     )
 
 

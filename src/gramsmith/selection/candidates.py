@@ -191,7 +191,7 @@ def named_candidates(
         if isinstance(kernel, str) and kernel == "auto":
             found += _defaults_of_view(seen[view], view, views, random_state)
         elif is_matrix(kernel):
-            K = check_kernel_matrix(np.asarray(kernel))
+            K = check_kernel_matrix(np.asarray(kernel), psd="ignore")  # `read` warns
             n = count_rows(views[0])
             if len(K) != n:
                 raise ValueError(f"Expected a matrix of {n} samples, got shape {K.shape}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -48,7 +49,10 @@ def fit_machines(found: Findings, problem: Problem, work: Work) -> list[Any]:
                 machine._told = stage  # called with the rows that have been met
             X = as_array(problem.samples.views[found.candidates[i].view])
             y = problem.task.labels if problem.machine is not None else problem.task.taught
-            machines.append(fit_weighted(machine, X, y, problem.task.weights))
+            with warnings.catch_warnings():
+                if isinstance(found.candidates[i].kernel, Precomputed):  # `read` has warned of it
+                    warnings.filterwarnings("ignore", "Expected a positive semidefinite kernel")
+                machines.append(fit_weighted(machine, X, y, problem.task.weights))
             machine.__dict__.pop("_told", None)
             stage.reach((number + 1) * passes)
     return machines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,9 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from gramsmith.gram.views import take_rows
+from gramsmith.kernels import Precomputed
 from gramsmith.kernels.adapt import FromCallable
+from gramsmith.kernels.definiteness import indefiniteness, is_semidefinite
 from gramsmith.measures import Measure, get_measure
 from gramsmith.selection.candidates import Candidate, named_candidates
 from gramsmith.selection.others import Other, read_others
@@ -117,6 +120,9 @@ def read(
             replace(c, view=len(views) - 1) if isinstance(c.kernel, FromCallable) else c
             for c in candidates
         ]
+    for candidate in candidates:
+        if isinstance(candidate.kernel, Precomputed):
+            _warn_if_indefinite(candidate.name, views[candidate.view])
     samples = replace(samples, views=views)
     others = read_others(estimators, frames, task, X, samples, all_precomputed(kernels))
     plan = make_plan(
@@ -141,6 +147,19 @@ def read(
         ensemble=ensemble,
         others=others,
     )
+
+
+def _warn_if_indefinite(name: str, K: Array) -> None:
+    """Warn of a matrix that is no kernel matrix, once for the whole ranking."""
+    if is_semidefinite(K):
+        return
+    message = indefiniteness(np.linalg.eigvalsh(K.astype(np.float64)), dtype=K.dtype)
+    if message is not None:
+        warnings.warn(
+            f"Kernel {name!r}: {message} Ridge machines set negative eigenvalues to zero.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def check_machine(machine: Any, task: Task) -> None:
