@@ -509,17 +509,17 @@ def test_probabilities(machine, classes):
 
 def test_a_gram_matrix_that_cannot_fit_is_refused(monkeypatch):
     X, y = points(30)
-    monkeypatch.setattr(base, "_physical_memory", lambda: 1000.0)
-    with pytest.raises(MemoryError, match=r"30 samples.*nystroem"):
+    monkeypatch.setattr("gramsmith.solvers.memory.physical_memory", lambda: 1000.0)
+    with pytest.raises(MemoryError, match=r"30 x 30.*nystroem"):
         gs.KernelRidgeClassifier(gs.Gaussian(), solver="eigen").fit(X, y)
     with pytest.raises(MemoryError, match="max_candidates"):
         gs.ImportVectorClassifier(gs.Gaussian()).fit(X, y)
     with pytest.raises(MemoryError, match="Lower max_candidates"):
         gs.ImportVectorClassifier(gs.Gaussian(), max_candidates=20).fit(X, y)
     # one factor for every class, the matrix, and two to work with
-    monkeypatch.setattr(base, "_physical_memory", lambda: 7.5 * 8 * 30**2)
+    monkeypatch.setattr("gramsmith.solvers.memory.physical_memory", lambda: 7.5 * 8 * 30**2)
     gs.KernelLogisticRegression(gs.Gaussian(), alpha=1.0).fit(X, np.arange(30) % 4)
-    with pytest.raises(MemoryError, match="30 samples"):
+    with pytest.raises(MemoryError, match="30 x 30"):
         gs.KernelLogisticRegression(gs.Gaussian(), alpha=1.0).fit(X, np.arange(30) % 5)
 
 

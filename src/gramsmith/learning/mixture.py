@@ -22,10 +22,11 @@ import numpy.typing as npt
 from gramsmith.gram import Gram
 from gramsmith.learning.ascent import Ascent, maximise
 from gramsmith.learning.monitor import Monitor
-from gramsmith.learning.objective import MATRICES, Objective, check_dense, check_objective
+from gramsmith.learning.objective import FEWER, MATRICES, Objective, check_objective
 from gramsmith.measures import Measure, Undefined
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.moments import Adjoint, Moments
+from gramsmith.solvers.memory import check_memory
 from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]
@@ -73,7 +74,7 @@ def dense_sum(objective: Objective, grams: Sequence[Gram], target: Target) -> Su
     """Return an objective of the dense sum of kernels as a function of the weights."""
     objective = copy(objective)  # it may remember its last solve
     check_objective(objective, target)
-    check_dense(objective.name, grams[0].n, matrices=MATRICES + len(grams))
+    check_memory(objective.name, grams[0].n, MATRICES + len(grams), FEWER)
     matrices = [gram.toarray() for gram in grams]
 
     def evaluate(weights: Array) -> tuple[float, Array]:

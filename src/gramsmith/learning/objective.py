@@ -13,7 +13,6 @@ the first or the last that is tried; the mean itself moves with K (`with_unit`).
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,10 +28,8 @@ from gramsmith.arguments import abridged
 from gramsmith.gram import Engine, Gram, once
 from gramsmith.gram.threads import dense_work
 from gramsmith.kernels import Kernel
-from gramsmith.kernels.base import symmetrised
 from gramsmith.kernels.definiteness import indefiniteness
-from gramsmith.kernels.embedding import add, add_named
-from gramsmith.kernels.finite import check_values
+from gramsmith.kernels.dense import dense
 from gramsmith.measures import MEASURES, Measure, Undefined
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.solvers import (
@@ -45,12 +42,14 @@ from gramsmith.solvers import (
     warn_unless_converged,
 )
 from gramsmith.solvers.definite import clip_derivative, clip_negative
+from gramsmith.solvers.memory import check_memory
 from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]
 
 ALPHAS = np.logspace(-8, 4, 25)  # of regularisers, in units of the mean of the diagonal
 MATRICES = 3  # that a dense objective holds at once: K, its decomposition, the derivative
+FEWER = 'Learn from fewer samples, or use a measure such as "cka", which is summed tile by tile.'
 PROJECTIONS = {"kta": "plain", "cka": "centred", "cka_debiased": "debiased"}  # of alignments
 
 
@@ -388,7 +387,7 @@ class KernelObjective:
         self.unit = unit_of(self.objective, self.target)
         check_objective(self.objective, self.target)
         if not isinstance(self.objective, Measure):
-            check_dense(self.name, len(self.target.w))
+            check_memory(self.name, len(self.target.w), MATRICES, FEWER)
 
     def value(self, kernel: Kernel) -> float:
         """Return the number for a kernel."""
@@ -425,22 +424,12 @@ class KernelObjective:
 
     def _solve(self, kernel: Kernel, derivative: bool) -> tuple[float, dict[str, Any]]:
         with kernel_errors():
-            kernel.check_parameters()
-            X = kernel.check_input(self.X)
-            reference = kernel.reference(X)
-            E = kernel.embed(X, reference)
-            K = symmetrised(kernel.tile(E, E))
-            check_values(K, kernel)
+            K, pullback = dense(kernel, self.X)
         value, dK = self.objective(K, self.target, derivative)
         if dK is None or not (derivative and np.isfinite(value)):
             return float(value), {}
         with kernel_errors():
-            # the objective's own number, contracted: d/dθ = <dK, ∂K/∂θ>
-            da, db, direct = kernel.tile_vjp(E, E, dK, K, wants="parameters")
-            total, dE = add_named({}, direct), add(da, db)
-            if dE is not None:
-                add_named(total, kernel.embed_vjp(X, reference, E, dE)[1])
-        return float(value), total
+            return float(value), pullback(dK)
 
 
 def check_objective(objective: Measure | Objective, target: Target) -> None:
@@ -470,23 +459,3 @@ def unit_of(objective: Measure | Objective, target: Target) -> float:
         # A number that grows with the kernel has no unit but its own size.
         return 1.0 if objective.scale_invariant else 0.0
     return float(objective.unit(target)) if hasattr(objective, "unit") else 1.0
-
-
-def check_dense(
-    name: str,
-    n: int,
-    memory: float | None = None,
-    matrices: int = MATRICES,
-    remedy: str = 'or use a measure such as "cka", which is summed tile by tile',
-) -> None:
-    """Raise a MemoryError if what needs n x n matrices cannot hold them in memory (bytes)."""
-    if memory is None:
-        known = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else np.inf
-    need = matrices * 8.0 * n * n
-    if need > memory:
-        raise MemoryError(
-            f"Expected memory for {matrices} dense matrices of {n} x {n} numbers "
-            f"({need / 2**30:.3g} GiB), which {name!r} needs, got {memory / 2**30:.3g} GiB. Learn "
-            f"from fewer samples, {remedy}."
-        )

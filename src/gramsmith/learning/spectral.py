@@ -33,7 +33,6 @@ from gramsmith.learning.learner import (
 from gramsmith.learning.mixture import climb_shares
 from gramsmith.learning.monitor import Stopped, sweep_progress
 from gramsmith.learning.objective import (
-    check_dense,
     get_objective,
     get_projection,
     make_objective,
@@ -43,6 +42,7 @@ from gramsmith.learning.start import signs
 from gramsmith.measures import Measure
 from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome, pivoted_cholesky
+from gramsmith.solvers.memory import check_memory
 from gramsmith.targets import Target
 
 THRESHOLDS = tuple(10.0**-k for k in range(1, 8))
@@ -501,7 +501,7 @@ def _eigenvectors(gram: Gram, count: int | None, w: Array) -> tuple[Array, Array
     """
     n, root = gram.n, np.sqrt(w)
     # the matrix, twice with its weights, the eigenvectors and those to work with
-    check_dense("SpectralAligner", n, None, 5, 'or use method="cholesky"')
+    check_memory("SpectralAligner", n, 5, 'Use method="cholesky", or fewer samples.')
     some = None if count is None else (max(n - int(count), 0), n - 1)
     values, V = eigh(root[:, None] * gram.toarray() * root, subset_by_index=some)
     values, V = values[::-1], V[:, ::-1] / root[:, None]

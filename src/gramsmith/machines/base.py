@@ -14,7 +14,6 @@ coefficients, intercept)``.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -33,7 +32,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from gramsmith.arguments import abridged, as_numbers, check_params, counted
+from gramsmith.arguments import abridged, check_params, counted
 from gramsmith.gram import ENGINES, Gram, SharesEngine, as_engine
 from gramsmith.gram.threads import count_workers, dense_work, ordered_map
 from gramsmith.kernels import (
@@ -49,6 +48,7 @@ from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.machines.sets import PredictionSets
 from gramsmith.parameters import declared, forget_optional, with_parameters
+from gramsmith.solvers.memory import check_memory
 from gramsmith.targets import as_labels, check_weights, finite_values, normalised_weights
 
 Array = npt.NDArray[Any]
@@ -276,7 +276,6 @@ class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
         Of a classifier `classes_` is set, and y becomes class numbers.
         """
         check_params(self)
-        self._check_alphas(getattr(self, "alphas", None))
         forget_optional(self)
         classes = isinstance(self, ClassifierMixin)
         X, y = self._check_pair(X, y)
@@ -302,20 +301,6 @@ class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
             X = check_kernel_matrix(X, psd="ignore")
         self._set_kernel(X, w)
         return Training(X, y, w, rows)
-
-    def _check_alphas(self, alphas: Any) -> None:
-        """Raise unless candidates are a list of numbers that `alpha` may be."""
-        if alphas is None:
-            return
-        low = "> 0" if POSITIVE in self._parameter_constraints["alpha"] else ">= 0"
-        grid = as_numbers(alphas)
-        if grid is not None and grid.ndim == 1 and grid.size and np.isfinite(grid).all():
-            if grid.min() > 0 or (grid.min() == 0 and low == ">= 0"):
-                return
-        raise ValueError(
-            f"{type(self).__name__}: expected alphas to be a list of numbers {low}, got "
-            f"{abridged(alphas)}. Use for example numpy.logspace(-6, 3, 30)."
-        )
 
     def _encode(self, y: Array) -> Array:
         """Set `classes_`, and return the number of that of every sample."""
@@ -397,13 +382,7 @@ class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
     def _check_memory(
         self, n: int, remedy: str, copies: int = 2, columns: int | None = None
     ) -> None:
-        need, have = copies * 8 * n * (n if columns is None else columns), _physical_memory()
-        if need > have:
-            what = "a Gram matrix" if columns is None else f"{columns} features"
-            raise MemoryError(
-                f"Expected {what} of the samples to fit into memory ({have / 2**30:.1f} GiB), got "
-                f"{n} samples, which need {need / 2**30:.1f} GiB. {remedy}"
-            )
+        check_memory(type(self).__name__, n, copies, remedy, columns=columns)
 
     def _dense(self, train: Training, remedy: str, copies: int = 2) -> Array:
         """Return the Gram matrix of the training samples, after asking whether it fits."""
@@ -666,17 +645,6 @@ def check_outputs(F: Array, machine: Any) -> Array:
     return F
 
 
-def candidate_alphas(machine: Any, train: Training, usual: Callable[[], Array]) -> Array:
-    """Return the regularisers to compare, for weights of mean one.
-
-    `alpha` alone if it is a number, in the unit of the weights as given; else `alphas`, and if
-    there are none the usual ones.
-    """
-    if not isinstance(machine.alpha, str):
-        return np.array([float(machine.alpha) / train.scale])
-    return usual() if machine.alphas is None else np.array(machine.alphas, dtype=np.float64)
-
-
 def is_function(kernel: Any) -> bool:
     """Return whether a kernel was given as a plain function, or as a wrapper of one."""
     return callable(kernel) and not hasattr(kernel, "requires_vector_input")
@@ -710,10 +678,3 @@ def as_stored(X: Any, kept: Any) -> Any:
     if sp.issparse(X) and not sp.issparse(kept):
         return X.toarray()
     return sp.csr_array(X) if sp.issparse(kept) and not sp.issparse(X) else X
-
-
-def _physical_memory() -> float:
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return float("inf")

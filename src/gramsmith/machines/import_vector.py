@@ -16,9 +16,9 @@ from gramsmith.machines.base import (
     AT_LEAST_ONE,
     POSITIVE,
     Training,
-    candidate_alphas,
 )
 from gramsmith.machines.loss import LossProbabilities
+from gramsmith.machines.regularised import RegularisedMachine, best_alpha
 from gramsmith.parameters import with_parameters
 from gramsmith.solvers import fit_features, warn_unless_converged
 from gramsmith.solvers.definite import Definite
@@ -108,7 +108,7 @@ class _Growth:
 
 
 @with_parameters
-class ImportVectorClassifier(LossProbabilities):
+class ImportVectorClassifier(LossProbabilities, RegularisedMachine):
     r"""The import vector machine.
 
     .. math:: \min_{S, a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'K_{SS}\,a, \qquad
@@ -187,51 +187,44 @@ class ImportVectorClassifier(LossProbabilities):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [POSITIVE, StrOptions({"loo"})],
-        "alphas": ["array-like", None],
         "max_points": [AT_LEAST_ONE, None],
         "max_candidates": [AT_LEAST_ONE, None],
     }
 
-    alpha: Any = "loo"
-    alphas: Any = None
     tol: float = 1e-3
     class_weight: Any = None
     max_points: int | None = None
     max_candidates: int | None = None
     max_iter: int = 100
-    random_state: Any = None
-    verbose: bool = False
 
     def _fit(self, train: Training) -> None:
         train = train.of_mean_one()
         C = len(self.classes_)
-        K, pool = self._candidates(train)
+        K, pool = self._pool(train)
 
         def usual() -> Array:
             return usual_alphas(train.n, float(K[pool, np.arange(len(pool))].mean() - K.mean()))
 
         # Weights and regulariser times a number change nothing: from here they have mean one.
-        grid = np.sort(candidate_alphas(self, train, usual))[::-1]
-        free = isinstance(self.alpha, str) and self.alphas is None
+        grid = np.sort(self._candidates(train, usual))[::-1]
+        free = self._chooses and self.alphas is None
         y, loss = code_targets(train.y, C), self._loss(C > 2)
-        deviances: list[float] = []
-        sizes: list[int] = []
+        deviances, sizes = np.empty(0), list[int]()
         for alpha in grid:
             growth = self._grow(
                 _Growth(K, pool, y, loss, float(alpha), train.weight, int(self.max_iter))
             )
             sizes.append(len(growth.chosen))
-            deviances.append(growth.deviance)
-            if int(np.argmin(deviances)) == len(deviances) - 1:
+            deviances = np.append(deviances, growth.deviance)
+            if best_alpha(grid, deviances) == alpha:
                 best = growth
             elif free and len(deviances) - 1 - int(np.argmin(deviances)) >= 3:
                 break
-        self.alphas_, self.path_sizes_ = grid[: len(sizes)] * train.scale, np.array(sizes)
-        self.path_deviances_ = np.array(deviances)
-        self.alpha_ = best.alpha * train.scale
+        self._set_alpha(train, best.alpha, grid[: len(sizes)])
+        self.path_deviances_, self.path_sizes_ = deviances, np.array(sizes)
         self._finish(train, best)
 
-    def _candidates(self, train: Training) -> tuple[Array, Array]:
+    def _pool(self, train: Training) -> tuple[Array, Array]:
         if self.max_candidates is None or self.max_candidates >= train.n:
             remedy = "Set max_candidates to a few thousand."
             return self._dense(train, remedy, copies=3), np.arange(train.n)

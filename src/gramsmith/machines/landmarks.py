@@ -20,7 +20,8 @@ from sklearn.utils import check_random_state
 
 from gramsmith.gram import Gram
 from gramsmith.kernels.landmarks import choose_landmarks, inverse_root
-from gramsmith.machines.base import AT_LEAST_ONE, KernelMachine, Training
+from gramsmith.machines.base import AT_LEAST_ONE, Training
+from gramsmith.machines.regularised import RegularisedMachine
 from gramsmith.parameters import with_parameters
 from gramsmith.solvers.definite import warn_negative
 from gramsmith.solvers.landmarks import Blocks, expected_products
@@ -49,25 +50,18 @@ class Landmarks:
 
 
 @with_parameters
-class LandmarkMachine(KernelMachine):
+class LandmarkMachine(RegularisedMachine):
     """A machine that holds the matrix, or works on landmarks where there are many rows."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "alphas": ["array-like", None],
-        "n_landmarks": [AT_LEAST_ONE],
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_landmarks": [AT_LEAST_ONE]}
     _held: ClassVar[str]  # the name of the solver that holds the matrix
     _cg_products: ClassVar[int]  # products of a system up to which "auto" prefers "cg"
 
     _told = None  # called with the rows that have been met, over all passes; not kept
 
-    alpha: Any = "loo"
-    alphas: Any = None
     fit_intercept: bool = True
     solver: str = "auto"
     n_landmarks: int = 500
-    random_state: Any = None
-    verbose: bool = False
 
     def _first_solver(self, train: Training) -> None:
         self.solver_ = self.solver

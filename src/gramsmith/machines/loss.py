@@ -15,9 +15,9 @@ from gramsmith.machines.base import (
     POSITIVE,
     ProbabilisticClassifier,
     Training,
-    candidate_alphas,
 )
 from gramsmith.machines.landmarks import BLOCK_ROWS, LandmarkMachine
+from gramsmith.machines.regularised import best_alpha
 from gramsmith.parameters import with_parameters
 from gramsmith.solvers import fit_expansion, fit_features, warn_unless_converged
 from gramsmith.solvers.definite import clip_negative
@@ -272,19 +272,20 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
 
         Return the regulariser for weights of mean one, and where to start for every target.
         """
-        alphas = candidate_alphas(self, train, lambda: usual_alphas(train.n, spread))
-        alphas = np.sort(alphas)[::-1]
-        if not isinstance(self.alpha, str):
-            self.alpha_, self.alphas_ = float(self.alpha), np.array([float(self.alpha)])
+        alphas = np.sort(self._candidates(train, lambda: usual_alphas(train.n, spread)))[::-1]
+        if not self._chooses:
+            self._set_alpha(train, float(alphas[0]), alphas)
             return float(alphas[0]), [None] * len(targets)
         options = self._options(train) | {"tol": 1e-4}  # the estimate is no better
         options["stop"] = 3 if self.alphas is None and len(targets) == 1 else None
         Phi = features()
         paths = [left_out_losses(Phi, target, loss, alphas, **options) for target in targets]
         self.loo_losses_ = np.sum([losses for losses, _ in paths], axis=0)
-        alphas, best = alphas[: len(self.loo_losses_)], int(np.argmin(self.loo_losses_))
-        self.alpha_, self.alphas_ = train.scale * float(alphas[best]), train.scale * alphas
-        return float(alphas[best]), [functions[best] for _, functions in paths]
+        alphas = alphas[: len(self.loo_losses_)]
+        alpha = best_alpha(alphas, self.loo_losses_)
+        self._set_alpha(train, alpha, alphas)
+        best = int(np.flatnonzero(alphas == alpha)[0])
+        return alpha, [functions[best] for _, functions in paths]
 
 
 @with_parameters

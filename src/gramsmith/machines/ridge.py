@@ -15,10 +15,10 @@ from gramsmith.machines.base import (
     KernelClassifier,
     KernelRegressor,
     Training,
-    candidate_alphas,
 )
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.landmarks import LandmarkMachine, Landmarks
+from gramsmith.machines.regularised import best_alpha
 from gramsmith.parameters import with_parameters
 from gramsmith.solvers import RidgePath, conjugate_gradients, warn_unless_converged
 from gramsmith.solvers.landmarks import LandmarkPreconditioner, landmark_path
@@ -34,8 +34,6 @@ LANDMARK_ALPHAS = 10.0 ** np.arange(-9.0, 2.5, 0.5)
 
 
 class _Fitted:
-    alpha_: float
-    alphas_: Array
     loo_errors_: Array
     loo_residuals_: Array
     cg_alphas_: Array
@@ -137,20 +135,14 @@ class KernelRidge(_Fitted, LandmarkMachine):
         # one, so that neither the choice nor a threshold depends on their unit.
         train = train.of_mean_one()
         (self._solve_dense if self.solver_ == "eigen" else self._solve_blocks)(train, Y)
-        for name in ("alpha_", "alphas_", "jitter_", "cg_alphas_"):
-            if hasattr(self, name):
-                setattr(self, name, getattr(self, name) * train.scale)
-        if not isinstance(self.alpha, str):
-            self.alpha_ = float(self.alpha)
+        self.jitter_ *= train.scale
 
     def _solve_blocks(self, train: Training, Y: Array) -> None:
         undecided = self._undecided(train)
         landmarks = self._landmarks(train, pivoted=self.solver_ == "cg" or undecided)
         path = landmark_path(landmarks.K, landmarks.blocks, Y, train.w, self.fit_intercept)
-        self.alphas_ = candidate_alphas(
-            self, train, lambda: LANDMARK_ALPHAS * path.spread * path.total
-        )
-        if self.solver_ == "cg" and not self.alphas_.any():
+        alphas = self._candidates(train, lambda: LANDMARK_ALPHAS * path.spread * path.total)
+        if self.solver_ == "cg" and not alphas.any():
             raise ValueError(
                 f"{type(self).__name__}: expected alpha > 0 with solver='cg', got 0.0. "
                 "Use solver='eigen' to interpolate."
@@ -161,45 +153,49 @@ class KernelRidge(_Fitted, LandmarkMachine):
                 w = None if train.w is None else train.w[rows]
                 yield rows, path.loo_residuals(K, Y[rows], alphas, w)
 
-        self._choose(train, Y, residuals)
-        order = np.unique(self.alphas_)
-        place = int(np.searchsorted(order, self.alpha_))
+        alpha = self._choose(train, Y, alphas, residuals)
+        order = np.unique(alphas)
+        place = int(np.searchsorted(order, alpha))
         near = order[max(place - 1, 0) : place + 2]  # what landmarks prefer, and its neighbours
         near = near[near > 0]
         if undecided and len(near):
             self._decide(landmarks, float(near.min()), self.tol)
         if self.solver_ == "nystroem":
-            self.jitter_ = float(path.jitter(self.alpha_))
-            self._keep(train, *path.solve(self.alpha_), landmarks.index)
+            self.jitter_ = float(path.jitter(alpha))
+            self._keep(train, *path.solve(alpha), landmarks.index)
         else:
             # The residuals are those of the landmarks, not of the machine.
             self.landmark_loo_errors_ = self.loo_errors_
             del self.loo_errors_, self.loo_residuals_
-            self._solve_cg(train, Y, landmarks, near)
+            alpha = self._solve_cg(train, Y, landmarks, near)
+            self._set_alpha(train, alpha, alphas)
 
     def _solve_dense(self, train: Training, Y: Array) -> None:
         K = self._dense(train, "Use solver='nystroem' or solver='cg'.", copies=4)
         options: dict[str, Any] = {"fit_intercept": self.fit_intercept, "sample_weight": train.w}
-        if not isinstance(self.alpha, str):
+        if not self._chooses:
             sure = not self._is_pairwise() and self.kernel_.positive_definite
-            self.alphas_ = candidate_alphas(self, train, lambda: np.empty(0))
-            solved = ridge_at(K, Y, float(self.alphas_[0]), definite=sure, **options)
+            alphas = self._candidates(train, lambda: np.empty(0))
+            solved = ridge_at(K, Y, float(alphas[0]), definite=sure, **options)
             if solved is not None:
                 solution, left_out = solved
-                self._choose(train, Y, lambda _: [(slice(None), left_out[None])])
+                self._choose(train, Y, alphas, lambda _: [(slice(None), left_out[None])])
                 self._keep(train, solution.coef, solution.intercept)
                 return
         path = RidgePath(K, Y, **options)
         # In units of the mean eigenvalue: from interpolation to a constant.
         unit = float(path.eigenvalues.mean()) or 1.0
-        self.alphas_ = candidate_alphas(self, train, lambda: unit * np.logspace(-9, 4, 30))
-        self._choose(train, Y, lambda a: [(slice(None), path.loo_residuals(a))], path.minimise)
-        solution = path.solve(self.alpha_)
+        alphas = self._candidates(train, lambda: unit * np.logspace(-9, 4, 30))
+
+        def residuals(alphas: Array) -> list[tuple[slice, Array]]:
+            return [(slice(None), path.loo_residuals(alphas))]
+
+        solution = path.solve(self._choose(train, Y, alphas, residuals, path.minimise))
         self.jitter_ = solution.jitter
         self._keep(train, solution.coef, solution.intercept)
 
-    def _solve_cg(self, train: Training, Y: Array, landmarks: Landmarks, near: Array) -> None:
-        """Solve for some regularisers side by side, and take the best of them."""
+    def _solve_cg(self, train: Training, Y: Array, landmarks: Landmarks, near: Array) -> float:
+        """Solve for some regularisers side by side, and return the best of them."""
         offset, Z = centred(Y, train.weight, self.fit_intercept)
         q, a = Y.shape[1], len(near)
         # the same in every fit: what a journal has kept is then found again
@@ -243,41 +239,43 @@ class KernelRidge(_Fitted, LandmarkMachine):
             diagonals = diagonals - v * v / total
         # c_i over the diagonal of the inverse
         left_out = C / np.maximum(diagonals, np.finfo(float).tiny)
-        self.cg_alphas_ = near
-        self.alpha_, self.estimated_loo_errors_, squared, _ = self._compare(
+        self.cg_alphas_ = near * train.scale
+        alpha, self.estimated_loo_errors_, squared, _ = self._compare(
             train, Y, near, [(slice(None), left_out)]
         )
-        best = int(np.flatnonzero(near == self.alpha_)[0])
+        best = int(np.flatnonzero(near == alpha)[0])
         self.estimated_loo_residuals_ = left_out[best]
         self.estimated_loo_error_ = float(squared[best])
         self._keep(train, np.ascontiguousarray(C[best]), b[best] + offset)
+        return alpha
 
-    def _choose(self, train: Training, Y: Array, residuals: Residuals, refine: Any = None) -> None:
-        """Set `alpha_`, `loo_errors_` and `loo_residuals_` by the candidates `alphas_`.
+    def _choose(
+        self, train: Training, Y: Array, alphas: Array, residuals: Residuals, refine: Any = None
+    ) -> float:
+        """Return the best regulariser; set it, `loo_errors_` and `loo_residuals_`.
 
         ``residuals(alphas)`` yields rows and their leave-one-out residuals, (a, rows, q);
         ``refine`` returns the minimum of the squared error between the candidates.
         """
-        blocks = residuals(self.alphas_)
-        if len(self.alphas_) == 1:
+        blocks = residuals(alphas)
+        if len(alphas) == 1:
             blocks = list(blocks)  # no second pass is needed
-        self.alpha_, self.loo_errors_, squared, rounding = self._compare(
-            train, Y, self.alphas_, blocks
-        )
-        free = isinstance(self.alpha, str) and self.alphas is None and self.criterion == "squared"
+        alpha, self.loo_errors_, squared, rounding = self._compare(train, Y, alphas, blocks)
+        free = self._chooses and self.alphas is None and self.criterion == "squared"
         if refine is not None and free and squared.min() > rounding:
-            self.alpha_ = refine(self.alphas_)[0]
-        if len(self.alphas_) > 1:
-            blocks = residuals(np.array([self.alpha_]))
+            alpha = refine(alphas)[0]
+        if len(alphas) > 1:
+            blocks = residuals(np.array([alpha]))
         self.loo_residuals_ = np.concatenate([R[0] for _, R in blocks])
+        self._set_alpha(train, alpha, alphas)
+        return alpha
 
     def _compare(
         self, train: Training, Y: Array, alphas: Array, residuals: Iterable[tuple[slice, Array]]
     ) -> tuple[float, Array, Array, float]:
         """Return the best regulariser, the criterion and the squared errors of all, and rounding.
 
-        Ties are decided by the squared error. Of equally good ones the largest is the best:
-        smoother, and better conditioned.
+        Ties are decided by the squared error.
         """
         squared, wrong = np.zeros(len(alphas)), np.zeros(len(alphas))
         for rows, R in residuals:
@@ -294,9 +292,7 @@ class KernelRidge(_Fitted, LandmarkMachine):
         digits = float(np.finfo(float).eps) * float(np.abs(Y).max())
         spread = float(np.mean(centred(Y, train.weight, self.fit_intercept)[1] ** 2))
         rounding = max(1e-20 * spread, digits**2)
-        best = np.flatnonzero(errors <= errors.min() + rounding)
-        best = best[squared[best] <= squared[best].min() + rounding]
-        return float(alphas[best].max()), errors, squared, rounding
+        return best_alpha(alphas, errors, squared, rounding=rounding), errors, squared, rounding
 
 
 @with_parameters
