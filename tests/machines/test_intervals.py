@@ -142,3 +142,45 @@ def test_the_ranking_and_the_selector_have_them():
     np.testing.assert_array_equal(best.predict_interval(Z[300:]), np.column_stack([low, high]))
     labels = gs.KernelSelector(kernels).fit(Z, y > 0)
     assert not hasattr(labels, "predict_interval")
+
+
+def test_the_width_follows_a_scale(tmp_path):
+    """Half the width is s(x) q with log s an expansion over the support, within limits."""
+    model = machine()
+    a, b = RNG.normal(size=(60, 1)), np.array([0.3])
+    model.set_scale(a, b, [[-1.0], [1.0]])
+    errors, scales = RNG.normal(size=100), RNG.uniform(0.5, 2.0, 100)
+    model.calibrate_intervals(errors, scales=scales)
+    new = RNG.normal(size=(7, 2))
+    s = np.exp(np.clip(model.kernel_(new, X) @ a + b, -1.0, 1.0))[:, 0]
+    q = np.sort(np.abs(errors / scales))[int(np.ceil(0.8 * 101)) - 1]
+    low, high = model.predict_interval(new, 0.8).T
+    np.testing.assert_allclose(high - low, 2.0 * s * q)
+    np.testing.assert_allclose(0.5 * (low + high), model.predict(new))
+    gs.save_model(model, tmp_path / "model.safetensors")
+    again = gs.load_model(tmp_path / "model.safetensors")
+    assert again.predict_interval(new).tobytes() == model.predict_interval(new).tobytes()
+    assert not hasattr(model.set_scale(a, b, [[-1.0], [1.0]]), "predict_interval")
+    assert not hasattr(model.fit(X, Y), "scale_coefficients_")
+
+
+def test_a_model_without_rows_keeps_its_widths():
+    model = gs.KernelRidgeRegressor(gs.Linear() + gs.Constant(1.0), alpha=0.1).fit(X, Y)
+    model.set_scale(0.01 * RNG.normal(size=(60, 1)), [0.0], [[-2.0], [2.0]])
+    model.calibrate_intervals(RNG.normal(size=30), scales=np.ones(30))
+    lean = model.without_rows()
+    np.testing.assert_allclose(lean.predict_interval(X), model.predict_interval(X))
+
+
+def test_scales_that_do_not_fit_are_refused():
+    model = machine()
+    with pytest.raises(ValueError, match="scales above zero"):
+        model.calibrate_intervals(np.ones(5), scales=np.zeros(5))
+    with pytest.raises(ValueError, match="scales above zero"):
+        model.calibrate_intervals(np.ones(5), scales=np.ones(4))
+    with pytest.raises(ValueError, match="Expected shapes"):
+        model.set_scale(np.ones((3, 1)), [0.0], [[-1.0], [1.0]])
+    model.set_scale(np.zeros((60, 1)), [0.0], [[-1.0], [1.0]])
+    del model.scale_range_
+    with pytest.raises(ValueError, match="scale"):
+        model._check_stored()

@@ -167,6 +167,16 @@ class AveragedRegressor(PredictionIntervals, RegressorMixin, MultiOutputMixin, A
         """Return the mean predictions for new samples, (n,) or (n, n_outputs)."""
         return self._mean(X, "predict")
 
+    def _error_scales(self, X: Any) -> Array | None:
+        """Return what the one machine says that has learned the size of the errors of the mean."""
+        for model in self.machines_:
+            steps = [*model] if isinstance(model, Pipeline) else [model]
+            if hasattr(steps[-1], "scale_coefficients_"):
+                for step in steps[:-1]:
+                    X = step.transform(X)
+                return np.asarray(steps[-1]._error_scales(X))
+        return None
+
 
 def first_machine(model: Any) -> Any:
     """Return the heaviest machine of an average, and any other model as it is."""

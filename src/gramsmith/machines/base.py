@@ -168,6 +168,9 @@ class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
         "support_samples_": "samples s p | none",
         "coefficients_": "array s t",
         "intercept_": "array t | array 1",
+        "scale_coefficients_": "array s t?",
+        "scale_intercept_": "array t?",
+        "scale_range_": "array 2 t?",
     }
     _stored_parameters: ClassVar[dict[str, str]] = {"kernel": "kernel | source | text | none"}
 
@@ -439,12 +442,18 @@ class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
         p = samples.shape[1]
         points = np.vstack([np.eye(p), np.zeros((1, p))])
         A, B = (sp.csr_array(M).toarray() for M in (kernel.features(points).T, U.T))
-        wanted = B @ self.coefficients_
+        columns = [self.coefficients_]
+        if hasattr(self, "scale_coefficients_"):
+            columns.append(self.scale_coefficients_)
+        wanted = B @ np.hstack(columns)
         weights = np.linalg.lstsq(A, wanted, rcond=None)[0]
         if not np.allclose(A @ weights, wanted, rtol=1e-12, atol=1e-12 * np.abs(wanted).max()):
             raise ValueError(f"{who}: {kernel} has features that unit vectors do not span.")
         other = copy(self)
-        other.support_, other.support_samples_, other.coefficients_ = None, points, weights
+        other.support_, other.support_samples_ = None, points
+        other.coefficients_, scales = np.split(weights, [self.coefficients_.shape[1]], axis=1)
+        if scales.size:
+            other.scale_coefficients_ = scales
         return other
 
     def _check_new(self, X: Any) -> Any:
@@ -615,6 +624,58 @@ class ProbabilisticClassifier(KernelClassifier):
 
 class KernelRegressor(WeightedScore, PredictionIntervals, RegressorMixin, KernelMachine):
     """Base class of the regressors."""
+
+    scale_coefficients_: Array
+    scale_intercept_: Array
+    scale_range_: Array
+
+    def set_scale(self, coefficients: Any, intercept: Any, limits: Any) -> Self:
+        r"""Let the width of prediction intervals follow the samples.
+
+        .. math:: \log s(x) = \sum_s k(x, x_s)\, a_s + b, \text{ within limits,}
+
+        an expansion over the same samples as that of the predictions. `calibrate_intervals` wants
+        errors over these scales afterwards.
+
+        Parameters
+        ----------
+        coefficients : array of shape (n_support, n_outputs)
+            a, one row for each of `support_`.
+        intercept : array of shape (n_outputs,)
+            b.
+        limits : array of shape (2, n_outputs)
+            The least and the largest logarithm.
+
+        Returns
+        -------
+        the machine
+        """
+        a, b = np.asarray(coefficients, dtype=float), np.asarray(intercept, dtype=float)
+        ends = np.asarray(limits, dtype=float)
+        t = self.coefficients_.shape[1]
+        if a.shape != self.coefficients_.shape or b.shape != (t,) or ends.shape != (2, t):
+            raise ValueError(
+                f"Expected shapes {self.coefficients_.shape}, {(t,)} and {(2, t)}, got {a.shape}, "
+                f"{b.shape} and {ends.shape}. Pass a coefficient for each of support_."
+            )
+        self.scale_coefficients_, self.scale_intercept_, self.scale_range_ = a, b, ends
+        for name in PredictionIntervals._stored:  # errors over other scales
+            self.__dict__.pop(name, None)
+        return self
+
+    def _error_scales(self, X: Any) -> Array | None:
+        if not hasattr(self, "scale_coefficients_"):
+            return None
+        logs = self._on_blocks(
+            self._check_new(X), lambda K: K @ self.scale_coefficients_ + self.scale_intercept_
+        )
+        return np.asarray(np.exp(np.clip(logs, *self.scale_range_)))
+
+    def _check_stored(self) -> None:
+        super()._check_stored()
+        parts = [hasattr(self, f"scale_{name}_") for name in ("coefficients", "intercept", "range")]
+        if any(parts) and not all(parts):
+            raise ValueError("Expected coefficients, intercept and range of a scale, or none.")
 
     def predict(self, X: Any) -> Any:
         """Return the values of new samples.

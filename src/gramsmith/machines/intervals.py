@@ -28,17 +28,17 @@ class PredictionIntervals:
 
     The interval of coverage c is symmetric,
 
-    .. math:: f(x) \pm q, \qquad q = \min \Big\{ e : \sum_{i : |e_i| \le e} w_i \ge
+    .. math:: f(x) \pm s(x)\, q, \qquad q = \min \Big\{ e : \sum_{i : |e_i| \le e} w_i \ge
               c \Big( \sum_i w_i + \frac{\sum_g v_g^2}{\sum_g v_g} \Big) \Big\}, \qquad
-              e_i = y_i - f_{-i}(x_i)
+              e_i = \frac{y_i - f_{-i}(x_i)}{s_{-i}(x_i)}
 
     over samples, each predicted by a machine that was not trained on it (conformal prediction).
+    The scale s follows the size of the errors where that pays (see `set_scale`), and else is 1.
     The second term is what the new sample weighs: v are the weights of the samples, or the sums
     over groups where samples come in groups, of which the new one is another (half of it then
     counts as inside). Without weights and groups q is the ceil((m + 1)c)-th smallest error of m.
     New samples that are drawn like these lie inside with probability about c, with few groups or
-    unequal weights rather more; the width is the same everywhere. Several outputs have intervals
-    each by themselves.
+    unequal weights rather more. Several outputs have intervals each by themselves.
 
     References
     ----------
@@ -56,7 +56,7 @@ class PredictionIntervals:
     held_out_levels_: Array
 
     def calibrate_intervals(
-        self, errors: Any, sample_weight: Any = None, groups: Any = None
+        self, errors: Any, sample_weight: Any = None, groups: Any = None, scales: Any = None
     ) -> Self:
         """Take note of the errors of samples left out of training.
 
@@ -70,6 +70,8 @@ class PredictionIntervals:
         groups : array of shape (m,), optional
             The group of each sample. Errors within a group are alike: the intervals are then for
             samples of new groups.
+        scales : array of the shape of errors, optional
+            What s says of each sample, from samples that do not include it; default ones.
 
         Returns
         -------
@@ -81,6 +83,14 @@ class PredictionIntervals:
                 f"Expected errors of shape (m,) or (m, n_outputs), got shape {sizes.shape}. Pass "
                 "one row per sample."
             )
+        if scales is not None:
+            scales = finite_values(scales)
+            if scales.shape != sizes.shape or not (scales > 0).all():
+                raise ValueError(
+                    f"Expected scales above zero of shape {sizes.shape}, got shape {scales.shape} "
+                    "or others. Pass one for every error."
+                )
+            sizes = sizes / scales
         w = normalised_weights(check_weights(sample_weight, len(sizes)))
         groups = None if groups is None else group_numbers(groups, len(w))
         order, levels = levels_of(sizes, w, groups)
@@ -123,7 +133,14 @@ class PredictionIntervals:
                 f"predictions, got shapes {self.held_out_errors_.shape} and {f.shape}. Call "
                 "calibrate_intervals with one column per output."
             )
+        scales = self._error_scales(X)
+        if scales is not None:
+            half = half * (scales[:, 0] if f.ndim == 1 else scales)
         return np.stack([f - half, f + half], axis=-1)
+
+    def _error_scales(self, X: Any) -> Array | None:
+        """Return s of new samples, (n, n_outputs); None where it is 1."""
+        return None
 
 
 def half_width(errors: Array, coverage: float, levels: Array | None = None) -> Any:
