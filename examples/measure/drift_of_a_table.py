@@ -21,7 +21,9 @@ def orders(n, year):
     later = year == 2025
     price = rng.lognormal(3.0, 0.6, n) * (1.25 if later else 1.0)
     shares = [0.5, 0.2, 0.3] if later else [0.6, 0.35, 0.05]
-    fails = rng.random(n) < (0.2 if later else 0.02)  # the sensor of the temperature
+    fails = rng.random(n) < (
+        0.2 if later else 0.02
+    )  # the sensor of the temperature
     return pd.DataFrame(
         {
             "price": price,
@@ -48,7 +50,13 @@ result.plot(axes[0])
 axes[0].set_title("which columns, and how much")
 bins = np.linspace(-2, 11, 40)
 for table, year in ((before, 2024), (after, 2025)):
-    axes[1].hist(table["days to delivery"], bins, density=True, alpha=0.6, label=str(year))
+    axes[1].hist(
+        table["days to delivery"],
+        bins,
+        density=True,
+        alpha=0.6,
+        label=str(year),
+    )
 axes[1].set_title("days to delivery: the same mean")
 axes[1].legend()
 plt.show()
@@ -57,5 +65,7 @@ plt.show()
 # A model that keeps its training rows can be asked instead of the old table; in the shell this is
 # ``gramsmith drift model.safetensors new.csv``.
 late = before["days to delivery"] + 0.5 * before["weight"] > 5.0
-ranking = gs.rank_kernels(before, late, kernels=["linear", "rbf"], random_state=0)
+ranking = gs.rank_kernels(
+    before, late, kernels=["linear", "rbf"], random_state=0
+)
 print(gs.drift_test(ranking.best_estimator, after, random_state=0).verdict)
