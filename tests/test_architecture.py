@@ -23,11 +23,12 @@ SOURCES = sorted(SRC.rglob("*.py"))
 BELOW = {
     "arguments": set(),
     "cached": set(),
+    "docstrings": set(),
     "files": set(),
     "fingerprint": set(),
-    "parameters": set(),
+    "parameters": {"docstrings"},
     "progress": set(),
-    "kernels": {"arguments", "fingerprint"},
+    "kernels": {"arguments", "docstrings", "fingerprint"},
     "targets": {"arguments", "cached"},
     "moments": {"cached", "targets"},
     "measures": {"arguments", "cached", "moments", "targets"},
@@ -36,8 +37,8 @@ BELOW = {
     "machines": {"arguments", "gram", "kernels", "parameters", "solvers", "targets"},
     "report": {"arguments", "gram", "kernels", "machines"},
     "evaluation": {
-        *("arguments", "cached", "fingerprint", "gram", "kernels", "measures", "moments"),
-        *("report", "targets"),
+        *("arguments", "cached", "docstrings", "fingerprint", "gram", "kernels", "measures"),
+        *("moments", "report", "targets"),
     },
     "learning": {
         *("arguments", "gram", "kernels", "measures", "moments", "parameters", "solvers"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from inspect import cleandoc, signature
+from inspect import signature
 from typing import Any, TypeVar, dataclass_transform
+
+from gramsmith.docstrings import completed, entries_of
 
 Estimator = TypeVar("Estimator")
 
@@ -40,26 +41,12 @@ def forget_optional(estimator: Any) -> None:
 
 def _completed(cls: type) -> str:
     """Return the docstring with what the bases say of parameters and attributes it has."""
-    doc = cleandoc(cls.__doc__ or "")
-    bases = [base.__doc__ or "" for base in cls.__mro__[:0:-1] if "gramsmith" in base.__module__]
+    doc = cls.__doc__ or ""
     order = {"Parameters": signature(cls).parameters, "Attributes": declared(cls, "_stored")}
     for section, names in order.items():
-        own = _entries(doc, section)
-        known = {name: text for base in bases for name, text in _entries(base, section).items()}
-        text = "".join((known | own)[name] for name in names if name in known or name in own)
-        text += "".join(own[name] for name in own if name not in names)  # several in one entry
-        if not own:
-            following = r"(\n(?:Attributes|References|Examples)\n---)"
-            head, line, rest = re.split(following, doc, maxsplit=1)
-            doc = f"{head}\n{section}\n----------\n{line}{rest}"
-        head, line, rest = doc.partition(f"\n{section}\n----------\n")
-        doc = head + line + text + rest[len("".join(own.values())) :]
+        known: dict[str, str] = {}
+        for base in cls.__mro__[:0:-1]:
+            if "gramsmith" in base.__module__:
+                known |= entries_of(base.__doc__, section)
+        doc = completed(doc, section, names, known)
     return doc
-
-
-def _entries(doc: str, section: str) -> dict[str, str]:
-    """Return the text of every entry of a section of a docstring, by its name."""
-    _, _, rest = cleandoc(doc).partition(f"\n{section}\n----------\n")
-    body = re.split(r"^\s*\n(?=\S)|\Z", rest, maxsplit=1, flags=re.MULTILINE)[0]
-    entries = re.split(r"^(?=\S)", body, flags=re.MULTILINE)
-    return {text.split(" : ")[0]: text.rstrip("\n") + "\n" for text in entries if text.strip()}

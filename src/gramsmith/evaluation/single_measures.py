@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from inspect import cleandoc, signature
+from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
 
 from gramsmith.arguments import abridged, as_flag, is_one_of
+from gramsmith.docstrings import completed, entries_of
 from gramsmith.gram import Gram, as_gram
 from gramsmith.gram.threads import dense_work
 from gramsmith.measures import MEASURES, Measure, Sums, get_measure
@@ -29,24 +29,27 @@ from gramsmith.targets import (
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # What all docstrings say of the parameters that measures share.
-COMMON = {
-    "K": "K : array of shape (n, n), or Gram",
-    "y": "y : array of shape (n,) or (n, q)\n    Labels or values.",
-    "target": 'target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}\n'
-    "    What T is for classes, see `gramsmith.targets.make_target`.",
-    "task": 'task : {"auto", "classification", "regression"}',
-    "sample_weight": "sample_weight : array of shape (n,), optional\n"
-    "    How much each sample counts, up to a factor.",
-}
+COMMON = entries_of(
+    """
+Parameters
+----------
+K : array of shape (n, n), or Gram
+y : array of shape (n,) or (n, q)
+    Labels or values.
+target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}
+    What T is for classes, see `gramsmith.targets.make_target`.
+task : {"auto", "classification", "regression"}
+sample_weight : array of shape (n,), optional
+    How much each sample counts, up to a factor.
+""",
+    "Parameters",
+)
 
 
 def with_common_parameters(function: Function) -> Function:
     """Let the docstring of a measure say what is `COMMON`, in the order of the signature."""
-    head, line, rest = cleandoc(function.__doc__ or "").partition("\nReturns\n-------\n")
-    head, _, own = head.partition("\nParameters\n----------\n")
-    entries = {entry.split(" :")[0]: entry for entry in re.split(r"\n(?=\S)", own.rstrip())}
-    told = "\n".join(entries.get(name) or COMMON[name] for name in signature(function).parameters)
-    function.__doc__ = f"{head}\nParameters\n----------\n{told}\n{line}{rest}"
+    names = signature(function).parameters
+    function.__doc__ = completed(function.__doc__, "Parameters", names, COMMON)
     return function
 
 

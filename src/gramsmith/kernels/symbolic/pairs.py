@@ -26,7 +26,6 @@ class Subsequence(DecayKernel, SequenceKernel):
         The number p of symbols in a subsequence.
     decay : float, default=0.5
         The factor :math:`\lambda` per symbol spanned, 0 < decay <= 1; can be learned.
-    {symbols}
 
     Notes
     -----
@@ -85,7 +84,6 @@ class WeightedDegree(SequenceKernel):
         The longest substring D.
     shift : int, default=0
         How far S apart shared substrings may lie.
-    {symbols}
 
     Notes
     -----

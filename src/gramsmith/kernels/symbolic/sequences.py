@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, is_missing
+from gramsmith.docstrings import completed, entries_of
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.symbolic.base import DecayKernel, SymbolicKernel, product, squares
@@ -27,15 +29,6 @@ ADVICE = (
     "[['the', 'cat'], ['a', 'dog']]; for columns of numbers use a kernel of vectors"
 )
 GAP = -1  # a symbol outside the alphabet: it equals nothing, itself included
-SYMBOLS = """alphabet : str or sequence, optional
-        The symbols allowed. Default: any.
-    case : {"keep", "upper", "lower"}, default="keep"
-        Whether "a" and "A" are different symbols, or made equal first.
-    unknown : {"error", "gap"}, default="error"
-        What to do with symbols outside a given alphabet: raise, or let them match nothing, as is
-        usual for the letter N in DNA.
-    length_limit : int or None
-        The longest string accepted; None removes the cap."""
 
 
 def as_sequences(X: Any, owner: str, length_limit: int | None = None) -> Sequences:
@@ -213,7 +206,17 @@ class Alphabet:
 class SequenceKernel(SymbolicKernel):
     """A kernel of texts, byte strings or token lists, with four parameters about their symbols.
 
-    The docstrings of subclasses have them where they say ``{symbols}``.
+    Parameters
+    ----------
+    alphabet : str or sequence, optional
+        The symbols allowed. Default: any.
+    case : {"keep", "upper", "lower"}, default="keep"
+        Whether "a" and "A" are different symbols, or made equal first.
+    unknown : {"error", "gap"}, default="error"
+        What to do with symbols outside a given alphabet: raise, or let them match nothing, as is
+        usual for the letter N in DNA.
+    length_limit : int or None
+        The longest string accepted; None removes the cap.
     """
 
     whole: ClassVar[dict[str, int]] = {"length_limit": 1}
@@ -233,7 +236,10 @@ class SequenceKernel(SymbolicKernel):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.__doc__ = (cls.__doc__ or "").replace("{symbols}", SYMBOLS)
+        if entries_of(cls.__doc__, "Parameters"):
+            known = entries_of(SequenceKernel.__doc__, "Parameters")
+            names = signature(cls).parameters
+            cls.__doc__ = completed(cls.__doc__, "Parameters", names, known)
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -60,7 +60,6 @@ class Spectrum(SequenceKernel):
         The length; a pair (low, high) sums over all lengths from low to high, both included.
     presence : bool, default=False
         Count each distinct substring once.
-    {symbols}
 
     Notes
     -----
@@ -140,7 +139,6 @@ class Mismatch(SequenceKernel):
         The length of the substrings.
     m : int, default=1
         The number of differences allowed, less than k.
-    {symbols}
 
     Notes
     -----

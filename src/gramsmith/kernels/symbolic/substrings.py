@@ -235,7 +235,6 @@ class AllSubstrings(DecayKernel, SequenceKernel):
         The longest substring to count. Default: all.
     decay : float, default=1.0
         The factor :math:`\lambda` per symbol, 0 < decay <= 1; can be learned.
-    {symbols}
 
     Notes
     -----
