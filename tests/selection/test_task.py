@@ -180,6 +180,8 @@ def test_several_classes_have_an_area_too(rng):
 @pytest.mark.parametrize(
     ("scoring", "y", "advice"),
     [
+        ("acuracy", ["a", "b"] * 4, "'accuracy'"),
+        ("xyzzy", ["a", "b"] * 4, "accuracy, f1 or r2"),
         ("f1", ["a", "b", "c"] * 4, "f1_macro"),
         ("roc_auc", ["a", "b", "c"] * 4, "roc_auc_ovr"),
         ("f1", np.linspace(0, 1, 12), "neg_mean_absolute_error"),

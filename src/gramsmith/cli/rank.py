@@ -219,15 +219,13 @@ def on_cluster(options: dict[str, Any]) -> Iterator[Any]:
 
 
 def check_scoring(name: str | None) -> None:
-    """Refuse scores that scikit-learn does not have, with the nearest that it has."""
-    from difflib import get_close_matches
+    """Refuse the name of a score that there is not, before a table is read."""
+    from gramsmith.selection.scores import named_scorer
 
-    from sklearn.metrics import get_scorer_names
-
-    names = get_scorer_names()
-    if name is not None and name not in names:
-        near = ", ".join(get_close_matches(name, names, cutoff=0.5)) or "accuracy, f1, r2"
-        raise click.UsageError(f"scikit-learn has no score {name!r}. Among others it has {near}.")
+    try:
+        named_scorer(name or "accuracy")
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def interruption(folder: Path | None, journal: Any) -> str:

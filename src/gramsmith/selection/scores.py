@@ -6,6 +6,7 @@ from numerator and denominator together. All other scores are computed by scikit
 
 from __future__ import annotations
 
+import difflib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
+
+from gramsmith.arguments import abridged
+from gramsmith.report.words import listed
 
 Array = npt.NDArray[Any]
 
@@ -61,6 +65,18 @@ def ratio(top: Array, bottom: Array, otherwise: float) -> Array:
     return np.asarray(np.where(there, top / np.where(there, bottom, 1.0), otherwise))
 
 
+def named_scorer(name: str) -> Any:
+    """Return the scorer of a name, or raise a ValueError that offers those most like it."""
+    names = get_scorer_names()
+    if name not in names:
+        near = difflib.get_close_matches(name[:200].lower(), names, 3, 0.5)
+        advice = "Use a name such as accuracy, f1 or r2, or a function."
+        if near:
+            advice = f"Perhaps {listed([repr(n) for n in near], 'or')}."
+        raise ValueError(f"Expected the name of a score, got {abridged(name)}. {advice}")
+    return get_scorer(name)
+
+
 class Score:
     """A score of answers: the default of a kind of target, or one of scikit-learn's."""
 
@@ -77,7 +93,7 @@ class Score:
         if self.is_default:
             self.by_label = True
             return
-        self.call = get_scorer(scoring) if isinstance(scoring, str) else scoring
+        self.call = named_scorer(scoring) if isinstance(scoring, str) else scoring
         if not isinstance(scoring, str):
             self.name = getattr(scoring, "__name__", "score")
         self._try_out(weighted)
