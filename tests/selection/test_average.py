@@ -247,7 +247,8 @@ def test_the_estimate_finds_weights_anew_in_every_bag():
     found = average(results, task, 0)
     check = SimpleNamespace(rows=300, pseudo=None)
     findings = SimpleNamespace(
-        results=results, average=found, checks=[check], candidates=[], short=(0,)
+        **{"results": results, "average": found, "checks": [check]},
+        **{"candidates": [], "short": (0,), "order": (0,)},
     )
     estimate = bootstrap(findings, found.result, task)
     assert estimate.value < -found.result.loss

@@ -9,6 +9,7 @@ from sklearn.model_selection import TimeSeriesSplit
 
 import gramsmith as gs
 from gramsmith.selection import learn
+from gramsmith.selection.average import average
 from gramsmith.selection.estimate import bootstrap, can_nest, degrees_of_freedom, wilson
 from gramsmith.selection.held_out import HeldOut, score
 from gramsmith.selection.scores import Answers
@@ -55,6 +56,31 @@ def test_the_bootstrap_corrects_the_best_of_many(grouped):
     assert np.mean(best) > 0.58
     assert np.mean(values) == pytest.approx(0.5, abs=0.03)
     assert np.mean(claims) <= 0.1
+
+
+@pytest.mark.parametrize("kernels", [1, 2])
+def test_one_wild_prediction_of_a_setting_that_was_not_chosen_costs_nothing(rng, kernels):
+    """A third of the bags lack the row that rules the setting out."""
+    y = rng.normal(size=N)
+    task = read_task(y, task="regression", scoring="r2")
+    y = task.codes[:, 0]
+    good = y + 0.4 * rng.normal(size=N)
+    wild = 0.5 * (y + good)
+    wild[7] += 60.0
+    f = np.stack([good, wild])[:, :, None]
+    if kernels == 1:
+        result = scored(f, task)
+        assert corrected(result, task).value == pytest.approx(-result.loss, abs=0.02)
+        return
+    other = scored(f + 0.2 * rng.normal(size=(2, N, 1)), task)
+    results = {0: scored(f, task), 1: other}
+    check = SimpleNamespace(rows=N, pseudo=None)
+    found = SimpleNamespace(
+        **{"results": results, "average": average(results, task, 0), "checks": [check]},
+        **{"candidates": [], "short": (0, 1), "order": (0, 1)},
+    )
+    mean = found.average.result
+    assert bootstrap(found, mean, task).value == pytest.approx(-mean.loss, abs=0.03)
 
 
 def test_scores_without_sums_are_corrected_too():

@@ -42,27 +42,34 @@ class Average:
 def average(results: Mapping[int, Scored], task: Task, best: int) -> Average | None:
     """Return the average of the candidates that have a record, or None if one is as good.
 
-    Candidates whose predictions go far beyond the targets take part only if those of the best do.
     An average that is worse than the best alone, by more than two errors, is none.
     """
+    first, members = results[best], usable(results, best)
+    if len(members) < 2:
+        return None
+    values = [result.values for result in members.values()]
+    shares = stacked(values, task, first.record.rows)
+    weights = {i: float(w) for i, w in zip(members, shares, strict=True) if w > 0}
+    weights = dict(sorted(weights.items(), key=lambda item: -item[1]))
+    if len(weights) < 2:
+        return None
+    record = mixed_record([members[i] for i in weights], list(weights.values()))
+    mean = Average(weights, score(record, task))
+    return None if mean.result.loss > first.loss + 2.0 * first.error else mean
+
+
+def usable(results: Mapping[int, Scored], best: int) -> dict[int, Scored]:
+    """Return the records that may be averaged with that of the best, which is among them.
+
+    Those whose predictions go far beyond the targets take part only if those of the best do.
+    """
     first = results[best]
-    usable = {
+    return {
         i: result
         for i, result in results.items()
         if np.array_equal(result.record.rows, first.record.rows)
         and result.reach <= max(FAR, first.reach)
     }
-    if len(usable) < 2:
-        return None
-    values = [result.values for result in usable.values()]
-    shares = stacked(values, task, first.record.rows)
-    weights = {i: float(w) for i, w in zip(usable, shares, strict=True) if w > 0}
-    weights = dict(sorted(weights.items(), key=lambda item: -item[1]))
-    if len(weights) < 2:
-        return None
-    record = mixed_record([usable[i] for i in weights], list(weights.values()))
-    mean = Average(weights, score(record, task))
-    return None if mean.result.loss > first.loss + 2.0 * first.error else mean
 
 
 def stacked(values: Sequence[Array], task: Task, rows: Array, counts: Any = 1.0) -> Array:

@@ -18,7 +18,7 @@ from scipy.stats import t as student
 from sklearn.pipeline import Pipeline
 
 from gramsmith.machines.pipelines import TakeView
-from gramsmith.selection.average import stacked
+from gramsmith.selection.average import stacked, usable
 from gramsmith.selection.choose import Findings, choose
 from gramsmith.selection.fit import assemble, delivered_record, fit_machines
 from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, tested_rows
@@ -34,6 +34,9 @@ Array = npt.NDArray[Any]
 BAGS = 400
 SOME_BAGS = 100  # for averages, whose weights are found anew in each
 COVERAGE = 0.95
+# Standard errors from the best loss to that of a setting that no bag may choose: what rules it out
+# is often one wild prediction, which a third of the bags lack.
+HOPELESS = 3.0
 
 
 @dataclass(frozen=True)
@@ -290,7 +293,9 @@ def _gain_of_choice(pseudo: Array, rng: Any) -> float:
 
     The best of a bag has a loss outside it; the best of all rows has the loss it was chosen for.
     """
-    G = pseudo.shape[1]
+    G, mean = pseudo.shape[1], pseudo.mean(axis=1)
+    error = pseudo[mean.argmin()].std() / np.sqrt(G)
+    pseudo = pseudo[~(mean > mean.min() + HOPELESS * error)]
     bags = rng.multinomial(G, np.full(G, 1.0 / G), BAGS).astype(float)
     outside = bags == 0
     usable = outside.any(axis=1)
@@ -326,9 +331,12 @@ def _gain_of_average(found: Findings, task: Task, rng: Any) -> float | None:
         return None
     record = average.result.record
     rows, cluster = record.rows, task.clusters(record.rows)
-    used = [r for r in found.results.values() if np.array_equal(r.record.rows, rows)]
+    used = [
+        (r, np.flatnonzero(~(r.losses > r.loss + HOPELESS * r.error)))
+        for r in usable(found.results, found.order[0]).values()
+    ]
     G = int(cluster.max()) + 1
-    by_sums = [[task.parts(a, rows) for a in r.answers] for r in used]
+    by_sums = [[task.parts(r.answers[k], rows) for k in some] for r, some in used]
     summed = all(part is not None for parts in by_sums for part in parts)
     sums = [
         np.stack([cluster_sums(np.asarray(part), cluster) for part in parts])
@@ -337,11 +345,12 @@ def _gain_of_average(found: Findings, task: Task, rng: Any) -> float | None:
     gains = []
     for _ in range(SOME_BAGS if summed else SOME_BAGS // 4):
         counts = np.bincount(rng.integers(0, G, G), minlength=G)
-        picks = [r.best for r in used]
+        picks = [r.best for r, _ in used]
         if summed:
             totals = [np.tensordot(s, counts.astype(float), axes=(1, 0)) for s in sums]
-            picks = [int(np.nanargmin(task.loss_of(total))) for total in totals]
-        values = [r.record.values[k] for r, k in zip(used, picks, strict=True)]
+            best = [int(np.nanargmin(task.loss_of(total))) for total in totals]
+            picks = [some[k] for (_, some), k in zip(used, best, strict=True)]
+        values = [r.record.values[k] for (r, _), k in zip(used, picks, strict=True)]
         inside = counts[cluster]
         weights = stacked(values, task, rows, inside)
         f = np.asarray(sum(w * v for w, v in zip(weights, values, strict=True)))
