@@ -14,7 +14,7 @@ HALF ?=
 
 PAPERS ?= all -o reproduction
 
-.PHONY: help install demo test test-slow lint format bench bench-arena bench-honesty bench-learning bench-peers bench-smoke papers fuzz threads versions docs check-docs build release clean mutants
+.PHONY: help install demo test test-slow lint format bench bench-arena bench-honesty bench-learning bench-peers bench-smoke papers fuzz threads versions coverage docs check-docs build release clean mutants
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -87,6 +87,14 @@ docs: $(STAMP)  ## build the documentation; a warning is an error
 
 check-docs: docs  ## look at the built documentation in a browser
 	GRAMSMITH_SITE=docs/_build/html $(BIN)/python -m pytest -q tests/test_site.py
+
+# like the plugin of `threads`, it stands beside .venv
+coverage: $(STAMP)  ## the branches of the code that the default tests take, per folder
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade \
+	  --target build/coverage --group coverage
+	COVERAGE_FILE=build/coverage.data PYTHONPATH=build/coverage $(BIN)/python -m pytest -q -n $(JOBS) \
+	  --dist worksteal --cov=gramsmith --cov-branch --cov-report=json:build/coverage.json $(TESTS)
+	cd tests && $(abspath $(BIN))/python -m tools.coverage_by_folder ../build/coverage.json
 
 mutants: $(STAMP)  ## whether tests notice small changes; MUTANTS="solvers --count 50" for fewer
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutants
