@@ -69,8 +69,8 @@ class Target:
         return self.V if np.all(self.w == 1.0) else self.w[:, None] * self.V
 
     @cached_property
-    def own(self) -> Array:
-        """The weight of a row by itself, without those that it stands for."""
+    def row_weights(self) -> Array:
+        """The weight of every row by itself, without the rows that it stands for."""
         return self.w if self.copies is None else self.w / self.copies
 
     @cached_property
@@ -85,7 +85,7 @@ class Target:
     @cached_property
     def weighted(self) -> bool:
         """Whether the samples of positive weight differ in weight."""
-        return bool(np.any((self.own != 1.0) & (self.own != 0.0)))
+        return bool(np.any((self.row_weights != 1.0) & (self.row_weights != 0.0)))
 
     @cached_property
     def m(self) -> Array:
@@ -132,7 +132,7 @@ class Target:
 
     def drawn(self, index: Array, copies: Array) -> Target:
         """Return the target of some samples that stand for others, centre and contrast kept."""
-        w = self.own[index] * copies
+        w = self.row_weights[index] * copies
         counted = float(copies[w > 0].sum())
         if self.weighted and w.any():  # the weights of all together are known
             w *= counted / w.sum()

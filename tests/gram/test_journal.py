@@ -21,7 +21,6 @@ from gramsmith.fingerprint import fingerprint
 from gramsmith.gram import Engine, Gram, Journal, JournalError, Serial, Threads
 from gramsmith.gram import engine as engine_module
 from gramsmith.gram import journal as module
-from gramsmith.gram.engine import set_journal
 from tests.gram.test_engine import everything, samples
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +35,7 @@ class Counted(Engine):
 
     def __init__(self, path):
         self.bands = 0
-        set_journal(self, path)
+        self.journal = module.open_journal(path)
 
     def run(self, task, numbers):
         for number in numbers:

@@ -12,22 +12,22 @@ from gramsmith.measures.base import Sums
 from gramsmith.moments import Moments
 from gramsmith.targets import Target
 
+WIDTH = "length_scale"
 MANY = 20  # classes from which numbers may be meant as quantities,
 FEW = 5  # with fewer samples each, unless they are floats
+IMBALANCE = 9.0  # times as large as the smallest class, or more: accuracy hides that one
 
 
 def about_kernel(name: str, moments: Moments, target: Target, kernel: Kernel) -> Iterator[Advice]:
     """Yield remarks on one kernel, from its moments; the kernel says what can be done about it."""
-    has_width = _has(kernel, "length_scale")
     sums = Sums(moments, target)
     q = sums.plain_square().value
     diagonal = moments.diagonals[0]
-    if q > 0 and 1.0 - float((target.w * target.own) @ diagonal**2) / q < 0.05:
+    if q > 0 and 1.0 - float((target.w * target.row_weights) @ diagonal**2) / q < 0.05:
         yield Advice(
             "near-identity",
             f"{name} is nearly the identity matrix: every sample resembles only itself, and plain "
-            "FSM and KTA are flattered. "
-            + ("Use a larger length scale." if has_width else _less_peaked(kernel)),
+            "FSM and KTA are flattered. " + _less_peaked(kernel),
             name,
         )
     centred = sums.centred_square().value
@@ -35,7 +35,7 @@ def about_kernel(name: str, moments: Moments, target: Target, kernel: Kernel) ->
         yield Advice(
             "near-constant",
             f"{name} is nearly constant: all samples look alike. "
-            + ("Use a smaller length scale." if has_width else "Scale the features up."),
+            + ("Use a smaller length scale." if _has(kernel, WIDTH) else "Scale the features up."),
             name,
         )
 
@@ -46,6 +46,8 @@ def _has(kernel: Kernel, parameter: str) -> bool:
 
 
 def _less_peaked(kernel: Kernel) -> str:
+    if _has(kernel, WIDTH):
+        return "Use a larger length scale."
     if _has(kernel, "degree") or _has(kernel, "exponent"):
         return "Use a lower degree, or Normalized rows."
     return "Use another kernel, or measure it by cka_debiased and fsm_loo."
@@ -78,22 +80,19 @@ def about_definiteness(
         )
 
 
-def about_target(target: Target) -> Iterator[Advice]:
-    """Yield remarks on the task itself."""
-    if target.kind == "classes" and target.m.min() * 9.0 < target.m.max():
+def about_target(target: Target, task: str) -> Iterator[Advice]:
+    """Yield remarks on the target, and on the task if it was chosen by what y looks like."""
+    if target.kind != "classes" or target.classes is None:
+        return
+    if target.m.min() * IMBALANCE < target.m.max():
         yield Advice(
             "imbalanced",
             f"The smallest class has {target.m.min() / target.n:.1%} of the samples: prefer cka or "
             'target="imbalanced" to kta, and balanced scores to accuracy.',
         )
-
-
-def about_task(target: Target) -> Iterator[Advice]:
-    """Yield a remark if numbers that were taken as classes look like quantities."""
-    if target.kind != "classes" or target.classes is None or target.classes.dtype.kind not in "iuf":
-        return
-    count, each = len(target.classes), target.n / len(target.classes)
-    if count > MANY and (target.classes.dtype.kind == "f" or each < FEW):
+    kind, count = target.classes.dtype.kind, len(target.classes)
+    each = target.n / count
+    if task == "auto" and count > MANY and (kind == "f" or (kind in "iu" and each < FEW)):
         yield Advice(
             "many-classes",
             f"The {count} different numbers in y are taken as classes, {each:.3g} samples each. "

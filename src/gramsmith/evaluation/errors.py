@@ -32,18 +32,18 @@ def values_of(
     reasons: dict[str, Measure] | None = None,
 ) -> list[list[float | None]]:
     """Return the measures of every kernel, None where undefined; `reasons` takes down why, once."""
-
-    def value(measure: Measure, sums: Sums) -> float | None:
-        try:
-            return measure.of(sums).value
-        except Undefined as reason:
-            if reasons is not None:
-                reasons[f"{measure.name}: {reason}"] = measure
-            return None
-
-    # one kernel after the other: each has sums over folds of its own
-    of_kernels = (Sums(moments.of(k), goal) for k in range(len(moments)))
-    return [[value(measure, sums) for measure in measures] for sums in of_kernels]
+    table: list[list[float | None]] = []
+    for k in range(len(moments)):
+        sums = Sums(moments.of(k), goal)
+        table.append([])
+        for measure in measures:
+            try:
+                table[k].append(measure.of(sums).value)
+            except Undefined as reason:
+                table[k].append(None)
+                if reasons is not None:
+                    reasons[f"{measure.name}: {reason}"] = measure
+    return table
 
 
 def assign_folds(
@@ -166,7 +166,7 @@ def shuffled_values(
     with weights every target has a sweep of its own, since |K|² is another. nan where a measure is
     undefined.
     """
-    m, width = len(G.kernels), goal.V.shape[1]
+    m, width = len(G.views), goal.V.shape[1]
     # of every target: P and its parts in flight for every kernel, the probe and its copies
     size = 8 * G.n * width * (3 * m + 5)
     chunk = 1 if goal.weighted else max(1, G.engine.budget // 2 // size)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.arguments import abridged, check_function, is_number, is_whole
-from gramsmith.evaluation.advice import about_kernel, about_target, about_task, about_ties
+from gramsmith.evaluation.advice import about_kernel, about_target, about_ties
 from gramsmith.evaluation.errors import values_of
 from gramsmith.evaluation.evaluate import choose_measures, evaluate, least_value
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
@@ -164,7 +164,7 @@ def estimate(
     ) < most:
         count = int(np.ceil(len(draws.values) * (SPARE * width / tolerance) ** 2))
         draws.take(rows, min(max(count, len(draws.values) + 1), most))
-    advice = [*about_target(goal), *(about_task(goal) if task == "auto" else ())]
+    advice = list(about_target(goal, task))
     return draws.table(tolerance, confidence, advice)
 
 
@@ -290,7 +290,7 @@ class Draws:
                 for k, (name, kernel) in enumerate(zip(part.names, part.kernels, strict=True))
                 for remark in about_kernel(name, every.of(k), drawn, kernel)
             ]
-            mass = drawn.own * np.abs(moments.d) + TINY
+            mass = drawn.row_weights * np.abs(moments.d) + TINY
             concentration = len(drawn.w) * (mass**2).sum(axis=1) / mass.sum(axis=1) ** 2
             if min(sizes) < FEWEST or any(s % 2 for s in sizes):
                 return whole, whole, concentration, reasons, remarks
@@ -385,7 +385,7 @@ def of_all_samples(moments: Moments, target: Target) -> Moments:
     stands for were all like i. It is counted right here, and the pairs of different samples are
     multiplied so that together they have the weight that all such pairs have.
     """
-    w, own, d, V, n = target.w, target.own, moments.d, target.V, target.n
+    w, own, d, V, n = target.w, target.row_weights, moments.d, target.V, target.n
     itself = d[:, :, None] * V
     if target.kind == "classes":
         size = V @ target.m

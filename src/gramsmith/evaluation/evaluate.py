@@ -16,7 +16,6 @@ from gramsmith.evaluation.advice import (
     about_definiteness,
     about_kernel,
     about_target,
-    about_task,
     about_ties,
 )
 from gramsmith.evaluation.errors import (
@@ -123,7 +122,7 @@ def evaluate(
     goal = make_target(y, target, task=task, sample_weight=sample_weight)
     chosen = choose_measures(measures, goal)
     views.check_lengths(len(goal.w))
-    advice: list[Advice] = [*about_target(goal), *(about_task(goal) if task == "auto" else ())]
+    advice: list[Advice] = list(about_target(goal, task))
     rng = check_random_state(random_state)
     together = check_groups(groups, len(goal.w))
     order, fold = assign_folds(goal, folds, rng, together)
@@ -144,7 +143,7 @@ def evaluate(
         values = values_of(moments, goal, chosen, reasons)
         advice += [Advice("undefined", text, measure=m.name) for text, m in reasons.items()]
         left_out = left_out_values(moments, goal, chosen)
-        shuffled = shuffled_values(G, goal, chosen, count, rng, together)
+        shuffled = shuffled_values(G, goal, chosen, count, rng, together) if count else None
         seen = None
         if y_test is not None:
             seen, remarks = _held_out(views, X_test, y_test, goal, chosen, options)
@@ -161,7 +160,7 @@ def evaluate(
                 value,
                 error=jackknife(known),
                 held_out=None if seen is None else seen[k][j],
-                pvalue=pvalue(measure, value, shuffled[:, k, j]) if count else None,
+                pvalue=None if shuffled is None else pvalue(measure, value, shuffled[:, k, j]),
                 folds=known,
                 least=least_value(measure, views.kernels[k], value),
             )

@@ -29,8 +29,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.gram.embedded import Unembedded
-from gramsmith.gram.engine import Engine, Task, set_journal
+from gramsmith.gram.engine import Engine, Task
 from gramsmith.gram.host import differences, host
+from gramsmith.gram.journal import open_journal
 from gramsmith.gram.parquet import ParquetRows
 from gramsmith.gram.plan import MIB
 from gramsmith.gram.threads import one_blas_thread
@@ -125,7 +126,8 @@ class Dask(Engine):
         object.__setattr__(self, "client", client)
         object.__setattr__(self, "source", as_source(self.source))
         object.__setattr__(self, "embeds_late", self.source is not None)
-        set_journal(self, self.resume)
+        if self.resume is not None:
+            object.__setattr__(self, "journal", open_journal(self.resume))
         warn_if_open_to_others(str(getattr(client.scheduler, "address", "")))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Dask:

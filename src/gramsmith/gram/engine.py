@@ -146,7 +146,8 @@ class Threads(Engine):
     def __post_init__(self) -> None:
         count_workers(self.n_jobs)
         budget_bytes(self.memory)
-        set_journal(self, self.resume)
+        if self.resume is not None:
+            object.__setattr__(self, "journal", open_journal(self.resume))
 
     @property
     def workers(self) -> int:
@@ -192,12 +193,6 @@ class Serial(Threads):
         super().__init__(1, memory, resume)
 
 
-def set_journal(engine: Engine, resume: Any) -> None:
-    """Let an engine keep finished work in a journal, or in the file of one."""
-    if resume is not None:
-        object.__setattr__(engine, "journal", open_journal(resume))
-
-
 def as_engine(
     engine: Any = None,
     n_jobs: int | None = None,
@@ -231,7 +226,7 @@ def as_engine(
         )
     if resume is not None:
         engine = copy(engine)
-        set_journal(engine, resume)
+        object.__setattr__(engine, "journal", open_journal(resume))  # also of a frozen one
     chosen: Engine = engine
     return chosen
 

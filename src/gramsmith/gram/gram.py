@@ -291,7 +291,7 @@ class Gram:
         -------
         list of Gradient
         """
-        for kernel in self.kernels:
+        for kernel in self.views.kernels:
             if not kernel.learnable:
                 raise kernel._no_derivative()
             if inputs and not kernel.differentiable:

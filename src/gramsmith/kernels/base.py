@@ -31,7 +31,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.finite import as_rows, check_values, is_complex
+from gramsmith.kernels.finite import as_rows, check_values
 from gramsmith.kernels.parameters import Parametrised, theta_gradient
 
 Array = npt.NDArray[Any]
@@ -274,11 +274,6 @@ class Kernel(OptionalHooks, SklearnKernel):
         """Return X as the kernel wants it, or raise: numeric, finite, two-dimensional."""
         if not self.requires_vector_input:
             return X
-        if is_complex(X):
-            raise ValueError(
-                f"{type(self).__name__}: expected real numbers, got complex data. "
-                "Pass real and imaginary parts as separate columns."
-            )
         if sp.issparse(X) and not self.accepts_sparse:
             raise TypeError(
                 f"{type(self).__name__}: expected dense input, got a sparse matrix. "

@@ -37,16 +37,21 @@ def count_samples(X: Any) -> int:
 
 def as_rows(X: Any) -> Any:
     """Return X as two-dimensional floating-point rows, dense or CSR, all finite; or raise."""
-    names = _names(X)
+    found = X
     if not _is_plain(X):
+        if is_complex(X):
+            raise ValueError(
+                "Expected real numbers, got complex data. Pass real and imaginary parts as "
+                "separate columns."
+            )
         try:
-            X = check_array(
+            found = check_array(
                 X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False
             )
         except (TypeError, ValueError, OverflowError) as error:
             raise _naming_the_text(X, error) from error
-    check_finite(X, names)
-    return X
+    check_finite(found, X)
+    return found
 
 
 def checked_data(estimator: Any, X: Any, *y: Any, advice: str = ENCODE, **options: Any) -> Any:
@@ -113,8 +118,11 @@ def _column(k: int, names: Any) -> str:
     return f"column {k}" if names is None else f"column {names[k]!r}"
 
 
-def check_finite(X: Any, names: Any = None) -> None:
-    """Raise a ValueError that names the first column of X with a NaN or infinite value."""
+def check_finite(X: Any, given: Any = None) -> None:
+    """Raise a ValueError that names the first column of X with a NaN or infinite value.
+
+    Names of columns are those of what was `given`.
+    """
     values = X.data if sp.issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.sum(values, dtype=np.float64)):
@@ -129,8 +137,9 @@ def check_finite(X: Any, names: Any = None) -> None:
     else:
         row, column = (int(v) for v in np.argwhere(bad)[0])
     value = "NaN" if np.isnan(X[row, column]) else "infinity"
+    where = _column(column, _names(given))
     raise ValueError(
-        f"Expected finite numbers, got {value} in {_column(column, names)} (first in row {row}). "
+        f"Expected finite numbers, got {value} in {where} (first in row {row}). "
         "Input X contains NaN or infinity; drop or impute these values first, "
         "for example with sklearn.impute.SimpleImputer."
     )

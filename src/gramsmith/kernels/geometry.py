@@ -133,7 +133,7 @@ class SquaredEuclidean(Geometry):
         R[:, :p], R[:, p], R[:, p + 1] = Z, 1.0, sq
         np.multiply(R[:, :p], -2.0, out=L[:, :p])
         L[:, p], L[:, p + 1] = sq, 1.0
-        if np.finfo(dtype).eps * sq.max(initial=0.0) <= CANCELLATION[dtype]:
+        if _expansion_error(dtype, sq, sq) <= CANCELLATION[dtype]:
             return L, R, None
         # Some tile may need exact differences: of the rows before division, which rounds as well.
         return L, R, (moved, np.broadcast_to(1.0 / np.square(scale), moved.shape))
@@ -158,14 +158,14 @@ class SquaredEuclidean(Geometry):
     def _exact_from(self, a: Any, b: Any) -> float:
         """Return from where on the expanded s are exact enough, 0 if that is everywhere.
 
-        Their error is eps times the squared lengths. What counts is its share of s, so that only
-        pairs much nearer to each other than to zero need their differences.
+        What counts is the share of s that their error is, so that only pairs much nearer to each
+        other than to zero need their differences.
         """
-        lengths = (e[1] if sp.issparse(e[0]) else e[1][:, -1] for e in (a, b))
-        longest = float(sum(sq.max(initial=0.0) for sq in lengths))
-        error, bound = float(np.finfo(a[0].dtype).eps) * longest, CANCELLATION[a[0].dtype]
+        dtype, bound = a[0].dtype, CANCELLATION[a[0].dtype]
+        squares = (e[1] if sp.issparse(e[0]) else e[1][:, -1] for e in (a, b))
+        error = _expansion_error(dtype, *squares)
         exact = min(error / bound, self.reach + 2.0 * error) if error > bound else 0.0
-        return max(exact, NEAR * longest) if self.cusp else exact
+        return max(exact, NEAR / float(np.finfo(dtype).eps) * error) if self.cusp else exact
 
     def _replace_below(self, bound: float, a: Any, b: Any, S: Array) -> None:
         """Replace the entries of S below `bound`, and those that overflowed, by differences."""
@@ -185,8 +185,7 @@ class SquaredEuclidean(Geometry):
 
     def doublings(self, a: Any) -> int:
         sq = a[1] if sp.issparse(a[0]) else a[1][:, -1]
-        error = float(np.finfo(sq.dtype).eps) * float(sq.max(initial=0.0))
-        return _doublings(error, CANCELLATION[sq.dtype])
+        return _doublings(_expansion_error(sq.dtype, sq, sq), CANCELLATION[sq.dtype])
 
     def points(self, a: Any) -> Any:
         return a[0] if sp.issparse(a[0]) else a[1][:, :-2]
@@ -228,8 +227,14 @@ def _doublings(error: float, bound: float) -> int:
 def _wide_enough(dtype: Any, sq: Array) -> np.dtype[Any]:
     """Return `dtype`, or float64 if float32 cannot hold the differences of rows so long."""
     dtype = np.dtype(dtype)
-    fits = np.finfo(dtype).eps * sq.max(initial=0.0) <= CANCELLATION[dtype]
+    fits = _expansion_error(dtype, sq, sq) <= CANCELLATION[dtype]
     return dtype if fits else np.dtype(np.float64)
+
+
+def _expansion_error(dtype: Any, *squares: Array) -> float:
+    """Return the error of |x|² + |z|² - 2x'z for rows of squared lengths up to the largest ones."""
+    longest = sum(float(sq.max(initial=0.0)) for sq in squares)
+    return float(np.finfo(dtype).eps) * longest
 
 
 def _subtract_pairs(A: Any, B: Any, near: Array, bound: float, S: Array) -> None:

@@ -313,25 +313,22 @@ class PointwiseKernel(Kernel):
         other.compiled = True
         return other
 
-    def _formula(self) -> Formula:
-        if self.pointwise is None:
+    def _applied(self, name: str, s: Array) -> Array:
+        """Return the value or the slope of the formula."""
+        formula, c = self.pointwise, self.constants()
+        if formula is None:
             raise self._no_derivative()
-        return self.pointwise
-
-    def _applied(self, function: Any, s: Array) -> Array:
-        first, c = self._formula().first, self.constants()
-        return np.asarray(function(s if first is None else first(s, c), c))
+        first = formula.first
+        return np.asarray(getattr(formula, name)(s if first is None else first(s, c), c))
 
     def value(self, s: Array) -> Array:
         """Return the function of s, entry by entry."""
-        return self._applied(self._formula().value, s)
+        return self._applied("value", s)
 
     def slope(self, s: Array) -> Array:
         """Return the derivative of `value`."""
-        formula = self._formula()
-        if formula.slope is None:
-            return (formula.ratio or 0.0) * self._applied(formula.value, s)
-        return self._applied(formula.slope, s)
+        ratio = None if self.pointwise is None else self.pointwise.ratio
+        return self._applied("slope", s) if ratio is None else ratio * self._applied("value", s)
 
     def partials(self, s: Array) -> Derivatives:
         """Return the derivative of `value` by each parameter, of shape s.shape or (k, *s.shape)."""
@@ -352,20 +349,21 @@ class PointwiseKernel(Kernel):
 
     # ---- in place, in strips -----------------------------------------------------------------
 
-    def _compiles(self, s: Array) -> bool:
-        return self.compiled and self.formula_used is not None and compilable(s)
+    def _to_compile(self, s: Array) -> Formula | None:
+        """Return the formula, if it is compiled for a tile."""
+        return self.formula_used if self.compiled and compilable(s) else None
 
     def _numbers(self, dtype: np.dtype[Any]) -> tuple[Any, Any]:
         """Return the constants, and what s is at least, in the type of a tile."""
         least = -np.inf if self.least is None else self.least
         return tuple(map(dtype.type, self.constants())), dtype.type(least)
 
-    def _begun(self, s: Array) -> tuple[Any, Any]:
+    def _begun(self, formula: Formula, s: Array) -> tuple[Any, Any]:
         """Write `first` over s, if there is one; return what the next loop takes."""
-        numbers, first = self._numbers(s.dtype), self._formula().first
-        if first is None:
+        numbers = self._numbers(s.dtype)
+        if formula.first is None:
             return numbers
-        _compiled(write_values, s.dtype, first)(s.reshape(-1), *numbers)
+        _compiled(write_values, s.dtype, formula.first)(s.reshape(-1), *numbers)
         return numbers[0], s.dtype.type(-np.inf)
 
     def _strip(self, s: Array) -> Array:
@@ -373,9 +371,10 @@ class PointwiseKernel(Kernel):
 
     def written_over(self, s: Array) -> Array:
         """Return the values, written over s."""
-        if self._compiles(s):
-            loop = _compiled(write_values, s.dtype, self._formula().value)
-            loop(s.reshape(-1), *self._begun(s))
+        formula = self._to_compile(s)
+        if formula is not None:
+            loop = _compiled(write_values, s.dtype, formula.value)
+            loop(s.reshape(-1), *self._begun(formula, s))
             return s
         for strip in strips(s):
             s[strip] = self.value(self._strip(s[strip]))
@@ -390,10 +389,10 @@ class PointwiseKernel(Kernel):
         if formula is not None and formula.ratio is not None:
             return Slopes(self.written_over(s), kept, formula.ratio)
         slopes = lend(s.shape, s.dtype)
-        if self._compiles(s):
-            found = self._formula()
-            loop = _compiled(write_values_and_slopes, s.dtype, found.value, found.slope)
-            loop(s.reshape(-1), slopes.reshape(-1), *self._begun(s))
+        compiled = self._to_compile(s)
+        if compiled is not None:
+            loop = _compiled(write_values_and_slopes, s.dtype, compiled.value, compiled.slope)
+            loop(s.reshape(-1), slopes.reshape(-1), *self._begun(compiled, s))
             return Slopes(slopes, kept)
         for strip in strips(s):
             part = self._strip(s[strip])
@@ -406,11 +405,12 @@ class PointwiseKernel(Kernel):
         s = slopes.s
         if s is None:
             return {}
-        if self._compiles(s) and compilable(W) and W.dtype == s.dtype:
+        formula = self._to_compile(s)
+        if formula is not None and compilable(W) and W.dtype == s.dtype:
             numbers = self._numbers(s.dtype)
             return {
                 name: float(_compiled(weighted_sum, s.dtype, partial)(W, s, slopes.slope, *numbers))
-                for name, partial in self._formula().partials.items()
+                for name, partial in formula.partials.items()
             }
         total: Derivatives = {}
         for strip in strips(s):

@@ -89,21 +89,21 @@ def unbiased_inner(sums: Sums) -> Scalar:
     """
     t = sums.target
     diag = t.centred_diagonal
-    side = -additive_part(-t.own * diag, t)
+    side = -additive_part(-t.row_weights * diag, t)
     # Σ_{i≠j} K T = <K, T> - Σ w_i² d_i T_ii, and the hollow row sums of K are r - w d
-    return sums.functional(t.M_centred, side=side, delta=-t.w * t.own * (diag + side))
+    return sums.functional(t.M_centred, side=side, delta=-t.w * t.row_weights * (diag + side))
 
 
 def unbiased_square(sums: Sums) -> Scalar:
     """<UK, UK>."""
     t, w = sums.target, sums.target.w
-    n, w2 = t.n, w * t.own
+    n, w2 = t.n, w * t.row_weights
     hollow = sums.square() - sums.scalar(float(w2 @ sums.d**2), delta=2.0 * w2 * sums.d)
     if t.weighted:
-        R = sums.r - t.own * sums.d
+        R = sums.r - t.row_weights * sums.d
         both = additive_part(R, t)
         slope = -2.0 * w * both
-        fitted = sums.scalar(-float(w @ (both * R)), np.outer(slope, t.e), -slope * t.own)
+        fitted = sums.scalar(-float(w @ (both * R)), np.outer(slope, t.e), -slope * t.row_weights)
         return hollow + fitted
     s = sums.total(hollow=True)
     rows = sums.row_square(hollow=True) * (2.0 / (n - 2.0))
@@ -112,11 +112,11 @@ def unbiased_square(sums: Sums) -> Scalar:
 
 def unbiased_target_square(t: Target) -> float:
     """<UT, UT>, from the centred target as above."""
-    n, diag, w2 = t.n, t.centred_diagonal, t.w * t.own
+    n, diag, w2 = t.n, t.centred_diagonal, t.w * t.row_weights
     total, square = float(t.w @ diag), float(w2 @ diag**2)
     hollow = t.norm(t.M_centred) ** 2 - square
     if t.weighted:
-        return hollow + float(w2 @ (diag * additive_part(-t.own * diag, t)))
+        return hollow + float(w2 @ (diag * additive_part(-t.row_weights * diag, t)))
     return hollow - 2.0 / (n - 2.0) * square + total**2 / ((n - 1.0) * (n - 2.0))
 
 
@@ -127,7 +127,7 @@ def additive_part(R: Array, target: Target) -> Array:
     row sums R_i = Σ_{j≠i} w_j K_ij and the sum of weights n, (n - 2w_i) a_i + A = R_i where
     A = Σ w_j a_j.
     """
-    w, n, own = target.w, target.n, target.own
+    w, n, own = target.w, target.n, target.row_weights
     if not target.weighted:
         level = np.asarray(R @ w)[..., None] / ((n - 1.0) * (n - 2.0))
         return np.asarray(2.0 / (n - 2.0) * R - level)
@@ -176,9 +176,9 @@ def kernel_products(moments: Moments, target: Target, projection: str = "plain")
         raise Undefined(
             f"Expected at least 4 samples for debiased alignment, got {n:g}. Add samples."
         )
-    R = R - target.own * moments.d
+    R = R - target.row_weights * moments.d
     s = R @ w
-    G = G - (moments.d * w * target.own) @ moments.d.T
+    G = G - (moments.d * w * target.row_weights) @ moments.d.T
     if target.weighted:
         return np.asarray(G - (additive_part(R, target) * w) @ R.T)
     rows = 2.0 / (n - 2.0) * (R * w) @ R.T

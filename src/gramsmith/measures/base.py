@@ -101,14 +101,14 @@ class Sums:
 
     def row_square(self, hollow: bool = False) -> Scalar:
         """Return Σ w_i r_i², of the row sums without the diagonal if `hollow`."""
-        w, own = self.target.w, self.target.own
+        w, own = self.target.w, self.target.row_weights
         r = self.r - own * self.d if hollow else self.r
         A = np.outer(2.0 * w * r, self.target.e) if self.derivative else None
         return self.scalar(float(w @ r**2), A, -2.0 * w * own * r if hollow else None)
 
     def total(self, hollow: bool = False) -> Scalar:
         """Return Σ w_i r_i, of the row sums without the diagonal if `hollow`."""
-        w, own = self.target.w, self.target.own
+        w, own = self.target.w, self.target.row_weights
         r = self.r - own * self.d if hollow else self.r
         A = np.outer(w, self.target.e) if self.derivative else None
         return self.scalar(float(w @ r), A, -w * own if hollow else None)

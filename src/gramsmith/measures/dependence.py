@@ -43,7 +43,7 @@ def mmd_unbiased(sums: Sums) -> Scalar:
     t = sums.target
     need_members(t, 2, "the unbiased MMD")
     W = pair_weights(t)
-    squares = (t.w * t.own) @ t.V
+    squares = (t.w * t.row_weights) @ t.V
     within = W.sum(axis=1) / (t.m * t.m - squares)
     # On B instead of K: the diagonal of the pivot, c + 2h_i, is subtracted where it was added.
     contrast = np.diag(within) - W / np.outer(t.m, t.m)

@@ -77,8 +77,8 @@ class Projections:
         if leave_one_out:
             r, s = sums.r, float(t.w @ sums.r)
             N = N - np.outer(t.m / n, r) + (s / n**2 * t.m - t.wV.T @ r / n)[:, None]
-            N -= t.V.T * (t.own * (sums.d - 2.0 * r / n + s / n**2))
-            self.counted = self.counted - t.V.T * t.own
+            N -= t.V.T * (t.row_weights * (sums.d - 2.0 * r / n + s / n**2))
+            self.counted = self.counted - t.V.T * t.row_weights
         N = N / self.counted
         f = np.einsum("ic,ci->i", t.V, N) - N
         mean = (f * t.w) @ t.V / t.m  # of class b against a: [b, a]
@@ -96,7 +96,7 @@ class Projections:
         dP = np.ascontiguousarray(df.T)
         if not self.leave_one_out:
             return dP, np.zeros(len(t.w))
-        ddc = -t.own * np.einsum("ic,ci->i", t.V, df)
+        ddc = -t.row_weights * np.einsum("ic,ci->i", t.V, df)
         # back through dc, Pc and r; not through s, since nothing sees a constant in the kernel
         columns = dP.sum(axis=0)
         dr = -(dP @ t.m) / n - t.w * (t.V @ columns) / n - 2.0 * ddc / n
