@@ -212,6 +212,25 @@ def test_groups_never_become_inputs(command, tmp_path):
     assert command("rank", path, "-t", "y", "--groups", "whom").status == 3
 
 
+def test_a_column_of_time_makes_folds_look_back(command, tmp_path):
+    lines = table_text(60).splitlines()
+    days = [f"2024-{1 + i // 28:02d}-{1 + i % 28:02d}" for i in range(60)]
+    path, folder = tmp_path / "t.csv", tmp_path / "run"
+    path.write_text("\n".join(f"{a},{b}" for a, b in zip(lines, ["day", *days], strict=True)))
+    asked = ("rank", path, "-t", "y", "--role", "day=time")
+    done = command(*asked, "--horizon", 7, "--gap", 1, "-o", folder)
+    assert done.status == 0
+    assert "the next period" in done.out
+    assert "7 days" in done.out
+    about = inspect_model(folder / "model.safetensors").about
+    assert about["summary"]["period"] == "7 days"
+    assert "day" in about["ignored"]
+    assert command(*asked, "--horizon", 70).status == 3
+    refused = command("rank", path, "-t", "y", "--horizon", 7)
+    assert refused.status == 2
+    assert "--role" in refused.err
+
+
 @pytest.mark.parametrize(
     ("text", "args", "words"),
     [

@@ -67,7 +67,7 @@ def forget():
     Remembers.seen.clear()
 
 
-def test_a_clear_winner_is_said_and_handed_over(choice_made_anew):
+def test_a_clear_winner_is_said_and_handed_over():
     X, y = steps()
     tree = DecisionTreeClassifier(random_state=0)
     ranking = gs.rank_kernels(
@@ -152,7 +152,7 @@ def test_weights_reach_those_that_take_them_and_the_others_are_named():
     assert any("'knn' was fitted without weights" in text for text in ranking.warnings)
 
 
-def test_encoded_or_as_given(choice_made_anew):
+def test_encoded_or_as_given():
     pd = pytest.importorskip("pandas")
     X, y = steps(100)
     frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0.5, "high", "low")})
@@ -271,7 +271,7 @@ def test_no_time_is_said(no_time):
     assert any("no time to compare the estimator 'knn'" in text for text in ranking.warnings)
 
 
-def test_resume_keeps_what_was_judged(choice_made_anew):
+def test_resume_keeps_what_was_judged():
     X, y = steps(90)
     notes: dict = {}
     one = gs.rank_kernels(X, y, KERNELS, estimators={"m": Remembers()}, resume=notes)

@@ -43,7 +43,15 @@ OPTIONS = {
     "max_samples": "--sample",
     "time_budget": "--time-budget",
 }
-PASSED = ("scoring", "cv", "class_weight", "ensemble", "estimators")  # to `read` as they are
+PASSED = (
+    "scoring",
+    "cv",
+    "class_weight",
+    "ensemble",
+    "estimators",
+    "horizon",
+    "gap",
+)  # to `read` as they are
 MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width of a cell
 
 
@@ -60,6 +68,19 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
 @click.option("--scoring", metavar="NAME", help="scikit-learn's name of the score that decides.")
 @click.option("--cv", type=click.IntRange(2), metavar="K", help="Folds of the cross-validation.")
 @click.option("--groups", metavar="COL", help="Column of groups that are never split over folds.")
+@click.option(
+    "--horizon",
+    type=click.FloatRange(0, min_open=True),
+    metavar="LENGTH",
+    help="With a column of time (--role COL=time): how far ahead to predict, dates in days.",
+)
+@click.option(
+    "--gap",
+    type=click.FloatRange(0),
+    default=0.0,
+    metavar="LENGTH",
+    help="Time between what teaches and what is predicted.",
+)
 @click.option("--drop-lone", is_flag=True, help="Leave out classes that have a single row.")
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Weigh classes alike.")
 @click.option(
@@ -117,6 +138,7 @@ def rank(
       gramsmith rank train.csv -t label --dry-run
       gramsmith rank train.csv -t label -o run/
       gramsmith rank survey.csv -t age --role zip=category --groups school
+      gramsmith rank sales.csv -t sold --role day=time --horizon 30
       gramsmith rank preise.csv -t preis --delimiter ';' --decimal ,
       gramsmith rank alloys.csv -t strength -t density -o run/
       gramsmith rank K.npy --labels labels.csv --precomputed -o run/
@@ -240,13 +262,14 @@ def interruption(folder: Path | None, journal: Any) -> str:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What was read: inputs, target, groups and weights, and what a model remembers."""
+    """What was read: inputs, target, groups, weights and times, and what a model remembers."""
 
     table: Table
     goal: Target
     roles: dict[str, str]
     groups: Any
     weights: Any
+    times: Any
     about: dict[str, Any]
 
 
@@ -272,7 +295,15 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
         )
     group = how.column_of("group", options.get("groups"))
     weight = how.column_of("weight")
-    aside = [("group", group), ("weight", weight), *(("other target", name) for name in others)]
+    when = how.column_of("time")
+    if when is None and (options.get("horizon") is not None or options.get("gap")):
+        raise click.UsageError("--horizon and --gap go with a column of time: --role COL=time.")
+    aside = [
+        ("group", group),
+        ("weight", weight),
+        ("time", when),
+        *(("other target", name) for name in others),
+    ]
     for role, name in aside:
         if name is not None and name not in table.columns:
             hint = nearest(name, list(table.columns))
@@ -292,6 +323,7 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
     if weight is not None:
         with about_the_data(table.name):
             weights = typed(weight, table.columns[weight], "number")
+    times = None if when is None else table.columns[when]
     inputs = {name: column for name, column in table.columns.items() if name not in named}
     table = replace(table, columns=inputs)
     roles = {name: role for name, role in how.set_roles().items() if name in table.columns}
@@ -309,12 +341,12 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
             for name, column in table.columns.items()
         ],
         "strings": table.strings,
-        "ignored": [name for name in (group, weight, *how.dropped) if name is not None],
+        "ignored": [name for name in (group, weight, when, *how.dropped) if name is not None],
         "base": table.base,
         "precomputed": bool(options.get("precomputed")),
         "rows": table.n_rows,
     }
-    return Loaded(table, goal, roles, groups, weights, about)
+    return Loaded(table, goal, roles, groups, weights, times, about)
 
 
 def with_classes_of_several_rows(table: Table, options: dict[str, Any]) -> tuple[Table, Target]:
@@ -350,6 +382,7 @@ def planned(data: Loaded, options: dict[str, Any]) -> tuple[Any, dict[str, Any],
             roles=data.roles or None,
             groups=data.groups,
             sample_weight=data.weights,
+            time_order=data.times,
             random_state=options["seed"],
             max_samples=options["sample"],
             **{name: options[name] for name in PASSED},

@@ -240,14 +240,15 @@ def winner(found: Any, records: Records) -> str:
 
 def in_words(value: float, task: Any) -> str:
     """Return a score as a part of a sentence about new rows."""
+    new = "new rows" if task.periods is None else "rows of the next period"
     if task.score.is_default and task.classes is not None:
         digits = 1 if value > 0.985 and round(1000 * value) % 10 else 0
-        what = "labels of new rows" if task.names else "new rows"
+        what = f"labels of {new}" if task.names else new
         return f"predicts {100 * value:.{digits}f} of 100 {what} correctly"
     if task.score.is_default:
         over = f", on average over {len(task.names)} outputs" if task.names else ""
-        return f"explains {100 * max(value, 0.0):.0f} % of the variation in new rows{over}"
-    return f"{score_label(task.score.name)} {number(value)} on new rows"
+        return f"explains {100 * max(value, 0.0):.0f} % of the variation in {new}{over}"
+    return f"{score_label(task.score.name)} {number(value)} on {new}"
 
 
 def score_label(name: str) -> str:
@@ -263,7 +264,16 @@ def _interval_words(estimate: Any, task: Any) -> str:
         limits = f"{100 * low:.0f} to {100 * high:.0f} %"
     else:
         limits = f"{number(low)} to {number(high)}"
-    return f"95 % interval: {limits}, by {ESTIMATES[estimate.kind]}."
+    kind = ESTIMATES[estimate.kind]
+    if task.periods is not None:
+        kind += f"; folds look back, a period is {told_period(task)}"
+    return f"95 % interval: {limits}, by {kind}."
+
+
+def told_period(task: Any) -> str:
+    """Return how long the periods are that were predicted, in words."""
+    splits = task.splits(task.counting, 5)
+    return str(task.periods.told(round(np.mean([len(test) for _, test in splits]))))
 
 
 def _targets_words(outcome: Any) -> str:
@@ -445,6 +455,7 @@ def summary(found: Any, model: Any, estimate: Any, converged: bool) -> dict[str,
         "rows": task.n,
         "columns": _columns(first_machine(model)),
         "groups": None if task.groups is None else len(np.unique(task.groups)),
+        **({} if task.periods is None else {"period": told_period(task)}),
         "kernel": _kernels(found),
         "machine": type(machine).__name__,
         "score": task.score.name,
@@ -550,9 +561,17 @@ def facts(found: Any) -> list[tuple[str, str]]:
     return [
         ("kernels tried", str(len(found.candidates))),
         ("cross-validated", str(len(found.results))),
+        *([("folds", told_folds(found.task))] if found.task.periods is not None else []),
         *([("estimator", DESCRIPTIONS.get(machine, machine))] if machine else []),
         ("in Python", _kernels(found)),
     ]
+
+
+def told_folds(task: Any) -> str:
+    """Return how folds look back, in words."""
+    count = len(task.splits(task.counting, 5))
+    periods = "one period" if count == 1 else f"{count} periods"
+    return f"look back: {periods} of {told_period(task)}, predicted from the rows before"
 
 
 @dataclass(frozen=True)

@@ -263,9 +263,7 @@ def measure(
         return estimate_measures(candidates, problem, work, chosen, reach)
     size = min(plan.measure_rows, sizes.MEASURE_ROWS) if work.in_time() else sizes.FEW_ROWS
     rows = task.sample(size, salt=2)
-    fold = np.empty(len(rows), dtype=int)
-    for number, (_, test) in enumerate(task.plain_splits(rows, SCREENING_FOLDS)):
-        fold[test] = number
+    fold = task.partition(rows, SCREENING_FOLDS)
     order = np.argsort(fold, kind="stable")
     rows, fold = rows[order], fold[order]
     y, w = task.measured[rows], task.weight_of(rows)

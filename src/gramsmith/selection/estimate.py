@@ -25,7 +25,7 @@ from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, tested_rows
 from gramsmith.selection.judge import answer, joined
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.scores import Answers
-from gramsmith.selection.task import Classes, Folds, Task, cluster_sums
+from gramsmith.selection.task import Classes, Folds, NoFolds, Task, cluster_sums
 from gramsmith.selection.verify import answers_of, decision_values
 from gramsmith.selection.work import Stage, Work
 
@@ -49,9 +49,11 @@ class Estimate:
         The score.
     low, high : float
         An interval of 95 %. Where a few rows decide a score, such as R² of a target with a long
-        tail, it is wider, and still holds less often, see docs/theory/promises.rst.
+        tail, it is wider, and still holds less often, see docs/theory/promises.rst. With
+        `time_order` it is for the score of the next period, whose rows are no more than those of
+        the periods that were predicted.
     error : float
-        Standard error.
+        Standard error; with `time_order`, of the score of the next period.
     kind : str
         "nested cross-validation", "bootstrap" or "leave-one-out", the last if there was no time:
         nothing corrects it for the choice. "cross-validation" of an estimator that was not chosen.
@@ -112,9 +114,8 @@ def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
         check = found.checks[found.order[0]]
         constant, _ = task.constant(task.counting)
         base = task.loss(constant, task.counting)
-        first = _made(
-            check.loss, check.error, base, "leave-one-out", check.rows, float(check.rows), task
-        )
+        kind = "leave-one-out" if task.exchangeable else "cross-validation"
+        first = _made(check.loss, check.error, base, kind, check.rows, float(check.rows), task)
         return Expected(first, nothing)
     if not found.results:  # the winner of the first check, as it is delivered
         record = delivered.record
@@ -142,8 +143,16 @@ def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
 
 
 def can_nest(task: Task, folds: int) -> bool:
-    """Return whether every outer fold leaves two classes and two groups to choose from."""
+    """Return whether every outer fold leaves two classes, groups, or periods to choose from."""
     rows = task.counting
+    if task.periods is not None:
+        try:
+            return all(
+                len(task.at(rows[t]).splits(np.arange(len(t)), folds)) > 1
+                for t, _ in task.plain_splits(rows, folds)
+            )
+        except NoFolds:
+            return False
     if task.groups is not None and len(np.unique(task.groups[rows])) < 3:
         return False
     return all(
@@ -386,6 +395,9 @@ def _estimate(
         and gain > student.isf(LEVEL, max(clusters - 1, 1)) * spread
     )
     base = task.loss(constant, rows)
+    if task.periods is not None:
+        error, trials = next_period(answers, record, task)
+        return _made(loss, error, base, kind, len(np.unique(rows)), trials, task, beats)
     error = task.error(answers, rows)
     loss_of_rows, plain = task.difference(answers, None, rows)
     share = -loss_of_rows
@@ -417,10 +429,43 @@ def _made(
     z = float(student.isf(0.5 * (1.0 - COVERAGE), max(trials - 1.0, 1.0)))
     low, high = value - z * error, value + z * error
     least, most = task.score.range
-    if (least, most) == (0.0, 1.0) and np.isfinite(error):
+    if (least, most) == (0.0, 1.0) and np.isfinite(error) and task.periods is None:
         low, high = wilson(min(max(value, 0.0), 1.0), trials, z)
     low, high = float(max(low, least)), float(min(high, most))
     return Estimate(value, low, high, error, kind, rows, -base, beats)
+
+
+def next_period(answers: Answers, record: HeldOut, task: Task) -> tuple[float, float]:
+    """Return the standard error of the loss of the next period, and how many values tell it.
+
+    A period is as long as those of the record: its own scatter is added to that of their mean. The
+    scatter is that of blocks of consecutive rows, or of whole periods where that is larger: rows
+    near in time are alike, and what is to be found may change. Right and wrong answers scatter at
+    least as much as independent ones.
+    """
+    rows = record.rows
+    pseudo, block = task.pseudo_losses(answers, rows), task.clusters(rows)
+    period = np.unique(record.fold, return_inverse=True)[1]
+    K, B = int(period.max()) + 1, len(pseudo)
+    if B != int(block.max()) + 1:  # scores that are no sums are computed without other blocks
+        block = np.minimum(np.arange(len(rows)) * B // len(rows), B - 1)
+    of_block = np.zeros(B, dtype=int)
+    of_block[block] = period
+    share = np.bincount(block, minlength=B) / len(rows)
+    squares = {B: pseudo.var(ddof=1) * (1.0 / B + K / B)} if B > 1 else {}
+    if K > 2:
+        sizes = np.bincount(of_block, share, K)
+        means = np.bincount(of_block, share * pseudo, K)[sizes > 0] / sizes[sizes > 0]
+        if len(means) > 2:
+            squares[len(means)] = means.var(ddof=1) * (1.0 + 1.0 / len(means))
+    if task.score.is_default and task.classes is not None:
+        right = min(max(1.0 + task.loss(answers, rows), 0.0), 1.0)
+        p = (right * len(rows) + 0.5) / (len(rows) + 1.0)
+        squares[len(rows)] = p * (1.0 - p) * (1.0 + K) / len(rows)
+    if not squares:
+        return float("inf"), 2.0
+    count = max(squares, key=lambda m: student.isf(0.025, m - 1) ** 2 * squares[m])
+    return float(np.sqrt(squares[count])), float(count)
 
 
 def degrees_of_freedom(pseudo: Array) -> float:

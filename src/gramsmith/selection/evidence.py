@@ -584,6 +584,10 @@ def _shuffle(
         splits = task.splits(rows, 5)
     except NoFolds:
         return {}
+    if task.periods is not None:  # values of other times would be what no row of a period has
+        for o in orders:
+            for _, test in splits:
+                o[test] = test[rng.permutation(len(test))]
     values: Any = 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -75,8 +75,8 @@ def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem)
     """Return the record that describes the machines as they are delivered.
 
     Where machines were compared on some of the rows only: exact leave-one-out residuals of the
-    fitted machines on all rows, or of folds where there are groups, but for the rows, or groups,
-    that taught a learned kernel.
+    fitted machines on all rows, or of folds where there are groups or times, but for the rows that
+    cannot judge a learned kernel.
     """
     task, result, plan = problem.task, found.result, problem.plan
     known = result is not None and plan.compare_rows >= len(task.counting)
@@ -86,29 +86,28 @@ def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem)
         return result
     rows = task.counting[task.weights[task.counting] > 0]
     splits = task.splits(rows, 5)
-    values = np.zeros((len(rows), task.codes.shape[1]))
+    tested, fold, taught = tested_rows(rows, splits)
+    place = np.argsort(tested)
+    tested, fold = tested[place], fold[place]
+    values = np.zeros((len(tested), task.codes.shape[1]))
     for (i, weight), machine in zip(found.chosen.items(), machines, strict=True):
         if in_folds:
-            residuals = _fold_residuals(found.candidates[i], machine, rows, splits, problem)
+            residuals = _fold_residuals(found.candidates[i], machine, rows, splits, problem)[place]
         else:
             residuals = machine.loo_residuals_.reshape(len(rows), -1)
         if residuals.shape != values.shape:  # a class has no weight, and the machine none of it
             return result
-        values += weight * (task.codes[rows] - residuals)
-    names = np.arange(task.n) if task.groups is None else task.groups
-    fresh = np.flatnonzero(~np.isin(names[rows], names[found.taught]))
-    fold = np.empty(len(rows), dtype=int)
-    for number, (_, test) in enumerate(splits):
-        fold[test] = number
+        values += weight * (task.codes[tested] - residuals)
+    fresh = np.flatnonzero(task.fresh(tested, found.taught))
     name = "average" if found.average is not None else "landmarks" if plan.landmarks else "ridge"
     record = HeldOut(
         machine=name,
         kind="cross-validation" if in_folds else "leave-one-out",
         settings=np.array([np.nan if result is None else result.setting]),
         values=values[fresh][None],
-        rows=rows[fresh],
+        rows=tested[fresh],
         fold=fold[fresh],
-        taught=tested_rows(rows, splits)[2] if in_folds else 0.0,
+        taught=taught if in_folds else 0.0,
     )
     return score(record, task)
 
@@ -116,16 +115,24 @@ def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem)
 def _fold_residuals(
     candidate: Candidate, machine: Any, rows: Array, splits: Folds, problem: Problem
 ) -> Array:
-    """Return y less what a machine of the other folds says, (m, q), at the regulariser in use."""
+    """Return y less what a machine of a fold's training rows says, (m, q), fold after fold.
+
+    At the regulariser in use; of periods, whose training rows are fewer, per unit of weight.
+    """
     task = problem.task
     [(_, K)] = problem.samples.blocks([candidate], rows, rows)
-    folds, Y = [test for _, test in splits], task.codes[rows]
-    w = training_weights(task, rows)
-    residuals = np.empty(Y.shape)
-    parts = fold_residuals_at(0.5 * (K + K.T), Y, machine.alpha_, folds, w)
-    for test, part in zip(folds, parts, strict=True):
-        residuals[test] = part
-    return residuals
+    K, Y, w = 0.5 * (K + K.T), task.codes[rows], training_weights(task, rows)
+    if task.periods is None:
+        folds = [test for _, test in splits]
+        return np.concatenate(fold_residuals_at(K, Y, machine.alpha_, folds, w))
+    weights, parts = task.weights[rows], []
+    for train, test in splits:
+        both = np.concatenate([train, test])
+        alpha = machine.alpha_ * weights[train].sum() / weights.sum()
+        inside = [np.arange(len(train), len(both))]
+        some = None if w is None else w[both]
+        parts += fold_residuals_at(K[np.ix_(both, both)], Y[both], alpha, inside, some)
+    return np.concatenate(parts)
 
 
 def assemble(

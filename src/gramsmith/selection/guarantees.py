@@ -79,7 +79,9 @@ def guarantee(
     # values of choices made anew are less the threshold of each
     threshold = 0.0 if record is nested else delivered.threshold(task)
     rows, values = record.rows, record.values[0]
-    groups = None if task.groups is None else task.groups[rows]
+    # rows near in time are no more independent than those of a group
+    together = task.groups is not None or task.periods is not None
+    groups = task.clusters(rows) if together else None
     if isinstance(task, Values) and hasattr(machine, "calibrate_intervals"):
         machines = [last_step(part) for part in getattr(model, "machines_", [model])]
         learned = learn_scales(machines, found, record, problem)

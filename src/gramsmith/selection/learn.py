@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -65,9 +65,9 @@ def learn_from(
 ) -> Learned | None:
     """Return a Gaussian of feature weights learned from some rows and from no others.
 
-    A part of the rows, whole groups, teaches the weights; the others choose shape and width, and
-    say whether anything was gained. None if nothing was, or if rows are too few to tell. An earlier
-    run may have left it under a key.
+    A part of the rows, see `Task.lesson`, teaches the weights; the others choose shape and width,
+    and say whether anything was gained. None if nothing was, or if rows are too few to tell. An
+    earlier run may have left it under a key.
     """
 
     def make() -> dict[str, Any]:
@@ -93,11 +93,9 @@ def _learn_from(
     work: Work,
 ) -> Learned | None:
     task, samples, plan = problem.task, problem.samples, problem.plan
-    part = replace(task, cv=None).at(rows)
-    taught = rows[part.sample(min(max(len(rows) * 3 // 5, 30), plan.taught_rows), salt=4)]
-    names = np.arange(task.n) if task.groups is None else task.groups
-    fresh = ~np.isin(names[rows], names[taught])
-    if np.count_nonzero(fresh) < FRESH_ROWS:
+    taught = task.lesson(rows, plan.taught_rows)
+    fresh = task.fresh(rows, taught)
+    if not len(taught) or np.count_nonzero(fresh) < FRESH_ROWS:
         return None
     X = samples.views[source.view]
     shapes = learn_weights(source, middle, X, task, taught, plan.climbs)

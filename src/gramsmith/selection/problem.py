@@ -20,6 +20,7 @@ from gramsmith.kernels.definiteness import indefiniteness, is_semidefinite
 from gramsmith.measures import Measure, get_measure
 from gramsmith.selection.candidates import Candidate, named_candidates
 from gramsmith.selection.others import Other, read_others
+from gramsmith.selection.periods import read_periods
 from gramsmith.selection.plan import Plan, make_plan
 from gramsmith.selection.samples import Samples, all_precomputed, read_samples
 from gramsmith.selection.task import Task, read_task
@@ -73,6 +74,10 @@ def read(
     nested: bool = True,
     estimators: Any = None,
     frames: Sequence[str] | None = None,
+    time_order: Any = None,
+    horizon: Any = None,
+    gap: Any = 0,
+    cv: Any = None,
     **options: Any,
 ) -> Problem:
     """Return the problem of `rank_kernels`, whose arguments these are, with its plan.
@@ -80,10 +85,10 @@ def read(
     Parameters
     ----------
     X, y, kernels, measures, machine, ensemble, roles, max_samples, random_state, **options
-        As in `rank_kernels`: task, scoring, cv, groups, class_weight, sample_weight.
+        As in `rank_kernels`: task, scoring, groups, class_weight, sample_weight.
     nested : bool, default=True
         Whether the estimate may make the choice anew.
-    estimators, frames
+    estimators, frames, time_order, horizon, gap, cv
         As in `rank_kernels`.
 
     Returns
@@ -98,7 +103,10 @@ def read(
     >>> plan.task, plan.n_samples, plan.machine
     ('classification', 10, 'kernel ridge classifier')
     """
-    task = read_task(y, seed=as_seed(random_state), **options)
+    periods = read_periods(time_order, horizon, gap, cv, X, roles)
+    task = read_task(y, seed=as_seed(random_state), cv=cv, periods=periods, **options)
+    if isinstance(time_order, str):
+        roles = {**(roles or {}), time_order: "time"}
     if machine is not None:
         check_machine(machine, task)
     rows = task.counting if len(task.counting) < task.n else None

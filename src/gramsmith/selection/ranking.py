@@ -40,6 +40,7 @@ from gramsmith.selection.fit import assemble, delivered_record, fit_machines, re
 from gramsmith.selection.guarantees import guarantee
 from gramsmith.selection.judge import fit_other, reason
 from gramsmith.selection.problem import Problem, read
+from gramsmith.selection.random_folds import about_random_folds
 from gramsmith.selection.work import Work
 from gramsmith.tables.decide import NO_COLUMNS, ColumnTable
 
@@ -81,6 +82,9 @@ def rank_kernels(
     ensemble: bool = True,
     estimators: Any = None,
     frames: Sequence[str] | None = None,
+    time_order: Any = None,
+    horizon: Any = None,
+    gap: Any = 0,
     time_budget: float | None = None,
     roles: dict[Any, str] | None = None,
     random_state: Any = 0,
@@ -155,6 +159,17 @@ def rank_kernels(
         See `KernelRanking.best_other`.
     frames : list of str, optional
         Names of the estimators that are given X as it was passed, and not encoded.
+    time_order : str or array of shape (n,), optional
+        When every row was: a column of the data frame, which is then no feature, or the times
+        themselves (numbers or dates). Folds only look back: rows before a period teach, and the
+        period is predicted; rows of the same time stay together. `estimate` is for the next
+        period. With `groups`, groups that are in a period teach nothing for it. `cv` is the number
+        of periods, default 5.
+    horizon : float or timedelta, optional
+        The length of a period, in units of `time_order`; of dates in days. Default a tenth of the
+        rows (half of them are in one of the periods).
+    gap : float or timedelta, default=0
+        Time between the rows that teach and the period, in the same units.
     time_budget : float, optional
         Seconds within which all is to be done: work that would not end in time is not begun, and
         what there is by then is ranked. A budget that is too short for the fit is refused.
@@ -202,6 +217,7 @@ def rank_kernels(
         **{"max_samples": max_samples, "random_state": random_state},
         **{"groups": groups, "sample_weight": sample_weight},
         **{"estimators": estimators, "frames": frames},
+        **{"time_order": time_order, "horizon": horizon, "gap": gap},
     }
     work = Work(n_jobs, memory, engine, time_budget, progress, as_notes(resume), verbose=verbose)
     return read_and_rank(X, y, kernels, work, options)
@@ -264,6 +280,8 @@ def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
     delivered = delivered_record(found, machines, problem)
     best_other = fit_rival(found, problem, work)
     expected = expect(found, delivered, problem, work)
+    if not brief and problem.task.periods is not None:
+        found = compared_with_random(found, problem, work)
     models = [
         problem.samples.pipeline(found.candidates[i], problem.X, machine)
         for i, machine in zip(found.chosen, machines, strict=True)
@@ -315,6 +333,18 @@ def fit_rival(found: Findings, problem: Problem, work: Work) -> Any:
     return None
 
 
+def compared_with_random(found: Findings, problem: Problem, work: Work) -> Findings:
+    """Return the findings with what random folds would have promised, if there is time."""
+    if work.left_out or not work.in_time(work.seconds.get("cross-validation", 0.0)):
+        return found
+    try:
+        with work.stage("random folds", 1, "what they would have promised"):
+            return replace(found, advice=(*found.advice, *about_random_folds(found, problem)))
+    except KeyboardInterrupt:  # there is a model
+        work.left_out.append("what random folds would have promised")
+        return found
+
+
 def _identity(problem: Problem) -> dict[str, Any]:
     """Return what a journal of finished work belongs to."""
     task, candidates = problem.task, problem.candidates
@@ -336,6 +366,7 @@ def _identity(problem: Problem) -> dict[str, Any]:
             if problem.others
             else {}
         ),
+        **({"periods": fingerprint(vars(task.periods))} if task.periods is not None else {}),
     }
 
 

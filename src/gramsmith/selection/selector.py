@@ -60,6 +60,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         What decides, what is fitted, and how long it may take, see `rank_kernels`.
     n_jobs, memory, engine, max_samples, verbose, roles : optional
         Threads, or who else evaluates tiles; limits, progress, and columns, see `rank_kernels`.
+    horizon, gap : optional
+        How far ahead predictions are made, with `time_order` in `fit`, see `rank_kernels`.
     random_state : int, RandomState or None, default=None
         Decides samples and folds; None means 0, so that results can be repeated.
 
@@ -106,10 +108,14 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         "cv": "whole | none | dropped",
         "random_state": "whole | none | dropped",
         "roles": "none | dropped",
+        "horizon": "real | none | dropped",
+        "gap": "real | dropped",
     }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernels": "no_validation",
         "random_state": ["random_state"],
+        "horizon": "no_validation",
+        "gap": "no_validation",
         **CONSTRAINTS,
     }
 
@@ -129,9 +135,18 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     max_samples: int | None = None
     verbose: bool | int = False
     roles: dict[Any, str] | None = None
+    horizon: Any = None
+    gap: Any = 0
     random_state: Any = None
 
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> KernelSelector:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        sample_weight: Any = None,
+        time_order: Any = None,
+    ) -> KernelSelector:
         """Rank the kernels and fit the winner.
 
         Parameters
@@ -144,6 +159,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
             Samples of one group are never divided between training and test.
         sample_weight : array of shape (n,), optional
             Weights of the samples.
+        time_order : str or array of shape (n,), optional
+            When every row was: folds only look back, see `rank_kernels`.
 
         Returns
         -------
@@ -164,7 +181,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         kernels = options.pop("kernels")
         names = ("time_budget", "n_jobs", "memory", "engine", "verbose")
         work = Work(**{name: options.pop(name) for name in names})
-        options |= {"groups": groups, "sample_weight": sample_weight}
+        options |= {"groups": groups, "sample_weight": sample_weight, "time_order": time_order}
         # whoever uses an estimator has folds of their own: the choice is not made anew for each
         self.ranking_ = read_and_rank(X, y, kernels, work, options, brief=True)
         self.best_estimator_ = self.ranking_.best_estimator

@@ -23,6 +23,7 @@ from gramsmith.gram.views import unique_names
 from gramsmith.learning.cross_fit import given_folds
 from gramsmith.machines import KernelRidgeClassifier, KernelRidgeRegressor
 from gramsmith.machines.calibration import fit_calibration, probabilities
+from gramsmith.selection.periods import Periods
 from gramsmith.selection.scores import Answers, ClassScore, LabelScore, Score, ValueScore
 from gramsmith.tables.target import alike_classes, decide_task
 from gramsmith.targets import (
@@ -51,6 +52,7 @@ class Task:
     w: Array | None = None  # sample weights of mean one
     cv: Any = None
     groups: Array | None = None
+    periods: Periods | None = None  # when every row was, if folds look back
     seed: int = 0
     names: tuple[str, ...] = ()  # of several outputs or labels
 
@@ -149,8 +151,8 @@ class Task:
 
     @property
     def exchangeable(self) -> bool:
-        """Whether leaving one sample out is a fair test: no groups and no splitter of the user."""
-        return self.groups is None and not self.own_folds
+        """Whether leaving one sample out is a fair test: no groups, times or folds of the user."""
+        return self.groups is None and self.periods is None and not self.own_folds
 
     @property
     def tunes_threshold(self) -> bool:
@@ -174,8 +176,8 @@ class Task:
         """Return held-out decision values with the threshold or the probabilities of the score.
 
         What is used for the samples of one fold is fitted to those of the others, so that no score
-        is fitted to the samples it is computed for. Probabilities of the machine's own, `shares`,
-        are left as they are.
+        is fitted to the samples it is computed for; of periods, to those of earlier ones, and for
+        the first to the others. Probabilities of the machine's own, `shares`, are left as they are.
         """
         shifted = f
         if tune and self.tunes_threshold:
@@ -200,8 +202,9 @@ class Task:
     def other_folds(self, rows: Array, fold: Array) -> Iterator[tuple[Array, Array]]:
         """Yield the samples of each fold, and those of all others."""
         parts = fold if len(np.unique(fold)) > 1 else self._blocks(rows, 5)
-        for part in np.unique(parts):
-            yield parts == part, np.flatnonzero(parts != part)
+        for number, part in enumerate(np.unique(parts)):
+            earlier = self.periods is not None and number > 0
+            yield parts == part, np.flatnonzero(parts < part if earlier else parts != part)
 
     def loss(self, answers: Answers, rows: Array) -> float:
         """Return the loss of answers: lower is better, whatever the score."""
@@ -227,7 +230,12 @@ class Task:
     # ---- errors: clusters, not rows, are what was drawn ------------------------------------------
 
     def clusters(self, rows: Array) -> Array:
-        """Return the number of the cluster of each sample: its group, or the sample itself."""
+        """Return the number of the cluster of each sample: its group, or the sample itself.
+
+        Where rows have times, blocks of consecutive rows.
+        """
+        if self.periods is not None:
+            return self.periods.blocks(rows, self.groups)
         names = rows if self.groups is None else self.groups[rows]
         return np.asarray(np.unique(names, return_inverse=True)[1])
 
@@ -322,8 +330,14 @@ class Task:
     def plain_splits(self, rows: Array, folds: int) -> Folds:
         """Return so many folds of whole groups and even classes, whatever `cv` says.
 
-        A class with fewer samples than folds is in some of them only.
+        A class with fewer samples than folds is in some of them only. Where rows have times, folds
+        are periods, and the rows before each teach.
         """
+        if self.periods is not None:
+            inside = self.periods.splits(rows, self.groups, self.strata)
+            if not inside:
+                raise NoFolds(self._no_period(rows))
+            return inside
         groups = None if self.groups is None else self.groups[rows]
         y = None if self.strata is None else self.strata[rows]
         options = {"shuffle": True, "random_state": self.seed}
@@ -341,6 +355,24 @@ class Task:
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer members than folds
             splits = cv.split(np.zeros(len(rows)), y, groups)
             return [(train, test) for train, test in splits if len(test)]
+
+    def _no_period(self, rows: Array) -> str:
+        """Return why no period can be predicted from what came before."""
+        known = self.periods
+        if (
+            known is not None
+            and known.horizon is not None
+            and replace(known, horizon=None).splits(rows, self.groups, self.strata)
+        ):
+            return (
+                f"Expected a horizon before which there is a third of the {len(rows)} rows at "
+                f"least, got {known.told(0)}. Shorten horizon or gap, or leave them out."
+            )
+        end = "no groups that are there all the time" if self.groups is not None else "more times"
+        return (
+            f"Expected rows, of two classes if there are classes, before the last of {len(rows)} "
+            f"rows in time, got too few. Pass {end}, or leave time_order out."
+        )
 
     @cached_property
     def _given_splits(self) -> Folds:
@@ -402,6 +434,34 @@ class Task:
         lost = y is not None and len(np.unique(y[rows])) < len(np.unique(y[order]))
         return None if taken < FEW_GROUPS or lost else np.sort(rows)
 
+    def partition(self, rows: Array, folds: int) -> Array:
+        """Return a fold number for every row, so that all rows are in one; times in a row."""
+        if self.periods is not None:
+            return self._blocks(rows, folds)
+        fold = np.empty(len(rows), dtype=int)
+        for number, (_, test) in enumerate(self.plain_splits(rows, folds)):
+            fold[test] = number
+        return fold
+
+    def lesson(self, rows: Array, most: int) -> Array:
+        """Return rows to learn from, three in five or so, of many so many; others may judge.
+
+        Whole groups; where rows have times, those that came first.
+        """
+        part, size = replace(self, cv=None).at(rows), max(len(rows) * 3 // 5, 30)
+        if self.periods is None:
+            return np.asarray(rows[part.sample(min(size, most), salt=4)])
+        early = rows[self.periods.early(rows, size)]
+        return np.asarray(early[replace(self, cv=None).at(early).sample(most, salt=4)])
+
+    def fresh(self, rows: Array, taught: Array) -> Array:
+        """Return which rows may judge what others taught: of other groups, and later than all."""
+        names = np.arange(self.n) if self.groups is None else self.groups
+        fresh = ~np.isin(names[rows], names[taught])
+        if self.periods is not None and len(taught):
+            fresh &= self.periods.time[rows] > self.periods.time[taught].max()
+        return np.asarray(fresh)
+
     def at(self, rows: Array) -> Task:
         """Return the task of some of the samples, with the folds of the user cut to them."""
         return replace(
@@ -410,6 +470,7 @@ class Task:
             w=self.weight_of(rows),
             cv=self._within(rows) if self.own_folds else self.cv,
             groups=None if self.groups is None else self.groups[rows],
+            periods=None if self.periods is None else self.periods.at(rows),
         )
 
 
@@ -644,6 +705,11 @@ def read_task(y: Any, **options: Any) -> Task:
     Columns of 0 and 1 are labels, unless ``task="regression"``; other columns are values.
     """
     found = _read(y, **options)
+    if found.periods is not None and len(found.periods.time) != found.n:
+        raise ValueError(
+            f"Expected a time for each of the {found.n} rows, got {len(found.periods.time)} in "
+            "time_order. Pass one per row, in the order of the rows."
+        )
     if not found.exchangeable:
         found.splits(np.arange(found.n), 5)
     found.weights  # noqa: B018
@@ -659,6 +725,7 @@ def _read(
     groups: Any = None,
     class_weight: Any = None,
     sample_weight: Any = None,
+    periods: Periods | None = None,
     seed: int = 0,
 ) -> Task:
     columns = getattr(y, "columns", None)
@@ -682,6 +749,7 @@ def _read(
         "w": w,
         "cv": int(cv) if isinstance(cv, np.integer) else cv,
         "groups": check_groups(groups, len(Y)),
+        "periods": periods,
         "seed": seed,
     }
     used = Y if w is None else Y[w > 0]

@@ -103,13 +103,12 @@ def _on_landmarks(
 ) -> None:
     """Compare ridge machines on landmarks, which large sets use.
 
-    One sample is left out at a time, or a fold where there are groups. Samples that taught a
-    learned kernel, and their groups, are not tested, whatever the kernel.
+    One sample is left out at a time, or a fold where there are groups. Samples that
+    cannot judge a learned kernel, see `Task.fresh`, are not tested, whatever the kernel.
     """
     task, fresh = problem.task, None
     if learned is not None and learned.candidate in group:
-        names = np.arange(task.n) if task.groups is None else task.groups
-        fresh = ~np.isin(names[rows], names[learned.taught])
+        fresh = task.fresh(rows, learned.taught)
     results = left_out(
         [group[k] for k in left],
         problem.samples,

@@ -29,7 +29,7 @@ from gramsmith.tables.words import (
 
 # What a column may be: inputs of seven kinds, and columns that are left out.
 INPUTS = ("number", "boolean", "category", "ordered", "date", "text", "sequence")
-OUT = ("id", "constant", "drop", "group", "weight", "target")
+OUT = ("id", "constant", "drop", "group", "weight", "time", "target")
 ROLES = (*INPUTS, "date-dmy", "date-mdy", *OUT)
 ROW_NAMES = "(row names)"  # what an unnamed first column is called, as written by R and pandas
 
@@ -53,7 +53,7 @@ class Column:
     """What a column of a table is."""
 
     name: str
-    role: str  # "input", "left out", "target", "group" or "weight"
+    role: str  # "input", "left out", "target", "group", "weight" or "time"
     kind: str  # one of INPUTS, or why it is left out
     missing: int
     distinct: int  # different values among the cells that are not missing
@@ -182,7 +182,7 @@ def decide(
     if twice and twice.group(1) in table.names:
         seen = replace(seen, note=f"one of several columns named {twice.group(1)!r}")
     if role is not None and role in OUT:
-        kept = role if role in ("group", "weight", "target") else "left out"
+        kept = role if role in ("group", "weight", "time", "target") else "left out"
         return replace(seen, role=kept, kind=role if kept == "left out" else _plain_kind(values))
     if role is not None:
         return _as_said(seen, values, counts, role, table)

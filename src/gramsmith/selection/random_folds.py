@@ -1,0 +1,95 @@
+"""Random folds: what they would have promised where folds look back, on the same rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t as student
+
+from gramsmith.evaluation.result import Advice
+from gramsmith.report.words import number, score_label
+from gramsmith.selection.choose import Findings
+from gramsmith.selection.held_out import LEVEL, Scored, score, tested_rows
+from gramsmith.selection.problem import Problem
+from gramsmith.selection.scores import Answers
+from gramsmith.selection.task import Folds
+from gramsmith.selection.verify import fold_values
+
+Array = npt.NDArray[Any]
+
+MOST_ROWS = 1000  # on which the two are compared
+
+
+def about_random_folds(found: Findings, problem: Problem) -> list[Advice]:
+    """Return a remark if random folds would have promised clearly more than folds that look back.
+
+    The best kernel that was not learned is verified once more, with the best of its regularisers,
+    on the rows of the same periods: they are dealt out to as many parts at random, and as many rows
+    as before, any but those of the part and of its groups, teach.
+    """
+    task = problem.task
+    known = [i for i in found.order if i in found.results]
+    plain = [i for i in known if found.candidates[i].family != "learned"]
+    if task.periods is None or not plain:
+        return []
+    candidate, result = found.candidates[plain[0]], found.results[plain[0]]
+    rows = task.sample(min(problem.plan.compare_rows, MOST_ROWS), salt=3)
+    splits = task.splits(rows, 5)
+    [(_, K)] = problem.samples.blocks([candidate], rows, rows)
+    K = 0.5 * (K + K.T)
+
+    def judged(folds: Folds) -> Scored:
+        settings = result.record.settings
+        parts = [
+            fold_values(K[np.ix_(a, a)], rows[a], K[np.ix_(b, a)], settings, problem)
+            for a, b in folds
+        ]
+        tested, fold, taught = tested_rows(rows, folds)
+        record = replace(result.record, rows=tested, fold=fold, taught=taught, outermost=None)
+        values = np.concatenate(parts, axis=1)
+        return score(replace(record, values=values), task)
+
+    names = rows if task.groups is None else task.groups[rows]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # comparisons only
+        past = judged(splits)
+        anywhere = judged(list(dealt_out(splits, names, task.seed)))
+    (a, tested), (b, _) = in_order(past), in_order(anywhere)
+    gap, error = task.difference(a, b, tested)
+    blocks = len(np.unique(task.clusters(tested)))
+    limit = student.isf(LEVEL, max(blocks - 1, 1)) * error
+    if not (gap > 0.0 and np.isfinite(error) and gap > limit):
+        return []
+    label = score_label(task.score.name)
+    return [
+        Advice(
+            "random folds",
+            f"Random folds would have promised {label} {number(-anywhere.loss)} for "
+            f"“{candidate.name}”; folds that only look back give {number(-past.loss)} on the same "
+            "rows. Rows near in time are alike, or what is to be found changes: the next period "
+            "gives the latter.",
+        )
+    ]
+
+
+def dealt_out(splits: Folds, names: Array, seed: int) -> Iterator[tuple[Array, Array]]:
+    """Yield folds of the sizes of others, on the rows that these test, whatever came first."""
+    rng = np.random.default_rng([seed, 14])
+    tested = np.concatenate([test for _, test in splits])
+    unit = np.unique(names[tested], return_inverse=True)[1]
+    order = np.argsort(rng.permutation(unit.max() + 1)[unit], kind="stable")
+    ends = np.cumsum([len(test) for _, test in splits])[:-1]
+    for (train, _), part in zip(splits, np.split(tested[order], ends), strict=True):
+        others = np.flatnonzero(~np.isin(names, names[part]))
+        yield np.sort(rng.permutation(others)[: len(train)]), part
+
+
+def in_order(scored: Scored) -> tuple[Answers, Array]:
+    """Return the answers of a record in the order of the rows, and the rows."""
+    order = np.argsort(scored.record.rows, kind="stable")
+    return scored.answer.at(order), scored.record.rows[order]
