@@ -115,6 +115,25 @@ def test_sets_on_request(command, model, table):
     assert command("predict", model, table, "--sets", "1").status == 2
 
 
+def test_rows_unlike_those_of_training_are_named(command, model, table, tmp_path):
+    trained = ModelPipeline(gs.load_model(model).steps)
+    data = read_table(table, target="y")
+    trained[-1].calibrate_novelty(trained._encoded(data.inputs()))
+    gs.save_model(trained, model, about=inspect_model(model).about)
+    plain = command("predict", model, table)
+    assert "Outside" not in plain.err
+    lines = table.read_text().splitlines()
+    names = lines[0].split(",")
+    cells = lines[3].split(",")
+    cells[names.index("a")] = "500"
+    odd = tmp_path / "odd.csv"
+    odd.write_text("\n".join([*lines[:3], ",".join(cells), *lines[4:]]))
+    found = command("predict", model, odd)
+    assert found.status == 0
+    assert "Note: Outside the range of the training rows: 'a' in 1 row (row 3)." in found.err
+    assert "unlike the training rows (1 % of rows like them are): 3" in found.err
+
+
 def reordered(text, order):
     rows = [line.split(",") for line in text.splitlines()]
     return "\n".join(",".join(row[i] for i in order) for row in rows)

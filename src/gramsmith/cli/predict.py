@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gramsmith.arguments import counted
 from gramsmith.cli.console import (
     Refused,
     about_the_data,
@@ -23,6 +24,9 @@ from gramsmith.progress import printable
 
 if TYPE_CHECKING:
     from gramsmith.tables.read import Table
+
+
+NOVEL = 0.99  # novelty from which a row is said to be unlike those of training
 
 
 @click.command()
@@ -103,6 +107,7 @@ def predict(
                 columns |= answers(machine, X, proba, interval, known_targets(summary))
                 if sets is not None:
                     columns["set"] = named_sets(machine, X, sets)
+                say_unknown(machine, X, columns["row"])
     finally:  # what was noticed may explain why nothing could be predicted
         say_notes(remarks)
     names, lines = list(columns), list(zip(*columns.values(), strict=True))
@@ -148,6 +153,30 @@ def named_sets(machine: Any, X: Any, coverage: float) -> list[str]:
     labels = [str(label) for label in machine.classes_.tolist()]
     inside = machine.predict_set(X, coverage)
     return ["|".join(labels[c] for c in row.nonzero()[0]) for row in inside]
+
+
+def say_unknown(machine: Any, X: Any, numbers: list[int]) -> None:
+    """Say which columns leave their training range, and how many rows are unlike any."""
+    if not hasattr(machine, "columns_outside") or not numbers:
+        return
+    where: dict[str, list[int]] = {}
+    for number, names in zip(numbers, machine.columns_outside(X), strict=True):
+        for name in names:
+            where.setdefault(name, []).append(number)
+    told = [
+        f"{name!r} in {counted(len(rows), 'row')} (row {rows[0]}{' ...' if len(rows) > 1 else ''})"
+        for name, rows in sorted(where.items(), key=lambda item: -len(item[1]))
+    ]
+    if told:
+        more = f" and {counted(len(told) - 3, 'more column')}" if len(told) > 3 else ""
+        say(f"Note: Outside the range of the training rows: {', '.join(told[:3])}{more}.")
+    unlike = [n for n, share in zip(numbers, machine.novelty(X), strict=True) if share > NOVEL]
+    if unlike:
+        rows = ", ".join(str(n) for n in unlike[:5])
+        say(
+            f"Note: {counted(len(unlike), 'row')} of {len(numbers)} unlike the training rows "
+            f"(1 % of rows like them are): {rows}{' ...' if len(unlike) > 5 else ''}."
+        )
 
 
 def answer_threshold(machine: Any) -> float | None:

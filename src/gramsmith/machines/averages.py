@@ -10,16 +10,22 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.arguments import abridged
 from gramsmith.machines.base import DecisionClassifier
 from gramsmith.machines.calibration import CalibratedScores
+from gramsmith.machines.explanation import RowExplanation, explain, outside
 from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.machines.labels import LabelsClassifier, take_inputs
 from gramsmith.parameters import forget_optional, with_parameters
 
 Array = npt.NDArray[Any]
+
+
+def _known(method: str) -> Any:
+    return lambda average: hasattr(average.machines_[0], method)
 
 
 @with_parameters
@@ -90,6 +96,21 @@ class AveragedMachines(BaseEstimator):
             for w, machine in zip(self.weights_, self.machines_, strict=True)
         ]
         return np.asarray(sum(parts[1:], parts[0]))
+
+    @available_if(_known("novelty"))  # type: ignore[untyped-decorator]
+    def novelty(self, X: Any) -> Array:
+        """Return how unlike the training samples new ones are to the heaviest machine."""
+        return np.asarray(self.machines_[0].novelty(X))
+
+    @available_if(_known("novelty"))  # type: ignore[untyped-decorator]
+    def columns_outside(self, X: Any) -> list[list[str]]:
+        """Return for each row the names of the columns that are outside their training range."""
+        return outside(self.machines_[0], X)
+
+    @available_if(_known("explain_row"))  # type: ignore[untyped-decorator]
+    def explain_row(self, x: Any, of: Any = None, rows: int = 5) -> RowExplanation:
+        """Return what the answer for one row rests on: training rows, and columns."""
+        return explain(self, x, of, rows)
 
     def _check_stored(self) -> None:
         if len(self.machines_) != len(self.weights_) or not len(self.weights_):

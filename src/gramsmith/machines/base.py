@@ -29,6 +29,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -45,7 +46,9 @@ from gramsmith.kernels import (
 )
 from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.precomputed import rests_on_matrix
+from gramsmith.machines.explanation import RowExplanation, explain, outside
 from gramsmith.machines.intervals import PredictionIntervals
+from gramsmith.machines.novelty import Novelty
 from gramsmith.machines.sets import PredictionSets
 from gramsmith.parameters import declared, forget_optional, with_parameters
 from gramsmith.solvers.memory import check_memory
@@ -102,7 +105,7 @@ class _Fitted:
 
 
 @with_parameters
-class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
+class KernelMachine(_Fitted, Novelty, SharesEngine, BaseEstimator):
     """Base class of all machines.
 
     Subclasses give `solve` or `_fit`, and their parameters as annotated defaults. What they do not
@@ -168,6 +171,8 @@ class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
         "support_samples_": "samples s p | none",
         "coefficients_": "array s t",
         "intercept_": "array t | array 1",
+        "support_targets_": "labels s | array s *?",
+        "support_weights_": "positive s?",
         "scale_coefficients_": "array s t?",
         "scale_intercept_": "array t?",
         "scale_range_": "array 2 t?",
@@ -454,7 +459,38 @@ class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
         other.coefficients_, scales = np.split(weights, [self.coefficients_.shape[1]], axis=1)
         if scales.size:
             other.scale_coefficients_ = scales
+        for name in ("isolation_", "support_targets_", "support_weights_"):  # of training samples
+            other.__dict__.pop(name, None)
         return other
+
+    _weighs_targets = False  # whether predictions are linear in the targets of the kept rows
+
+    @available_if(lambda machine: hasattr(machine, "isolation_"))  # type: ignore[untyped-decorator]
+    def columns_outside(self, X: Any) -> list[list[str]]:
+        """Return for each row the names of the features that are outside their training range."""
+        return outside(self, X)
+
+    def explain_row(self, x: Any, of: Any = None, rows: int = 5) -> RowExplanation:
+        """Return what the answer for one row rests on: training rows, and columns.
+
+        The answer of a kernel machine is a sum over training rows, so what each adds is exact: of
+        ridge machines on all rows its target times a weight, see `RowExplanation`.
+
+        Parameters
+        ----------
+        x : one row, like those of predict
+            An array of shape (p,) or (1, p), a data frame of one row, or one object.
+        of : label or int, optional
+            Which class; default the one that is answered. Of several outputs, which: default 0.
+        rows : int, default=5
+            How many of the training rows that weigh most.
+
+        Returns
+        -------
+        RowExplanation
+        """
+        check_is_fitted(self, "coefficients_")
+        return explain(self, x, of, rows)
 
     def _check_new(self, X: Any) -> Any:
         """Return new samples, validated against those of fit."""
@@ -511,6 +547,7 @@ class KernelMachine(_Fitted, SharesEngine, BaseEstimator):
             self.kernel_.check_input(samples)
             if self.kernel_.requires_vector_input:
                 self.kernel_(samples[:1], samples[:1])
+        self._check_isolation()
 
 
 class WeightedScore:

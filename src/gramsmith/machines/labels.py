@@ -131,6 +131,17 @@ class LabelsClassifier(ClassifierMixin, BaseEstimator):
         f = self.decision_function(X)
         return np.asarray(expit(self.calibration_slopes_ * f + self.calibration_offsets_))
 
+    @available_if(lambda model: hasattr(model.model_, "novelty"))  # type: ignore[untyped-decorator]
+    def novelty(self, X: Any) -> Array:
+        """Return how unlike the training samples new ones are, from 0 to 1, shape (n,)."""
+        return np.asarray(self.model_.novelty(X))
+
+    @available_if(lambda model: hasattr(model.model_, "columns_outside"))  # type: ignore[untyped-decorator]
+    def columns_outside(self, X: Any) -> list[list[str]]:
+        """Return for each row the names of the columns that are outside their training range."""
+        found: list[list[str]] = self.model_.columns_outside(X)
+        return found
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean accuracy of the labels y, shape (n, n_labels)."""
         return label_accuracy(y, self.predict(X), sample_weight)

@@ -11,6 +11,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from gramsmith.machines.explanation import RowExplanation, explain, outside
+
 Array = npt.NDArray[Any]
 
 
@@ -52,6 +54,21 @@ class ModelPipeline(Pipeline):
     def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = True) -> Array:
         """Return the classes of the last step that samples may have, shape (n, n_classes)."""
         return np.asarray(self.steps[-1][1].predict_set(self._encoded(X), coverage, per_class))
+
+    @_passed_on("novelty")  # type: ignore[untyped-decorator]
+    def novelty(self, X: Any) -> Array:
+        """Return how unlike the training samples new ones are, from 0 to 1, shape (n,)."""
+        return np.asarray(self.steps[-1][1].novelty(self._encoded(X)))
+
+    @_passed_on("novelty")  # type: ignore[untyped-decorator]
+    def columns_outside(self, X: Any) -> list[list[str]]:
+        """Return for each row the names of the columns that are outside their training range."""
+        return outside(self, X)
+
+    @_passed_on("explain_row")  # type: ignore[untyped-decorator]
+    def explain_row(self, x: Any, of: Any = None, rows: int = 5) -> RowExplanation:
+        """Return what the answer for one row rests on: training rows, and columns."""
+        return explain(self, x, of, rows)
 
 
 class TakeView(TransformerMixin, BaseEstimator):

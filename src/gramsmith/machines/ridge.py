@@ -122,6 +122,11 @@ class KernelRidge(_Fitted, LandmarkMachine):
     }
 
     _held, _cg_products = "eigen", 40
+
+    @property
+    def _weighs_targets(self) -> bool:  # type: ignore[override]
+        return self.solver_ != "nystroem"
+
     criterion = "squared"  # a parameter of the classifier alone
 
     tol: float = 1e-6

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 
 from gramsmith.kernels import Precomputed
 from gramsmith.machines.averages import AveragedClassifier, AveragedRegressor
 from gramsmith.machines.labels import LabelsClassifier
+from gramsmith.machines.pipelines import ModelPipeline
 from gramsmith.selection import plan as sizes
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.choose import Findings
@@ -160,7 +160,7 @@ def assemble(
             model = LabelsClassifier.of(AveragedRegressor.of(models, weights), names, values)
         elif hasattr(models[0], "steps"):
             *steps, (name, machine) = models[0].steps
-            model = Pipeline([*steps, (name, LabelsClassifier.of(machine, names, values))])
+            model = ModelPipeline([*steps, (name, LabelsClassifier.of(machine, names, values))])
         else:
             model = LabelsClassifier.of(models[0], names, values)
     elif len(models) == 1:

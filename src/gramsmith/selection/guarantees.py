@@ -1,4 +1,4 @@
-"""Guarantees: what sets and intervals of the delivered model rest on, from held-out rows.
+"""Guarantees: what a delivered model knows of its errors and of its rows, from held-out rows.
 
 Rows that had a part in the choice of a kernel are answered too well by it, so the record of the
 winner promises too much where rows are few. Where the whole choice was made anew in outer folds,
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramsmith.machines.base import KernelMachine
 from gramsmith.machines.intervals import levels_of, quantile_of
 from gramsmith.selection.average import stacked
 from gramsmith.selection.candidates import Candidate
@@ -30,6 +31,7 @@ from gramsmith.solvers import RidgePath
 Array = npt.NDArray[Any]
 
 COVERAGE = 0.9  # of the intervals by which widths are compared
+NOVEL_ROWS = 1000  # of which it is known how isolated they are
 SCALE_ROWS = 1000  # from whose errors the width is learned
 FEW_ERRORS = 50  # rows, or groups, below which nothing is learned of their size
 # Regularisers of the scale in units of the mean eigenvalue: the last leaves next to a constant.
@@ -69,10 +71,26 @@ def chosen_anew(found: Findings, delivered: Scored, task: Task) -> HeldOut:
 
 
 def guarantee(
-    model: Any, found: Findings, delivered: Scored | None, nested: HeldOut | None, problem: Problem
+    model: Any,
+    machines: Sequence[Any],
+    found: Findings,
+    delivered: Scored | None,
+    nested: HeldOut | None,
+    problem: Problem,
 ) -> None:
-    """Let a model know how wrong it is: intervals of values, sets of classes."""
+    """Let a model know how wrong it is, and what its machines have seen.
+
+    Intervals of values, sets of classes, the isolation of training rows, and their targets.
+    """
     task, machine = problem.task, last_step(model)
+    for i, part in zip(found.chosen, machines, strict=True):
+        if isinstance(part, KernelMachine) and part.support_samples_ is not None:
+            part.support_targets_ = task.labels[part.support_]
+            if np.ptp(task.weights[part.support_]) > 0:
+                part.support_weights_ = task.weights[part.support_]
+            if part is machines[0]:
+                X = as_array(problem.samples.views[found.candidates[i].view])
+                part.calibrate_novelty(X, task.w, task.groups, task.sample(NOVEL_ROWS, salt=15))
     record = honest_record(found, delivered, nested, task)
     if record is None or delivered is None:
         return
@@ -83,7 +101,6 @@ def guarantee(
     together = task.groups is not None or task.periods is not None
     groups = task.clusters(rows) if together else None
     if isinstance(task, Values) and hasattr(machine, "calibrate_intervals"):
-        machines = [last_step(part) for part in getattr(model, "machines_", [model])]
         learned = learn_scales(machines, found, record, problem)
         kept, scales = (np.arange(len(rows)), None) if learned is None else learned
         rows, errors = rows[kept], task.as_given((task.codes[rows] - values)[kept])

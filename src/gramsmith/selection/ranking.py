@@ -287,7 +287,7 @@ def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
         for i, machine in zip(found.chosen, machines, strict=True)
     ]
     model = assemble(found, models, delivered, problem.task, problem.machine is not None)
-    guarantee(model, found, delivered, expected.record, problem)
+    guarantee(model, machines, found, delivered, expected.record, problem)
     evidence = None
     if not brief:
         try:

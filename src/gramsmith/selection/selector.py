@@ -18,6 +18,7 @@ from gramsmith.arguments import check_params
 from gramsmith.gram import SharesEngine
 from gramsmith.kernels.finite import checked_data
 from gramsmith.machines.averages import first_machine
+from gramsmith.machines.explanation import RowExplanation
 from gramsmith.machines.labels import label_accuracy
 from gramsmith.selection.ranking import CONSTRAINTS, read_and_rank
 from gramsmith.selection.samples import all_precomputed, is_table
@@ -32,11 +33,14 @@ FLOATS = (np.float64, np.float32)
 
 def _has(method: str) -> Any:
     """Return a condition: before fit "auto" may turn out to be anything; then the winner knows."""
-    other = "classification" if method == "predict_interval" else "regression"
+    of_classes = ("decision_function", "predict_proba", "predict_set")
+    other = {"predict_interval": "classification", **dict.fromkeys(of_classes, "regression")}
 
     def check(selector: Any) -> bool:
         fitted = getattr(selector, "best_estimator_", None)
-        return bool(selector.task != other) if fitted is None else hasattr(fitted, method)
+        if fitted is None:
+            return bool(selector.task != other.get(method))
+        return hasattr(fitted, method)
 
     return available_if(check)
 
@@ -316,6 +320,57 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
             In the order of `classes_`.
         """
         return self._answer("predict_set", X, coverage, per_class)
+
+    @_has("novelty")  # type: ignore[untyped-decorator]
+    def novelty(self, X: Any) -> Array:
+        """Return how unlike the training samples new ones are, see `machines.novelty.Novelty`.
+
+        Parameters
+        ----------
+        X : like in fit
+
+        Returns
+        -------
+        array of shape (n,)
+            The share of training samples that are less isolated: 1 is unlike any.
+        """
+        return self._answer("novelty", X)
+
+    @_has("columns_outside")  # type: ignore[untyped-decorator]
+    def columns_outside(self, X: Any) -> list[list[str]]:
+        """Return for each row the names of the columns that are outside their training range.
+
+        Parameters
+        ----------
+        X : like in fit
+
+        Returns
+        -------
+        list of lists of str
+        """
+        check_is_fitted(self)
+        found: list[list[str]] = self.best_estimator_.columns_outside(X)
+        return found
+
+    @_has("explain_row")  # type: ignore[untyped-decorator]
+    def explain_row(self, x: Any, of: Any = None, rows: int = 5) -> RowExplanation:
+        """Return what the answer for one row rests on: training rows, and columns.
+
+        Parameters
+        ----------
+        x : one row, like those of fit
+        of : label or int, optional
+            Which class; default the one that is answered. Of several outputs, which: default 0.
+        rows : int, default=5
+            How many of the training rows that weigh most.
+
+        Returns
+        -------
+        RowExplanation
+        """
+        check_is_fitted(self)
+        found: RowExplanation = self.best_estimator_.explain_row(x, of, rows)
+        return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, or R² for values; of several labels or outputs the mean.
