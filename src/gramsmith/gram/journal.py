@@ -16,7 +16,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,11 +26,9 @@ import numpy as np
 from gramsmith.arguments import abridged, as_flag
 from gramsmith.gram.host import differences, host
 from gramsmith.gram.plan import MIB
-from gramsmith.gram.sweep import BandDerivatives, BandSums
 
 APPLICATION = 0x67724A31  # "grJ1": whose file it is, bytes 68 to 72 of SQLite's header
 BLOCK = 16 * MIB  # of an array in one row: SQLite takes at most a gigabyte, and copies it
-RECORDS = {cls.__name__: cls for cls in (BandSums, BandDerivatives)}  # that bands are made of
 TABLES = """
     CREATE TABLE IF NOT EXISTS header (text TEXT);
     CREATE TABLE IF NOT EXISTS pieces (key TEXT PRIMARY KEY, finished INTEGER, value TEXT);
@@ -340,10 +337,7 @@ class Journal(MutableMapping[str, Any]):
             return decoded(content)[()]
         if kind == "tuple":
             return tuple(decoded(item) for item in content)
-        if kind == "dict":
-            return {decoded(name): decoded(item) for name, item in content}
-        name, parts = content
-        return RECORDS[name](*(decoded(part) for part in parts))
+        return {decoded(name): decoded(item) for name, item in content}
 
 
 def open_journal(given: Any) -> Journal | None:
@@ -415,9 +409,6 @@ def _encoded(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         return {"tuple": [coded(item) for item in value]}
     if isinstance(value, dict):
         return {"dict": [[coded(key), coded(item)] for key, item in value.items()]}
-    if type(value).__name__ in RECORDS:
-        parts = [coded(getattr(value, f.name)) for f in fields(value)]
-        return {"record": [type(value).__name__, parts]}
     raise TypeError(f"Expected plain values and arrays in a journal, got {type(value).__name__}.")
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,8 +49,7 @@ ALIKE = 0.2
 QUARTILES, CORNER, SOME = (0.25, 0.5, 0.75), 128, 4000
 
 
-@dataclass(frozen=True)
-class BandSums:
+class BandSums(NamedTuple):
     """What one band adds to P and q.
 
     `right` is K V for its rows by the fold of its columns, shape (m, f, b, t), `left` K' V for its
@@ -192,13 +191,13 @@ class Forward:
 
     def add(self, total: tuple[Array, Array], number: int, part: BandSums) -> None:
         """Add the sums of a band."""
-        P, q = total
+        (P, q), (right, left, squares) = total, part  # plain tuples, where a journal had them
         band = self.plan.bands[number]
         here = self.plan.blocks[band.row]
-        P[:, band.folds, here.rows] += part.right
-        P[:, here.fold, band.columns] += part.left
-        q[:, :, here.fold, band.folds] += part.squares[0]
-        q[:, :, band.folds, here.fold] += part.squares[1]
+        P[:, band.folds, here.rows] += right
+        P[:, here.fold, band.columns] += left
+        q[:, :, here.fold, band.folds] += squares[0]
+        q[:, :, band.folds, here.fold] += squares[1]
 
     def finish(self, total: tuple[Array, Array]) -> Moments:
         """Return the moments."""
@@ -253,8 +252,7 @@ def pivots(members: Sequence[EmbeddedKernel], plan: Plan, dtype: Any) -> Array:
     return np.array(found, dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class BandDerivatives:
+class BandDerivatives(NamedTuple):
     """What one band adds to the derivatives, for every kernel that has some.
 
     Embeddings by the rows of the band, lists of them by each of its column blocks, and derivatives
@@ -332,10 +330,9 @@ class Backward:
         share = 0.5 if I == J else 1.0
         left, right, w, by_columns = self.factors[k]
         used = [(4.0 * float(nu), tiles[l]) for l, nu in enumerate(self.adjoint.nu[k]) if nu]
-        if by_columns and used[0][1].dtype == out.dtype and pointwise.compilable(out):
-            np.copyto(out, used[0][1])
-            U, V = by_columns
-            pointwise.tile_weights(out, U, V, I.start, J.start, share, used[0][0])
+        if by_columns and used[0][1].dtype == out.dtype and pointwise.compilable(used[0][1]):
+            (factor, K), (U, V) = used[0], by_columns
+            pointwise.tile_weights(out, K, U, V, I.start, J.start, share, factor)
             return
         np.matmul(left[I] * left.dtype.type(share), right[J].T, out=out)
         with scratch():
@@ -391,17 +388,19 @@ class Backward:
     def add(self, total: BandDerivatives, number: int, part: BandDerivatives) -> None:
         """Add the derivatives of a band."""
         band, blocks, n = self.plan.bands[number], self.plan.blocks, len(self.w)
+        (whole, _, named), (by_row, by_column, by_name) = total, part  # of a journal plain tuples
         for i in range(len(self.needed)):
-            dE = add_rows(total.rows[i], blocks[band.row].rows, part.rows[i], n)
-            for j, db in zip(range(band.start, band.stop), part.columns[i], strict=True):
+            dE = add_rows(whole[i], blocks[band.row].rows, by_row[i], n)
+            for j, db in zip(range(band.start, band.stop), by_column[i], strict=True):
                 dE = add_rows(dE, blocks[j].rows, db, n)
-            total.rows[i] = dE
-            add_named(total.parameters[i], part.parameters[i])
+            whole[i] = dE
+            add_named(named[i], by_name[i])
 
     def finish(self, total: BandDerivatives) -> list[tuple[dict[str, Any], Embedding]]:
         """Return, for every kernel, the derivatives by its parameters and by its embedding."""
         found: list[tuple[dict[str, Any], Embedding]] = [({}, None)] * len(self.members)
-        for k, dE, named in zip(self.needed, total.rows, total.parameters, strict=True):
+        embeddings, _, parameters = total
+        for k, dE, named in zip(self.needed, embeddings, parameters, strict=True):
             member, delta = self.members[k], self.adjoint.delta[k]
             if delta.any():
                 dd, by_parameter = member.kernel.diagonal_vjp(member.whole, delta)

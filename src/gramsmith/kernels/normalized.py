@@ -11,6 +11,7 @@ from gramsmith.kernels.base import Array, Derivatives, Kernel, Pullback
 from gramsmith.kernels.embedding import Embedding, add, add_named, lend, prefixed, scratch
 from gramsmith.kernels.geometry import CANCELLATION
 from gramsmith.kernels.pointwise import Slopes
+from gramsmith.kernels.precomputed import reciprocal_root
 from gramsmith.kernels.radial import REACH
 
 LOST = 1e-4  # error of an exponent beyond which its Gaussian is not worth having
@@ -69,7 +70,7 @@ class Normalized(DiagonalKernel):
         self.kernel = kernel
 
     def from_diagonal(self, d: Array) -> Array:
-        return np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
+        return reciprocal_root(d)
 
     def from_diagonal_slope(self, d: Array) -> Array:
         return np.asarray(-0.5 * self.from_diagonal(d) ** 3)

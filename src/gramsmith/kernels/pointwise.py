@@ -662,14 +662,16 @@ def add_rows(
 
 
 def tile_weights(
-    out: Array, L: Array, R: Array, first: int, start: int, share: float, factor: float
+    out: Array, K: Array, L: Array, R: Array, first: int, start: int, share: float, factor: float
 ) -> None:
-    """Write share * (L'R + factor K) over K; L and R are `by_columns` of four, of all samples."""
+    """Write share * (L'R + factor K) to `out`; L and R are `by_columns` of four, of all samples."""
     number = out.dtype.type
-    _compiled_pass(weigh_rows)(out, L, R, first, start, number(share), number(share * factor))
+    _compiled_pass(weigh_rows)(out, K, L, R, first, start, number(share), number(share * factor))
 
 
-def weigh_rows(K: Any, L: Any, R: Any, first: int, start: int, share: Any, factor: Any) -> None:
+def weigh_rows(
+    out: Any, K: Any, L: Any, R: Any, first: int, start: int, share: Any, factor: Any
+) -> None:
     """Do what `tile_weights` does, four columns of the factors at a time."""
     m, n = K.shape
     for c in range(0, len(L), 4):
@@ -677,9 +679,10 @@ def weigh_rows(K: Any, L: Any, R: Any, first: int, start: int, share: Any, facto
         R2, R3 = R[c + 2, start : start + n], R[c + 3, start : start + n]
         f = factor if c == 0 else share / share
         for i in range(m):
-            row, k = K[i], first + i
+            row, k = out[i], first + i
+            before = K[i] if c == 0 else out[i]
             l0, l1 = share * L[c, k], share * L[c + 1, k]
             l2, l3 = share * L[c + 2, k], share * L[c + 3, k]
             for j in range(n):
                 part = (l0 * R0[j] + l1 * R1[j]) + (l2 * R2[j] + l3 * R3[j])
-                row[j] = f * row[j] + part
+                row[j] = f * before[j] + part

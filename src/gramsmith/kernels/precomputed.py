@@ -214,7 +214,25 @@ def nearest_psd(K: Any, method: str = "clip") -> Array:
     return np.asarray(0.5 * (repaired + repaired.T))
 
 
-class NearestPSD(TransformerMixin, BaseEstimator):
+class MatrixTransformer(TransformerMixin, BaseEstimator):
+    """A transformer of kernel matrices: fitted to the training matrix, applied to blocks of it."""
+
+    def _training_matrix(self, K: Any) -> Array:
+        K = checked_data(self, K, dtype=(np.float64, np.float32))
+        check_square(K)
+        return np.asarray(K)
+
+    def _new_block(self, K: Any) -> Array:
+        check_is_fitted(self)
+        return np.asarray(checked_data(self, K, dtype=(np.float64, np.float32), reset=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        return tags
+
+
+class NearestPSD(MatrixTransformer):
     r"""Repair kernel matrices that are not positive semidefinite, new blocks as the first one.
 
     .. math:: K = Q \Lambda Q', \qquad k(x) \mapsto k(x)\, Q\, s(\Lambda)\, Q'
@@ -260,8 +278,7 @@ class NearestPSD(TransformerMixin, BaseEstimator):
                 "rows: what is added to the diagonal says nothing about them."
             )
         _member("method", self.method, ("clip", "flip"))
-        K = checked_data(self, K, dtype=(np.float64, np.float32))
-        check_square(K)
+        K = self._training_matrix(K)
         check_symmetric(K)
         values, vectors = np.linalg.eigh(symmetrised(np.array(K, dtype=np.float64)))
         kept = np.sign(values) if self.method == "flip" else (values > 0).astype(float)
@@ -270,17 +287,11 @@ class NearestPSD(TransformerMixin, BaseEstimator):
 
     def transform(self, K: Any) -> Array:
         """Return the repaired block of shape (n_new, n)."""
-        check_is_fitted(self)
-        K = checked_data(self, K, dtype=(np.float64, np.float32), reset=False)
+        K = self._new_block(K)
         return np.asarray(K @ self.projection_)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = True
-        return tags
 
-
-class KernelCenterer(TransformerMixin, BaseEstimator):
+class KernelCenterer(MatrixTransformer):
     r"""Centre kernel matrices in feature space, new blocks with the training means.
 
     .. math:: k_c(x) = k(x) - \overline{k(x)} - K1/n + 1'K1/n^2
@@ -306,26 +317,19 @@ class KernelCenterer(TransformerMixin, BaseEstimator):
 
     def fit(self, K: Any, y: Any = None) -> KernelCenterer:
         """Learn the means of the training matrix K, shape (n, n)."""
-        K = checked_data(self, K, dtype=(np.float64, np.float32))
-        check_square(K)
+        K = self._training_matrix(K)
         self.means_ = K.mean(axis=0, dtype=np.float64)
         self.mean_ = float(self.means_.mean())
         return self
 
     def transform(self, K: Any) -> Array:
         """Return the centred block of shape (n_new, n)."""
-        check_is_fitted(self)
-        K = checked_data(self, K, dtype=(np.float64, np.float32), reset=False)
+        K = self._new_block(K)
         mean = K.mean(axis=1, keepdims=True, dtype=np.float64)
         return np.asarray(K - mean - self.means_ + self.mean_)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = True
-        return tags
 
-
-class KernelNormalizer(TransformerMixin, BaseEstimator):
+class KernelNormalizer(MatrixTransformer):
     """Divide kernel matrices by the lengths of their samples (cosine), 0/0 being 0.
 
     Attributes
@@ -346,8 +350,7 @@ class KernelNormalizer(TransformerMixin, BaseEstimator):
 
     def fit(self, K: Any, y: Any = None) -> KernelNormalizer:
         """Learn the diagonal of the training matrix K, shape (n, n)."""
-        K = checked_data(self, K, dtype=(np.float64, np.float32))
-        check_square(K)
+        K = self._training_matrix(K)
         self.diagonal_ = np.array(np.diagonal(K), dtype=np.float64)
         if self.diagonal_.min(initial=0.0) < 0:
             raise ValueError(
@@ -361,8 +364,7 @@ class KernelNormalizer(TransformerMixin, BaseEstimator):
 
         Without `diagonal` the rows must be the training samples.
         """
-        check_is_fitted(self)
-        K = checked_data(self, K, dtype=(np.float64, np.float32), reset=False)
+        K = self._new_block(K)
         of_rows = self.diagonal_ if diagonal is None else np.asarray(diagonal, dtype=np.float64)
         if diagonal is None and len(of_rows) == len(K):
             self._check_training(K)
@@ -371,7 +373,7 @@ class KernelNormalizer(TransformerMixin, BaseEstimator):
                 f"Expected the diagonal k(x, x) of the {len(K)} new samples, got shape "
                 f"{of_rows.shape}. Pass diagonal= with one number per row."
             )
-        return np.asarray(K * _inverse_root(of_rows)[:, None] * _inverse_root(self.diagonal_))
+        return np.asarray(K * reciprocal_root(of_rows)[:, None] * reciprocal_root(self.diagonal_))
 
     def _check_training(self, K: Array) -> None:
         # As many new samples as there were in training are no training samples yet.
@@ -381,13 +383,9 @@ class KernelNormalizer(TransformerMixin, BaseEstimator):
                 "the one seen in fit. Pass diagonal= with k(x, x) of the new samples."
             )
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = True
-        return tags
 
-
-def _inverse_root(d: Array) -> Array:
+def reciprocal_root(d: Array) -> Array:
+    """Return 1 / sqrt(d), 0 where d is 0 or less."""
     return np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
 
 
