@@ -6,7 +6,7 @@ import pytest
 import gramsmith as gs
 from gramsmith.gram import Gram, Serial, Threads, engine
 from gramsmith.gram.features import side_by_side, worthwhile
-from gramsmith.gram.plan import MIB, Block, Plan, budget_bytes, make_plan
+from gramsmith.gram.plan import MIB, Plan, RowBlock, budget_bytes, make_plan
 from gramsmith.gram.sweep import Backward, Forward
 from gramsmith.kernels.embedding import width
 from gramsmith.measures import get_measure
@@ -44,7 +44,7 @@ def test_blocks_do_not_straddle_folds():
 
 
 def plan_of(count, size=1):
-    return Plan(tuple(Block(slice(size * i, size * i + size), 0) for i in range(count)))
+    return Plan(tuple(RowBlock(slice(size * i, size * i + size), 0) for i in range(count)))
 
 
 def lengths(plan):

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.gram.embedded import Unembedded
-from gramsmith.gram.engine import Engine, Task
+from gramsmith.gram.engine import Engine, Sweep
 from gramsmith.gram.host import differences, host
 from gramsmith.gram.journal import open_journal
 from gramsmith.gram.parquet import ParquetRows
@@ -134,7 +134,7 @@ class Dask(Engine):
         """Return itself: a connection is shared by the copies of an estimator."""
         return self
 
-    def run(self, task: Task, numbers: Sequence[int]) -> Iterator[Any]:
+    def run(self, task: Sweep, numbers: Sequence[int]) -> Iterator[Any]:
         """Yield the results of bands in order."""
         call = _Call(self, partial(_bands, task), lambda part: _name_of(task, part))
         if self.source is not None and not call.files:
@@ -155,7 +155,7 @@ class Dask(Engine):
         """Yield function(item) in the order of items; both are pickled."""
         yield from _Call(self, function, lambda item: "A fit").results(items)
 
-    def _check_memory(self, task: Task, sent: int, workers: dict[str, dict[str, Any]]) -> None:
+    def _check_memory(self, task: Sweep, sent: int, workers: dict[str, dict[str, Any]]) -> None:
         short = []
         for address, fact in workers.items():
             limit = fact["memory_limit"]
@@ -319,7 +319,7 @@ def as_source(given: Any) -> Source | None:
 _unpacked: dict[Any, Any] = {}  # the function of the sweep in work, by the hash of its content
 
 
-def _bands(task: Task, numbers: Sequence[int]) -> list[Any]:
+def _bands(task: Sweep, numbers: Sequence[int]) -> list[Any]:
     """Return the results of some bands: what a parcel of a sweep is."""
     with one_blas_thread():
         return [task.band(number) for number in numbers]

@@ -32,8 +32,8 @@ ROOM = 64 * MIB
 ProgressCallback = Callable[[int, int], None]  # tiles done, tiles in all
 
 
-class Task(Protocol):
-    """What an engine is given: a sweep, in bands, which can be pickled."""
+class Sweep(Protocol):
+    """What an engine is given: sums over tiles, in bands, which can be pickled."""
 
     @property
     def plan(self) -> Plan:
@@ -100,7 +100,7 @@ class Engine:
         """Bytes for tiles in work and tiles kept between sweeps, in this process."""
         return budget_bytes(None)
 
-    def run(self, task: Task, numbers: Sequence[int]) -> Iterator[Any]:
+    def run(self, task: Sweep, numbers: Sequence[int]) -> Iterator[Any]:
         """Yield ``task.band(number)`` for the numbers of bands, in their order."""
         raise NotImplementedError(f"{type(self).__name__} defines no run.")
 
@@ -159,7 +159,7 @@ class Threads(Engine):
         """The memory in bytes."""
         return budget_bytes(self.memory)
 
-    def run(self, task: Task, numbers: Sequence[int]) -> Iterator[Any]:
+    def run(self, task: Sweep, numbers: Sequence[int]) -> Iterator[Any]:
         """Yield the results of bands in order."""
         each, result = task.worker_bytes, task.band_bytes
         check_budget(each + result, self.budget)
@@ -253,7 +253,7 @@ class SharesEngine:
         return clone
 
 
-def sum_up(engine: Engine, task: Task, progress: ProgressCallback | None = None) -> Any:
+def sum_up(engine: Engine, task: Sweep, progress: ProgressCallback | None = None) -> Any:
     """Return what a task stands for: the results of its bands, added in their order.
 
     BLAS is limited once for all of them. Bands that a killed run has left in the journal are not
@@ -278,7 +278,7 @@ def sum_up(engine: Engine, task: Task, progress: ProgressCallback | None = None)
 
 
 def _add_bands(
-    engine: Engine, task: Task, progress: ProgressCallback | None, key: str | None = None
+    engine: Engine, task: Sweep, progress: ProgressCallback | None, key: str | None = None
 ) -> Any:
     """Return the sums of all bands; those under a key of the journal are found and kept there."""
     journal = engine.journal if key is not None else None

@@ -38,7 +38,7 @@ def size_of(run: slice) -> int:
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """A run of consecutive samples that belong to one fold."""
 
     rows: slice
@@ -75,7 +75,7 @@ class Plan:
     rounding.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[RowBlock, ...]
     compiled: bool = False
     features: bool = True
 
@@ -128,7 +128,7 @@ def make_plan(
         parts = max(1, fewest, round((stop - start) / step))
         cuts = [start + (stop - start) * i // parts for i in range(parts + 1)]
         fold = 0 if folds is None else int(folds[start])
-        blocks += [Block(slice(a, b), fold) for a, b in pairwise(cuts)]
+        blocks += [RowBlock(slice(a, b), fold) for a, b in pairwise(cuts)]
     return Plan(tuple(blocks), worthwhile(n) if compiled is None else compiled, features)
 
 

@@ -21,7 +21,7 @@ from gramsmith.kernels.inner import Linear, Polynomial, Sigmoid
 from gramsmith.kernels.maps import ByFeatureCount, Composed, FunctionMap, SampleMap
 from gramsmith.kernels.normalized import Normalized
 from gramsmith.kernels.pairs import PairValues
-from gramsmith.kernels.parameters import BOUNDS
+from gramsmith.kernels.parametrised import BOUNDS
 from gramsmith.kernels.precomputed import Precomputed
 from gramsmith.kernels.radial import (
     AdditiveChi2,

@@ -32,7 +32,7 @@ class Parts:
     s2: Any = None
 
 
-class Pair(Kernel):
+class Joined(Kernel):
     """Two kernels evaluated on the same samples; `join` says what becomes of their values."""
 
     join: ClassVar[np.ufunc]
@@ -104,7 +104,7 @@ class Pair(Kernel):
         return dX, total
 
 
-class Sum(Pair):
+class Sum(Joined):
     """The sum k1(x, z) + k2(x, z), written ``k1 + k2``.
 
     Parameters
@@ -137,7 +137,7 @@ class Sum(Pair):
         return f"{self.k1.formula()} + {self.k2.formula()}"
 
 
-class Product(Pair):
+class Product(Joined):
     """The product k1(x, z) k2(x, z), written ``k1 * k2``.
 
     Parameters

@@ -32,7 +32,7 @@ from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.finite import as_rows, check_values
-from gramsmith.kernels.parameters import Parametrised, theta_gradient
+from gramsmith.kernels.parametrised import Parametrised, theta_gradient
 
 Array = npt.NDArray[Any]
 Derivatives = dict[str, Any]  # by the nested names of parameters

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gramsmith.arguments import abridged, as_numbers, is_one_of
 from gramsmith.kernels import Kernel
-from gramsmith.kernels.parameters import BOUNDS
+from gramsmith.kernels.parametrised import BOUNDS
 
 Array = npt.NDArray[Any]
 

@@ -6,8 +6,8 @@ have sparse features; those of `pairs` compare pair by pair, in `loops`.
 
 from gramsmith.kernels.symbolic.base import SymbolicKernel as SymbolicKernel
 from gramsmith.kernels.symbolic.base import refuse_symbols as refuse_symbols
-from gramsmith.kernels.symbolic.pairs import Subsequence as Subsequence
-from gramsmith.kernels.symbolic.pairs import WeightedDegree as WeightedDegree
+from gramsmith.kernels.symbolic.places import Subsequence as Subsequence
+from gramsmith.kernels.symbolic.places import WeightedDegree as WeightedDegree
 from gramsmith.kernels.symbolic.sets import AllSubsets as AllSubsets
 from gramsmith.kernels.symbolic.spectrum import Mismatch as Mismatch
 from gramsmith.kernels.symbolic.spectrum import Spectrum as Spectrum

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from gramsmith.arguments import abridged
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.parameters import is_whole_number
+from gramsmith.kernels.parametrised import is_whole_number
 from gramsmith.kernels.symbolic.base import count_matrix
 from gramsmith.kernels.symbolic.sequences import Alphabet, SequenceKernel, Sequences, as_sequences
 
