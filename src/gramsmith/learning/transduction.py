@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import eigh
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 
 from gramsmith.arguments import check_sizes
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
 from gramsmith.learning.learner import as_given
-from gramsmith.learning.samples import Array, hold_out
-from gramsmith.learning.spectral import (
-    ROUNDING,
-    THRESHOLDS,
-    SpectralAligner,
-    check_positive,
-    feature_alignment,
-)
+from gramsmith.learning.spectral import ROUNDING, SpectralAligner, check_positive
 from gramsmith.solvers import solve_nonnegative, warn_unless_converged
 from gramsmith.targets import Target, as_labels, make_target
+
+Array = npt.NDArray[Any]
 
 LEAST = 1e-9  # of the largest eigenvalue: the weights are solved for, not divided by it
 CONSTRAINTS = {
     **SpectralAligner._parameter_constraints,
     "rule": [StrOptions({"exact", "diagonal"})],
+    "threshold": [Interval(Real, 0, 1, closed="left")],
 }
 
 
@@ -38,12 +39,10 @@ def transductive_alignment(
     train: Any,
     rule: str = "exact",
     *,
-    threshold: float | str = LEAST,
+    threshold: float = LEAST,
     n_components: int | None = None,
     target: str = "auto",
     task: str = "auto",
-    validation_fraction: float = 0.2,
-    random_state: Any = None,
 ) -> Array:
     r"""Return the kernel matrix of all samples whose eigen-directions align with known labels.
 
@@ -64,19 +63,14 @@ def transductive_alignment(
         The training samples.
     rule : {"exact", "diagonal"}, default="exact"
         How the weights are found.
-    threshold : float or "auto", default=1e-9
-        Eigenvalues below this share of the largest are left out; "auto" takes the share with the
-        best alignment on training samples whose labels are held out.
+    threshold : float, default=1e-9
+        Eigenvalues below this share of the largest are left out.
     n_components : int, optional
         Largest number of directions.
     target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}, default="auto"
         What similarity should look like, see `gramsmith.targets.make_target`.
     task : {"auto", "classification", "regression"}, default="auto"
         Whole numbers are classes unless this says otherwise.
-    validation_fraction : float, default=0.2
-        Of the training samples to hold out for "auto".
-    random_state : int, RandomState or None, default=None
-        Draws these.
 
     Returns
     -------
@@ -119,27 +113,10 @@ def transductive_alignment(
     check_positive(values[0])
     if n_components is not None:
         values, V = values[:n_components], V[:, :n_components]
-    if threshold == "auto":
-        split = hold_out(goal, validation_fraction, check_random_state(random_state))
-        share = LEAST if split is None else _choose(values, V[rows], goal, split, rule)
-    else:
-        share = float(threshold)
-    V = V[:, values > max(share, ROUNDING) * values[0]]
+    V = V[:, values > max(float(threshold), ROUNDING) * values[0]]
     alpha = _align(V[rows], goal, rule)
     G = (V * alpha) @ V.T
     return np.asarray(0.5 * (G + G.T))
-
-
-def _choose(values: Array, R: Array, goal: Target, split: tuple[Array, Array], rule: str) -> float:
-    """Return the share of the largest eigenvalue with the best alignment on held-out rows of R."""
-    learn, held = split
-    known, unknown = goal.take(learn), goal.take(held)
-    scores = []
-    for threshold in THRESHOLDS:
-        kept = R[:, values > threshold * values[0]]
-        alpha = _align(kept[learn], known, rule)
-        scores.append(feature_alignment(kept[held] * np.sqrt(alpha), unknown))
-    return THRESHOLDS[int(np.argmax(scores))]
 
 
 def _align(R: Array, goal: Target, rule: str) -> Array:
