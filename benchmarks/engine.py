@@ -31,7 +31,7 @@ from gramsmith.gram.threads import count_workers, ordered_map
 from gramsmith.kernels.compilation import available
 from gramsmith.kernels.embedding import lend, scratch
 from gramsmith.kernels.pointwise import EXPONENTIAL, _compiled, write_values
-from gramsmith.learning.objective import make_objective
+from gramsmith.learning.objective import KernelObjective
 from gramsmith.learning.samples import make_draw
 from gramsmith.measures import MEASURES, get_measure
 from gramsmith.targets import make_target
@@ -153,7 +153,7 @@ def minibatch(n: int = 400_000, batch: int = 512, steps: int = 30) -> list[Row]:
         def run() -> None:
             for _ in range(steps):
                 chosen = draw()
-                goal = make_objective("cka", X[chosen], target.take(chosen))
+                goal = KernelObjective("cka", X[chosen], target.take(chosen))
                 goal.value_and_gradient(kernel)
 
         return run

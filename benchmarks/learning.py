@@ -12,7 +12,7 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 import gramsmith as gs
 from benchmarks.measuring import Row, at_least, at_most, best, extra_memory, show
 from gramsmith.gram import Threads
-from gramsmith.learning.objective import make_objective
+from gramsmith.learning.objective import KernelObjective
 from gramsmith.targets import make_target
 
 P = 20
@@ -29,7 +29,7 @@ TABLE_3 = {
 SETUP = f"""
     import numpy as np, gramsmith as gs
     from gramsmith.gram import Threads
-    from gramsmith.learning.objective import make_objective
+    from gramsmith.learning.objective import KernelObjective
     from gramsmith.targets import make_target
     from sklearn.neighbors import NeighborhoodComponentsAnalysis
     rng = np.random.default_rng(0)
@@ -38,7 +38,7 @@ SETUP = f"""
 """
 GRADIENT = """
     engine = Threads(memory={memory})
-    objective = make_objective("cka", X, make_target(y), engine=engine, dtype={dtype!r})
+    objective = KernelObjective("cka", X, make_target(y), engine=engine, dtype={dtype!r})
     objective.value_and_gradient(kernel)
 """
 NCA = "NeighborhoodComponentsAnalysis(max_iter=1).fit(X, y)"
@@ -73,7 +73,7 @@ def against_nca(n: int = 5000) -> list[Row]:
             kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(0.15 * S)
             for dtype in ("float32", "float64"):
                 engine = Threads(memory=MEMORY)
-                objective = make_objective("cka", X, make_target(y), engine=engine, dtype=dtype)
+                objective = KernelObjective("cka", X, make_target(y), engine=engine, dtype=dtype)
                 seconds = best(lambda o=objective, k=kernel: o.value_and_gradient(k), 4)
                 ours[name, dtype] = min(seconds, ours.get((name, dtype), np.inf))
     theirs = min(SECONDS)

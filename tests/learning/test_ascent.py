@@ -5,7 +5,7 @@ import gramsmith as gs
 from gramsmith.learning.ascent import REMEDY, Problem, degenerate, maximise
 from gramsmith.learning.coordinates import make_coordinates
 from gramsmith.learning.monitor import Monitor
-from gramsmith.learning.objective import make_objective
+from gramsmith.learning.objective import KernelObjective
 from gramsmith.learning.samples import make_draw
 from gramsmith.targets import make_target
 from oracle import golden
@@ -35,7 +35,7 @@ def test_no_iteration_lowers_the_score(solver):
     problem = Problem(
         kernel,
         make_coordinates(kernel, ["map__S"]),
-        make_objective("kta", golden.X, make_target(golden.y)),
+        KernelObjective("kta", golden.X, make_target(golden.y)),
     )
     found = maximise(problem, problem.coordinates.read(kernel), Monitor("x"), solver=solver)
     assert found.converged

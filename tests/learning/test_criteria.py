@@ -8,12 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
 from gramsmith.learning import OBJECTIVES
-from gramsmith.learning.mixture import climb_shares, dense_sum, measured_sum
+from gramsmith.learning.mixture import SumObjective, climb_shares
 from gramsmith.learning.objective import (
+    KernelObjective,
     get_objective,
     get_projection,
-    make_objective,
-    sign_of,
     stored_name,
 )
 from gramsmith.measures import MEASURES, Measure
@@ -66,7 +65,7 @@ def test_every_learner_climbs_every_criterion(name, criterion, parity):
     K = learner.kernel_(X)
     assert np.isfinite(K).all()
     assert np.linalg.eigvalsh(K).min() > -1e-9 * np.linalg.norm(K)
-    objective = make_objective(criterion, X, make_target(y))
+    objective = KernelObjective(criterion, X, make_target(y))
     sign = objective.sign
     # what the criterion says about the kernel is what the learner says it reached
     if getattr(MEASURES.get(criterion), "scale_invariant", criterion != "radius_margin"):
@@ -84,7 +83,7 @@ def test_every_learner_climbs_every_criterion(name, criterion, parity):
 def test_spectral_weights_are_at_least_those_of_plain_alignment(criterion, parity):
     X, y = parity
     kernel = gs.Gaussian(1.5)
-    objective = make_objective(criterion, X, make_target(y))
+    objective = KernelObjective(criterion, X, make_target(y))
     plain = gs.SpectralAligner(kernel, keep=1.0).fit(X, y)
     found = quiet(gs.SpectralAligner(kernel, measure=criterion, keep=1.0), X, y)
     reached = objective.sign * found.value_
@@ -96,7 +95,7 @@ def test_spectral_weights_are_at_least_those_of_plain_alignment(criterion, parit
             alphas = found.alphas_.copy()
             alphas[k] *= factor
             K = (V * alphas) @ V.T
-            moved = make_objective(criterion, K, make_target(y)).value(gs.Precomputed())
+            moved = KernelObjective(criterion, K, make_target(y)).value(gs.Precomputed())
             assert objective.sign * moved <= reached + 2e-3 * abs(reached)
 
 
@@ -159,10 +158,11 @@ def test_slopes_by_weights_of_a_sum(criterion, weighted, rng):
     target = make_target(y, sample_weight=rng.uniform(1.0, 2.0, 30) if weighted else None)
     kernels = [gs.Gaussian(1.0), 0.1 * gs.Linear(), gs.Gaussian(3.0)]
     moments = gs.Gram(kernels, X).moments(target, cross=True)
-    evaluate, mu, h = measured_sum(MEASURES[criterion], moments, target), rng.uniform(1, 2, 3), 1e-4
+    evaluate = SumObjective(criterion, target, moments, list)
+    mu, h = rng.uniform(1, 2, 3), 1e-4
     value, slopes = evaluate(mu)
     dense = sum(m * k(X) for m, k in zip(mu, kernels, strict=True))
-    there = make_objective(criterion, dense, target).value(gs.Precomputed())
+    there = KernelObjective(criterion, dense, target).value(gs.Precomputed())
     assert value == pytest.approx(there, rel=1e-9)
     wanted = [(evaluate(mu + h * e)[0] - evaluate(mu - h * e)[0]) / (2 * h) for e in np.eye(3)]
     np.testing.assert_allclose(slopes, wanted, atol=1e-5 * np.abs(wanted).max())
@@ -172,7 +172,7 @@ def test_slopes_by_weights_of_a_sum(criterion, weighted, rng):
 def test_slopes_by_weights_of_a_dense_sum(criterion, parity, rng):
     X, y = parity
     grams = [gs.Gram(kernel, X) for kernel in MEMBERS]
-    evaluate = dense_sum(get_objective(criterion), grams, make_target(y))
+    evaluate = SumObjective(criterion, make_target(y), None, lambda: grams)
     mu, h = rng.uniform(1, 2, 4), 1e-5
     wanted = [(evaluate(mu + h * e)[0] - evaluate(mu - h * e)[0]) / (2 * h) for e in np.eye(4)]
     np.testing.assert_allclose(evaluate(mu)[1], wanted, atol=2e-3 * np.abs(wanted).max())
@@ -203,7 +203,7 @@ def test_mixtures_keep_what_was_given(given, parity):
     learner = gs.TwoGaussianLearner(*given, measure="ridge_loo", keep=1.0, n_grid=6).fit(X, y)
     for sigma, wanted in zip((learner.sigma1_, learner.sigma2_), given, strict=True):
         assert wanted is None or sigma == wanted
-    objective = make_objective("ridge_loo", X, make_target(y))
+    objective = KernelObjective("ridge_loo", X, make_target(y))
     assert objective.value(learner.kernel_) == pytest.approx(learner.value_, rel=1e-6)
     assert learner.value_ == learner.history_["value"].min()
 
@@ -225,4 +225,4 @@ def test_closed_forms_are_those_of_the_registered_alignments():
     assert [name for name in CRITERIA if get_projection(name)] == ["kta", "cka", "cka_debiased"]
     assert get_projection(MEASURES["cka"]) == "centred"
     assert get_projection(Measure("cka", MEASURES["kta"].formula)) is None
-    assert {sign_of(get_objective(name)) for name in CRITERIA} == {1.0, -1.0}
+    assert {get_objective(name).higher_is_better for name in CRITERIA} == {True, False}

@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold
 import gramsmith as gs
 from gramsmith.learning import penalty_path
 from gramsmith.learning.learner import Learner, Path
-from gramsmith.learning.objective import make_objective
+from gramsmith.learning.objective import KernelObjective
 from gramsmith.targets import make_target
 
 MEMBERS = [gs.Gaussian(s) for s in (0.5, 1.0, 3.0)]
@@ -149,7 +149,7 @@ def test_weights_are_the_best_of_a_grid(measure):
         X, y, kernels = two_kernels(seed)
         learner = gs.KernelCombination(kernels, measure=measure, keep=1.0).fit(X, y)
         sign = 1.0 if measure == "hsic" else -1.0
-        objective = make_objective(measure, X, make_target(y))
+        objective = KernelObjective(measure, X, make_target(y))
         angles = np.r_[0.0, np.arctan(np.logspace(-4, 4, 60)), np.pi / 2]
         best = max(
             sign * objective.value(np.cos(t) * kernels[0] + np.sin(t) * kernels[1])

@@ -11,13 +11,13 @@ from gramsmith.learning import OBJECTIVES
 from gramsmith.learning.coordinates import make_coordinates
 from gramsmith.learning.objective import (
     KernelFisher,
+    KernelObjective,
     MarginalLikelihood,
     RadiusMargin,
     RidgeLeaveOneOut,
     get_objective,
     get_projection,
     held_out_measure,
-    make_objective,
     responses,
 )
 from gramsmith.measures import MEASURES, Undefined
@@ -43,7 +43,7 @@ TARGETS = {"binary": golden.y, "classes": golden.lab, "values": golden.yr}
 def test_gradient_equals_differences(name, kernel, target):
     kernel = KERNELS[kernel]
     try:
-        objective = make_objective(name, golden.X, make_target(TARGETS[target]), C=10.0)
+        objective = KernelObjective(name, golden.X, make_target(TARGETS[target]), C=10.0)
     except Undefined:
         pytest.skip("not defined for this target")
     coordinates = make_coordinates(kernel)
@@ -81,7 +81,7 @@ def test_gradient_at_the_edge_of_the_regularisers(name, edge, scale, rng):
     X = rng.normal(size=(25, 3))
     kernel = 0.4 * gs.Gaussian(0.8) + gs.Linear() @ gs.LinearMap(np.array([1.0, 0.5, 0.2]))
     y = scale * EDGES[edge](kernel(X))
-    objective = make_objective(name, X, make_target(y))
+    objective = KernelObjective(name, X, make_target(y))
     coordinates = make_coordinates(kernel)
     theta = coordinates.read(kernel)
     gradient = coordinates.gradient(kernel, objective.value_and_gradient(kernel)[1])
@@ -145,7 +145,7 @@ def test_an_objective_of_ones_own_is_followed_to_the_parameters(rng):
         def __call__(self, K, target, derivative):
             return np.vdot(W, K), W if derivative else None
 
-    objective = make_objective(Inner(), golden.X, make_target(golden.y))
+    objective = KernelObjective(Inner(), golden.X, make_target(golden.y))
     value, slopes = objective.value_and_gradient(kernel)
     assert value == pytest.approx(np.sum(W * kernel(golden.X)))
     assert slopes["length_scale"] == pytest.approx(expected)
@@ -156,10 +156,10 @@ def test_golden_derivatives():
     kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.eye(3) / np.sqrt(2))
     target = make_target(golden.y)
     for name, key in (("kta", "d_kta_d_S_diag"), ("fsm", "d_fsm_d_S_diag")):
-        _, gradient = make_objective(name, golden.X, target).value_and_gradient(kernel)
+        _, gradient = KernelObjective(name, golden.X, target).value_and_gradient(kernel)
         expected, tolerance = golden.GOLDEN[key]
         np.testing.assert_allclose(np.diag(gradient["map__S"]), expected, atol=tolerance)
-    _, gradient = make_objective("kta", golden.X, target).value_and_gradient(kernel)
+    _, gradient = KernelObjective("kta", golden.X, target).value_and_gradient(kernel)
     assert gradient["map__S"][0, 1] == pytest.approx(golden.GOLDEN["d_kta_d_S_01"][0], abs=1e-8)
 
 
@@ -167,8 +167,8 @@ def test_golden_derivatives():
 def test_a_kernel_that_tells_the_classes_apart_is_better(name, rng):
     X = rng.normal(size=(40, 2))
     y = np.arange(40) % 2
-    objective = make_objective(name, X + 4.0 * y[:, None], make_target(y))
-    noise = make_objective(name, X, make_target(y))
+    objective = KernelObjective(name, X + 4.0 * y[:, None], make_target(y))
+    noise = KernelObjective(name, X, make_target(y))
     kernel = gs.Gaussian(2.0)
     assert objective.sign * objective.value(kernel) > noise.sign * noise.value(kernel)
 
@@ -181,9 +181,17 @@ def test_unknown_objectives_are_told_what_there_is(measure):
 
 def test_objects_are_taken_as_names_are():
     assert get_objective("cka") is get_objective(MEASURES["cka"]) is MEASURES["cka"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("cka_debaised", "cka_debiased"), ("rigde_loo", "ridge_loo")]
+)
+def test_a_slip_of_the_pen_is_answered_by_what_was_meant(typed, meant):
+    with pytest.raises(ValueError, match=f"Did you mean '{meant}'"):
+        gs.TransformLearner(measure=typed).fit(golden.X, golden.y)
     target = make_target(golden.y)
-    by_name = make_objective("radius_margin", golden.X, target, C=10.0)
-    by_object = make_objective(RadiusMargin(10.0), golden.X, target)
+    by_name = KernelObjective("radius_margin", golden.X, target, C=10.0)
+    by_object = KernelObjective(RadiusMargin(10.0), golden.X, target)
     assert by_name.value(gs.Gaussian(1.0)) == by_object.value(gs.Gaussian(1.0))
 
 
@@ -279,7 +287,7 @@ def test_zero_kernel_is_the_worst(criterion, worst):
 
 
 def test_golden_bound_and_gradient():
-    objective = make_objective("radius_margin", golden.X, make_target(golden.y), C=10.0)
+    objective = KernelObjective("radius_margin", golden.X, make_target(golden.y), C=10.0)
     kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.eye(3) / np.sqrt(2))
     value, gradient = objective.value_and_gradient(kernel)
     bound = np.exp(value)

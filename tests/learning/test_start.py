@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.learning.objective import make_objective
+from gramsmith.learning.objective import KernelObjective
 from gramsmith.learning.start import (
     DISTANCE,
     check_rank,
@@ -80,7 +80,7 @@ def test_powers_and_scales_of_kernels():
 
 def mapped(X, y, measure="cka"):
     kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(np.ones(X.shape[1]))
-    return kernel, make_objective(measure, X, make_target(y))
+    return kernel, KernelObjective(measure, X, make_target(y))
 
 
 @pytest.mark.parametrize("factor", [1e-2, 8.0])

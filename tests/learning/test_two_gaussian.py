@@ -5,7 +5,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
-from gramsmith.learning.two_gaussian import Aligned, GaussianSlope, bandwidth_range, best_share
+from gramsmith.learning.two_gaussian import (
+    AlignedMixtures,
+    GaussianSlope,
+    bandwidth_range,
+    best_share,
+)
 from gramsmith.measures import MEASURES
 from gramsmith.targets import make_target
 from oracle import golden
@@ -155,7 +160,7 @@ def test_slopes_equal_differences(projection):
     assert not GaussianSlope(0.7).positive_definite
     step, sigma = 1e-5, np.array([0.3, 1.1])
     for y in (golden.y, golden.lab, golden.yr):
-        mixtures = Aligned(golden.X, make_target(y), projection, None)
+        mixtures = AlignedMixtures(golden.X, make_target(y), projection, None)
         for moving in ([True, True], [True, False], [False, True]):
             slopes = mixtures.evaluate(sigma, np.nan, np.array(moving))[1]
             for k, slope in zip(np.flatnonzero(moving), slopes, strict=True):

@@ -24,7 +24,7 @@ from gramsmith.learning.ascent import Ascent
 from gramsmith.learning.cross_fit import ROWS, WIDTH, choose_width, subsample
 from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import responses
-from gramsmith.learning.start import signs
+from gramsmith.learning.start import mean_square, signs
 from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]
@@ -55,10 +55,12 @@ def follow_gradients(
     rows = subsample(target, np.arange(len(target.w)), ROWS, seed)
     Y, w = responses(target), target.w
     variance = column_moments(X, w)[1]
-    size, rank = _size(S, variance), None
+    size, rank = mean_square(S, variance), None
     if S.ndim == 2 and S.shape[1] < len(S):
         rank, S = S.shape[1], np.eye(len(S))
-        S = S * np.sqrt(size / _size(S, variance)) if size > 0 else S  # whatever the unit of X
+        S = (
+            S * np.sqrt(size / mean_square(S, variance)) if size > 0 else S
+        )  # whatever the unit of X
     monitor.parameters = lambda theta: {"S": theta.reshape(S.shape)}
     status, value = "converged", np.nan
     try:
@@ -79,12 +81,12 @@ def follow_gradients(
             root = np.sqrt(np.maximum(G, 0.0)) if G.ndim == 1 else symmetric_root(G)
             if not (np.isfinite(root).all() and root.any()):
                 break  # a regression that is constant tells nothing
-            S = root * np.sqrt(size / _size(root, variance))
+            S = root * np.sqrt(size / mean_square(root, variance))
     except KeyboardInterrupt:
         status = "interrupted"
     if rank is not None:
         S = largest_directions(S, rank)
-        S = S * np.sqrt(size / _size(S, variance))
+        S = S * np.sqrt(size / mean_square(S, variance))
     ascent = Ascent(
         theta=S.ravel(),
         value=value,
@@ -114,8 +116,3 @@ def largest_directions(S: Array, rank: int) -> Array:
     values, U = np.linalg.eigh(S)
     top = (U * values)[:, ::-1][:, :rank]
     return np.asarray(top * signs(top))
-
-
-def _size(S: Array, variance: Array) -> float:
-    """Return the mean squared distance of mapped samples, halved."""
-    return float(variance @ np.square(S.reshape(len(S), -1)).sum(axis=1))

@@ -19,17 +19,14 @@ from gramsmith.gram.views import Views, brings_samples, views_in
 from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum, default_kernel
 from gramsmith.learning.cross_fit import Matrix, choose_width, subsample
 from gramsmith.learning.learner import FEW_ITERATIONS, ITERATIONS, Learner, Path, Samples
-from gramsmith.learning.mixture import climb_shares, dense_sum, measured_sum, starting_shares
+from gramsmith.learning.mixture import SumObjective, climb_shares, starting_shares
 from gramsmith.learning.monitor import sweep_progress
 from gramsmith.learning.objective import (
     Array,
     get_objective,
     get_projection,
     responses,
-    sign_of,
-    unit_of,
 )
-from gramsmith.measures import Measure
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome, solve_nonnegative, warn_unless_converged
@@ -230,20 +227,18 @@ class KernelCombination(Learner):
         self, views: Views, moments: Any, M: Array, target: Target
     ) -> tuple[Array, Array, float, Outcome]:
         """Return the best weights without a closed form, what each kernel is worth, and the sum."""
-        objective, m = get_objective(self.measure), len(M)
-        measured = isinstance(objective, Measure)
-        few = self._crossing and not measured  # where stopping soon is intended
-        if isinstance(objective, Measure):
-            evaluate = measured_sum(objective, moments, target)
-        else:
-            evaluate = dense_sum(objective, members(views), target)
+        m = len(M)
+        evaluate = SumObjective(self.measure, target, moments, lambda: members(views))
+        few = self._crossing and not evaluate.measured  # where stopping soon is intended
         alone = np.array([evaluate(row)[0] for row in np.eye(m)])
         if self.method == "uniform":
             end = np.full(m, 1.0 / m)
             return end, alone, evaluate(end)[0], DONE
-        sign, sizes = sign_of(objective), np.sqrt(np.maximum(M.diagonal(), 0.0)) / target.n
-        if isinstance(objective, Measure) and not objective.scale_invariant:
-            sizes = np.where(sizes > 0, 1.0, 0.0)  # the weights themselves are of length 1
+        sign, sizes = evaluate.sign, np.sqrt(np.maximum(M.diagonal(), 0.0)) / target.n
+        if (
+            evaluate.measured and not evaluate.unit
+        ):  # it grows with the kernel: the weights themselves are of length 1
+            sizes = np.where(sizes > 0, 1.0, 0.0)
         merits = np.where(np.isfinite(alone) & (sizes > 0), sign * alone, -np.inf)
         member = int(np.argmax(merits))
         ascent = climb_shares(
@@ -251,7 +246,7 @@ class KernelCombination(Learner):
             sign,
             sizes,
             starting_shares(evaluate, sign, sizes, member),
-            unit=unit_of(objective, target),
+            unit=evaluate.unit,
             max_iter=FEW_ITERATIONS if few else ITERATIONS,
             tol=TOLERANCE,
         )

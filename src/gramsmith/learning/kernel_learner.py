@@ -25,8 +25,7 @@ from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import (
     Array,
     KernelError,
-    get_objective,
-    make_objective,
+    KernelObjective,
 )
 from gramsmith.measures import Undefined
 from gramsmith.parameters import with_parameters
@@ -139,9 +138,8 @@ class KernelLearner(Learner):
         kernel.check_parameters()
         kernel = kernel.fixed_to(X)
         coordinates = make_coordinates(kernel, self.parameters, self.bounds)
-        objective = make_objective(
-            get_objective(self.measure, self.C), X, target, engine=self._engine(), dtype=self.dtype
-        )
+        options = {"C": self.C, "engine": self._engine(), "dtype": self.dtype}
+        objective = KernelObjective(self.measure, X, target, **options)
         start = coordinates.read(kernel)
         problem = Problem(kernel, coordinates, objective)
         ascent, values = self._best_of_starts(problem, self._starts(coordinates, start, rng))

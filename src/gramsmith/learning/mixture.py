@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +21,8 @@ import numpy.typing as npt
 from gramsmith.gram import Gram
 from gramsmith.learning.ascent import Ascent, maximise
 from gramsmith.learning.monitor import Monitor
-from gramsmith.learning.objective import FEWER, MATRICES, Objective, check_objective
-from gramsmith.measures import Measure, Undefined
+from gramsmith.learning.objective import FEWER, MATRICES, BoundObjective
+from gramsmith.measures import Undefined
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.moments import Adjoint, Moments
 from gramsmith.solvers.memory import check_memory
@@ -35,23 +34,37 @@ Array = npt.NDArray[Any]
 # of 60, which was a third of a decade wide.
 TRIALS = 25
 
-#: weights -> the number, and its derivatives by the weights
-Sum = Callable[[Array], tuple[float, Array]]
 
+class SumObjective(BoundObjective):
+    """An objective of Σ_k μ_k K_k as a function of μ, with its derivatives by the weights.
 
-def measured_sum(measure: Measure, moments: Moments, target: Target) -> Sum:
-    """Return a measure of Σ_k μ_k K_k as a function of μ; the moments have all inner products."""
-    measure.check(target)
+    A measure sees the moments of the kernels, which have all inner products; any other objective
+    the dense matrices of their Grams.
+    """
 
-    def evaluate(weights: Array) -> tuple[float, Array]:
-        mixed = moments.mix(weights)
+    def __init__(
+        self, measure: Any, target: Target, moments: Moments, grams: Callable[[], Sequence[Gram]]
+    ) -> None:
+        super().__init__(measure, target)
+        self.moments = moments
+        if not self.measured:
+            members = grams()
+            check_memory(self.name, members[0].n, MATRICES + len(members), FEWER)
+            self.matrices = [gram.toarray() for gram in members]
+
+    def __call__(self, weights: Array) -> tuple[float, Array]:
+        """Return the number and its derivatives, zeros where it has none."""
+        if not self.measured:
+            value, dK = self.objective(np.tensordot(weights, self.matrices, 1), self.target, True)
+            if dK is None:
+                return float(value), np.zeros(len(weights))
+            return float(value), np.array([float(np.vdot(dK, M)) for M in self.matrices])
         with warnings.catch_warnings():
             # A sum may be flat on the way; the measure is 0 there, which is all we need.
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            value, adjoint = measure.value_and_adjoint(mixed, target)
-        return value, by_weights(adjoint, weights, moments, target)
-
-    return evaluate
+            mixed = self.moments.mix(weights)
+            value, adjoint = self.objective.value_and_adjoint(mixed, self.target)
+        return value, by_weights(adjoint, weights, self.moments, self.target)
 
 
 def by_weights(adjoint: Adjoint, weights: Array, moments: Moments, target: Target) -> Array:
@@ -70,21 +83,8 @@ def by_weights(adjoint: Adjoint, weights: Array, moments: Moments, target: Targe
     return np.asarray(by)
 
 
-def dense_sum(objective: Objective, grams: Sequence[Gram], target: Target) -> Sum:
-    """Return an objective of the dense sum of kernels as a function of the weights."""
-    objective = copy(objective)  # it may remember its last solve
-    check_objective(objective, target)
-    check_memory(objective.name, grams[0].n, MATRICES + len(grams), FEWER)
-    matrices = [gram.toarray() for gram in grams]
-
-    def evaluate(weights: Array) -> tuple[float, Array]:
-        K = np.tensordot(weights, matrices, 1)
-        value, dK = objective(K, target, True)
-        if dK is None:
-            return float(value), np.zeros(len(matrices))
-        return float(value), np.array([float(np.vdot(dK, M)) for M in matrices])
-
-    return evaluate
+#: weights -> the number, and its derivatives by the weights
+Sum = Callable[[Array], tuple[float, Array]]
 
 
 def climb_shares(

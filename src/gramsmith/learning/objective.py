@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -304,9 +305,12 @@ def get_objective(measure: Any, C: float = 100.0) -> Measure | Objective:
     needed = ("name", "higher_is_better", "__call__")
     if not isinstance(measure, str | type) and all(hasattr(measure, name) for name in needed):
         return cast(Objective, measure)
+    known = (*MEASURES, *OBJECTIVES)
+    near = get_close_matches(measure[:200], known, 1) if isinstance(measure, str) else []
     raise ValueError(
-        f"Expected a measure among {', '.join((*MEASURES, *OBJECTIVES))}, or an object with name, "
-        f"higher_is_better and a call (K, target, derivative), got {abridged(measure)}."
+        f"Expected a measure among {', '.join(known)}, or an object with name, higher_is_better "
+        f"and a call (K, target, derivative), got {abridged(measure)}."
+        + "".join(f" Did you mean {name!r}?" for name in near)
     )
 
 
@@ -350,55 +354,70 @@ def kernel_errors() -> Iterator[None]:
         raise KernelError(str(error)) from error
 
 
-def make_objective(
-    measure: Any,
-    X: Any,
-    target: Target,
-    *,
-    C: float = 100.0,
-    engine: Engine | None = None,
-    dtype: Any = None,
-) -> KernelObjective:
-    """Return an objective on samples and their target, as a function of the kernel.
+class BoundObjective:
+    """An objective with a target, whose weights must be one unless it takes weights.
 
-    The weights of the target must be one, unless the objective takes weights.
-    """
-    # a copy, since it may remember its last solve
-    return KernelObjective(copy(get_objective(measure, C)), X, target, engine, dtype)
-
-
-@dataclass
-class KernelObjective:
-    """An objective on fixed samples: what `ascent` climbs. `sign` is +1 where higher is better.
-
-    A measure takes a forward and a backward sweep, any other objective the dense Gram matrix. An
-    improvement is small in comparison with `unit` or with the value, whichever is larger.
+    `sign` is +1 where higher is better, else -1. An improvement is small in comparison with `unit`
+    or with the value, whichever is larger. `C` is the penalty of "radius_margin".
     """
 
-    objective: Any
-    X: Any
-    target: Target
-    engine: Engine | None = None
-    dtype: Any = None  # of tiles
+    def __init__(self, measure: Any, target: Target, C: float = 100.0) -> None:
+        objective: Any = copy(get_objective(measure, C))  # it may remember its last solve
+        self.objective = objective
+        self.target, self.name = target, str(self.objective.name)
+        self.sign = 1.0 if self.objective.higher_is_better else -1.0
+        self.measured = isinstance(self.objective, Measure)
+        if self.measured:
+            # A number that grows with the kernel has no unit but its own size.
+            self.unit = 1.0 if self.objective.scale_invariant else 0.0
+        else:
+            self._check_weights()
+            unit = getattr(self.objective, "unit", lambda target: 1.0)
+            self.unit = float(unit(target))
+        if hasattr(self.objective, "check"):
+            self.objective.check(target)
 
-    def __post_init__(self) -> None:
-        self.name: str = self.objective.name
-        self.sign = sign_of(self.objective)
-        self.unit = unit_of(self.objective, self.target)
-        check_objective(self.objective, self.target)
-        if not isinstance(self.objective, Measure):
-            check_memory(self.name, len(self.target.w), MATRICES, FEWER)
+    def _check_weights(self) -> None:
+        w = self.target.w
+        if np.any(w != 1.0) and not getattr(self.objective, "takes_weights", False):
+            raise ValueError(
+                f"Expected no sample_weight (or ones) for {self.name!r}, whose solve counts every "
+                f"sample once, got weights from {w.min():.3g} to {w.max():.3g}. Use a measure such "
+                'as "cka", or repeat the rows.'
+            )
+
+
+class KernelObjective(BoundObjective):
+    """An objective on samples and their target, as a function of the kernel: what is climbed.
+
+    A measure takes a forward and a backward sweep with tiles of a `dtype`, any other objective the
+    dense Gram matrix.
+    """
+
+    def __init__(
+        self,
+        measure: Any,
+        X: Any,
+        target: Target,
+        *,
+        C: float = 100.0,
+        engine: Engine | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(measure, target, C)
+        self.X, self.engine, self.dtype = X, engine, dtype
+        if not self.measured:
+            check_memory(self.name, len(target.w), MATRICES, FEWER)
 
     def value(self, kernel: Kernel) -> float:
         """Return the number for a kernel."""
-        return self._evaluate(kernel, derivative=False)[0]
+        return self.value_and_gradient(kernel, derivative=False)[0]
 
-    def value_and_gradient(self, kernel: Kernel) -> tuple[float, dict[str, Any]]:
-        """Return the number and its derivatives by nested parameter name."""
-        return self._evaluate(kernel, derivative=True)
-
-    def _evaluate(self, kernel: Kernel, derivative: bool) -> tuple[float, dict[str, Any]]:
-        if not isinstance(self.objective, Measure):
+    def value_and_gradient(
+        self, kernel: Kernel, derivative: bool = True
+    ) -> tuple[float, dict[str, Any]]:
+        """Return the number and, where asked, its derivatives by nested parameter name."""
+        if not self.measured:
             with dense_work(len(self.target.w)):
                 return self._solve(kernel, derivative)
         inputs = (derivative, self.name, kernel, self.X, self.target, self.dtype)
@@ -430,32 +449,3 @@ class KernelObjective:
             return float(value), {}
         with kernel_errors():
             return float(value), pullback(dK)
-
-
-def check_objective(objective: Measure | Objective, target: Target) -> None:
-    """Raise if an objective has no value for a target, or does not heed its weights."""
-    w, takes = (
-        target.w,
-        isinstance(objective, Measure) or getattr(objective, "takes_weights", False),
-    )
-    if not takes and np.any(w != 1.0):
-        raise ValueError(
-            f"Expected no sample_weight (or ones) for {objective.name!r}, whose solve counts every "
-            f"sample once, got weights from {w.min():.3g} to {w.max():.3g}. Use a measure such "
-            'as "cka", or repeat the rows.'
-        )
-    if hasattr(objective, "check"):
-        objective.check(target)
-
-
-def sign_of(objective: Measure | Objective) -> float:
-    """Return +1 where higher is better, else -1."""
-    return 1.0 if objective.higher_is_better else -1.0
-
-
-def unit_of(objective: Measure | Objective, target: Target) -> float:
-    """Return what counts as one where a search asks how small an improvement is."""
-    if isinstance(objective, Measure):
-        # A number that grows with the kernel has no unit but its own size.
-        return 1.0 if objective.scale_invariant else 0.0
-    return float(objective.unit(target)) if hasattr(objective, "unit") else 1.0

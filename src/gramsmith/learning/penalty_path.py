@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 from gramsmith.arguments import abridged, as_numbers
 from gramsmith.learning.objective import (
     Array,
+    KernelObjective,
     get_objective,
     held_out_measure,
-    make_objective,
 )
 from gramsmith.learning.samples import hold_out
 from gramsmith.learning.start import deviations
@@ -105,7 +105,7 @@ def penalty_path(
     split = hold_out(target, base.validation_fraction, rng)
     learn, held = (np.arange(X.shape[0]),) * 2 if split is None else split
     measure = held_out_measure(get_objective(base.measure, base.C))
-    watched = make_objective(measure, X[held], target.take(held), engine=base._engine())
+    watched = KernelObjective(measure, X[held], target.take(held), engine=base._engine())
     free = base.set_params(l1=0.0).fit(X[learn], y[learn])
     start = _diagonal(free)
     if given is None:

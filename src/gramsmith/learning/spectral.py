@@ -33,9 +33,9 @@ from gramsmith.learning.learner import (
 from gramsmith.learning.mixture import climb_shares
 from gramsmith.learning.monitor import Stopped, sweep_progress
 from gramsmith.learning.objective import (
+    KernelObjective,
     get_objective,
     get_projection,
-    make_objective,
 )
 from gramsmith.learning.samples import Array, hold_out
 from gramsmith.learning.start import signs
@@ -418,7 +418,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             features, target = features[rows], target.take(rows)
         # of eigenvectors as long as √n, so that shares give a kernel of trace n
         features = np.sqrt(target.n) * features
-        climbed = make_objective(objective, features, target, engine=self._engine())
+        climbed = KernelObjective(objective, features, target, engine=self._engine())
         kernel = Composed(Linear(), LinearMap(np.ones(features.shape[1])))
 
         def evaluate(weights: Array) -> tuple[float, Array]:

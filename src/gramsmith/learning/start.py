@@ -121,6 +121,11 @@ def deviations(X: Any, w: Array | None = None) -> Array:
     return np.where(varies, spread, typical)
 
 
+def mean_square(S: Array, variance: Array) -> float:
+    """Return the mean squared distance of mapped samples from their mean."""
+    return float(variance @ np.square(S.reshape(len(S), -1)).sum(axis=1))
+
+
 def distance_power(kernel: Kernel) -> int:
     """Return the power of the weights in which a kernel is smooth at 0: 1 for city blocks."""
     parts = [kernel, *kernel.get_params(deep=True).values()]

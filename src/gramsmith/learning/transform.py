@@ -53,7 +53,6 @@ from gramsmith.learning.objective import (
     KernelObjective,
     get_objective,
     held_out_measure,
-    make_objective,
 )
 from gramsmith.learning.penalty import Penalty, make_phases, spreading_price
 from gramsmith.learning.samples import hold_out, make_draw
@@ -66,6 +65,7 @@ from gramsmith.learning.start import (
     has_width,
     kernel_scale,
     make_start,
+    mean_square,
 )
 from gramsmith.measures import Measure, Undefined
 from gramsmith.parameters import with_parameters
@@ -127,17 +127,13 @@ def between(start: Array, end: Array, amount: float, least: float = LEAST) -> Ar
 
 def sized(base: Kernel, S: Array, variance: Array) -> Array:
     """Return the multiple of a map with a mean squared distance of `SIZE`."""
-    size = 2.0 * float(variance @ _squares(S))
+    size = 2.0 * mean_square(S, variance)
     return np.asarray(S * (kernel_scale(base) * np.sqrt(SIZE / size))) if size > 0 else S
-
-
-def _squares(S: Array) -> Array:
-    return np.asarray(np.square(S.reshape(len(S), -1)).sum(axis=1))
 
 
 def _shares(S: Array, variance: Array) -> Array:
     """Return the share of every feature in the mean squared distance of mapped samples."""
-    share = _squares(S) * variance
+    share = np.square(S.reshape(len(S), -1)).sum(axis=1) * variance
     return np.asarray(share / share.sum() if share.sum() > 0 else share)
 
 
@@ -391,7 +387,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         def on(measure: Any, rows: Array) -> KernelObjective:
             given = (X, target) if len(rows) == X.shape[0] else (X[rows], target.take(rows))
             dtype = np.float32 if self.dtype is None and len(rows) >= SINGLE else self.dtype
-            return make_objective(measure, *given, engine=self._engine(), dtype=dtype)
+            return KernelObjective(measure, *given, engine=self._engine(), dtype=dtype)
 
         power = distance_power(kernel) if S.ndim == 1 and draw is None else 1
         bounded = isinstance(objective, Measure) and objective.bounded

@@ -27,9 +27,7 @@ from gramsmith.learning.learner import BROKEN_OFF, FEW_ITERATIONS, Learner, Path
 from gramsmith.learning.monitor import Monitor, Stopped, asks_to_stop, tell_row
 from gramsmith.learning.objective import (
     KernelObjective,
-    get_objective,
     get_projection,
-    make_objective,
 )
 from gramsmith.measures import Undefined
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
@@ -214,12 +212,12 @@ class TwoGaussianLearner(Learner):
         few, most = self._crossing and self._solves, int(self.max_iter)
         if projection is None:
             options: dict[str, Any] = {"engine": self._engine(), "dtype": np.float64}
-            objective = make_objective(get_objective(self.measure), X, target, **options)
-            mixtures: Mixtures = Climbed(objective, tell)
+            objective = KernelObjective(self.measure, X, target, **options)
+            mixtures: Mixtures = ObjectiveMixtures(objective, tell)
             count, peaks, tol = min(self.n_grid, COARSE), 2, TOLERANCE
             most = min(FEW_ITERATIONS, most) if few else most
         else:
-            mixtures = Aligned(X, target, projection, self._engine(), tell)
+            mixtures = AlignedMixtures(X, target, projection, self._engine(), tell)
             count, peaks, tol = self.n_grid, PEAKS, float(self.tol)
             if self._crossing:
                 count, peaks, tol = max(4, count // 2), 1, max(tol, TOLERANCE)
@@ -271,7 +269,7 @@ class TwoGaussianLearner(Learner):
             grid = path.grid
             if path.outcome.status in BROKEN_OFF:
                 grid = np.clip([path.pair.sigma2], grid[0], grid[-1])
-            mixtures = Aligned(samples.X, samples.target, projection, self._engine())
+            mixtures = AlignedMixtures(samples.X, samples.target, projection, self._engine())
             self.surface_ = mixtures.surface(path.pair.sigma1, grid, self.mixing)
 
     def __sklearn_tags__(self) -> Any:
@@ -393,7 +391,7 @@ class Mixtures:
         return ascent.status != "max_iter"
 
 
-class Aligned(Mixtures):
+class AlignedMixtures(Mixtures):
     """Alignments of mixtures, whose best shares and slopes come from products of kernels."""
 
     def __init__(
@@ -471,7 +469,7 @@ class Aligned(Mixtures):
         return {"u": share, "sigma": np.asarray(grid), "value": value}
 
 
-class Climbed(Mixtures):
+class ObjectiveMixtures(Mixtures):
     """Mixtures under any other objective: the best Gaussian is mixed with each of the others."""
 
     share_is_free = True
