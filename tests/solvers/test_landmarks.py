@@ -170,36 +170,3 @@ def test_expected_products_are_the_bound_of_conjugate_gradients(rng, m, alpha):
 def test_expected_products_where_landmarks_leave_nothing(rng):
     K = gs.Polynomial(1)(rng.normal(size=(50, 2)))
     assert expected(K, 10, 1e-3) == expected(K, 10, 1e3) == int(2 + 0.5 * np.log(2e6))
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("size", [1, 3, 25])
-def test_groups_by_actually_refitting(problem, rng, size, weighted, intercept):
-    """Small groups by their leverages, large ones taken out of the sums."""
-    K, y = problem
-    Y = np.column_stack([y, y**2 + 3])
-    m = np.arange(0, 40, 5)
-    w = rng.uniform(0.1, 4.0, size=40) if weighted else np.ones(40)
-    alphas = np.array([0.01, 0.1, 1.0])
-    group = rng.permutation(40)[:size]
-    options = {"fit_intercept": intercept}
-    path = landmark_path(K[np.ix_(m, m)], whole(K[:, m]), Y, w, **options)
-    found = path.group_residuals(K[np.ix_(group, m)], Y[group], alphas, w[group])
-    rest = w.copy()
-    rest[group] = 0.0
-    without = landmark_path(K[np.ix_(m, m)], whole(K[:, m]), Y, rest, **options)
-    for alpha, residuals in zip(alphas, found, strict=True):
-        coef, bias = without.solve(alpha)
-        known = Y[group] - K[np.ix_(group, m)] @ coef - bias
-        np.testing.assert_allclose(residuals, known, rtol=1e-6, atol=1e-7)
-    if size == 1:
-        one = path.loo_residuals(K[np.ix_(group, m)], Y[group], alphas, w[group])
-        np.testing.assert_allclose(found, one, atol=1e-9)
-
-
-def test_a_group_of_all_rows_leaves_nothing_to_fit(problem):
-    K, y = problem
-    path = landmark_path(K, whole(K), y)
-    with pytest.raises(ValueError, match="Use more groups"):
-        path.group_residuals(K, y, np.array([1.0]))

@@ -74,7 +74,13 @@ class LandmarkPath:
         .. math:: |f_{-i}(x_i) - \bar y_{-i}| \le \tfrac12 \sqrt{\tfrac{1}{\alpha} \sum_{j \ne i}
                   w_j (y_j - \bar y_{-i})^2} \; |\varphi(x_i) - \bar\varphi_{-i}|
         """
-        T, v, alphas, D = self._turned(K, alphas, w)
+        # Features first, as in the sums: entries of R are large where K_mm is nearly singular, and
+        # turned by the eigenvectors they would no longer cancel.
+        T = (K @ self.root - self.centre) @ self.vectors
+        alphas = np.asarray(alphas, dtype=float)
+        alphas = alphas + self.jitter(alphas)
+        v = np.ones(len(K)) if w is None else np.asarray(w, dtype=float)
+        D = 1.0 / (self.values[:, None] + alphas)
         leverage = (T * T) @ D + (1.0 / self.total if self.fit_intercept else 0.0)
         tiny = float(np.finfo(float).eps)
         keep = np.maximum(1.0 - v[:, None] * leverage, tiny)
@@ -89,61 +95,6 @@ class LandmarkPath:
         reach = 0.5 * norm[:, None, None] * np.sqrt(scatter[:, None, :] / alphas[:, None])
         residual = np.clip(residual, alone[:, None, :] - reach, alone[:, None, :] + reach)
         return np.ascontiguousarray(residual.transpose(1, 0, 2))
-
-    def group_residuals(self, K: Array, Y: Array, alphas: Array, w: Array | None = None) -> Array:
-        r"""Return y - f_{-F}(x) of the rows F of one group for each α, shape (a, rows, q).
-
-        .. math:: e_F = (I - H_{FF} W_F)^{-1} r_F, \qquad
-                  H_{FF} = \Phi_F (\Phi' W \Phi + \alpha I)^{-1} \Phi_F'
-
-        with residuals r of the fit on all rows; a group with many more rows than features is taken
-        out of the sums instead, which costs one eigendecomposition.
-        """
-        T, v, alphas, D = self._turned(K, alphas, w)
-        Y = Y - self.mean
-        rest = self.total - float(v.sum())
-        if rest <= 1e-12 * self.total:
-            raise ValueError(
-                f"Expected a group that leaves others, got all the weight in {len(K)} rows. "
-                "Use more groups."
-            )
-        # What the means of the others are from those of all rows, in the units of T and Y.
-        shift, offset = (v @ T / rest, v @ Y / rest) if self.fit_intercept else (0.0 * T[0], 0.0)
-        rows, r, a = len(K), len(self.values), len(alphas)
-        if a * rows**2 * (r + rows / 3) < 9.0 * r**3:  # products and factors, or eigenvectors
-            own = 1.0 / self.total if self.fit_intercept else 0.0
-            residual = np.empty((a, *Y.shape))
-            for k in range(a):
-                TD = T * D[:, k]
-                H = (TD @ T.T + own) * v
-                fitted = TD @ self.moment
-                residual[k] = np.linalg.solve(np.eye(rows) - H, Y - fitted)
-        else:
-            A = np.diag(self.values) - (T * v[:, None]).T @ T - rest * np.outer(shift, shift)
-            b = self.moment - (T * v[:, None]).T @ Y - rest * np.outer(shift, offset * np.ones(1))
-            values, V = np.linalg.eigh(A)
-            D = 1.0 / (np.maximum(values, 0.0)[:, None] + alphas)
-            B = (V.T @ b)[:, None, :] * D[:, :, None]
-            F = ((T + shift) @ V) @ B.reshape(r, -1)
-            residual = ((Y + offset)[:, None, :] - F.reshape(rows, a, -1)).transpose(1, 0, 2)
-        # As for one row: within what ridge regression can do without the group.
-        scatter = self.scatter - v @ Y**2 - (rest * offset**2 if self.fit_intercept else 0.0)
-        norm = np.linalg.norm(T + shift, axis=1)
-        scale = np.sqrt(np.maximum(scatter, 0.0) / alphas[:, None])
-        reach = 0.5 * norm[:, None] * scale[:, None, :]
-        return np.clip(residual, Y + offset - reach, Y + offset + reach)
-
-    def _turned(
-        self, K: Array, alphas: Array, w: Array | None
-    ) -> tuple[Array, Array, Array, Array]:
-        """Return centred features on the eigenvectors, weights, raised α and 1/(λ + α)."""
-        # Features first, as in the sums: entries of R are large where K_mm is nearly singular, and
-        # turned by the eigenvectors they would no longer cancel.
-        T = (K @ self.root - self.centre) @ self.vectors
-        alphas = np.asarray(alphas, dtype=float)
-        alphas = alphas + self.jitter(alphas)
-        v = np.ones(len(K)) if w is None else np.asarray(w, dtype=float)
-        return T, v, alphas, 1.0 / (self.values[:, None] + alphas)
 
 
 def landmark_path(
