@@ -23,9 +23,8 @@ from gramsmith.selection.held_out import HeldOut, Scored, score, tested_rows
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import as_array
 from gramsmith.selection.task import Classes, Folds, Labels, Task, Values, as_machine
-from gramsmith.selection.verify import fit_weighted, training_weights
+from gramsmith.selection.verify import fit_weighted, fold_values
 from gramsmith.selection.work import Work
-from gramsmith.solvers.ridge import fold_residuals_at
 
 Array = npt.NDArray[Any]
 
@@ -92,9 +91,10 @@ def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem)
     values = np.zeros((len(tested), task.codes.shape[1]))
     for (i, weight), machine in zip(found.chosen.items(), machines, strict=True):
         if in_folds:
-            residuals = _fold_residuals(found.candidates[i], machine, rows, splits, problem)[place]
-        else:
-            residuals = machine.loo_residuals_.reshape(len(rows), -1)
+            parts = _fold_values(found.candidates[i], machine, rows, splits, problem)
+            values += weight * parts[place]
+            continue
+        residuals = machine.loo_residuals_.reshape(len(rows), -1)
         if residuals.shape != values.shape:  # a class has no weight, and the machine none of it
             return result
         values += weight * (task.codes[tested] - residuals)
@@ -112,26 +112,20 @@ def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem)
     return score(record, task)
 
 
-def _fold_residuals(
+def _fold_values(
     candidate: Candidate, machine: Any, rows: Array, splits: Folds, problem: Problem
 ) -> Array:
-    """Return y less what a machine of a fold's training rows says, (m, q), fold after fold.
+    """Return what machines fitted in the folds say of their test rows, fold after fold, (m, q).
 
-    At the regulariser in use; of periods, whose training rows are fewer, per unit of weight.
+    At the regulariser in use, per unit of weight in training.
     """
-    task = problem.task
+    task, parts = problem.task, []
     [(_, K)] = problem.samples.blocks([candidate], rows, rows)
-    K, Y, w = 0.5 * (K + K.T), task.codes[rows], training_weights(task, rows)
-    if task.periods is None:
-        folds = [test for _, test in splits]
-        return np.concatenate(fold_residuals_at(K, Y, machine.alpha_, folds, w))
-    weights, parts = task.weights[rows], []
+    K, definite = 0.5 * (K + K.T), candidate.kernel.positive_definite
+    setting = np.array([machine.alpha_]) / task.weights.sum()
     for train, test in splits:
-        both = np.concatenate([train, test])
-        alpha = machine.alpha_ * weights[train].sum() / weights.sum()
-        inside = [np.arange(len(train), len(both))]
-        some = None if w is None else w[both]
-        parts += fold_residuals_at(K[np.ix_(both, both)], Y[both], alpha, inside, some)
+        inside, cross = K[np.ix_(train, train)], K[np.ix_(test, train)]
+        parts.append(fold_values(inside, rows[train], cross, setting, problem, definite)[0])
     return np.concatenate(parts)
 
 
