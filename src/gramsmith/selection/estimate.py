@@ -229,7 +229,8 @@ def _choose_anew(
     task = problem.task
     answers: list[Answers | None] = [answers_of(model, new, task)]
     if isinstance(task, Classes):
-        known = np.flatnonzero(np.isin(np.asarray(task.classes), model.classes_))
+        classes = np.asarray(task.classes)  # a machine of the user's may not say its own
+        known = np.flatnonzero(np.isin(classes, getattr(model, "classes_", classes)))
         values = decision_values(model, new, known, task)
     else:
         values = cast("Answers", answers[0]).f
