@@ -111,6 +111,8 @@ def passed() -> list[Row]:
         "TwoGaussianLearner.fit on 60 rows": lambda: gs.TwoGaussianLearner(random_state=0).fit(
             X[:60], y[:60]
         ),
+        "KernelSelector.fit": lambda: gs.KernelSelector(n_jobs=1).fit(X, y),
+        "rank_kernels": lambda: gs.rank_kernels(X, y, n_jobs=1),
     }
     return [
         Row(f"functions passed by {name}", functions_passed(call), "", None)

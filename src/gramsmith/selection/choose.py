@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.arguments import counted
+from gramsmith.cached import cached_property
 from gramsmith.evaluation.advice import about_kernel
 from gramsmith.evaluation.errors import SCREENING_FOLDS, jackknife, left_out_values, values_of
 from gramsmith.evaluation.estimate import estimate
@@ -88,8 +89,11 @@ class Findings:
         return self.results.get(self.order[0]) if self.average is None else self.average.result
 
 
-def choose(problem: Problem, work: Work) -> Findings:
-    """Return everything up to the choice of the winner, or of those that are averaged."""
+def choose(problem: Problem, work: Work, *, shown: bool = True) -> Findings:
+    """Return everything up to the choice of the winner, or of those that are averaged.
+
+    Where it is not shown, errors of measures and remarks are left out: nothing depends on them.
+    """
     task, samples, plan = problem.task, problem.samples, problem.plan
     candidates = list(problem.candidates)
     with dense_work():  # all heavy steps have threads of their own
@@ -132,14 +136,14 @@ def choose(problem: Problem, work: Work) -> Findings:
             plan=plan,
             candidates=tuple(candidates),
             checks=tuple(checks),
-            measures=measured.table(names),
+            measures=measured.table(names if shown else ()),
             favourites=liked,
             short=tuple(short),
             results=results,
             order=tuple(order),
             tied=frozenset(tied),
             average=averaged,
-            advice=(*about_copies(samples, task), *measured.advice(names)),
+            advice=(*about_copies(samples, task), *measured.advice(names)) if shown else (),
             taught=taught,
             late=work.time_budget if work.late else None,
             others=others,
@@ -213,14 +217,21 @@ class Measured:
     target: Target
     moments: Moments
 
-    def table(self, with_errors: Sequence[str] = ()) -> Evaluation:
-        """Return the measures, with jackknife errors for the candidates of some names."""
-        places = [k for k, c in enumerate(self.candidates) if c.name in with_errors]
+    @cached_property
+    def values(self) -> list[list[float | None]]:
+        """The measures of every candidate."""
         with warnings.catch_warnings():
             # a constant kernel is mentioned in the advice, once and by name
             warnings.simplefilter("ignore", ConstantKernelWarning)
-            values = values_of(self.moments, self.target, self.measures)
-            if places:
+            return values_of(self.moments, self.target, self.measures)
+
+    def table(self, with_errors: Sequence[str] = ()) -> Evaluation:
+        """Return the measures, with jackknife errors for the candidates of some names."""
+        places = [k for k, c in enumerate(self.candidates) if c.name in with_errors]
+        values = self.values
+        if places:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConstantKernelWarning)
                 left = left_out_values(self.moments.of(*places), self.target, self.measures)
         cells = {}
         for k, c in enumerate(self.candidates):

@@ -215,7 +215,7 @@ def _choose_anew(
     predictions of the kernels, (m, q).
     """
     inner = problem.at(train)
-    found = choose(inner, work)
+    found = choose(inner, work, shown=False)
     machines = fit_machines(found, inner, work)
     record = delivered_record(found, machines, inner)
     # each machine has its own view of the test samples
