@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.base import is_classifier
 
 import gramsmith as gs
 from gramsmith.evaluation.single_measures import measure_value
+from gramsmith.tables import TableEncoder
 from tools.machine_zoo import MACHINES, fixed, points, strings
 from tools.registry import KERNELS, KINDS, samples, targets
 
@@ -163,3 +165,45 @@ def test_rankings(form, reshaped, rng):
 def test_texts(kernel, form, reshaped):
     texts = np.array(strings(8)[0])
     assert_same(kernel(reshaped(texts)), kernel(texts))
+
+
+#: name -> a use of a table of numbers x and labels y
+USES = {
+    "kernel": lambda X, y: gs.Gaussian()(X),
+    "measure": lambda X, y: gs.evaluate(gs.Gaussian(), X, y).scores("cka"),
+    "machine": lambda X, y: gs.KernelRidgeClassifier().fit(X, y).predict(X),
+    "encoder": lambda X, y: TableEncoder().fit_transform(X),
+    "ranking": lambda X, y: gs.rank_kernels(X, y, ["rbf"], random_state=0).best_estimator.predict(
+        X
+    ),
+    "selector": lambda X, y: gs.KernelSelector(["rbf"], random_state=0).fit(X, y).predict(X),
+    "two samples": lambda X, y: gs.two_sample_test(X, X, n_permutations=9, random_state=0).pvalue,
+    "representations": lambda X, y: gs.compare_representations([X]).values,
+    "drift": lambda X, y: gs.drift_test(X, X, n_permutations=9, random_state=0).pvalue,
+}
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("use", USES)
+def test_frames_of_narwhals_are_those_within(use, rng):
+    nw, pl = pytest.importorskip("narwhals"), pytest.importorskip("polars")
+    frame = pl.DataFrame({"a": rng.normal(size=30), "b": rng.normal(size=30)})
+    y = (frame["a"] > 0).to_numpy()
+    expected = USES[use](frame, y)
+    assert_array_equal(USES[use](nw.from_native(frame), y), expected)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_lazy_frames_say_what_to_call(use, rng):
+    pl = pytest.importorskip("polars")
+    frame = pl.LazyFrame({"a": rng.normal(size=30), "b": rng.normal(size=30)})
+    with pytest.raises(TypeError, match=r"X\.collect\(\)"):
+        USES[use](frame, np.arange(30) % 2)
+
+
+@pytest.mark.parametrize("use", [use for use in USES if use not in ("two samples", "drift")])
+@pytest.mark.parametrize("kind", [np.array, list])
+def test_rows_of_several_lengths_are_refused_by_row(use, kind, rng):
+    rows = [kind(rng.normal(size=2 + (i == 7))) for i in range(30)]
+    with pytest.raises(ValueError, match="rows of one length"):
+        USES[use](rows, np.arange(30) % 2)

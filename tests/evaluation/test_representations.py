@@ -157,6 +157,28 @@ def test_layers_that_do_not_vary_have_no_relation(rng):
     assert np.isnan(few.errors).all() or np.isfinite(few.errors).all()
 
 
+def test_values_of_other_libraries():
+    a = np.sin(np.arange(64 * 6) * 1.7).reshape(64, 6)
+    b = np.maximum(a @ np.cos(np.arange(6 * 5) * 0.9).reshape(6, 5), 0.0)
+    layers = [a, b, np.tanh(b @ np.sin(np.arange(5 * 4) * 2.3).reshape(5, 4))]
+    batches = ([layer[i : i + 16] for layer in layers] for i in range(0, 64, 16))
+    found = {
+        # torch_cka 0.21: one batch of 64 rows, then four of 16
+        "torch_cka": gs.compare_representations(layers),
+        "torch_cka, batches": gs.compare_representations(batches),
+        # ckatorch 1.0.3: cka_base
+        "ckatorch": gs.compare_representations(layers, measure="cka"),
+    }
+    values = {
+        "torch_cka": (0.9206800951268135, 0.7157871703491465, 0.6829917568122298),
+        "torch_cka, batches": (0.9149187142112156, 0.7005027612485492, 0.6683787708474624),
+        "ckatorch": (0.9223812628331647, 0.7198567857976578, 0.6871721885127074),
+    }
+    for name, theirs in values.items():
+        ours = found[name].values[np.triu_indices(3, 1)]
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, err_msg=name)
+
+
 @pytest.mark.slow
 def test_intervals_hold_the_average(rng):
     maps = np.random.default_rng(5)

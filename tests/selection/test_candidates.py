@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import gramsmith as gs
 from gramsmith.selection import plan as sizes
+from gramsmith.selection import read
 from gramsmith.selection.candidates import (
     default_candidates,
     learn_weights,
@@ -153,3 +154,28 @@ def test_width_of_a_shape_is_a_factor(task):
     narrow = narrower(wide, 2.0)
     assert narrow.name == f"{wide.name}, 2 times narrower"
     np.testing.assert_allclose(narrow.kernel(X), wide.kernel(X) ** 4)
+
+
+def test_sets_and_counts_are_compared_by_what_they_share(rng):
+    bits = (rng.random((60, 30)) < 0.2).astype(float)
+    y = np.arange(60) % 2
+    for X in (bits, 3.0 * bits, rng.poisson(0.5, (60, 30)), sp.csr_array(bits)):
+        problem = read(X, y)
+        found = [c for c in problem.candidates if c.family == "tanimoto"]
+        assert len(found) == 1
+        K = found[0].kernel(problem.samples.views[found[0].view])
+        raw = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
+        expected = gs.Tanimoto()(raw[:, raw.std(axis=0) > 0])
+        np.testing.assert_allclose(K, expected, rtol=1e-12)
+    for X in (bits - 0.5, bits + rng.random((60, 30)), bits[:, :5], bits + 1.0):
+        assert not any(c.family == "tanimoto" for c in read(X, y).candidates)
+
+
+def test_a_model_of_sets_takes_them_as_they_come(rng):
+    X = (rng.random((80, 40)) < rng.uniform(0.05, 0.5, (80, 1))).astype(float)
+    y = X[:, :10].mean(axis=1) > X[:, 10:].mean(axis=1)
+    problem = read(X, y)
+    tanimoto = next(c for c in problem.candidates if c.family == "tanimoto")
+    machine = gs.KernelRidgeClassifier(gs.Tanimoto())
+    model = problem.samples.pipeline(tanimoto, X, machine)
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), machine.fit(X, y).predict(X))

@@ -34,7 +34,7 @@ from gramsmith.evaluation.permutations import (
 )
 from gramsmith.gram import Gram, Views, as_views
 from gramsmith.kernels import Gaussian, Kernel, Normalized, Spectrum, check_kernel_matrix
-from gramsmith.kernels.finite import as_rows
+from gramsmith.kernels.finite import as_rows, eager
 from gramsmith.kernels.landmarks import inverse_root
 from gramsmith.report.results import draw_null
 from gramsmith.targets import check_groups
@@ -328,6 +328,7 @@ def independence_test(
 
 def _as_samples(X: Any) -> Any:
     """Return samples as rows of numbers, one column where there is one axis, or a list."""
+    X = eager(X)
     if sp.issparse(X):
         return as_rows(X)
     try:

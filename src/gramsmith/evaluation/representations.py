@@ -21,6 +21,7 @@ from gramsmith.evaluation.path import median_distance
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.gram import Gram
 from gramsmith.kernels import Gaussian, Kernel, Linear, as_kernel
+from gramsmith.kernels.finite import eager
 from gramsmith.measures.alignment import FLAT, kernel_products
 from gramsmith.moments import Moments
 from gramsmith.report.results import draw_matrix, matrix_frame
@@ -299,7 +300,12 @@ def _as_rows(name: str, X: Any, pooling: str, notes: list[str]) -> Any:
     """Return an array of two axes where it lives, of its own type."""
     X = X.detach() if hasattr(X, "detach") else X
     if not (is_torch(X) or hasattr(X, "__array_namespace__")):
-        X = np.asarray(X)  # lists, frames, and arrays of older libraries
+        try:
+            X = np.asarray(eager(X))  # lists, frames, and arrays of older libraries
+        except ValueError as error:
+            raise ValueError(
+                f"{name}: expected rows of one length, got several. Pool each to as many numbers."
+            ) from error
     if is_numpy_array(X) and X.dtype.kind not in "biuf" and "bfloat16" not in str(X.dtype):
         raise ValueError(f"{name}: expected an array of real numbers, got dtype {X.dtype}.")
     axes, shape = len(X.shape), tuple(X.shape)

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from gramsmith.arguments import abridged, counted
 from gramsmith.kernels.adapt import default_kernel
 from gramsmith.kernels.base import Kernel
+from gramsmith.kernels.finite import eager
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix, rests_on_matrix
 
 Array = npt.NDArray[Any]
@@ -146,6 +147,7 @@ def as_views(kernels: Any, X: Any = None, w: Array | None = None) -> Views:
     """
     if isinstance(kernels, Views):
         return kernels
+    X = eager(X)
     given = views_in(X, kernels)
     if kernels is None:
         check = Precomputed().check_input  # matrices of kernel values

@@ -35,9 +35,21 @@ def count_samples(X: Any) -> int:
     return int(shape[0])
 
 
+def eager(X: Any) -> Any:
+    """Return a table whose rows are there: that within a narwhals frame; lazy ones are refused."""
+    if hasattr(X, "to_native"):
+        X = X.to_native()
+    if hasattr(X, "collect") and hasattr(X, "collect_schema"):  # of polars or narwhals
+        raise TypeError(
+            "Expected a table whose rows are there, got a LazyFrame, which has yet to compute "
+            "them. Pass X.collect()."
+        )
+    return X
+
+
 def as_rows(X: Any) -> Any:
     """Return X as two-dimensional floating-point rows, dense or CSR, all finite; or raise."""
-    found = X
+    X = found = eager(X)
     if not _is_plain(X):
         if is_complex(X):
             raise ValueError(
@@ -56,6 +68,7 @@ def as_rows(X: Any) -> Any:
 
 def checked_data(estimator: Any, X: Any, *y: Any, advice: str = ENCODE, **options: Any) -> Any:
     """Return what scikit-learn's `validate_data` returns; an error names what is no number."""
+    X = eager(X)
     try:
         return validate_data(estimator, X, *y, **options)
     except (TypeError, ValueError, OverflowError) as error:
@@ -81,15 +94,17 @@ def _naming_the_text(X: Any, error: Exception, advice: str = ENCODE) -> Exceptio
     """Return an error that says which column is no number, or the given one if that is not it."""
     try:
         table = np.asarray(X, dtype=object)
-    except ValueError:
-        return error
-    if table.ndim == 1 and any(isinstance(row, list | tuple) for row in table):
-        sizes = [len(row) if isinstance(row, list | tuple | np.ndarray) else 1 for row in table]
+    except ValueError:  # rows of several lengths that NumPy cannot even hold as objects
+        table = np.empty(len(X), dtype=object)
+        table[:] = list(X)
+    if table.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in table):
+        sizes = [np.size(row) if isinstance(row, np.ndarray) else _length(row) for row in table]
         odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
         if odd is not None:
             return ValueError(
                 f"Expected rows of one length, got {counted(sizes[odd], 'number')} in row {odd} "
-                f"and {sizes[0]} in row 0."
+                f"and {sizes[0]} in row 0. Give every row as many, or pass a kernel of such "
+                "samples, for example as_kernel(f) of a function f(x, z)."
             )
     names = _names(X)
     if table.ndim < 2:
@@ -112,6 +127,10 @@ def _naming_the_text(X: Any, error: Exception, advice: str = ENCODE) -> Exceptio
                     f"{error}). {advice}"
                 )
     return error
+
+
+def _length(row: Any) -> int:
+    return len(row) if isinstance(row, list | tuple) else 1
 
 
 def _column(k: int, names: Any) -> str:

@@ -31,6 +31,8 @@ MATERN_STEPS = range(-3, 6, 2)
 LETTERS = (
     8  # symbols from which a single one, and a pair, tell something: proteins and text, not DNA
 )
+COUNTED = 8  # columns from which rows of counts are taken for sets: fewer are measurements
+ZEROS = 0.2  # of the cells are zero, at least: what two rows have in common is then the rest
 SHARES = {"1": 1, "2": 2, "1 to 3": (1, 3)}  # lengths of substrings whose shares are compared
 CLIMB = 12  # steps, at most, in which feature weights are learned
 
@@ -70,7 +72,19 @@ def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[
             found.append(_radial("laplacian", gk.Laplacian(float(city / 2.0**j)), j, view))
     for j in MATERN_STEPS:
         found.append(_radial("matern", gk.Matern(float(euclidean / 2.0 ** (j / 2)), 1.5), j, view))
+    if sp.issparse(X) and are_counts(X):
+        found.append(Candidate("Tanimoto", gk.Tanimoto(), "tanimoto", None, view))
     return found
+
+
+def are_counts(X: Any) -> bool:
+    """Return whether rows are sets or counts: whole multiples of a unit, many of them zero."""
+    values = X.data if sp.issparse(X) else X.ravel()
+    values = values[values != 0.0]
+    if X.shape[1] < COUNTED or not len(values) or len(values) > (1.0 - ZEROS) * np.prod(X.shape):
+        return False
+    units = values / values.min()
+    return bool(values.min() > 0 and np.allclose(units, np.round(units), rtol=0.0, atol=1e-9))
 
 
 def mixed_candidates(blocks: Sequence[int]) -> list[Candidate]:
@@ -85,8 +99,10 @@ def variant_candidates(X: Any, view: int, word: str, random_state: Any = 0) -> l
     """Return the kernels for another encoding of a table.
 
     In "categories" few-valued columns are indicators, equal or not; in "unskewed" skewed columns
-    have gone through a power.
+    have gone through a power; "counts" are as they were.
     """
+    if word == "counts":
+        return [Candidate("Tanimoto", gk.Tanimoto(), "tanimoto", None, view)]
     wide = ("gaussian",) if word == "categories" else ("gaussian", "matern")
     plain = ("linear", "polynomial") if word == "categories" else ("linear",)
     least = min(GAUSSIAN_STEPS) if word == "categories" else -4

@@ -17,6 +17,7 @@ from gramsmith.gram.views import take_rows
 from gramsmith.kernels import Precomputed
 from gramsmith.kernels.adapt import FromCallable
 from gramsmith.kernels.definiteness import indefiniteness, is_semidefinite
+from gramsmith.kernels.finite import eager
 from gramsmith.measures import Measure, get_measure
 from gramsmith.selection.candidates import Candidate, named_candidates
 from gramsmith.selection.others import Other, read_others
@@ -103,6 +104,7 @@ def read(
     >>> plan.task, plan.n_samples, plan.machine
     ('classification', 10, 'kernel ridge classifier')
     """
+    X = tuple(map(eager, X)) if isinstance(X, tuple) else eager(X)
     periods = read_periods(time_order, horizon, gap, cv, X, roles)
     task = read_task(y, seed=as_seed(random_state), cv=cv, periods=periods, **options)
     if isinstance(time_order, str):

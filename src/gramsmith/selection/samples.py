@@ -20,7 +20,7 @@ from gramsmith.kernels.geometry import PairKernel, SquaredEuclidean
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.machines.base import KernelMachine
 from gramsmith.machines.pipelines import ModelPipeline, TakeView
-from gramsmith.selection.candidates import Candidate, is_matrix
+from gramsmith.selection.candidates import Candidate, are_counts, is_matrix
 from gramsmith.tables import TableEncoder, TakeColumn, Texts
 from gramsmith.tables.convert import plain_table
 from gramsmith.tables.decide import NO_COLUMNS, ColumnTable
@@ -253,6 +253,11 @@ def _variants(X: Any, roles: Any) -> Iterator[tuple[str, TableEncoder]]:
     powered = TableEncoder(power=True, roles=roles).fit(X)
     if powered.numbers_.unskews:
         yield "unskewed", powered
+    counted = TableEncoder(scale=False, roles=roles).fit(X)
+    if len(counted.numbers_.columns_) == len(counted.sources()) and are_counts(
+        counted.transform(X)
+    ):
+        yield "counts", counted
 
 
 def _all_matrices(kernels: Any) -> bool:

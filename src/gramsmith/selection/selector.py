@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from gramsmith.arguments import check_params
 from gramsmith.gram import SharesEngine
-from gramsmith.kernels.finite import checked_data
+from gramsmith.kernels.finite import checked_data, eager
 from gramsmith.machines.averages import first_machine
 from gramsmith.machines.explanation import RowExplanation
 from gramsmith.machines.labels import label_accuracy
@@ -171,6 +171,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         KernelSelector
         """
         check_params(self)
+        X = eager(X)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "

@@ -107,9 +107,10 @@ class Numbers(Block):
     orders_: list[Array]
     levels_: list[Array]
 
-    def __init__(self, indicators: bool = False, power: bool = False) -> None:
+    def __init__(self, indicators: bool = False, power: bool = False, scale: bool = True) -> None:
         self.indicators = indicators
         self.power = power
+        self.scale = scale
 
     def _learn(self, columns: list[Column], cells: list[Cells], like: Any) -> None:
         self._begin(len(columns))
@@ -153,6 +154,8 @@ class Numbers(Block):
         deviation = np.sqrt(power)
         floor = 10.0 * np.finfo(float).eps * np.abs(self.mean_)
         self.scale_ = np.where(deviation > floor, deviation, 1.0)
+        if not self.scale:
+            self.mean_, self.scale_ = np.zeros(len(columns)), np.ones(len(columns))
 
     def _begin(self, m: int) -> None:
         """Let m columns be encoded as they are."""
@@ -173,7 +176,7 @@ class Numbers(Block):
         self.columns_ = np.arange(m)
         self.kinds_, self.styles_ = np.full(m, "number"), np.full(m, "")
         power = float(np.asarray(X.multiply(X).sum())) / max(n * m, 1)
-        self.scale_ = np.full(m, np.sqrt(power) if power > 0 else 1.0)
+        self.scale_ = np.full(m, np.sqrt(power) if power > 0 and self.scale else 1.0)
         return self
 
     def _matrix(self, cells: Sequence[Cells], names: Sequence[Any]) -> Array:

@@ -18,6 +18,7 @@ from uuid import UUID
 import numpy as np
 import scipy.sparse as sp
 
+from gramsmith.kernels.finite import eager
 from gramsmith.tables.streams import Array, DataError, short
 from gramsmith.tables.words import (
     Style,
@@ -114,6 +115,7 @@ def parted_names(names: Sequence[Any]) -> list[Any]:
 
 def frame_columns(X: Any) -> dict[Any, Any] | None:
     """Return the columns of a data frame by name, or None for anything else."""
+    X = eager(X)
     if hasattr(X, "column_names") and hasattr(X, "schema"):  # Arrow
         names = list(X.column_names)
         found = [X.column(j) for j in range(len(names))]

@@ -113,6 +113,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Whether skewed numbers are unskewed first: by the logarithm where all are above zero and it
         fits best, else by the transform of Yeo and Johnson of centred and scaled values. Neither
         depends on units or on the order of rows.
+    scale : bool, default=True
+        Whether numbers are standardised. Kernels of counts, such as `Tanimoto`, compare them as
+        they are.
 
     Attributes
     ----------
@@ -151,11 +154,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         indicators: bool = False,
         roles: Mapping[Any, str] | None = None,
         power: bool = False,
+        scale: bool = True,
     ) -> None:
         self.max_categories = max_categories
         self.indicators = indicators
         self.roles = roles
         self.power = power
+        self.scale = scale
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Decide what the columns are, and learn means, medians and categories.
@@ -167,7 +172,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if sp.issparse(X):
             self._check_array(X, True)
             self.columns_ = ColumnTable()
-            numbers = Numbers(self.indicators, self.power).fit_sparse(X)
+            numbers = Numbers(self.indicators, self.power, self.scale).fit_sparse(X)
             self.blocks_ = [numbers, *(kind().fit((), ()) for kind in (Categories, Dates, Texts))]
         else:
             cells = self._cells_of_array(X) if columns is None else self._cells_of_frame(columns)
@@ -240,7 +245,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _fitted_blocks(
         self, columns: Sequence[Column], cells: Sequence[Cells], like: Sequence[Any] = (None,) * 4
     ) -> list[Any]:
-        made = (Numbers(self.indicators, self.power), Categories(), Dates(), Texts())
+        numbers = Numbers(self.indicators, self.power, self.scale)
+        made = (numbers, Categories(), Dates(), Texts())
         return [block.fit(columns, cells, old) for block, old in zip(made, like, strict=True)]
 
     def _tell(self, value: Any) -> Any:
