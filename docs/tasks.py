@@ -103,7 +103,11 @@ TASKS = (
         "Choose a kernel",
         "Compare many kernels, verify the best, fit the winner and explain it.",
         "guide/ten_minutes",
-        ("rank_kernels KernelSelector KernelRanking", "read_fasta"),
+        (
+            "rank_kernels KernelSelector KernelRanking",
+            "threshold_table ThresholdTable",
+            "read_fasta",
+        ),
     ),
     Task(
         "Many rows",
@@ -164,6 +168,7 @@ TOGETHER = (
     "Journal Threads Dask",
     "JournalError Journal",
     "KernelSelector save_model",
+    "threshold_table rank_kernels",
     "RandomFourier Gaussian",
     "Measure evaluate",
     "Objective KernelLearner TransformLearner",

@@ -102,7 +102,9 @@ from gramsmith.machines import RelevanceVectorClassifier as RelevanceVectorClass
 from gramsmith.machines import RelevanceVectorRegressor as RelevanceVectorRegressor
 from gramsmith.selection import KernelRanking as KernelRanking
 from gramsmith.selection import KernelSelector as KernelSelector
+from gramsmith.selection import ThresholdTable as ThresholdTable
 from gramsmith.selection import rank_kernels as rank_kernels
+from gramsmith.selection import threshold_table as threshold_table
 from gramsmith.storage import ModelFormatError as ModelFormatError
 from gramsmith.storage import load_model as load_model
 from gramsmith.storage import save_model as save_model

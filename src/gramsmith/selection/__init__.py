@@ -12,4 +12,6 @@ from gramsmith.selection.ranking import KernelRanking as KernelRanking
 from gramsmith.selection.ranking import rank as rank
 from gramsmith.selection.ranking import rank_kernels as rank_kernels
 from gramsmith.selection.selector import KernelSelector as KernelSelector
+from gramsmith.selection.thresholds import ThresholdTable as ThresholdTable
+from gramsmith.selection.thresholds import threshold_table as threshold_table
 from gramsmith.selection.work import Work as Work

@@ -28,6 +28,7 @@ from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.scores import Answers, class_of
 from gramsmith.selection.task import Classes, Labels, NoFolds, Task
+from gramsmith.selection.thresholds import ThresholdTable, can_flag, threshold_table
 from gramsmith.selection.verify import all_classes, decision_values, fold_values
 from gramsmith.selection.work import Work
 from gramsmith.tables import Column, TableEncoder
@@ -106,6 +107,7 @@ class Outcome:
     confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
     weighted: bool = False  # whether rows have weights
     threshold: float = 0.0  # above this decision value the second of two classes is answered
+    thresholds: ThresholdTable | None = None  # what others would do; of two classes only
     roc: list[Curve] = field(default_factory=list)  # of classes, or of several labels
     precision_recall: list[Curve] = field(default_factory=list)
     reliability: Reliability | None = None  # None where the machine gives no probabilities
@@ -237,6 +239,8 @@ def gather(
         stage(1)
         if delivered is not None:
             outcome = outcome_of(delivered, found)
+            if can_flag(model):
+                outcome = replace(outcome, thresholds=threshold_table(model))
     long = LONG * work.seconds["evidence"]
     if found.result is not None and outcome is not None and not work.left_out:
         with work.stage("importance", 2, "of columns, and a linear model") as stage, dense_work():

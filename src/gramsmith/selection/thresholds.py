@@ -1,0 +1,208 @@
+"""Thresholds in the user's terms: flag so many rows, find so many cases, be right so often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.arguments import abridged
+from gramsmith.evaluation.result import html_table, text_table
+from gramsmith.machines.sets import PredictionSets
+from gramsmith.selection.estimate import wilson
+
+Array = npt.NDArray[Any]
+
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)  # of the rows that are flagged
+LEAST = 10  # rows, or groups, that are flagged: of fewer nothing can be said
+
+
+@dataclass(frozen=True)
+class Flagged:
+    """What flagging the rows of the highest probability does."""
+
+    threshold: float  # the probability from which on a row is flagged
+    share: float  # of all rows that are flagged
+    found: float  # share of the cases that are flagged (recall)
+    found_low: float  # ends of intervals of 95 %
+    found_high: float
+    right: float  # share of the flagged that are cases (precision)
+    right_low: float
+    right_high: float
+
+
+@dataclass(frozen=True)
+class ThresholdTable:
+    """What thresholds of the probability of one of two classes do, on held-out rows.
+
+    Parameters
+    ----------
+    of : str
+        The class whose rows are the cases.
+    cases : float
+        Its share of the rows.
+    count : int
+        The number of held-out rows.
+    rows : list of Flagged
+        One for each share of rows that are flagged.
+
+    Examples
+    --------
+    >>> from gramsmith.selection.thresholds import Flagged, ThresholdTable
+    >>> row = Flagged(0.31, 0.2, 0.6, 0.52, 0.68, 0.55, 0.47, 0.63)
+    >>> print(ThresholdTable("fault", 0.18, 400, [row]))
+    Cases: fault, 18.0% of 400 held-out rows.
+    <BLANKLINE>
+    flag   from probability  find  95 %        right  95 %
+    -----  ----------------  ----  ----------  -----  ----------
+    20.0%  0.310             60%   52% to 68%  55%    47% to 63%
+    """
+
+    of: str
+    cases: float
+    count: int
+    rows: list[Flagged]
+
+    @property
+    def records(self) -> list[dict[str, float]]:
+        """One dictionary per threshold."""
+        return [asdict(row) for row in self.rows]
+
+    @property
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Head and cells, as text."""
+        head = ["flag", "from probability", "find", "95 %", "right", "95 %"]
+        body = [
+            [
+                f"{row.share:.1%}",
+                f"{row.threshold:.3f}",
+                f"{row.found:.0%}",
+                f"{row.found_low:.0%} to {row.found_high:.0%}",
+                f"{row.right:.0%}",
+                f"{row.right_low:.0%} to {row.right_high:.0%}",
+            ]
+            for row in self.rows
+        ]
+        return head, body
+
+    @property
+    def title(self) -> str:
+        """What the table is of, in a sentence."""
+        return f"Cases: {self.of}, {self.cases:.1%} of {self.count:,} held-out rows."
+
+    def __repr__(self) -> str:
+        return "\n".join([self.title, "", text_table(*self.table)])
+
+    def _repr_html_(self) -> str:
+        return html_table(*self.table)
+
+
+def threshold_table(
+    model: Any, of: Any = None, shares: Sequence[float] | None = None
+) -> ThresholdTable:
+    """Return what thresholds of a probability do: flag so many rows, find so many cases.
+
+    From rows that were left out of training, with intervals of 95 %: Wilson's, of as many
+    independent rows as the scatter between rows, or groups, tells of. Weights count. To *set* a
+    threshold, give the model to scikit-learn's `FixedThresholdClassifier` or
+    `TunedThresholdClassifierCV`.
+
+    Parameters
+    ----------
+    model : KernelSelector, or what rank_kernels hands over
+        A classifier of two classes with calibrated probabilities.
+    of : label, optional
+        The class whose rows are the cases; default the rarer.
+    shares : sequence of float, optional
+        Shares of rows to flag, from the highest probability down; default 1 % to 50 %.
+
+    Returns
+    -------
+    ThresholdTable
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramsmith as gs
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> y = np.where(X[:, 0] + rng.normal(size=300) > 1.0, "buys", "leaves")
+    >>> table = gs.threshold_table(gs.KernelSelector().fit(X, y), shares=[0.2])
+    >>> table.of
+    'buys'
+    >>> bool(table.rows[0].right > 2 * table.cases)
+    True
+    """
+    if not can_flag(model):
+        raise ValueError(
+            f"Expected a classifier of two classes with calibrated probabilities, got "
+            f"{type(model).__name__}. Fit a KernelSelector, or use rank_kernels."
+        )
+    machine = _classifier_of(model)
+    p, codes, w, groups = held_out_probabilities(machine)
+    classes = machine.classes_.tolist()
+    total = np.bincount(codes, w, 2)
+    if of is not None and of not in classes:
+        raise ValueError(f"Expected one of {classes}, got {abridged(of)}.")
+    c = int(total.argmin()) if of is None else classes.index(of)
+    p, case = (p if c else 1.0 - p), codes == c
+    order = np.argsort(-p, kind="stable")
+    reached = np.cumsum(w[order]) / w.sum()
+    rows: list[Flagged] = []
+    for share in SHARES if shares is None else shares:
+        if not 0.0 < share < 1.0:
+            raise ValueError(f"Expected shares between 0 and 1, got {abridged(share)}. Use 0.2.")
+        threshold = p[order[int(np.argmax(reached >= share - 1e-9))]]
+        flag = p >= threshold
+        count = len(np.unique(groups[flag]))
+        if count < LEAST or any(row.threshold == threshold for row in rows):
+            continue
+        found, right = (
+            _with_interval(flag[part] if part is case else case[part], w[part], groups[part])
+            for part in (case, flag)
+        )
+        rows.append(Flagged(float(threshold), float(w[flag].sum() / w.sum()), *found, *right))
+    return ThresholdTable(str(classes[c]), float(total[c] / total.sum()), len(p), rows)
+
+
+def _classifier_of(model: Any) -> Any:
+    """Return the machine of a model that may know left-out rows."""
+    while model is not None and not isinstance(model, PredictionSets):
+        steps = getattr(model, "steps", None)
+        model = steps[-1][1] if steps else getattr(model, "best_estimator_", None)
+    return model
+
+
+def can_flag(model: Any) -> bool:
+    """Return whether a model can say what thresholds do."""
+    machine = _classifier_of(model)
+    known = hasattr(machine, "set_scores_") and hasattr(machine, "calibration_slope_")
+    return known and len(machine.classes_) == 2
+
+
+def held_out_probabilities(machine: Any) -> tuple[Array, Array, Array, Array]:
+    """Return the probability of the second class for left-out rows, classes, weights, groups."""
+    codes = machine.set_codes_.astype(int)
+    own = machine.set_scores_
+    p = np.where(codes == 1, np.exp(own), -np.expm1(own))
+    w = getattr(machine, "set_weights_", np.ones(len(p)))
+    groups = getattr(machine, "set_groups_", np.arange(len(p)))
+    return p, codes, w, groups
+
+
+def _with_interval(hit: Array, w: Array, groups: Array) -> tuple[float, float, float]:
+    """Return the weighted share of hits and its interval, by the scatter between groups."""
+    if not len(hit):
+        return 0.0, 0.0, 1.0
+    share = float(np.average(hit, weights=w))
+    cluster = np.unique(groups, return_inverse=True)[1]
+    count = float(cluster.max() + 1)
+    sums = np.bincount(cluster, w * (hit - share))
+    variance = float(np.sum(sums**2)) / float(w.sum()) ** 2
+    if 0.0 < share < 1.0 and variance > 0.0:
+        count = min(max(share * (1.0 - share) / variance, 1.0), count)
+    low, high = wilson(share, count)
+    return share, float(low), float(high)
