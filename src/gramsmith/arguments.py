@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-SMALLEST = 1e-152
-LARGEST_INTEGER = 10**308
+SMALLEST = 1e-152  # of positive numbers: its square is no subnormal number, its inverse finite
+LARGEST_INTEGER = 10**308  # float64 ends at 1.8e308
 
 
 def is_number(value: Any) -> bool:

@@ -13,6 +13,9 @@ from gramsmith.moments import Moments
 from gramsmith.targets import Target
 
 WIDTH = "length_scale"
+# Shares of |K|²: off the diagonal, below which plain FSM and KTA measure the identity matrix; and
+# after centring, below which samples differ by a thousandth of their size.
+OFF_DIAGONAL, VARYING = 0.05, 1e-6
 MANY = 20  # classes from which numbers may be meant as quantities,
 FEW = 5  # with fewer samples each, unless they are floats
 IMBALANCE = 9.0  # times as large as the smallest class, or more: accuracy hides that one
@@ -23,7 +26,7 @@ def about_kernel(name: str, moments: Moments, target: Target, kernel: Kernel) ->
     sums = Sums(moments, target)
     q = sums.plain_square().value
     diagonal = moments.diagonals[0]
-    if q > 0 and 1.0 - float((target.w * target.row_weights) @ diagonal**2) / q < 0.05:
+    if q > 0 and 1.0 - float((target.w * target.row_weights) @ diagonal**2) / q < OFF_DIAGONAL:
         yield Advice(
             "near-identity",
             f"{name} is nearly the identity matrix: every sample resembles only itself, and plain "
@@ -31,7 +34,7 @@ def about_kernel(name: str, moments: Moments, target: Target, kernel: Kernel) ->
             name,
         )
     centred = sums.centred_square().value
-    if centred <= 1e-6 * q:
+    if centred <= VARYING * q:
         yield Advice(
             "near-constant",
             f"{name} is nearly constant: all samples look alike. "

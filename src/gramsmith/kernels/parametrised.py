@@ -16,7 +16,7 @@ from gramsmith.kernels.finite import count_samples
 
 Array = npt.NDArray[Any]
 
-BOUNDS = (1e-5, 1e5)
+BOUNDS = (1e-5, 1e5)  # of positive parameters, as in scikit-learn
 
 
 def is_whole_number(name: str, value: Any, least: int) -> str | None:
