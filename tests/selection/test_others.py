@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import ClassVar
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score
@@ -78,7 +79,9 @@ def test_a_clear_winner_is_said_and_handed_over():
     assert first["seconds"] > 0
     assert "“tree” does clearly better than the kernels" in ranking.verdict.text
     assert ranking.verdict.level != "good"
-    assert "Seconds: all kernels together" in ranking.verdict.details[-1]
+    assert "Seconds in all folds: all kernels together" in ranking.verdict.details[-1]
+    own = len(pickle.dumps(clone(tree).fit(X, y), protocol=pickle.HIGHEST_PROTOCOL)) / 2**20
+    assert 0.3 * own < first["size"] < 2.0 * own
     fresh, truth = steps(seed=1)
     assert accuracy_score(truth, ranking.best_other.predict(fresh)) > 0.9
     assert ranking.overall_estimate.value > 0.9 > ranking.estimate.value
@@ -269,6 +272,17 @@ def test_no_time_is_said(no_time):
     assert ranking.partial
     assert ranking.other_records[0]["score"] is None
     assert any("no time to compare the estimator 'knn'" in text for text in ranking.warnings)
+
+
+def test_a_model_that_cannot_be_pickled_has_no_size():
+    class Holds(Remembers):
+        def fit(self, X, y):
+            self.lambda_ = lambda: None
+            return super().fit(X, y)
+
+    ranking = gs.rank_kernels(*steps(60), KERNELS, estimators={"m": Holds()})
+    assert ranking.other_records[0]["size"] is None
+    assert "“m” unknown" in ranking.verdict.details[-1]
 
 
 def test_resume_keeps_what_was_judged():

@@ -174,7 +174,9 @@ def verdict(
     return Verdict("good", text, who, details)
 
 
-def with_others(said: Verdict, others: Records, scoring: str, seconds: dict[str, float]) -> Verdict:
+def with_others(
+    said: Verdict, others: Records, scoring: str, seconds: float, size: float | None
+) -> Verdict:
     """Return a verdict that also says how other estimators compare, and what each has cost."""
     judged = [r for r in others if r["judgement"]]
     if not judged:
@@ -194,9 +196,14 @@ def with_others(said: Verdict, others: Records, scoring: str, seconds: dict[str,
         if names
     ]
     text = f"Beside the kernels, {'; '.join(parts)}."
-    costs = [f"“{r['estimator']}” {r['seconds']:.1f}" for r in judged]
-    own = sum(seconds.get(stage, 0.0) for stage in CHOICE)
-    cost = f"Seconds: all kernels together {own:.1f}, {listed(costs)}, each in all folds."
+    costs = [(f"“{r['estimator']}”", r["seconds"], r["size"]) for r in judged]
+    costs.insert(0, ("all kernels together", seconds, size))
+    spent = listed([f"{name} {took:.1f}" for name, took, _ in costs])
+    held = listed([f"{name} {megabytes(mib)}" for name, _, mib in costs[1:]])
+    cost = (
+        f"Seconds in all folds: {spent}. MiB of a fitted model: what is fitted of the kernels "
+        f"{megabytes(size)}, {held}."
+    )
     said = replace(said, others=text, details=[*said.details, text, cost])
     if not named["better"]:
         return said
@@ -206,7 +213,11 @@ def with_others(said: Verdict, others: Records, scoring: str, seconds: dict[str,
     return replace(said, level=level, text=f"{said.text} {end}")
 
 
-CHOICE = ("check", "learn", "measures", "cross-validation")  # stages in which kernels are compared
+def megabytes(size: float | None) -> str:
+    """Return MiB in words."""
+    return "unknown" if size is None else "below 0.1" if size < 0.1 else f"{size:.1f}"
+
+
 JUDGEMENTS = {
     "better": "clearly better than what is fitted",
     "tied": "not clearly better or worse, a tie",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 import warnings
 from collections.abc import Sequence
@@ -39,6 +40,7 @@ class Judged:
     other: Other
     result: Scored | None = None  # None if it failed, or if there was no time
     seconds: float = 0.0  # of all fits and predictions
+    size: float | None = None  # MiB of the model of the last fold; None if it cannot be pickled
     judgement: str = ""  # "better", "tied" or "worse" than the kernels, by a paired test
     failed: str = ""  # why it has no result
 
@@ -81,23 +83,24 @@ def _judge(other: Other, problem: Problem, rows: Array, splits: Folds, work: Wor
     task, key = problem.task, f"estimator/{other.name}"
     kept = None if work.checkpoint is None else work.checkpoint.get(key)
     if kept is not None:
-        return Judged(other, score(HeldOut(**kept["record"]), task), kept["seconds"])
+        record = HeldOut(**kept["record"])
+        return Judged(other, score(record, task), kept["seconds"], kept["size"])
 
-    def run(split: tuple[Array, Array]) -> tuple[Answers | str, float]:
+    def run(split: tuple[Array, Array]) -> tuple[Answers | str, float, float | None]:
         begun = time.monotonic()
-        said = answer(other, problem, rows[split[0]], rows[split[1]])
-        return said, time.monotonic() - begun
+        said, model = fitted_answer(other, problem, rows[split[0]], rows[split[1]])
+        return said, time.monotonic() - begun, None if model is None else size_of(model)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # comparisons only; set here, never in a thread
         results = list(work.pieces(run, splits))
     if any(result is None for result in results):
         return Judged(other)
-    seconds = float(sum(spent for _, spent in results))
-    failed = next((said for said, _ in results if isinstance(said, str)), "")
+    seconds, size = float(sum(spent for _, spent, _ in results)), results[-1][2]
+    failed = next((said for said, *_ in results if isinstance(said, str)), "")
     if failed:
         return Judged(other, seconds=seconds, failed=failed)
-    answers = joined([said for said, _ in results])
+    answers = joined([said for said, *_ in results])
     tested, fold, taught = tested_rows(rows, splits)
     shares = None if answers.p is None else answers.p[None]
     record = HeldOut(
@@ -111,14 +114,21 @@ def _judge(other: Other, problem: Problem, rows: Array, splits: Folds, work: Wor
         shares=shares,
     )
     if work.checkpoint is not None:
-        work.checkpoint[key] = {"record": record.to_plain(), "seconds": seconds}
-    return Judged(other, score(record, task), seconds)
+        work.checkpoint[key] = {"record": record.to_plain(), "seconds": seconds, "size": size}
+    return Judged(other, score(record, task), seconds, size)
 
 
 def answer(
     other: Other, problem: Problem, train: Array, test: Array, samples: Samples | None = None
 ) -> Answers | str:
-    """Return what an estimator fitted to some rows says of others, or in words why it fails.
+    """Return what `fitted_answer` does, without the model."""
+    return fitted_answer(other, problem, train, test, samples)[0]
+
+
+def fitted_answer(
+    other: Other, problem: Problem, train: Array, test: Array, samples: Samples | None = None
+) -> tuple[Answers | str, Any]:
+    """Return what an estimator fitted to some rows says of others, or why it fails; and the model.
 
     `samples` may be encoded by what the training rows alone can teach.
     """
@@ -129,13 +139,36 @@ def answer(
         if len(seen) < 2:  # a class alone: nothing to fit
             f = all_classes(np.ones((len(test), 1)), seen, task)
             p = np.tile(np.eye(len(np.asarray(task.classes)))[seen[0]], (len(test), 1))
-            return Answers(f, p if task.score.by_probability else None)
+            return Answers(f, p if task.score.by_probability else None), None
     try:
         model = other.fit(other.rows_of(samples, problem.X, train), task, train)
         said = answers_of(model, other.rows_of(samples, problem.X, test), task)
-        return said if np.isfinite(said.f).all() else "its predictions are not finite"
+        return (said if np.isfinite(said.f).all() else "its predictions are not finite"), model
     except Exception as error:  # whatever an estimator of the user's may raise
-        return reason(error)
+        return reason(error), None
+
+
+class Counted:
+    """A file that counts what is written to it, and keeps nothing."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def write(self, data: Any) -> int:
+        """Count some bytes."""
+        length = memoryview(data).nbytes
+        self.size += length
+        return length
+
+
+def size_of(model: Any) -> float | None:
+    """Return the MiB of a fitted model, as pickle writes it; None if it cannot."""
+    file = Counted()
+    try:
+        pickle.Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(model)
+    except Exception:  # whatever a model of the user's may raise
+        return None
+    return file.size / 2**20
 
 
 def reason(error: Exception) -> str:

@@ -38,7 +38,7 @@ from gramsmith.selection.estimate import Estimate, Expected, expect
 from gramsmith.selection.evidence import Evidence, gather
 from gramsmith.selection.fit import assemble, delivered_record, fit_machines, rehearse
 from gramsmith.selection.guarantees import guarantee
-from gramsmith.selection.judge import fit_other, reason
+from gramsmith.selection.judge import fit_other, reason, size_of
 from gramsmith.selection.problem import Problem, read
 from gramsmith.selection.random_folds import about_random_folds
 from gramsmith.selection.work import Work
@@ -48,6 +48,7 @@ Array = npt.NDArray[Any]
 
 SHOWN = 12  # rows of the printed table
 FEW = 5  # rows of the table in a notebook
+CHOICE = ("check", "learn", "measures", "cross-validation")  # stages in which kernels are compared
 CONSTRAINTS: dict[str, Any] = {
     "task": [StrOptions({"auto", "classification", "regression"})],
     "scoring": [str, callable, None],
@@ -522,7 +523,10 @@ class KernelRanking:
         remarks += filter(None, ["" if self.converged else "not converged", self.interrupted])
         evidence = self._evidence if isinstance(self._evidence, Evidence) else None
         said = words.verdict(self._findings, self.records, self.estimate, evidence, remarks)
-        return words.with_others(said, self.other_records, self.scoring, self.seconds)
+        if not self._findings.others:
+            return said
+        own = sum(self.seconds.get(stage, 0.0) for stage in CHOICE), size_of(self.best_estimator)
+        return words.with_others(said, self.other_records, self.scoring, *own)
 
     @property
     def _alarms(self) -> list[str]:
@@ -616,8 +620,8 @@ class KernelRanking:
         Keys: estimator, class; score, score_error and verified (how the score was held out);
         expected, low and high, the score to expect on new data; judgement, whether it is "better"
         or "worse" than the kernels, or "tied"; seconds of all fits and predictions in the folds;
-        weighted, whether it took the weights; as_given, whether X was not encoded; failed, why it
-        has no score.
+        size, MiB of the fitted model as pickle writes it, None if it cannot; weighted, whether it
+        took the weights; as_given, whether X was not encoded; failed, why it has no score.
         """
         found, rows = self._findings, []
         for one, estimate in zip(found.others, self._expected.others, strict=True):
@@ -633,6 +637,7 @@ class KernelRanking:
                 "high": None if estimate is None else estimate.high,
                 "judgement": one.judgement,
                 "seconds": one.seconds,
+                "size": one.size,
                 "weighted": one.other.takes_weights,
                 "as_given": one.other.as_given,
                 "failed": one.failed,
