@@ -4,7 +4,9 @@
 
 Every method gets the raw table, with its categories and gaps, or the sequences, and has to make
 the best of it with default settings; only the grid search and xRFM look for settings of their own.
-What is not installed is said and left out (``pip install --group bench``). A result is kept under
+What is not installed is said and left out (``pip install --group bench``). LightGBM tuned by 50
+trials and AutoGluon are run only if ``--methods`` names them, the latter in an environment of its
+own; ``--finished`` shows them beside the others. A result is kept under
 its set, split, method and the version of that method, and is not computed again; the version of
 gramsmith is a digest of its sources. ``--finished`` computes nothing, and shows the sets on which
 all methods have been.
@@ -21,9 +23,11 @@ import ctypes
 import gc
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -34,7 +38,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import friedmanchisquare, rankdata, studentized_range
+from scipy.stats import (
+    friedmanchisquare,
+    loguniform,
+    randint,
+    rankdata,
+    studentized_range,
+    wilcoxon,
+)
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.ensemble import (
@@ -46,7 +57,7 @@ from sklearn.ensemble import (
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
@@ -62,6 +73,8 @@ GRID_C = np.logspace(-2, 3, 6)
 GRID_GAMMA = np.logspace(-4, 1, 6)
 BANDWIDTHS = (3.0, 10.0, 30.0)  # of xRFM, whose default is the middle one
 SMALL, MANY = 500, 5  # half of the rows below which a set is small, classes that are many
+TRIALS = 50  # settings that are drawn for LightGBM
+AUTOGLUON_SECONDS = 60
 DRAWS = 300  # of the sets, for the intervals of Elo
 OURS, ANCHOR = "selector", "extra trees"  # whose Elo is 1000
 HEAD = [
@@ -219,6 +232,52 @@ def recursive_features(lesson: Lesson) -> Fitted:
     return Fitted(predict, shares if lesson.classes else None)
 
 
+def tuned_lightgbm(lesson: Lesson) -> Fitted:
+    """LightGBM, the best of 50 random settings by five folds."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    table = lesson.frame(lesson.X)
+    kinds = category_types(table)
+    made = LGBMClassifier if lesson.classes else LGBMRegressor
+    over = {
+        "n_estimators": randint(50, 500),
+        "learning_rate": loguniform(0.01, 0.3),
+        "num_leaves": randint(4, 64),
+        "min_child_samples": randint(2, 40),
+        "reg_lambda": loguniform(1e-3, 10.0),
+        "colsample_bytree": [0.5, 0.75, 1.0],
+    }
+    model = made(random_state=0, n_jobs=1, verbose=-1)
+    search = RandomizedSearchCV(model, over, n_iter=TRIALS, cv=5, random_state=0)
+    search.fit(typed(table, kinds), lesson.y)
+    return _of_frames(search, lesson, lambda table: typed(table, kinds))
+
+
+def autogluon(lesson: Lesson) -> Fitted:
+    """AutoGluon's medium quality within 60 seconds."""
+    from autogluon.tabular import TabularPredictor
+
+    table = lesson.frame(lesson.X)
+    known = sorted(set(lesson.y.tolist())) if lesson.classes else []
+    kind = "regression" if not known else "binary" if len(known) == 2 else "multiclass"
+    with tempfile.TemporaryDirectory() as folder:
+        model = TabularPredictor("target", problem_type=kind, path=folder, verbosity=0)
+        model.fit(
+            table.assign(target=lesson.y),
+            presets="medium_quality",
+            time_limit=AUTOGLUON_SECONDS,
+            num_cpus=1,
+        )
+        model.persist()  # all in memory: the folder goes
+
+    def shares(new: Any) -> Any:
+        return model.predict_proba(lesson.frame(new))[known].to_numpy()
+
+    return Fitted(
+        lambda new: model.predict(lesson.frame(new)).to_numpy(), shares if lesson.classes else None
+    )
+
+
 def _of_frames(
     model: Any, lesson: Lesson, shape: Callable[[pd.DataFrame], Any] = lambda table: table
 ) -> Fitted:
@@ -238,7 +297,10 @@ METHODS: dict[str, tuple[Callable[[Lesson], Fitted], str]] = {  # and the packag
     "boosting": (boosting, "scikit-learn"),
     "catboost": (catboost, "catboost"),
     "xrfm": (recursive_features, "xrfm"),
+    "tuned lightgbm": (tuned_lightgbm, "lightgbm"),
+    "autogluon": (autogluon, "autogluon.tabular"),
 }
+OPTIONAL = ("tuned lightgbm", "autogluon")  # run only if named: minutes a fit
 
 
 def version_of(package: str) -> str:
@@ -427,6 +489,31 @@ def summary(
     return rows
 
 
+def compared(
+    names: list[str], methods: list[str], cells: dict[tuple[str, str], dict[str, float]]
+) -> list[str]:
+    """Return Wilcoxon's test of log ratios of errors for each rival, by Holm's method, in words.
+
+    Errors of no row are those of half a row.
+    """
+    rivals = [m for m in methods if m != OURS]
+    if OURS not in methods or len(names) < 6:
+        return []
+    found = {}
+    for m in rivals:
+        least = [50.0 / cells[m, n]["new"] for n in names]
+        ours, theirs = (np.fmax([cells[k, n]["error"] for n in names], least) for k in (OURS, m))
+        ratio = np.log(ours / theirs)
+        chance = wilcoxon(ratio).pvalue if np.any(ratio != 0.0) else 1.0
+        found[m] = float(ratio.mean()), float(chance)
+    said, last = [], 0.0
+    for rank, m in enumerate(sorted(rivals, key=lambda m: found[m][1])):
+        gain, chance = found[m]
+        last = max(last, min(1.0, chance * (len(rivals) - rank)))
+        said.append(f"{m} {100.0 * np.expm1(gain):+.1f} % (p = {chance:.2g}, Holm {last:.2g})")
+    return [f"Error of the {OURS} beside that of each, geometric mean: {'; '.join(said)}."]
+
+
 def remarks(
     names: list[str], methods: list[str], cells: dict[tuple[str, str], dict[str, float]]
 ) -> list[str]:
@@ -437,6 +524,7 @@ def remarks(
         p = friedmanchisquare(*errors.T).pvalue
         apart = critical_difference(len(names), len(methods))
         said.append(f"Friedman p = {p:.2g}; ranks differ beyond chance from {apart:.2f} on.")
+    said += compared(names, methods, cells)
     inside = [cells[OURS, n]["inside"] for n in names if "inside" in cells.get((OURS, n), {})]
     if inside:
         said.append(
@@ -474,16 +562,20 @@ def write(table: list[list[str]], path: str) -> None:
         csv.writer(file, lineterminator="\n").writerows(table)
 
 
-def methods_here(wanted: Sequence[str] | None) -> list[str]:
-    """Return the methods that are installed, and say which are not."""
-    found = []
-    for method in wanted or METHODS:
+def methods_here(wanted: Sequence[str] | None, kept: Kept | None = None) -> dict[str, str]:
+    """Return the methods and their versions: those installed, or those whose results are kept."""
+    found = {}
+    for method in wanted or [m for m in METHODS if m not in OPTIONAL]:
         package = METHODS[method][1]
-        module = {"scikit-learn": "sklearn"}.get(package, package)
-        if importlib.util.find_spec(module) is None:
-            print(f"{method} is not installed, left out: pip install --group bench.")
+        module = {"scikit-learn": "sklearn"}.get(package, package.partition(".")[0])
+        past = () if kept is None else (json.loads(k.partition(" ")[2]) for k in kept.found)
+        last = [piece[1] for piece in past if piece[0] == method]
+        if importlib.util.find_spec(module) is not None:
+            found[method] = version_of(package)
+        elif last:
+            found[method] = last[-1]
         else:
-            found.append(method)
+            print(f"{method} is not installed, left out: pip install --group bench.")
     return found
 
 
@@ -509,10 +601,10 @@ def main() -> None:
     known = available(folder, None if options.half == "both" else options.half)
     chosen = options.sets or (QUICK if options.quick else known)
     names = [name for name in chosen if name in known]
-    methods = methods_here(options.methods)
     rows = 200 if options.quick else options.rows
     kept, results = Kept(options.kept, version=""), {}  # every method has a version of its own
-    versions = {m: version_of(METHODS[m][1]) for m in methods}
+    versions = methods_here(options.methods, kept if options.finished else None)
+    methods = list(versions)
     for number in range(options.splits):  # whole splits one after another: a part tells something
         if options.finished:
             names = [

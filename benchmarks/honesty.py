@@ -2,14 +2,15 @@
 
     GRAMSMITH_DATA=/path/to/data python -m benchmarks.honesty [--share 0.05] [--kept FILE]
 
-Three questions. *Coverage*: on rows that are drawn anew in every run, how often the interval of
+Four questions. *Coverage*: on rows that are drawn anew in every run, how often the interval of
 the estimate holds the score that the model has on 20 000 fresh rows, and how far the estimate is
 from it on average, with Monte Carlo errors. *Bias*: the same difference for real tables, over sets,
 sizes and scores, with groups, imbalanced classes and shuffled labels. *Claims*: on data without any
 signal, how often is one kernel said to beat another, or to do better than the commonest answer;
-and how often where it is true? Finished pieces are kept in a file and not done again: a run that
-was stopped goes on with the same command. ``--share`` does a part of the work, ``--parts`` some of
-the questions.
+and how often where it is true? *Referee*: bias and coverage for other estimators and for the
+choice among all, also with groups and for the next period in time. Finished pieces are kept in a
+file and not done again: a run that was stopped goes on with the same command. ``--share`` does a
+part of the work, ``--parts`` some of the questions.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
+from sklearn.pipeline import make_pipeline
 
 import gramsmith as gs
 from benchmarks.kept import Kept
@@ -31,6 +36,7 @@ from benchmarks.sets import SETS, available, data_folder, split
 from gramsmith.selection import AveragedClassifier, AveragedRegressor
 from gramsmith.selection.task import read_task
 from gramsmith.selection.verify import answers_of
+from gramsmith.tables import TableEncoder
 
 CLASSES = ("ida-banana", "ida-german", "ida-image", "ida-titanic", "ida-waveform", "keel-letter")
 OTHER_CLASSES = ("wdbc", "keel-satimage")
@@ -43,7 +49,13 @@ NULL_SETS = 1000
 TRUE_SETS = 40
 RUNS = 400  # of every row of coverage: shares of 95 % are known to 1.1 %
 FRESH = 20_000  # rows whose score is the truth
-PARTS = ("coverage", "bias", "claims")
+PARTS = ("coverage", "bias", "referee", "claims")
+RIVALS = {
+    "boosting": HistGradientBoostingClassifier(random_state=0),
+    "logistic regression": LogisticRegression(max_iter=1000),
+}
+REFEREED = ("ida-banana", "ida-german", "ida-waveform", "wdbc")
+KINDS = ("plain", "groups", "time")
 Averaged = (AveragedClassifier, AveragedRegressor)
 
 
@@ -187,6 +199,50 @@ def copies(X: Any, y: Any, seed: int) -> tuple[Any, Any, Any]:
     return X[chosen] + noise * X.std(axis=0), y[chosen], chosen
 
 
+def referee(kind: str, name: str, rows: int, number: int, folder: str) -> dict[str, Any]:
+    """Return what `bias` does, of the kernels, of each of two estimators, and of the best of all.
+
+    In time the rows come in the order of a column, with noise: inputs drift slowly, and fresh rows
+    are those of the next period.
+    """
+    X, y = SETS[name].load(Path(folder))
+    period = rows // 10
+    X, y, X_test, y_test = split(X, y, rows + (period if kind == "time" else 0), number, name)
+    X, X_test = np.asarray(X, dtype=float), np.asarray(X_test, dtype=float)
+    options: dict[str, Any] = {"n_jobs": 1, "estimators": RIVALS}
+    if kind == "groups":
+        X, y, options["groups"] = copies(X, y, number)
+    if kind == "time":
+        noise = np.random.default_rng([number, 6]).normal(size=len(y))
+        order = np.argsort(X[:, 0] / X[:, 0].std() + 2.0 * noise)
+        X, y = X[order], y[order]
+        X, X_test, y, y_test = X[:rows], X[rows:], y[:rows], y[rows:]
+        options["time_order"] = np.arange(len(y))
+    X_test, y_test = X_test[:4000], y_test[:4000]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranking = gs.rank_kernels(X, y, **options)
+        models = {"kernels": ranking.best_estimator}
+        for rival, estimator in RIVALS.items():
+            models[rival] = make_pipeline(TableEncoder(), clone(estimator)).fit(X, y)
+        best = ranking.best_estimator if ranking.best_other is None else ranking.best_other
+        models["best of all"] = best
+        said = {r["estimator"]: r for r in ranking.other_records}
+        found = {}
+        for who, model in models.items():
+            fresh = float(np.mean(model.predict(X_test) == y_test))
+            whole = ranking.overall_estimate if who == "best of all" else ranking.estimate
+            ends = {"estimate": whole.value, "low": whole.low, "high": whole.high}
+            if who in said:
+                ends = {"estimate": said[who]["expected"]}
+                ends |= {end: said[who][end] for end in ("low", "high")}
+            table = said[who]["score"] if who in said else ranking.records[0]["score"]
+            # the interval of a period is for just these rows
+            error = 0.0 if kind == "time" else np.sqrt(fresh * (1.0 - fresh) / len(y_test))
+            found[who] = {**ends, "table": table, "fresh": fresh, "fresh_error": float(error)}
+    return found
+
+
 def claims(signal: bool, grouped: bool, number: int) -> dict[str, Any]:
     """Return what is claimed of four kernels, where labels are noise or a product of two features.
 
@@ -311,6 +367,21 @@ def main() -> None:
     if "bias" in options.parts:
         work = list(pieces(data_folder(options.data), options.share))
         table(list(zip(work, kept.run(bias, work, options.jobs), strict=True)))
+    if "referee" in options.parts:
+        folder = data_folder(options.data)
+        asked = [
+            (kind, name, rows, number, str(folder))
+            for number in range(SPLITS[60])
+            for rows in SIZES[:2]
+            for kind in KINDS
+            for name in REFEREED
+            if name in available(folder, "trying")
+            and number < max(1, round(options.share * SPLITS[rows]))
+        ]
+        judged = list(zip(asked, kept.run(referee, asked, options.jobs), strict=True))
+        for who in ("kernels", *RIVALS, "best of all"):
+            print(f"\n{who}:")
+            table([(piece, found[who]) for piece, found in judged])
     if "claims" in options.parts:
         show_claims(kept, options.share, options.jobs)
 
