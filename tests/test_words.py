@@ -1,11 +1,14 @@
 """What people read is written in the words of the field: tests/words.txt lists those to avoid."""
 
 import ast
+import inspect
 import re
 import tokenize
 from pathlib import Path
 
 import pytest
+
+from test_docstrings import PUBLIC, methods_of
 
 ROOT = Path(__file__).parents[1]
 # Pages that define the words of the house, or describe the inside.
@@ -126,3 +129,52 @@ def test_code_of_the_pages_is_80_columns_wide():
         if len(line) > 80
     ]
     assert wide == []
+
+
+def docstrings(tree):
+    """Yield the nodes of the docstrings of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                yield first.value
+
+
+def messages(path):
+    """Yield the texts of a module that users may read: literals of words, and no docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inside = {id(node) for node in docstrings(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            inside |= {id(part) for part in node.values}
+            parts = (p.value if isinstance(p, ast.Constant) else "…" for p in node.values)
+            yield node.lineno, "".join(parts)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in inside and " " in node.value:
+                yield node.lineno, node.value
+
+
+def test_messages_are_in_plain_words():
+    wrong = [
+        hit
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for line, text in messages(path)
+        for hit in found(f"{path.relative_to(ROOT / 'src' / 'gramsmith')}:{line}", text, EVERYWHERE)
+    ]
+    for page in (ROOT / "src").rglob("*.j2"):
+        wrong += found(
+            page.name, re.sub(r"<[^>]*>|{.*?}", " ", page.read_text("utf-8")), EVERYWHERE
+        )
+    assert wrong == []
+
+
+def test_docstrings_are_in_plain_words():
+    wrong = []
+    for name, item in PUBLIC.items():
+        texts = {name: inspect.getdoc(item)}
+        if inspect.isclass(item):
+            texts |= {f"{name}.{m}": inspect.getdoc(method) for m, method in methods_of(item)}
+        for where, text in texts.items():
+            wrong += found(where, prose(text or ""), EVERYWHERE)
+    assert wrong == []

@@ -371,7 +371,7 @@ def _two_tables(reference: Any, new: Any, roles: dict[Any, str] | None) -> _Side
     ]
     left = [p.name for p in parts if not len(p.own)]
     if left:
-        notes.append(f"Not compared, being identifiers: {', '.join(map(repr, left[:8]))}.")
+        notes.append(f"Not compared, as identifiers: {', '.join(map(repr, left[:8]))}.")
     return _Sides([p for p in parts if len(p.own)], Z[:n], Z[n:], n, notes)
 
 

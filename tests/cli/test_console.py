@@ -79,7 +79,7 @@ def test_nothing_breaks_inside_words_on_a_narrow_terminal(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "80")
     names = ["kernel", "score", "cka", "kta", "fsm", "csm", "hsic"]
-    kernel = "Gaussian, softened feature weights, 2 times narrower"
+    kernel = "Gaussian, square-root feature weights, half the width"
     show_table(names, [[kernel, *[0.123456] * 6]])
     say(f"{'many words ' * 20}\nand more", err=False)
     shown = capsys.readouterr().out

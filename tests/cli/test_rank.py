@@ -50,7 +50,7 @@ def test_uneven_classes_are_told_the_option_and_not_again(command, tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *rows]))
     done = command("rank", tmp_path / "t.csv", "-t", "y")
     assert "smallest class has 6.7 %" in done.err
-    assert "--scoring balanced_accuracy counts" in done.err
+    assert "--scoring balanced_accuracy gives" in done.err
     assert "class_weight=" not in done.err
     done = command("rank", tmp_path / "t.csv", "-t", "y", "--scoring", "balanced_accuracy")
     assert done.status == 0, done.err

@@ -147,7 +147,7 @@ def test_page_has_its_parts(text):
     for part in (
         *("What to expect on new data", "Class by class", "Which kernel, and why"),
         *("Where it goes wrong", "What was read", "Gram matrix", "Measures of every kernel"),
-        *("Importance of the columns", "What to do next", "How this page came about"),
+        *("Importance of the columns", "What to do next", "How this page was made"),
     ):
         assert part in text
     assert "prefers-color-scheme: dark" in text

@@ -8,6 +8,7 @@ import gramsmith as gs
 from gramsmith.selection import plan as sizes
 from gramsmith.selection import read
 from gramsmith.selection.candidates import (
+    ONE_HOT,
     default_candidates,
     learn_weights,
     median_distances,
@@ -107,7 +108,7 @@ def test_empty_list_is_refused(X):
 
 
 def test_indicator_candidates_are_marked(X):
-    assert all(c.name.endswith(", categories") for c in variant_candidates(X, 1, "categories"))
+    assert all(c.name.endswith(ONE_HOT) for c in variant_candidates(X, 1, ONE_HOT))
 
 
 def test_user_kernel_is_not_shared(X):
@@ -140,19 +141,19 @@ def test_shapes_of_learned_weights(task):
     assert set(chosen / chosen.max()) <= {0.0, 1.0}
 
 
-def test_second_climb_where_samples_are_many(task, monkeypatch):
+def test_second_start_where_samples_are_many(task, monkeypatch):
     X, task, source = task
     monkeypatch.setattr(sizes, "LEARN_TWICE_ROWS", 50)
     found = learn_weights(source, source, X, task, np.arange(100), 2)
     assert len(found) == 6
-    assert sum("second climb" in shape.name for shape in found) == 3
+    assert sum("second start" in shape.name for shape in found) == 3
 
 
 def test_width_of_a_shape_is_a_factor(task):
     X, task, source = task
     wide = learn_weights(source, source, X, task, np.arange(60), 1)[0]
     narrow = narrower(wide, 2.0)
-    assert narrow.name == f"{wide.name}, 2 times narrower"
+    assert narrow.name == f"{wide.name}, half the width"
     np.testing.assert_allclose(narrow.kernel(X), wide.kernel(X) ** 4)
 
 

@@ -105,7 +105,7 @@ def test_few_valued_columns_are_also_compared_as_categories(rng):
     X = rng.integers(0, 5, size=(200, 6)).astype(float)
     y = (X[:, 0] == X[:, 1]) | (X[:, 2] == 3)
     names = [r["kernel"] for r in gs.rank_kernels(X, y).records]
-    assert any(name.endswith(", categories") for name in names)
+    assert any(name.endswith(", one-hot numbers") for name in names)
 
 
 def test_threshold_for_uneven_classes(rng):

@@ -28,7 +28,7 @@ from gramsmith.cli.options import AT_LEAST_ONE, Reading, reading
 def drift(
     reference: str, new: str, permutations: int | None, seed: int, as_json: bool, how: Reading
 ) -> None:
-    """Test whether the rows of NEW come from where those of REFERENCE came from.
+    """Test whether NEW rows differ from those of REFERENCE.
 
     REFERENCE is a table, or a model file, whose training rows are compared where it keeps them.
     Every column and the rows as a whole are tested; p-values are adjusted for their number (Holm).

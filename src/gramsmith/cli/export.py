@@ -15,9 +15,10 @@ from gramsmith.cli.outputs import check_free
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace an existing output file.")
 def export(model: Path, output: Path, force: bool) -> None:
-    """Write a MODEL file as the ONNX graph OUTPUT, of plain float64 operators.
+    """Write a MODEL file as an ONNX graph.
 
-    It predicts the same in any ONNX runtime. Strings and functions of Python are refused.
+    OUTPUT has plain float64 operators and predicts the same in any ONNX runtime. Strings and
+    functions of Python are refused.
     """
     from gramsmith.export import NotExportable, to_onnx
     from gramsmith.storage import load_model

@@ -18,7 +18,7 @@ LABEL = 12  # letters before the facts
 @click.option("--card", is_flag=True, help="Print a model card in Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def inspect(model: Path, card: bool, as_json: bool) -> None:
-    """Show what a MODEL file holds, without making the model."""
+    """Show what a MODEL file contains, without loading it."""
     from gramsmith.storage import inspect_model, model_card, overview
 
     if card and as_json:

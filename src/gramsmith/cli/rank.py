@@ -127,7 +127,7 @@ def rank(
     resume: bool,
     **options: Any,
 ) -> int:
-    """Rank kernels on the data in FILE, verify the best and fit a model.
+    """Rank kernels on the table FILE and fit a model.
 
     FILE is a csv, tsv, parquet, feather, xlsx, svmlight, npz, npy or FASTA file; text files may be
     gzipped or zstandard, and - is the standard input. What each column is is found out and shown;
@@ -448,8 +448,8 @@ def show_plan(
         f"{f', {table.note}' if table.note else ''}, {facts['task']} ({facts['reason']}).\n"
         f"Plan: check {counted(len(plan.kernels), 'kernel')}, measure them on "
         f"{counted(plan.measure_rows, 'row')}{' in random draws' if plan.draws else ''}, "
-        f"cross-validate the best with {plan.machine}; about {plan.memory_mib:,.0f} MiB and "
-        f"{duration(facts['seconds'])}."
+        f"cross-validate the best with {plan.machine}; about {plan.memory_mib:,.0f} MiB of memory "
+        f"and {duration(facts['seconds'])}."
     )
 
 
@@ -512,7 +512,7 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
         ranking.write_html(
             page,
             source=about["source"],
-            target=target if isinstance(target, str | None) else ", ".join(target),
+            target=target if isinstance(target, str | None) else "”, “".join(target),
             model=path,
             command=shlex.join(["gramsmith", *sys.argv[1:]]),
             data=about["data_sha256"],
@@ -550,6 +550,8 @@ def show_ranking(ranking: Any, verbose: bool) -> None:
         say(as_options(text), err=False)
     rivals = [[rival["name"], rival["value"], rival["note"]] for rival in rivals_of(ranking)]
     show_table(["compared", score, ""], rivals)
+    # kernels without a score were left out after the first check
+    best = [r for r in records if r["score"] is not None][:SHOWN] or records[:SHOWN]
     rows = [
         [
             f"{r['rank']}{' =' if r['tied'] else ''}",
@@ -557,7 +559,7 @@ def show_ranking(ranking: Any, verbose: bool) -> None:
             with_error(r["score"], r["score_error"]).replace("± ", "±"),  # 80 letters hold it all
             *([number(r["first_check"])] if verbose else []),
         ]
-        for r in (records if verbose else records[:SHOWN])
+        for r in (records if verbose else best)
     ]
     show_table(["rank", "kernel", score, *(["check"] if verbose else [])], rows)
     if verbose:
@@ -565,5 +567,8 @@ def show_ranking(ranking: Any, verbose: bool) -> None:
         measures = [get_measure(name) for name in ranking.measures]
         rows = [[r["kernel"], *(number(r[m.name]) for m in measures)] for r in records]
         show_table(["kernel", *(f"{m.name} {m.arrow}" for m in measures)], rows)
-    elif len(records) > SHOWN:
-        say(f"... and {len(records) - SHOWN} more kernels: --verbose. Tied: =.", err=False)
+    else:
+        more = len(records) - len(best)
+        tied = "= is a tie with the first. " if any(r["tied"] for r in best) else ""
+        if more:
+            say(f"{tied}{more} more kernels: --verbose.", err=False)

@@ -20,9 +20,9 @@ from gramsmith.cli.outputs import check_free
     "--no-rows", is_flag=True, help="Leave training rows out, where the machine can do without."
 )
 def upgrade(model: Path, output: Path | None, force: bool, no_rows: bool) -> None:
-    """Rewrite a MODEL file of an earlier version, after proof that it predicts the same.
+    """Rewrite a MODEL file of an earlier version.
 
-    Nothing is written unless the new file holds the same model and its machines answer the same
+    Nothing is written unless the new file contains the same model and its machines answer the same
     for the samples in the file.
     """
     from gramsmith.storage import ModelFormatError, inspect_model, upgrade_model

@@ -47,8 +47,8 @@ CAPTIONS = {
     "scores": (
         "Scores of the best kernels, with standard errors",
         "Right is better. Filled dots are cross-validated scores, open diamonds those of a first "
-        "check, squares those of other estimators. Blue kernels are not clearly worse than the "
-        "best; blue squares not clearly worse than what is fitted.",
+        "check, squares those of other estimators. Blue kernels tie with the best; blue squares "
+        "with the fitted model.",
     ),
     "confusion": (
         "Which classes are taken for which",
@@ -57,17 +57,18 @@ CAPTIONS = {
     ),
     "roc": (
         "ROC curve",
-        "What other thresholds would give: up and left is better, the dotted line is guessing. "
+        "For all thresholds: up and left is better, the dotted line is guessing. "
         "Marks are the threshold in use.",
     ),
     "reliability": (
         "Calibration of the probabilities",
         "Predicted probability against how often it came true on held-out rows, in tenths, with "
-        "intervals of 95 %. On the dotted line they can be believed; below it they are too high.",
+        "intervals of 95 %. Points on the dotted line are calibrated; below it probabilities are "
+        "too high.",
     ),
     "precision_recall": (
         "Precision against recall",
-        "What other thresholds would give: up and right is better. Marks are the threshold in use, "
+        "For all thresholds: up and right is better. Marks are the threshold in use, "
         "and where there is one curve the dotted line is guessing.",
     ),
     "predictions": (
@@ -76,13 +77,13 @@ CAPTIONS = {
     ),
     "residuals": (
         "Residuals",
-        "Actual minus predicted. A bend or a funnel means that something is still to be learned, "
-        "or that some predictions are less certain than others.",
+        "Actual minus predicted. A bend means that the model misses something, a funnel that some "
+        "predictions are less certain than others.",
     ),
     "importance": (
         "Importance of the columns",
         "How much the score falls when the column is shuffled on held-out rows, with its standard "
-        "error; a little below zero is chance. Columns that say the same share their importance.",
+        "error; a little below zero is chance. Correlated columns share their importance.",
     ),
     "bandwidth": (
         "The parameter of the kernel",
@@ -179,7 +180,7 @@ def rivals_of(ranking: Any) -> list[dict[str, Any]]:
         {
             "name": f"{r.name[:1].upper()}{r.name[1:]}",
             "note": r.judgement,
-            "value": number(r.score),
+            "value": shown_score(r.score),
             "at": place(r.score),
         }
         for r in ranking.evidence.rivals
@@ -188,14 +189,19 @@ def rivals_of(ranking: Any) -> list[dict[str, Any]]:
         {
             "name": r["estimator"],
             "note": f"{JUDGED.get(r['judgement'], '')}, {r['seconds']:.1f} s".lstrip(", "),
-            "value": number(x),
+            "value": shown_score(x),
             "at": place(x),
         }
         for r, x in zip(others, shown, strict=True)
     ]
-    own = {"name": "This model, on new data", "value": number(value), "at": place(value)}
-    limits = f"{number(low)} to {number(high)}"
+    own = {"name": "This model, on new data", "value": shown_score(value), "at": place(value)}
+    limits = f"{shown_score(low)} to {shown_score(high)}"
     return [*rows, {**own, "note": limits, "low": place(low), "high": place(high)}]
+
+
+def shown_score(value: float) -> str:
+    """Return a score with as many decimals as the others of a table: three below ten."""
+    return f"{value:.3f}" if abs(value) < 10 else number(value)
 
 
 def classes_of(outcome: Any) -> list[dict[str, Any]]:

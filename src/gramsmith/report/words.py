@@ -38,7 +38,7 @@ MEANING = {
 }
 ESTIMATES = {
     "nested cross-validation": "nested cross-validation",
-    "bootstrap": "cross-validation, less what picking the best of many kernels adds (bootstrap)",
+    "bootstrap": "the bootstrap, which repeats the choice among kernels",
     "leave-one-out": "leave-one-out cross-validation of a first check",
     "cross-validation": "cross-validation",
 }
@@ -434,10 +434,9 @@ def _about_classes(found: Any) -> str | None:
     if recall >= FOUND or share >= IMBALANCED * equal:
         return None
     return (
-        f"The classes are imbalanced: the smallest class has {100 * share:.1f} % of the rows, of "
-        f"which {100 * recall:.0f} % were found. "
-        'scoring="balanced_accuracy" counts all classes alike, class_weight="balanced" also lets '
-        "them weigh alike in training."
+        f"The classes are imbalanced: the smallest class has {100 * share:.1f} % of the rows, and "
+        'most of them were missed. scoring="balanced_accuracy" gives all classes the same weight '
+        'in the score, class_weight="balanced" also in training.'
     )
 
 
@@ -694,7 +693,7 @@ def provenance(ranking: Any, command: str | None, data: str | None) -> list[tupl
         *([("command", command)] if command else []),
         ("date", summary["date"]),
         ("versions", versions),
-        ("machine", f"{platform.system()} {platform.machine()}"),
+        ("computer", f"{platform.system()} {platform.machine()}"),
         ("seed", str(evidence.seed)),
         *([("samples", ranking.sampled)] if ranking.sampled else []),
         ("data, SHA-256", data or f"{evidence.data} (of the encoded table and the target)"),

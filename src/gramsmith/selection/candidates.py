@@ -35,6 +35,8 @@ COUNTED = 8  # columns from which rows of counts are taken for sets: fewer are m
 ZEROS = 0.2  # of the cells are zero, at least: what two rows have in common is then the rest
 SHARES = {"1": 1, "2": 2, "1 to 3": (1, 3)}  # lengths of substrings whose shares are compared
 CLIMB = 12  # steps, at most, in which feature weights are learned
+# other encodings of a table, as the names of their kernels end
+ONE_HOT, POWERS = "one-hot numbers", "power transform"
 
 
 @dataclass(frozen=True)
@@ -98,14 +100,14 @@ def mixed_candidates(blocks: Sequence[int]) -> list[Candidate]:
 def variant_candidates(X: Any, view: int, word: str, random_state: Any = 0) -> list[Candidate]:
     """Return the kernels for another encoding of a table.
 
-    In "categories" few-valued columns are indicators, equal or not; in "unskewed" skewed columns
-    have gone through a power; "counts" are as they were.
+    In "one-hot numbers" few-valued columns are indicators, equal or not; in "power transform"
+    skewed columns have gone through a power; "counts" are as they were.
     """
     if word == "counts":
         return [Candidate("Tanimoto", gk.Tanimoto(), "tanimoto", None, view)]
-    wide = ("gaussian",) if word == "categories" else ("gaussian", "matern")
-    plain = ("linear", "polynomial") if word == "categories" else ("linear",)
-    least = min(GAUSSIAN_STEPS) if word == "categories" else -4
+    wide = ("gaussian",) if word == ONE_HOT else ("gaussian", "matern")
+    plain = ("linear", "polynomial") if word == ONE_HOT else ("linear",)
+    least = min(GAUSSIAN_STEPS) if word == ONE_HOT else -4
     return [
         replace(c, name=f"{c.name}, {word}", family=f"{c.family}, {word}")
         for c in default_candidates(X, view=view, random_state=random_state)
@@ -140,7 +142,8 @@ def string_candidates(X: list[Any], *, view: int = 0, random_state: Any = 0) -> 
     for k in (4, 5):
         if k <= shortest and symbols <= 30:
             kernel = gk.Normalized(gk.Mismatch(k, 1))
-            found.append(Candidate(f"mismatch {k}, 1", kernel, "mismatch", k, view))
+            name = f"spectrum {k}, 1 mismatch"
+            found.append(Candidate(name, kernel, "mismatch", k, view))
     if shortest and len({len(x) for x in X}) == 1:
         for degree in (4, 8):
             if degree <= shortest:
@@ -277,7 +280,8 @@ def _median(d: Array) -> float:
 def narrower(candidate: Candidate, factor: float) -> Candidate:
     """Return a candidate of learned feature weights with all of them times a factor."""
     kernel = gk.Gaussian.from_gamma(1.0) @ gk.LinearMap(candidate.kernel.map.S * factor)
-    return replace(candidate, name=f"{candidate.name}, {factor:g} times narrower", kernel=kernel)
+    width = {2.0: "half", 4.0: "a quarter of"}.get(factor, f"1/{factor:g} of")
+    return replace(candidate, name=f"{candidate.name}, {width} the width", kernel=kernel)
 
 
 def learn_weights(
@@ -288,17 +292,17 @@ def learn_weights(
     rows: Array,
     climbs: int,
 ) -> list[Candidate]:
-    """Return Gaussians of feature weights that are learned from some rows, in one or two climbs.
+    """Return Gaussians of feature weights that are learned from some rows, from one or two starts.
 
     The alignment finds the features that matter, but it has several optima, likes wide kernels and
-    favours the strongest feature. So the climb starts near the median distance, and the weights are
-    tried as learned, softened (square roots) and equal for those above a tenth of the mean; where
-    samples are many, also from a second start, the best Gaussian of the first check.
+    favours the strongest feature. So the search starts near the median distance, and the weights
+    are tried as learned, as their square roots, and equal for those above a tenth of the mean;
+    where samples are many, also from a second start, the best Gaussian of the first check.
     """
     spread = X[rows].var(axis=0)
     found = []
     # wide kernels hide interactions, and the first check often prefers one by a hair
-    starts = [("", middle), (" (second climb)", source)]
+    starts = [("", middle), (", second start", source)]
     for start, first in starts[:climbs]:
         width = 1.0 / (np.sqrt(2.0) * first.kernel.length_scale)
         S = _learn(X[rows], task, rows, width)
@@ -306,11 +310,15 @@ def learn_weights(
             continue
         share = S**2 * spread
         chosen = share > 0.1 * share.sum() / len(share)
-        kinds = {"learned": S, "softened": np.sqrt(S), "selected": chosen.astype(float)}
+        kinds = {
+            "learned feature weights": S,
+            "square-root feature weights": np.sqrt(S),
+            "selected features": chosen.astype(float),
+        }
         for word, shape in kinds.items():
             weights = shape * np.sqrt(share.sum() / float(shape**2 @ spread))
             kernel = gk.Gaussian.from_gamma(1.0) @ gk.LinearMap(weights)
-            name = f"Gaussian, {word} feature weights{start}"
+            name = f"Gaussian, {word}{start}"
             found.append(Candidate(name, kernel, "learned", None, source.view))
     return found
 

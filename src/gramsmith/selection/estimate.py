@@ -129,10 +129,12 @@ def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
     needed = folds * sum(work.seconds.values())
     if folds and can_nest(task, folds) and work.in_time(needed):
         try:
-            with work.stage("estimate", folds + 1, f"choice made anew {folds} times") as stage:
+            with work.stage(
+                "estimate", folds + 1, f"nested cross-validation, {folds} outer folds"
+            ) as stage:
                 estimate = nested(problem, work, stage)
         except KeyboardInterrupt:  # there is a model, and a shorter way to the estimate
-            work.left_out.append("the choice made anew in outer folds for the estimate")
+            work.left_out.append("nested cross-validation for the estimate")
     if estimate is not None:
         if work.checkpoint is not None:
             work.checkpoint["estimate"] = estimate.to_plain()

@@ -27,6 +27,7 @@ from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, compared, score
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.scores import Answers, class_of
+from gramsmith.selection.sequences import SequenceReading, sequences_of
 from gramsmith.selection.task import Classes, Labels, NoFolds, Task
 from gramsmith.selection.thresholds import ThresholdTable, can_flag, threshold_table
 from gramsmith.selection.verify import all_classes, decision_values, fold_values
@@ -173,6 +174,7 @@ class Reading:
     groups: tuple[int, int] | None = None  # number of groups, and rows of the largest
     weighted: bool = False
     alarms: list[str] = field(default_factory=list)
+    sequences: SequenceReading | None = None  # of strings
 
 
 @dataclass(frozen=True)
@@ -362,7 +364,7 @@ def _of_values(f: Array, rows: Array, w: Array, task: Task) -> dict[str, Any]:
         "predicted": f[some],
         "errors": errors,
         "worst": [
-            (int(rows[k]) + 1, number(float(a)), number(float(p)), float(p - a))
+            (int(rows[k]) + 1, number(float(a)), number(float(p)), float(a - p))
             for k, a, p in ((k, np.ravel(y)[k], np.ravel(f)[k]) for k in worst)
         ],
     }
@@ -387,10 +389,17 @@ def _curves(
     tested = np.flatnonzero(total > 0)
     if len(tested) < 2:
         return []
-    chosen = tested[np.argsort(total[tested], kind="stable")][: 1 if len(names) == 2 else CURVES]
+    chosen = tested[np.argsort(total[tested], kind="stable")][:CURVES]
+    if len(names) == 2:
+        chosen = np.array([positive(total)])
     both = np.hstack([-f, f]) if f.shape[1] == 1 else f
     values = {c: both[:, c] for c in sorted(chosen.tolist())}
     return [_curve(names[c], v, y == c, guess == c, w) for c, v in values.items()]
+
+
+def positive(total: Array) -> int:
+    """Return which of two classes is the positive one: the rarer, or of equal ones the second."""
+    return int(total[1] <= total[0])
 
 
 def _curve(name: str, values: Array, true: Array, said: Array, w: Array) -> tuple[Curve, Curve]:
@@ -434,7 +443,7 @@ def reliability_of(scored: Scored, task: Task) -> Reliability | None:
         said, true, of = p.ravel(), y.ravel() == 1, "a label"
         rows, w = np.repeat(rows, m), np.repeat(w, m)
     elif p.shape[1] == 2:
-        rare = int(np.bincount(y, w, 2).argmin())
+        rare = positive(np.bincount(y, w, 2))
         said, true, of = p[:, rare], y == rare, str(task.classes[rare])
     else:
         said, true, of = p.max(axis=1), p.argmax(axis=1) == y, ""
@@ -665,7 +674,7 @@ def effects_of(model: Any, problem: Problem, names: list[str]) -> list[Effect]:
 
 
 def effect_values(column: Column, cells: Any) -> tuple[list[Any], list[int]]:
-    """Return some values of a column, numbers spread over it or its commonest words, and rows."""
+    """Return some values of a column, numbers or days spread over it or its commonest words."""
     raw = plain(cells, column.name) if hasattr(cells, "array") else Cells(cells)
     if column.kind == "number":
         numbers = typed(column.name, raw.values, "number", column.style, column.sentinel)
@@ -673,6 +682,13 @@ def effect_values(column: Column, cells: Any) -> tuple[list[Any], list[int]]:
         order = known[np.argsort(numbers[known], kind="stable")]
         few = order[(np.linspace(0.02, 0.98, EFFECT_VALUES) * (len(order) - 1)).astype(int)]
         return [float(numbers[k]) for k in few], few.tolist()
+    if column.kind == "date":
+        seconds = typed(column.name, raw.values, "date", column.style)
+        known = np.flatnonzero(np.isfinite(seconds))
+        order = known[np.argsort(seconds[known], kind="stable")]
+        few = order[(np.linspace(0.02, 0.98, EFFECT_VALUES) * (len(order) - 1)).astype(int)]
+        days = np.array(seconds[few], dtype="datetime64[s]").astype("datetime64[D]")
+        return [str(day) for day in days], few.tolist()
     known = np.flatnonzero(~missing_cells(raw.values))
     words = np.array([str(value) for value in raw.values[known]])
     found, first, counts = np.unique(words, return_index=True, return_counts=True)
@@ -708,6 +724,12 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
             targets.append(picture_of(column, Cells(y)))
     return Reading(
         rows=task.n,
+        sequences=sequences_of(
+            samples.views[0],
+            task.counting,
+            task.y if isinstance(task, Classes) else None,
+            [] if task.classes is None else [str(c) for c in task.classes],
+        ),
         columns=pictures,
         n_columns=len(samples.columns) or samples.n_features or 0,
         targets=targets,

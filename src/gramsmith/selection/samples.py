@@ -20,7 +20,7 @@ from gramsmith.kernels.geometry import PairKernel, SquaredEuclidean
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.machines.base import KernelMachine
 from gramsmith.machines.pipelines import ModelPipeline, TakeView
-from gramsmith.selection.candidates import Candidate, are_counts, is_matrix
+from gramsmith.selection.candidates import ONE_HOT, POWERS, Candidate, are_counts, is_matrix
 from gramsmith.tables import TableEncoder, TakeColumn, Texts
 from gramsmith.tables.convert import plain_table
 from gramsmith.tables.decide import NO_COLUMNS, ColumnTable
@@ -249,10 +249,10 @@ def _variants(X: Any, roles: Any) -> Iterator[tuple[str, TableEncoder]]:
     # where such columns are more than a few
     leveled = sum(len(levels) > 0 for levels in coded.numbers_.levels_)
     if leveled and 3 * leveled >= len(coded.numbers_.columns_):
-        yield "categories", coded
+        yield ONE_HOT, coded
     powered = TableEncoder(power=True, roles=roles).fit(X)
     if powered.numbers_.unskews:
-        yield "unskewed", powered
+        yield POWERS, powered
     counted = TableEncoder(scale=False, roles=roles).fit(X)
     if len(counted.numbers_.columns_) == len(counted.sources()) and are_counts(
         counted.transform(X)

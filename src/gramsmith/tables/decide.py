@@ -81,11 +81,11 @@ class ColumnTable(tuple[Column, ...]):
         """What should be said about columns that are not taken as they are."""
         said = []
         out = [c for c in self if c.role == "left out" and c.kind in ("id", "constant")]
-        for kind, words in (("id", "identifiers"), ("constant", "constant or empty")):
+        for kind, words in (("id", "identifiers"), ("constant", "constant or empty columns")):
             names = [repr(c.name) for c in out if c.kind == kind]
             if names:
                 more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-                said.append(f"Left out, being {words}: {', '.join(names[:8])}{more}.")
+                said.append(f"Left out as {words}: {', '.join(names[:8])}{more}.")
         return said + [f"Column {c.name!r}: {c.note}." for c in self if c.note and c not in out]
 
     def __repr__(self) -> str:
