@@ -1,4 +1,4 @@
-"""The command line: ``gramsmith rank | predict | drift | inspect | upgrade | export | evaluate``.
+"""The command line: ``rank | predict | score | drift | inspect | upgrade | export | evaluate``.
 
 Results go to the standard output, messages to the standard error. Exit status:
 
@@ -23,7 +23,7 @@ import sys
 import click
 
 from gramsmith import __version__
-from gramsmith.cli import drift, evaluate, export, inspect, predict, rank, upgrade
+from gramsmith.cli import drift, evaluate, export, inspect, predict, rank, score, upgrade
 from gramsmith.cli.console import BadData, in_shell, say
 
 DEFECT, USAGE, DATA, CONVERGENCE, MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
@@ -49,6 +49,7 @@ def group() -> None:
 
 group.add_command(rank.rank)
 group.add_command(predict.predict)
+group.add_command(score.score)
 group.add_command(drift.drift)
 group.add_command(inspect.inspect)
 group.add_command(upgrade.upgrade)

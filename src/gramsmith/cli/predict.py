@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,10 @@ NOVEL = 0.99  # novelty from which a row is said to be unlike those of training
     metavar="SHARE",
     help="Add the classes that a row may have: among them its own in this share of each class.",
 )
+@click.option("--id", "identity", metavar="COL", help="The column that names rows, put first.")
+@click.option(
+    "--keep", multiple=True, metavar="COL", help="A column to copy beside the predictions; again."
+)
 @click.option(
     "--spreadsheet",
     is_flag=True,
@@ -65,6 +69,8 @@ def predict(
     proba: bool,
     interval: float | None,
     sets: float | None,
+    identity: str | None,
+    keep: tuple[str, ...],
     spreadsheet: bool,
     how: Reading,
 ) -> None:
@@ -98,8 +104,13 @@ def predict(
     remarks: list[str] = []
     try:
         with collected_warnings() as remarks:
-            table = read_new(file, how, summary.about)
-            table, columns["row"] = numbered_rows(table, how)
+            kept = list(dict.fromkeys([*filter(None, [identity]), *keep]))
+            whole = read_whole(file, how, summary.about, kept=kept)
+            table = inputs_of(whole, how, summary.about, kept)
+            table, numbers = numbered_rows(table, how)
+            for name in kept[: identity is not None]:
+                columns[name] = cells_of(whole, name, numbers)
+            columns["row"] = numbers
             with about_the_data(table.name, table.first_line):
                 if table.identifiers is not None:
                     columns["identifier"] = table.identifiers
@@ -107,7 +118,9 @@ def predict(
                 columns |= answers(machine, X, proba, interval, known_targets(summary))
                 if sets is not None:
                     columns["set"] = named_sets(machine, X, sets)
-                say_unknown(machine, X, columns["row"])
+                say_unknown(machine, X, numbers)
+            for name in kept[identity is not None :]:
+                columns.setdefault(name, cells_of(whole, name, numbers))
     finally:  # what was noticed may explain why nothing could be predicted
         say_notes(remarks)
     names, lines = list(columns), list(zip(*columns.values(), strict=True))
@@ -155,6 +168,13 @@ def named_sets(machine: Any, X: Any, coverage: float) -> list[str]:
     return ["|".join(labels[c] for c in row.nonzero()[0]) for row in inside]
 
 
+def cells_of(table: Table, name: str, numbers: list[int]) -> list[Any]:
+    """Return a column of some rows as it is to be written; a missing cell is empty."""
+    cells = table.columns[name]
+    found = [cells[number - 1] for number in numbers]
+    return ["" if cell is None or cell != cell else cell for cell in found]
+
+
 def say_unknown(machine: Any, X: Any, numbers: list[int]) -> None:
     """Say which columns leave their training range, and how many rows are unlike any."""
     if not hasattr(machine, "columns_outside") or not numbers:
@@ -200,22 +220,52 @@ def known_targets(summary: Any) -> list[str]:
 
 def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
     """Return new rows; the model finds its columns by name."""
+    return inputs_of(read_whole(file, how, about), how, about)
+
+
+def read_whole(
+    file: str,
+    how: Reading,
+    about: Mapping[str, Any],
+    target: str | None = None,
+    kept: Sequence[str] = (),
+) -> Table:
+    """Return all columns of new rows, with labels if there is a target.
+
+    Columns that are `kept` stand as they are written, unless the model takes them as numbers.
+    """
+    from gramsmith.tables.decide import nearest
     from gramsmith.tables.streams import DataError
 
     columns = known_columns(about)
+    numbers = [column["name"] for column in columns if column["kind"] == "number"]
+    words = [column["name"] for column in columns if column["kind"] == "text"]
     strings = about.get("strings")
     table = how.read(
         file,
-        texts=[column["name"] for column in columns if column["kind"] == "text"],
+        target=target,
+        texts=[*words, *(name for name in kept if name not in numbers)],
         strings=strings if isinstance(strings, str) else None,
         base=about.get("base") if about.get("base") in (0, 1) else None,
     )
+    for name in kept:
+        if name not in table.columns:
+            hint = nearest(name, list(table.columns))
+            raise DataError(f"{table.name}: no column {name!r}. {hint}")
     kind = about.get("kind", table.kind)
     if kind != table.kind:
         raise DataError(
             f"{table.name}: the model was trained on {kind} data, got {table.kind} data. "
             "Use a file like the training file."
         )
+    return table
+
+
+def inputs_of(
+    table: Table, how: Reading, about: Mapping[str, Any], aside: Sequence[str] = ()
+) -> Table:
+    """Return a table with the columns that go to the model, and others that nobody laid aside."""
+    columns = known_columns(about)
     if about.get("precomputed") is True:  # a block of kernel values: rows are new samples
         from gramsmith.cli.rank import matrix_of
 
@@ -229,9 +279,9 @@ def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
     # what was aside in training is aside here: the target, groups, weights
     target = about.get("target")
     targets = target if isinstance(target, list) else [target]
-    aside = {*targets, *about.get("ignored", ()), *how.drop}
+    left = {*targets, *about.get("ignored", ()), *how.drop, *aside}
     wanted = {column["name"] for column in columns}
-    inputs = {k: c for k, c in table.columns.items() if k in wanted or k not in aside}
+    inputs = {k: c for k, c in table.columns.items() if k in wanted or k not in left}
     return replace(table, columns=inputs)
 
 

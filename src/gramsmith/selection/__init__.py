@@ -11,6 +11,8 @@ from gramsmith.selection.problem import read as read
 from gramsmith.selection.ranking import KernelRanking as KernelRanking
 from gramsmith.selection.ranking import rank as rank
 from gramsmith.selection.ranking import rank_kernels as rank_kernels
+from gramsmith.selection.scoring import Scoring as Scoring
+from gramsmith.selection.scoring import score_model as score_model
 from gramsmith.selection.selector import KernelSelector as KernelSelector
 from gramsmith.selection.thresholds import ThresholdTable as ThresholdTable
 from gramsmith.selection.thresholds import threshold_table as threshold_table

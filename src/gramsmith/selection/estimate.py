@@ -200,12 +200,7 @@ def _of_folds(
     if any(part is None for part in parts):
         return None
     answers = joined(parts)
-    record = _fold_record(answers.f, rows, splits)
-    tested, kind = record.rows, record.kind
-    constant, _ = task.constant(tested)
-    loss = task.loss(answers, tested)
-    gain = task.loss(constant, tested) - loss
-    return _estimate(loss, gain, answers, constant, record, kind, task)
+    return of_record(answers, _fold_record(answers.f, rows, splits), task)
 
 
 def _choose_anew(
@@ -376,6 +371,14 @@ def _gain_of_average(found: Findings, task: Task, rng: Any) -> float | None:
         gains.append(ours - theirs)
     finite = [gain for gain in gains if np.isfinite(gain)]
     return float(np.mean(finite)) if finite else 0.0
+
+
+def of_record(answers: Answers, record: HeldOut, task: Task) -> Estimate:
+    """Return what answers for rows that taught nothing say of a score, and of a constant answer."""
+    constant, _ = task.constant(record.rows)
+    loss = task.loss(answers, record.rows)
+    gain = task.loss(constant, record.rows) - loss
+    return _estimate(loss, gain, answers, constant, record, record.kind, task)
 
 
 def _estimate(

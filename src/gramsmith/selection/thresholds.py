@@ -161,7 +161,7 @@ def threshold_table(
         if count < LEAST or any(row.threshold == threshold for row in rows):
             continue
         found, right = (
-            _with_interval(flag[part] if part is case else case[part], w[part], groups[part])
+            share_with_interval(flag[part] if part is case else case[part], w[part], groups[part])
             for part in (case, flag)
         )
         rows.append(Flagged(float(threshold), float(w[flag].sum() / w.sum()), *found, *right))
@@ -193,7 +193,7 @@ def held_out_probabilities(machine: Any) -> tuple[Array, Array, Array, Array]:
     return p, codes, w, groups
 
 
-def _with_interval(hit: Array, w: Array, groups: Array) -> tuple[float, float, float]:
+def share_with_interval(hit: Array, w: Array, groups: Array) -> tuple[float, float, float]:
     """Return the weighted share of hits and its interval, by the scatter between groups."""
     if not len(hit):
         return 0.0, 0.0, 1.0

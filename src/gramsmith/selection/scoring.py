@@ -1,0 +1,204 @@
+"""Scoring: what a model promised, against what it does on labelled rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramsmith.selection.estimate import Estimate, of_record
+from gramsmith.selection.held_out import HeldOut
+from gramsmith.selection.scores import ClassScore, LabelScore, ValueScore
+from gramsmith.selection.task import Classes, Labels, Task, Values
+from gramsmith.selection.thresholds import can_flag, share_with_interval, threshold_table
+from gramsmith.selection.verify import answers_of
+from gramsmith.targets import as_labels, check_groups, check_weights, finite_values
+from gramsmith.targets import normalised_weights as normalised
+
+Array = npt.NDArray[Any]
+
+COVERAGE = 0.9  # of the sets and intervals that are checked
+NOVEL = 0.99  # novelty of one in a hundred rows that are like those of training
+SURE = 1.96  # errors by which figures differ that are called different
+
+
+@dataclass(frozen=True)
+class Held:
+    """One promise, and what became of it on the rows."""
+
+    what: str
+    promised: float
+    value: float
+    low: float  # ends of an interval of 95 %
+    high: float
+    rows: int
+
+    @property
+    def kept(self) -> bool:
+        """Whether the interval holds what was promised, or more."""
+        return self.high >= self.promised
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What a model promised, and what it does.
+
+    Parameters
+    ----------
+    score : str
+        The name of the score.
+    found : Estimate
+        The score on the rows, its interval, and the score of answers that look at no features.
+    promised : dict
+        The estimate that the model was handed over with; empty if it was without.
+    verdict : str
+        "as promised", "better than promised" or "worse than promised", or empty.
+    held : list of Held
+        How often sets or intervals hold, by class; what thresholds do; how many rows are unlike
+        those of training, of which less is better.
+    """
+
+    score: str
+    found: Estimate
+    promised: dict[str, Any]
+    verdict: str
+    held: list[Held] = field(default_factory=list)
+    novel: Held | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return nested plain values."""
+        plain = asdict(self)
+        plain["held"] = [{**asdict(one), "kept": one.kept} for one in self.held]
+        return plain
+
+
+def score_model(
+    model: Any,
+    X: Any,
+    y: Any,
+    facts: Mapping[str, Any],
+    *,
+    sample_weight: Any = None,
+    groups: Any = None,
+) -> Scoring:
+    """Return what a model does on labelled rows, beside what it promised.
+
+    Parameters
+    ----------
+    model : what rank_kernels hands over
+    X, y : rows like those of `rank_kernels`, and their targets
+    facts : dict
+        `KernelRanking.summary`, which a model file keeps.
+    sample_weight, groups : arrays of shape (n,), optional
+        Weights, and groups whose rows are no independent rows.
+    """
+    task = task_of(model, y, facts, sample_weight, groups)
+    answers = answers_of(model, X, task)
+    rows = np.arange(task.n)
+    # rows that taught nobody: any number of them may have taught the model
+    record = HeldOut("", "new rows", np.array([np.nan]), answers.f[None], rows, rows * 0, np.inf)
+    found = of_record(answers, record, task)
+    promised = facts.get("estimate")
+    promised = dict(promised) if isinstance(promised, Mapping) else {}
+    held = list(_held(model, X, task))
+    novel = None
+    if hasattr(model, "novelty"):
+        unlike = model.novelty(X) > NOVEL
+        novel = _share("rows unlike those of training", 1.0 - NOVEL, unlike, task, rows)
+    return Scoring(task.score.name, found, promised, _verdict(found, promised), held, novel)
+
+
+def task_of(model: Any, y: Any, facts: Mapping[str, Any], sample_weight: Any, groups: Any) -> Task:
+    """Return the task of a model on other rows; classes that it does not know count as wrong."""
+    names = getattr(y, "columns", None)
+    Y = as_labels(y)
+    w = None if sample_weight is None else normalised(check_weights(sample_weight, len(Y)))
+    shared: dict[str, Any] = {"w": w, "groups": check_groups(groups, len(Y))}
+    scoring = facts.get("score")
+    weighted = w is not None
+    if facts.get("task") == "multilabel":
+        q = Y.shape[1]
+        label_names = tuple(map(str, range(q) if names is None else names))
+        labels: Any = LabelScore(_known(scoring, LabelScore), weighted, q)
+        known = np.arange(q) if names is None else np.array(names, dtype=str)
+        return Labels(
+            y=Y.astype(int),
+            score=labels,
+            classes=np.array([0, 1]),
+            names=label_names,
+            given_names=known,
+            **shared,
+        )
+    if hasattr(model, "classes_"):
+        classes, codes = np.unique(np.concatenate([model.classes_, Y]), return_inverse=True)
+        codes = codes[len(model.classes_) :]
+        counts = np.bincount(codes, w, len(classes))
+        score = ClassScore(_known(scoring, ClassScore), weighted, classes, counts)
+        return Classes(y=codes, score=score, classes=classes, **shared)
+    values = finite_values(Y).reshape(len(Y), -1)
+    unit = np.where(np.ptp(values, axis=0) > 0, values.std(axis=0), 1.0)
+    centre = np.average(values / unit, axis=0, weights=w)
+    value_score = ValueScore(_known(scoring, ValueScore), weighted, unit, centre)
+    several = tuple(map(str, range(values.shape[1]) if names is None else names))
+    several = several if values.shape[1] > 1 else ()
+    return Values(y=values / unit, score=value_score, unit=unit, names=several, **shared)
+
+
+def _known(scoring: Any, kind: Any) -> Any:
+    """Return the name of a score if there is one of that name; a function's name is not enough."""
+    from sklearn.metrics import get_scorer_names
+
+    return scoring if scoring in (kind.default, *get_scorer_names()) else None
+
+
+def _held(model: Any, X: Any, task: Task) -> Any:
+    """Yield what became of sets, intervals and thresholds."""
+    rows = np.arange(task.n)
+    if isinstance(task, Classes) and hasattr(model, "predict_set"):
+        inside = np.zeros((task.n, len(np.asarray(task.classes))), dtype=bool)
+        known = np.isin(np.asarray(task.classes), model.classes_)
+        inside[:, known] = model.predict_set(X, COVERAGE)
+        right = inside[rows, task.y]
+        for c, name in enumerate(np.asarray(task.classes)):
+            own = rows[task.y == c]
+            if known[c] and len(own):
+                yield _share(f"sets hold {str(name)!r}", COVERAGE, right[own], task, own)
+    if isinstance(task, Values) and hasattr(model, "predict_interval"):
+        ends = model.predict_interval(X, COVERAGE).reshape(task.n, -1, 2)
+        values = (task.y * task.unit)[:, :, None]
+        right = (ends[:, :, :1] <= values) & (values <= ends[:, :, 1:])
+        for k, name in enumerate(task.names or ("",)):
+            of = f" of {name}" if name else ""
+            yield _share(f"intervals hold{of}", COVERAGE, right[:, k, 0], task, rows)
+    if isinstance(task, Classes) and can_flag(model):
+        table = threshold_table(model)
+        c = [str(name) for name in model.classes_].index(table.of)
+        p = model.predict_proba(X)[:, c]
+        case = np.asarray(task.classes)[task.y] == model.classes_[c]
+        for row in table.rows:
+            flag = p >= row.threshold
+            if case.any() and flag.any():
+                end = f"from probability {row.threshold:.3f}"
+                yield _share(f"found {end}", row.found_low, flag[case], task, rows[case])
+                yield _share(f"right {end}", row.right_low, case[flag], task, rows[flag])
+
+
+def _share(what: str, promised: float, hit: Array, task: Task, rows: Array) -> Held:
+    """Return a weighted share of rows with its interval, by the scatter between groups."""
+    w = np.ones(len(rows)) if task.w is None else task.w[rows]
+    share, low, high = share_with_interval(hit, w, task.clusters(rows))
+    return Held(what, promised, share, low, high, len(rows))
+
+
+def _verdict(found: Estimate, promised: Mapping[str, Any]) -> str:
+    """Return whether a score is what was promised, by both standard errors."""
+    value, error = promised.get("value"), promised.get("error")
+    if not isinstance(value, int | float) or not isinstance(error, int | float):
+        return ""
+    gap, allowed = found.value - value, SURE * float(np.hypot(found.error, error))
+    if not abs(gap) > allowed:
+        return "as promised"
+    return "better than promised" if gap > 0 else "worse than promised"
