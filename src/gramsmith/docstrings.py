@@ -23,21 +23,10 @@ def completed(doc: str | None, section: str, names: Iterable[str], known: Mappin
 
     Examples
     --------
-    >>> doc = "Return a sum.\n\nParameters\n----------\ny : int\n\nReturns\n-------\nint\n"
-    >>> print(completed(doc, "Parameters", ["x", "y"], {"x": "x : float\n    A number.\n"}))
-    Return a sum.
-    <BLANKLINE>
-
-    Parameters
-    ----------
-    x : float
-        A number.
-    y : int
-    <BLANKLINE>
-
-    Returns
-    -------
-    int
+    >>> doc = "Add.\n\nParameters\n----------\ny : int\n\nReturns\n-------\nint"
+    >>> whole = completed(doc, "Parameters", ["x", "y"], {"x": "x : float\n"})
+    >>> list(entries_of(whole, "Parameters"))
+    ['x', 'y']
     """
     doc, own, names = cleandoc(doc or ""), entries_of(doc, section), list(names)
     title = f"{section}\n{'-' * len(section)}\n"

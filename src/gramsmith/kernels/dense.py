@@ -21,6 +21,7 @@ def dense(kernel: Kernel, X: Any) -> tuple[Array, Callable[[Array], dict[str, An
 
     Examples
     --------
+    >>> import numpy as np
     >>> import gramsmith as gs
     >>> K, pullback = dense(gs.Polynomial(1, gamma=2.0), np.array([[1.0], [3.0]]))
     >>> float(pullback(np.ones((2, 2)))["gamma"])  # of the sum of all (gamma x z + 1)
