@@ -54,8 +54,6 @@ def score(
       gramsmith score run/model.safetensors test.csv
       gramsmith score run/model.safetensors test.csv --json
     """  # noqa: D301 - click wants the character
-    import pandas
-
     from gramsmith.cli.predict import inputs_of, read_whole
     from gramsmith.selection import score_model
     from gramsmith.storage import inspect_model, load_model
@@ -101,8 +99,6 @@ def score(
                 found = score_model(machine, inputs.inputs(), y, facts, **told)
     finally:
         say_notes(remarks)
-    if isinstance(y, pandas.DataFrame):
-        say(f"Targets: {', '.join(map(str, y.columns))}.")
     if as_json:
         show_json({"model": str(model), "file": table.name, **found.to_plain()})
     else:
