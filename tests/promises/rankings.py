@@ -68,6 +68,19 @@ def interval_of_the_estimate(
     return ranking.estimate.low <= truth <= ranking.estimate.high
 
 
+@promise("interval of the next period", accuracy_drift_n_100={"n": 100, "drift": 0.5})
+def interval_of_the_next_period(rng, n, drift):
+    """The last tenth of the rows is what comes next; an input has another level in every tenth."""
+    period = n // 10
+    X, y = classes(rng, n + period, 0.5, 1.5)
+    X[:, 0] += drift * np.repeat(rng.normal(size=11), period)
+    past = {"time_order": np.arange(n), "scoring": "accuracy", "n_jobs": 1}
+    ranking = gs.rank_kernels(X[:n], y[:n], KERNELS, **past)
+    truth = np.mean(ranking.best_estimator.predict(X[n:]) == y[n:])
+    # a score of ten rows may be an end of the interval but for rounding
+    return ranking.estimate.low - 1e-9 <= truth <= ranking.estimate.high + 1e-9
+
+
 @promise(
     "interval of R² for a skewed target",
     n_80={"n": 80},
