@@ -35,7 +35,6 @@ from benchmarks.measuring import processor
 from benchmarks.sets import SETS, available, data_folder, split
 from gramsmith.selection import AveragedClassifier, AveragedRegressor
 from gramsmith.selection.task import read_task
-from gramsmith.selection.verify import answers_of
 from gramsmith.tables import TableEncoder
 
 CLASSES = ("ida-banana", "ida-german", "ida-image", "ida-titanic", "ida-waveform", "keel-letter")
@@ -179,7 +178,7 @@ def bias(scenario: str, name: str, rows: int, number: int, folder: str) -> dict[
         by_default = "accuracy" if entry.task == "classification" else "r2"
         fresh = get_scorer(scoring or by_default)(ranking.best_estimator, X_test, y_test)
         goal = read_task(y_test, task=entry.task, scoring=scoring)
-        answers = answers_of(ranking.best_estimator, X_test, goal)
+        answers = goal.answers_of(ranking.best_estimator, X_test)
         fresh_error = goal.error(answers, np.arange(goal.n))
     guess = ranking.estimate
     return {

@@ -25,8 +25,7 @@ from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, tested_rows
 from gramsmith.selection.judge import answer, joined
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.scores import Answers
-from gramsmith.selection.task import Classes, Folds, NoFolds, Task, cluster_sums
-from gramsmith.selection.verify import answers_of, decision_values
+from gramsmith.selection.task import Folds, NoFolds, Task, cluster_sums
 from gramsmith.selection.work import Stage, Work
 
 Array = npt.NDArray[Any]
@@ -224,13 +223,8 @@ def _choose_anew(
     ]
     model = assemble(found, models, record, inner.task, problem.machine is not None)
     task = problem.task
-    answers: list[Answers | None] = [answers_of(model, new, task)]
-    if isinstance(task, Classes):
-        classes = np.asarray(task.classes)  # a machine of the user's may not say its own
-        known = np.flatnonzero(np.isin(classes, getattr(model, "classes_", classes)))
-        values = decision_values(model, new, known, task)
-    else:
-        values = cast("Answers", answers[0]).f
+    answers: list[Answers | None] = [task.answers_of(model, new)]
+    values = task.decision_values(model, new)
     for one in found.others:
         said = answer(one.other, problem, train, test, samples) if one.result else ""
         answers.append(None if isinstance(said, str) else said)

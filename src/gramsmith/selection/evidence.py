@@ -30,7 +30,7 @@ from gramsmith.selection.scores import Answers, class_of
 from gramsmith.selection.sequences import SequenceReading, sequences_of
 from gramsmith.selection.task import Classes, Labels, NoFolds, Task
 from gramsmith.selection.thresholds import ThresholdTable, can_flag, threshold_table
-from gramsmith.selection.verify import all_classes, decision_values, fold_values
+from gramsmith.selection.verify import fold_values
 from gramsmith.selection.work import Work
 from gramsmith.tables import Column, TableEncoder
 from gramsmith.tables.convert import Cells, frame_columns, missing_cells, plain, typed
@@ -524,12 +524,12 @@ def _linear_answers(table: Any, train: Array, test: Array, task: Task) -> Array:
             ridge = RidgeCV(alphas=np.logspace(-2, 4, 7))
             ridge.fit(table[train], task.codes[train], sample_weight=w)
             return np.asarray(ridge.predict(table[test])).reshape(len(test), -1)
-        seen = np.unique(task.y[train])
-        if len(seen) < 2:
-            return all_classes(np.ones((len(test), 1)), seen, task)
+        lone = task.lone(train, len(test))
+        if lone is not None:
+            return lone.f
         machine = LogisticRegression(max_iter=200)
         machine.fit(table[train], task.labels[train], sample_weight=w)
-    return decision_values(machine, table[test], seen, task)
+    return task.decision_values(machine, table[test], train)
 
 
 # ---- columns ------------------------------------------------------------------------------------

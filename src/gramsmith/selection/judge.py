@@ -27,7 +27,6 @@ from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import Folds
-from gramsmith.selection.verify import all_classes, answers_of
 from gramsmith.selection.work import Work
 
 Array = npt.NDArray[Any]
@@ -134,15 +133,12 @@ def fitted_answer(
     """
     task, samples = problem.task, problem.samples if samples is None else samples
     train = train[task.weights[train] > 0]
-    if task.strata is not None:
-        seen = np.unique(task.strata[train])
-        if len(seen) < 2:  # a class alone: nothing to fit
-            f = all_classes(np.ones((len(test), 1)), seen, task)
-            p = np.tile(np.eye(len(np.asarray(task.classes)))[seen[0]], (len(test), 1))
-            return Answers(f, p if task.score.by_probability else None), None
+    lone = task.lone(train, len(test))
+    if lone is not None:
+        return lone, None
     try:
         model = other.fit(other.rows_of(samples, problem.X, train), task, train)
-        said = answers_of(model, other.rows_of(samples, problem.X, test), task)
+        said = task.answers_of(model, other.rows_of(samples, problem.X, test))
         return (said if np.isfinite(said.f).all() else "its predictions are not finite"), model
     except Exception as error:  # whatever an estimator of the user's may raise
         return reason(error), None

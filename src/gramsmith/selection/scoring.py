@@ -14,7 +14,6 @@ from gramsmith.selection.held_out import HeldOut
 from gramsmith.selection.scores import ClassScore, LabelScore, ValueScore
 from gramsmith.selection.task import Classes, Labels, Task, Values
 from gramsmith.selection.thresholds import can_flag, share_with_interval, threshold_table
-from gramsmith.selection.verify import answers_of
 from gramsmith.targets import as_labels, check_groups, check_weights, finite_values
 from gramsmith.targets import normalised_weights as normalised
 
@@ -96,7 +95,7 @@ def score_model(
         Weights, and groups whose rows are no independent rows.
     """
     task = task_of(model, y, facts, sample_weight, groups)
-    answers = answers_of(model, X, task)
+    answers = task.answers_of(model, X)
     rows = np.arange(task.n)
     # rows that taught nobody: any number of them may have taught the model
     record = HeldOut("", "new rows", np.array([np.nan]), answers.f[None], rows, rows * 0, np.inf)

@@ -89,6 +89,21 @@ class Task:
         """Return what turns decision values into probabilities, fitted to held-out ones."""
         raise NotImplementedError
 
+    def decision_values(self, model: Any, X: Any, rows: Array | None = None) -> Array:
+        """Return what a model that was fitted to some rows says of samples, (m, q).
+
+        Predictions, or values of which the largest decides, whatever the model has.
+        """
+        return self.in_units(np.asarray(model.predict(X), dtype=float))
+
+    def answers_of(self, model: Any, X: Any) -> Answers:
+        """Return what a fitted model says of samples, in the form that the score asks for."""
+        return Answers(self.decision_values(model, X))
+
+    def lone(self, rows: Array, count: int) -> Answers | None:
+        """Return the answers for so many samples where the rows leave nothing to fit."""
+        return None
+
     @property
     def measured(self) -> Array:
         """The targets as measures and learners take them."""
@@ -623,6 +638,55 @@ class Classes(Task):
             return best, "answering with the shares of the classes"
         return best, f"always answering {str(np.asarray(self.classes)[c])!r}"
 
+    def decision_values(self, model: Any, X: Any, rows: Array | None = None) -> Array:
+        """Return values of which the largest decides, whatever the model has."""
+        classes = np.asarray(self.classes)
+        if rows is not None:
+            seen = np.unique(self.y[rows])
+        else:
+            seen = np.flatnonzero(np.isin(classes, getattr(model, "classes_", classes)))
+        if hasattr(model, "decision_function"):
+            f = np.asarray(model.decision_function(X))
+            if f.ndim == 1 or f.shape[1] == len(seen):
+                return self._of_all(f, seen)
+        if hasattr(model, "predict_proba"):
+            F = np.asarray(model.predict_proba(X))
+        else:
+            F = (np.asarray(model.predict(X))[:, None] == classes[seen]).astype(float)
+        return self._of_all(F[:, 1] - F[:, 0] if len(seen) == 2 else F, seen)
+
+    def _of_all(self, f: Array, seen: Array) -> Array:
+        """Return decision values (m, q) of all classes, where training rows have seen but some."""
+        C = self.n_classes
+        if len(seen) == C:
+            return f.reshape(len(f), -1)
+        columns = np.column_stack([-f, f]) if f.ndim == 1 else f
+        full = np.full((len(columns), C), float(columns.min(initial=0.0)) - 1.0)
+        full[:, seen] = columns
+        return full if C > 2 else np.asarray(full[:, 1:] - full[:, :1])
+
+    def answers_of(self, model: Any, X: Any) -> Answers:
+        """Return what a fitted model says of samples, in the form that the score asks for."""
+        classes, p = np.asarray(self.classes), None
+        if self.score.by_probability:
+            shares = model.predict_proba(X)
+            p = np.zeros((len(shares), len(classes)))
+            p[:, np.isin(classes, getattr(model, "classes_", classes))] = shares
+        if not self.score.by_label:
+            return Answers(self.decision_values(model, X), p)
+        # some libraries answer in a column
+        F = np.where(np.asarray(model.predict(X)).reshape(-1, 1) == classes, 1.0, -1.0)
+        return Answers(F[:, 1:] if len(classes) == 2 else F, p)
+
+    def lone(self, rows: Array, count: int) -> Answers | None:
+        """Return the answers for so many samples where the rows are of one class."""
+        seen = np.unique(self.y[rows])
+        if len(seen) > 1:
+            return None
+        p = np.tile(np.eye(self.n_classes)[seen[0]], (count, 1))
+        f = self._of_all(np.ones((count, 1)), seen)
+        return Answers(f, p if self.score.by_probability else None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Labels(Task):
@@ -651,6 +715,20 @@ class Labels(Task):
     def taught(self) -> Array:
         """What machines are fitted to."""
         return self.codes
+
+    def decision_values(self, model: Any, X: Any, rows: Array | None = None) -> Array:
+        """Return decision values, or -1 and +1 for the labels that a model predicts."""
+        if hasattr(model, "decision_function"):
+            return np.asarray(model.decision_function(X))
+        return np.asarray(2.0 * np.asarray(model.predict(X), dtype=float) - 1.0)
+
+    def answers_of(self, model: Any, X: Any) -> Answers:
+        """Return what a fitted model says of samples, in the form that the score asks for."""
+        p = None
+        if self.score.by_probability:
+            shares = model.predict_proba(X)  # of scikit-learn's, one array per label
+            p = np.stack([q[:, 1] for q in shares], 1) if isinstance(shares, list) else shares
+        return Answers(self.decision_values(model, X), p)
 
     def calibration(self, f: Array, rows: Array) -> Callable[[Array], Array]:
         """Return what turns decision values into a probability for every label, (m, labels)."""

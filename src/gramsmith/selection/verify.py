@@ -21,8 +21,7 @@ from gramsmith.selection.first_check import left_out
 from gramsmith.selection.held_out import HeldOut, tested_rows
 from gramsmith.selection.learn import Learned, learn_from
 from gramsmith.selection.problem import Problem
-from gramsmith.selection.scores import Answers
-from gramsmith.selection.task import Folds, Labels, Task
+from gramsmith.selection.task import Folds, Task
 from gramsmith.selection.work import Stage, Work
 from gramsmith.solvers.ridge import has_factor, ridge_solutions
 
@@ -235,66 +234,15 @@ def users_values(machine: Any, K: Array, rows: Array, K_test: Array, task: Task)
     counts = task.weights[rows] > 0
     if not counts.all():
         K, rows, K_test = K[np.ix_(counts, counts)], rows[counts], K_test[:, counts]
-    seen = np.unique(task.y[rows]) if task.classes is not None else np.empty(0)
-    if task.classes is not None and len(seen) < 2:
-        return all_classes(np.ones((len(K_test), 1)), seen, task)
+    lone = task.lone(rows, len(K_test))
+    if lone is not None:
+        return lone.f
     fitted = fit_weighted(
         clone(machine).set_params(kernel="precomputed"), K, task.labels[rows], task.weights[rows]
     )
-    return decision_values(fitted, K_test, seen, task)
+    return task.decision_values(fitted, K_test, rows)
 
 
 def fit_weighted(machine: Any, X: Any, y: Array, w: Array) -> Any:
     """Return a machine after its fit; weights that are all one are not mentioned."""
     return machine.fit(X, y) if np.all(w == 1.0) else machine.fit(X, y, sample_weight=w)
-
-
-def decision_values(machine: Any, K: Any, seen: Array, task: Task) -> Array:
-    """Return predictions, or values of which the largest decides, whatever the machine has."""
-    if task.classes is None:
-        return task.in_units(np.asarray(machine.predict(K), dtype=float))
-    if hasattr(machine, "decision_function"):
-        f = np.asarray(machine.decision_function(K))
-        if f.ndim == 1 or f.shape[1] == len(seen):
-            return all_classes(f, seen, task)
-    if hasattr(machine, "predict_proba"):
-        F = np.asarray(machine.predict_proba(K))
-    else:
-        F = (np.asarray(machine.predict(K))[:, None] == task.classes[seen]).astype(float)
-    return all_classes(F[:, 1] - F[:, 0] if len(seen) == 2 else F, seen, task)
-
-
-def answers_of(model: Any, X: Any, task: Task) -> Answers:
-    """Return what a fitted model says of samples, in the form that the score asks for."""
-    if task.classes is None:
-        return Answers(task.in_units(np.asarray(model.predict(X), dtype=float)))
-    p = None
-    if isinstance(task, Labels):
-        if task.score.by_probability:
-            shares = model.predict_proba(X)  # of scikit-learn's, one array per label
-            p = np.stack([q[:, 1] for q in shares], 1) if isinstance(shares, list) else shares
-        if hasattr(model, "decision_function"):
-            return Answers(np.asarray(model.decision_function(X)), p)
-        return Answers(2.0 * np.asarray(model.predict(X), dtype=float) - 1.0, p)
-    seen = np.flatnonzero(np.isin(task.classes, getattr(model, "classes_", task.classes)))
-    C = len(task.classes)
-    if task.score.by_probability:
-        shares = model.predict_proba(X)
-        p = np.zeros((len(shares), C))
-        p[:, seen] = shares
-    if task.score.by_label:
-        # some libraries answer in a column
-        F = np.where(np.asarray(model.predict(X)).reshape(-1, 1) == task.classes, 1.0, -1.0)
-        return Answers(F[:, 1:] if C == 2 else F, p)
-    return Answers(decision_values(model, X, seen, task), p)
-
-
-def all_classes(f: Array, seen: Array, task: Task) -> Array:
-    """Return decision values (m, q) for all classes where some training rows have seen but some."""
-    C = len(np.asarray(task.classes))
-    if len(seen) == C:
-        return f.reshape(len(f), -1)
-    columns = np.column_stack([-f, f]) if f.ndim == 1 else f
-    full = np.full((len(columns), C), float(columns.min(initial=0.0)) - 1.0)
-    full[:, seen] = columns
-    return full if C > 2 else np.asarray(full[:, 1:] - full[:, :1])
