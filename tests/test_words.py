@@ -12,6 +12,7 @@ from test_docstrings import PUBLIC, methods_of
 
 ROOT = Path(__file__).parents[1]
 # Pages that define the words of the house, or describe the inside.
+CODE = re.compile(r"[a-z]+( [a-z]+){0,2}")  # what programs compare with, such as "gap in target"
 INSIDE = ("docs/architecture.rst", "docs/theory", "docs/guide/extend.rst", "docs/guide/cluster")
 
 
@@ -160,7 +161,8 @@ def test_messages_are_in_plain_words():
         hit
         for path in sorted((ROOT / "src").rglob("*.py"))
         for line, text in messages(path)
-        for hit in found(f"{path.relative_to(ROOT / 'src' / 'gramsmith')}:{line}", text, EVERYWHERE)
+        if not CODE.fullmatch(text)
+        for hit in found(f"{path.relative_to(ROOT / 'src')}:{line}", prose(text), EVERYWHERE)
     ]
     for page in (ROOT / "src").rglob("*.j2"):
         wrong += found(
@@ -176,5 +178,7 @@ def test_docstrings_are_in_plain_words():
         if inspect.isclass(item):
             texts |= {f"{name}.{m}": inspect.getdoc(method) for m, method in methods_of(item)}
         for where, text in texts.items():
-            wrong += found(where, prose(text or ""), EVERYWHERE)
+            # without names of parameters and quoted values
+            text = re.sub(r'^ *[\w, *]+ : |"\w+"', "", text or "", flags=re.MULTILINE)
+            wrong += found(where, prose(text), EVERYWHERE)
     assert wrong == []

@@ -1,10 +1,10 @@
 """
-How far to climb
-================
+Overfitting of a learned map
+============================
 
-A full linear map has a number for every pair of features. Climbing the alignment with the labels
-goes on long after the error on new rows has begun to rise. :class:`~gramsmith.TransformLearner`
-hands the map of every iteration to its `callback`, so that one fit tells the whole course.
+A full linear map has a number for every pair of features. The alignment with the training labels
+still rises long after the error on new rows has begun to rise. :class:`~gramsmith.TransformLearner`
+passes the map of every iteration to its `callback`, so that one fit shows the whole course.
 """
 
 import matplotlib.pyplot as plt
@@ -27,18 +27,18 @@ learner = gs.TransformLearner(
 ).fit(X[train], y[train])
 
 # %%
-# The error of a machine on new rows, after every few iterations:
+# The error of a classifier on new rows, after every few iterations:
 steps = np.unique(np.geomspace(1, len(maps), 12).astype(int)) - 1
 errors, alignments = [], []
 for step in steps:
     kernel = gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(maps[step])
-    machine = gs.KernelRidgeClassifier(kernel).fit(X[train], y[train])
-    errors.append(100 * (1 - machine.score(X[test], y[test])))
+    model = gs.KernelRidgeClassifier(kernel).fit(X[train], y[train])
+    errors.append(100 * (1 - model.score(X[test], y[test])))
     alignments.append(gs.kta(gs.Gram(kernel, X[test]), y[test]))
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
-axes[0].plot(learner.history_["value"], label="rows that taught")
+axes[0].plot(learner.history_["value"], label="training rows")
 axes[0].plot(steps, alignments, "o-", label="new rows")
 axes[0].set(xlabel="iteration", ylabel="alignment")
 axes[0].legend()
@@ -47,11 +47,11 @@ axes[1].set(xlabel="iteration", ylabel="error on new rows (%)", ylim=(0, None))
 plt.show()
 
 # %%
-# Without ``keep=1.0`` an amount of what was learned is kept that pays on rows that did not teach:
+# Without ``keep=1.0`` only as much is kept as lowers the error on held-out rows:
 careful = gs.TransformLearner(structure="full", measure="kta", random_state=0)
 careful.fit(X[train], y[train])
-machine = gs.KernelRidgeClassifier(careful.kernel_).fit(X[train], y[train])
-error = 100 * (1 - machine.score(X[test], y[test]))
+model = gs.KernelRidgeClassifier(careful.kernel_).fit(X[train], y[train])
+error = 100 * (1 - model.score(X[test], y[test]))
 print(
     f"all {len(maps)} iterations: {errors[-1]:.1f} %, the least on the way {min(errors):.1f} %,"
 )

@@ -7,7 +7,7 @@ there, and right only on average.
 """
 
 # %%
-# Dear houses are harder to price.
+# Expensive houses are harder to price.
 import matplotlib.pyplot as plt
 import numpy as np
 

@@ -21,7 +21,8 @@ every measure is a function of three small sums that such a sweep leaves behind:
 * **Moments** are what one sweep leaves: P = KV, d = diag K and q = <K, K>, for a list of kernels.
 * A **Measure** is one number computed from Moments and Target alone. Its derivative goes back to
   the kernel as data (an **Adjoint**) in a second sweep.
-* A **Learner** climbs a measure, a **Machine** predicts, a **Ranking** chooses, a **Report** shows.
+* A **Learner** optimises a measure, an **estimator** predicts, a **ranking** chooses, a **report**
+  shows.
 
 Public names are imported on first use, so ``import gramsmith`` costs next to nothing; they are
 listed in ``__init__.pyi``.

@@ -71,14 +71,14 @@ class DriftResult:
         The least p-value of all columns and of the rows as a whole, adjusted by Holm's method for
         their number; None if nothing could be tested.
     together : ColumnDrift or None
-        The rows as a whole; None where that cannot be told.
+        The rows as a whole; None where that cannot be tested.
     columns : list of ColumnDrift
         Those with the least p-values first: `name`, `kind`, `effect_size` (distance of the means
         in feature space, in standard deviations), `pvalue` and `change`, in words.
     n_reference, n_new : int
         Numbers of rows.
     notes : tuple of str
-        Columns that could not be compared, and what cannot be told.
+        Columns that could not be compared, and what cannot be tested.
 
     Examples
     --------
@@ -471,7 +471,7 @@ _UNKNOWN = (
 WITHOUT_ROWS = (
     "The model keeps no training rows: only means of numbers are tested, and new categories named. "
     "Whether spreads, shares of categories, dates, texts or combinations of columns changed cannot "
-    "be told; compare with the training table for that."
+    "be tested; compare with the training table for that."
 )
 
 

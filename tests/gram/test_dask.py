@@ -420,7 +420,7 @@ def test_large_arrays_are_laid_aside_once():
 
 def test_plain_connections_to_others_are_warned_of():
     far = "tcp://192.0.2.7:8786"
-    with pytest.warns(UserWarning, match=r"tcp://192.0.2.7:8786 is on another machine.*tls://"):
+    with pytest.warns(UserWarning, match=r"tcp://192.0.2.7:8786 is on another computer.*tls://"):
         module.warn_if_open_to_others(far)
     for address in (
         far,

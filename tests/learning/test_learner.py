@@ -57,11 +57,11 @@ def test_errors_of_an_objective_in_folds_are_errors(learner, kind, parity):
 @pytest.mark.parametrize("option", [{"measure": "cka"}, {"l1": 0.1}, {"l2": 1.0}])
 def test_outer_products_refuse_what_has_no_effect(option, parity):
     learner = gs.TransformLearner(solver="outer_product", **option)
-    with pytest.raises(ValueError, match=f"nothing to climb .*got {next(iter(option))}="):
+    with pytest.raises(ValueError, match=f"no measure or penalty .*got {next(iter(option))}="):
         learner.fit(*parity)
     with pytest.raises(ValueError, match="early_stopping"):
         gs.TransformLearner(solver="outer_product", early_stopping=True).fit(*parity)
-    with pytest.raises(ValueError, match="a learner that climbs"):
+    with pytest.raises(ValueError, match="which takes no penalty"):
         penalty_path(*parity, learner=gs.TransformLearner(solver="outer_product"))
 
 

@@ -215,7 +215,7 @@ def test_weights_are_checked(weights, said):
     machines = [gs.KernelRidgeClassifier(k) for k in (gs.Linear(), gs.Gaussian(1.0))]
     with pytest.raises(ValueError, match=said):
         AveragedClassifier(machines, weights).fit(X, TWO)
-    with pytest.raises(ValueError, match="at least one machine"):
+    with pytest.raises(ValueError, match="at least one estimator"):
         AveragedClassifier([]).fit(X, TWO)
 
 

@@ -197,7 +197,7 @@ def test_bad_labels_are_refused_before_any_work(make, message):
 def test_what_labels_do_not_have():
     with pytest.raises(ValueError, match="no class_weight with several labels"):
         gs.rank_kernels(X, Y, class_weight="balanced")
-    with pytest.raises(ValueError, match="no machine for several labels"):
+    with pytest.raises(ValueError, match="machine=None for several labels"):
         gs.rank_kernels(X, Y, machine=gs.KernelSVC())
     with pytest.raises(ValueError, match="labels of 0 and 1 in every column"):
         gs.rank_kernels(X, Y + 1, task="classification")

@@ -191,7 +191,7 @@ def test_scores_of_scikit_learn_are_in_the_units_of_the_user(scoring):
 def test_a_machine_of_the_users():
     found = gs.rank_kernels(X, Y * UNITS, KERNELS, machine=KernelRidge(alpha=0.1))
     assert found.best_estimator.predict(X).shape == Y.shape
-    with pytest.raises(ValueError, match="machine for 3 outputs, got SVR"):
+    with pytest.raises(ValueError, match="estimator for 3 outputs, got SVR"):
         gs.rank_kernels(X, Y, KERNELS, machine=SVR())
 
 

@@ -80,7 +80,7 @@ def test_gaps_of_matrices(make):
 
 
 def test_nothing_left():
-    with pytest.raises(DataError, match="Keep rows with gaps"):
+    with pytest.raises(DataError, match="Keep rows with missing values"):
         handle_gaps(table(a=[np.nan] * 4), "drop")
 
 

@@ -92,7 +92,7 @@ def run(prog_name: str = "gramsmith", args: list[str] | None = None) -> int:
         say("Interrupted.")
         return INTERRUPTED
     except MemoryError as error:
-        say(f"Error: {str(error) or 'the memory of this machine does not suffice.'}")
+        say(f"Error: {str(error) or 'the memory of this computer does not suffice.'}")
         say("The options are --memory, --jobs and --sample.")
         return MEMORY
     except BrokenPipeError:

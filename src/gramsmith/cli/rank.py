@@ -79,7 +79,7 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
     type=click.FloatRange(0),
     default=0.0,
     metavar="LENGTH",
-    help="Time between what teaches and what is predicted.",
+    help="Time between the training rows and what is predicted.",
 )
 @click.option("--drop-lone", is_flag=True, help="Leave out classes that have a single row.")
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Weigh classes alike.")

@@ -17,13 +17,13 @@ from gramsmith.cli.outputs import check_free
 )
 @click.option("--force", is_flag=True, help="Replace an existing output file.")
 @click.option(
-    "--no-rows", is_flag=True, help="Leave training rows out, where the machine can do without."
+    "--no-rows", is_flag=True, help="Leave training rows out, where the model can do without."
 )
 def upgrade(model: Path, output: Path | None, force: bool, no_rows: bool) -> None:
     """Rewrite a MODEL file of an earlier version.
 
-    Nothing is written unless the new file contains the same model and its machines answer the same
-    for the samples in the file.
+    Nothing is written unless the new file contains the same model and its estimators predict the
+    same for the samples in the file.
     """
     from gramsmith.storage import ModelFormatError, inspect_model, upgrade_model
 

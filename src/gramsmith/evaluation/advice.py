@@ -30,7 +30,7 @@ def about_kernel(name: str, moments: Moments, target: Target, kernel: Kernel) ->
         yield Advice(
             "near-identity",
             f"{name} is nearly the identity matrix: every sample resembles only itself, and plain "
-            "FSM and KTA are flattered. " + _less_peaked(kernel),
+            "FSM and KTA are too good. " + _less_peaked(kernel),
             name,
         )
     centred = sums.centred_square().value

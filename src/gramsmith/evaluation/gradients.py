@@ -76,7 +76,7 @@ def value_and_gradient(
     >>> round(value, 4), {name: round(float(d), 4) for name, d in gradient.items()}
     (0.19, {'length_scale': -0.1451})
 
-    A climb by SciPy, on the scale of logarithms:
+    Maximised by SciPy, on the scale of logarithms:
 
     >>> from scipy.optimize import minimize
     >>> def cost(theta):

@@ -113,7 +113,7 @@ class KernelTest:
         else:
             found = "No difference was found" if two else "No dependence was found"
         effect = "standard deviations apart in feature space" if two else "debiased CKA"
-        told = f", told by {self.telling[0]}" if self.telling else ""
+        told = f", by {self.telling[0]}" if self.telling else ""
         near = f" Kernels were computed from {self.landmarks} landmarks." if self.landmarks else ""
         return (
             f"{found} (p = {self.pvalue:.3g} from {len(self.null_distribution)} shuffles of "

@@ -99,7 +99,7 @@ def _given(estimator: Any) -> Any:
         return kernel
     raise TypeError(
         f"Expected an estimator that ends in a kernel, got {type(estimator).__name__} without "
-        "a `kernel`. Use SVC, KernelRidge, a gramsmith machine, or a pipeline that ends in one."
+        "a `kernel`. Use SVC, KernelRidge, a gramsmith estimator, or a pipeline that ends in one."
     )
 
 

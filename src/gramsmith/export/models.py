@@ -57,10 +57,10 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
 
     Parameters
     ----------
-    model : machine, pipeline or KernelSelector
+    model : estimator, pipeline or KernelSelector
         Fitted, of vectors or of a table without free text.
     X : array or table of a few samples, optional
-        Rows like those to come: the model predicts them first, so that it is told here, and not
+        Rows like those to come: the model predicts them first, so that it is found here, and not
         by wrong numbers later, if it does not take them.
     path : str or path-like, optional
         Where to write the graph too.
@@ -96,8 +96,8 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
     for *_, last in branches:
         if not isinstance(last, KernelMachine):
             raise NotExportable(
-                f"Expected a machine that predicts, got {type(last).__name__}. Export the pipeline "
-                "that ends with the machine."
+                f"Expected an estimator that predicts, got {type(last).__name__}. Export the "
+                "pipeline that ends with it."
             )
         check_is_fitted(last)
     if X is not None:
@@ -126,7 +126,7 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
     )
     if made.ByteSize() > LIMIT:
         raise NotExportable(
-            f"Expected a graph below 2 GiB, got {made.ByteSize():,} bytes. Use a machine on fewer "
+            f"Expected a graph below 2 GiB, got {made.ByteSize():,} bytes. Use a model on fewer "
             "samples (landmarks)."
         )
     if path is not None:
@@ -348,6 +348,6 @@ def _stored_type(classes: Any) -> Any:
 
 def _unknown(machine: Any, method: str) -> NotExportable:
     return NotExportable(
-        f"Expected {type(machine).__name__} to inherit {method} from a machine of gramsmith, got "
-        "one of its own, which ONNX cannot know. Keep the model with save_model."
+        f"Expected {type(machine).__name__} to inherit {method} from an estimator of gramsmith, "
+        "got one of its own, which ONNX cannot know. Keep the model with save_model."
     )

@@ -221,7 +221,7 @@ def warn_if_open_to_others(address: str) -> None:
         here = False
     if not here:
         warnings.warn(
-            f"The scheduler at tcp://{parts.netloc} is on another machine and its connections are "
+            f"The scheduler at tcp://{parts.netloc} is on another computer and its connections are "
             "not encrypted: rows can be read, and code run, by others in the network. Use tls:// "
             "unless the network is your own.",
             stacklevel=4,

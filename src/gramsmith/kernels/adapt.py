@@ -47,7 +47,7 @@ def as_kernel(kernel: Any, X: Any = None, *, cache: Any = None, **parameters: An
         Data from which names take their `gamma` ("auto", the default, is 1 / p; "scale" is
         1 / (p var)). Without data, 1 / p is put in when the kernel meets its first rows.
     cache : path, optional
-        A file for the values of a function of two samples that is dear: each is computed once, in
+        A file for the values of an expensive function of two samples: each is computed once, in
         whichever process and run. Values are known by the two samples and by the function: its
         code, defaults, what it closes over, and the attributes of an object that is called (with
         `get_params`, what that returns), which must stay the same; not by global variables and

@@ -319,7 +319,7 @@ class Scaled(Multiple):
 class Negated(Multiple):
     """The opposite -k(x, z), a part of weighted sums whose weights may be negative.
 
-    Such a sum need not be positive definite; machines say so where that matters to them, and
+    Such a sum need not be positive definite; estimators warn where that matters to them, and
     `gramsmith.nearest_psd` repairs its matrix.
 
     Parameters

@@ -49,7 +49,7 @@ class Nystroem(ExplicitKernel):
 
     Notes
     -----
-    Derivatives are for given landmarks. For a kernel matrix that is given, the machines with
+    Derivatives are for given landmarks. For a kernel matrix that is given, the estimators with
     ``solver="nystroem"`` and ``kernel="precomputed"`` do the same.
 
     References

@@ -68,7 +68,7 @@ class Mixed(Kernel):
         # by their number: a list up to the largest could be of any length
         if not counted or found.min() < 0 or len(np.unique(found)) != int(found.max()) + 1:
             raise ValueError(
-                "Expected the number of a block for every feature, counted from 0 without a gap, "
+                "Expected the number of a block for every feature, counted from 0, "
                 f"got {abridged(self.blocks)}."
             )
         if np.ndim(self.length_scale) and np.shape(self.length_scale) != (int(found.max()) + 1,):

@@ -85,12 +85,12 @@ class KernelCombination(Learner):
 
     One streamed sweep leaves the m x m inner products; the weights follow from them alone, by
     non-negative least squares (ALIGNF). ALIGN takes the alignment of every kernel as its weight.
-    The best weights of other measures and objectives have no closed form and are climbed: a
+    The best weights of other measures and objectives have no closed form and are searched for: a
     measure in the moments of the same sweep, an objective that needs a solve in dense matrices.
 
-    The best sum for an alignment need not serve a machine better than its best member. It is
+    The best sum for an alignment need not predict better than its best member. It is
     therefore drawn back towards that member, the one of smallest leave-one-out error of a ridge
-    regression, by an amount chosen on rows that did not teach (`keep`), by the mistakes of a ridge
+    regression, by an amount chosen on held-out rows (`keep`), by the mistakes of a ridge
     regression where there are classes. Of several views the sum is no kernel of one X: asking for
     `kernel_` raises an AttributeError that names `matrix`.
 
@@ -105,10 +105,10 @@ class KernelCombination(Learner):
     measure : str, Measure or objective, default="cka"
         What the weights make best: "cka", "kta" or "cka_debiased" in closed form, any other
         measure ("fsm_loo", ...), objective ("ridge_loo", ...) or object of your own (see
-        `gramsmith.learning.Objective`) by a climb. method="align" needs an alignment.
+        `gramsmith.learning.Objective`) by a search. method="align" needs an alignment.
     signed : bool, default=False
         Whether ALIGNF may use negative weights, for alignments only. The sum is then not positive
-        definite in general: machines say so and cut negative eigenvalues off, see
+        definite in general: estimators warn and cut negative eigenvalues off, see
         `gramsmith.nearest_psd`.
     callback : callable, optional
         Called during sweeps, also in the folds, with a dict of "done" and "total" tiles; a true
@@ -314,7 +314,7 @@ class KernelCombination(Learner):
                 raise ValueError(
                     f"Expected a measure among kta, cka, cka_debiased with {what}, which is a "
                     f"formula of alignments, got {objective.name!r}. Use the default method with "
-                    "weights that are not negative, whose best ones are climbed."
+                    "weights that are not negative, whose best ones are searched for."
                 )
 
     def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
@@ -363,7 +363,7 @@ class KernelCombination(Learner):
         if name == "kernel_" and "weights_" in self.__dict__:
             raise AttributeError(
                 "KernelCombination: expected kernels of the same X for kernel_, got one view per "
-                "kernel, whose sum is no kernel of one X. Use matrix(views) with a machine of "
+                "kernel, whose sum is no kernel of one X. Use matrix(views) with an estimator of "
                 'kernel="precomputed".'
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

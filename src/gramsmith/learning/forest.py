@@ -60,9 +60,9 @@ class ForestLearner(Learner):
               + \frac{a}{T} \sum_{t=1}^{T} [\ell_t(x) = \ell_t(z)]
 
     Trees see steps in single columns that a kernel of distances learns from many rows around them.
-    They see the target too, so that their leaves fit the rows that taught them better than others.
+    They are grown with the target, so that their leaves fit the training rows better than others.
     Their kernel is therefore mixed with the Gaussian of smallest leave-one-out error of a ridge
-    regression, in an amount a that is chosen on rows that did not teach (`keep`); at 0 it is that
+    regression, in an amount a that is chosen on held-out rows (`keep`); at 0 it is that
     Gaussian. The kernel of the leaves alone, ``keep=1.0``, has explicit features, and stays the
     same where a column goes through an increasing function.
 
@@ -85,18 +85,18 @@ class ForestLearner(Learner):
     Attributes
     ----------
     value_ : float
-        The share of the variance of the target that the trees explain on the rows that taught them;
+        The share of the variance of the target that the trees explain on the training rows;
         it says nothing about others.
     n_iter_ : int
         The number of trees.
     feature_importances_ : array of shape (p,)
-        The share of each column in what the splits of all trees explain, on the rows that taught.
+        The share of each column in what the splits of all trees explain, on the training rows.
     history_ : dict of arrays
         "value" after every tree.
 
     Notes
     -----
-    A leave-one-out error on the rows that taught the trees is too small, more so for boosting.
+    A leave-one-out error on the training rows of the trees is too small, more so for boosting.
     Choose what follows, a regulariser or another kernel, on other rows.
 
     References

@@ -53,11 +53,11 @@ class ParameterPath(Path):
 
 @with_parameters
 class KernelLearner(Learner):
-    """Learn the parameters of any kernel expression by climbing an objective.
+    """Learn the parameters of any kernel expression by optimising an objective.
 
     Positive parameters (length scales, factors) move on the log scale, others as they are. With
     several starts the best result is kept. It is then drawn back towards the first start, on the
-    same scales, by an amount chosen on rows that did not teach (`keep`).
+    same scales, by an amount chosen on held-out rows (`keep`).
 
     Parameters
     ----------

@@ -163,11 +163,11 @@ class Learner(SharesEngine, BaseEstimator):
     Attributes
     ----------
     kernel_ : Kernel
-        The learned kernel, for any machine.
+        The learned kernel, for any estimator.
     keep_ : float
         How much of what was learned is in the kernel.
     keep_curve_ : dict of arrays
-        With keep="cross_fit": "amount", "loss" (squared error on rows that did not teach) and
+        With keep="cross_fit": "amount", "loss" (squared error on held-out rows) and
         "error" (standard error of the difference to the best).
     value_ : float
         The measure of all that was learned, that at keep=1, on the samples that were searched.
@@ -218,7 +218,7 @@ class Learner(SharesEngine, BaseEstimator):
     _mistakes: ClassVar[bool] = False  # whether classes are judged by mistakes, see `cross_fit`
 
     def search(self, X: Any, target: Target, rng: Any) -> Path:
-        """Return the path that rows teach.
+        """Return the path that is learned from the rows.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ class PenaltyPath:
     weights : array of shape (m, p)
         The diagonal of S for every penalty; zero where a feature is out.
     values : array of shape (m,)
-        The measure on the samples that were climbed.
+        The measure on the training samples.
     held_out : array of shape (m,)
         The measure on the held-out samples; equal to `values` where there were too few to hold out.
     best : int
@@ -95,7 +95,7 @@ def penalty_path(
     base = TransformLearner(measure="cka", random_state=0) if learner is None else clone(learner)
     if base.solver == "outer_product":
         raise ValueError(
-            'Expected a learner that climbs, got solver="outer_product", which takes no penalty. '
+            'Expected solver="lbfgs" or "ascent", got "outer_product", which takes no penalty. '
             'Use solver="lbfgs".'
         )
     X, y = base._check_samples(X, y)

@@ -168,10 +168,10 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     one feature map gives the kernel of new points (Algorithm 1 of Kandola & Shawe-Taylor). Small
     eigenvalues must go, because the map divides by them: the threshold decides how well the result
     generalises. What was learned is then mixed with the kernel itself, whose weights are the
-    eigenvalues, by an amount chosen on rows that did not teach (`keep`).
+    eigenvalues, by an amount chosen on held-out rows (`keep`).
 
     The formula is for plain alignment. For any other `measure` the weights, none negative, are
-    climbed from there, or from the eigenvalues where those are better.
+    searched for from there, or from the eigenvalues where those are better.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         Columns of the Cholesky factor; with as many as samples it gives what "eigen" gives.
     measure : str, Measure or objective, default="kta"
         What the weights make best: "kta" in closed form, any other measure, objective
-        ("ridge_loo", ...) or object of your own (see `gramsmith.learning.Objective`) by a climb,
+        ("ridge_loo", ...) or object of your own (see `gramsmith.learning.Objective`) by a search,
         on at most 1000 rows where it needs a solve and the amount is cross-fitted.
     validation_fraction : float, default=0.25
         Share of the samples held out for threshold="auto".

@@ -139,16 +139,16 @@ def _shares(S: Array, variance: Array) -> Array:
 
 @with_parameters
 class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
-    r"""Learn a linear map S of the inputs of a kernel by climbing an objective.
+    r"""Learn a linear map S of the inputs of a kernel by optimising an objective.
 
     .. math:: k_S(x, z) = k(S'x, S'z), \qquad \text{by default } \exp(-\|S'x - S'z\|^2)
 
     A diagonal S weighs features, a full S also combines them, a low-rank S looks for a few
-    directions. The climb fits the rows at hand better than it serves others: the map is therefore
-    shrunk towards the one it started from, by an amount chosen on rows that did not teach
+    directions. The search overfits the training rows: the map is therefore
+    shrunk towards the one it started from, by an amount chosen on held-out rows
     (`keep`: the weights relative to the start are raised to this power, a full map likewise in its
     eigenvalues, a low-rank one on the line between both), and its width is the one of smallest
-    leave-one-out error of a ridge regression; at keep=1 both are those of the climb.
+    leave-one-out error of a ridge regression; at keep=1 both are those of the search.
     The start weighs all columns alike: standardise them first where their units differ.
 
     Parameters
@@ -160,20 +160,20 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         The shape of S.
     rank : int, optional
         Columns of a low-rank S. Default: with keep="cross_fit" that of 1, 2, 4, ... directions
-        of gradient outer products, or all of them alike, which serves rows best that did not teach;
+        of gradient outer products, or all of them alike, with the smallest error on held-out rows;
         otherwise, and for sparse rows, 2.
     measure : str, Measure or objective, default="ridge_loo"
-        What is climbed: the name of a measure ("kta", "cka", "cka_debiased" are raised, "fsm",
+        What is optimised: the name of a measure ("kta", "cka", "cka_debiased" are raised, "fsm",
         "fsm_loo", "csm" lowered), of an objective that needs a solve ("ridge_loo",
         "marginal_likelihood", "kernel_fisher"; "radius_margin", the logarithm of the bound of the
         L2-SVM), or an object of your own,
         see `gramsmith.learning.Objective`.
     solver : {"lbfgs", "ascent", "outer_product"}, default="lbfgs"
         Quasi-Newton, the paper's gradient ascent with backtracking, or the average outer product of
-        the gradients of a ridge regression (recursive feature machines), which climbs no measure,
+        the gradients of a ridge regression (recursive feature machines), which takes no measure,
         takes no penalty and is much cheaper: three regressions by default.
     early_stopping : bool or "auto", default=False
-        Whether to hold samples out, so that fewer are climbed, and keep the map with the best
+        Whether to hold samples out, so that fewer are trained on, and keep the map with the best
         measure on them; "auto" does so where there are enough.
     callback : callable, optional
         Called after every iteration, also in the folds, with a dict of its numbers and "S", the
@@ -187,7 +187,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     l1 : float or "auto", default="auto"
         Price of Σ_k |s_k| σ_k, which removes features: s_k is row k of S and σ_k the standard
         deviation of feature k, so that units do not matter. "auto" charges a diagonal map that
-        climbs a centred alignment a small price for spreading its weights a_k = s_k σ_k over
+        maximises a centred alignment a small price for spreading its weights a_k = s_k σ_k over
         features, 1.5/n Σ_k a_k / √(Σ_k a_k²), once the search has converged, and nothing
         otherwise. 0 is none.
     l2 : float, default=0.0
@@ -318,7 +318,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     # ---- the search ---------------------------------------------------------------------------
 
     def search(self, X: Any, target: Target, rng: Any, rank: int | None = None) -> MapPath:
-        """Return the path from the start to the map that rows teach."""
+        """Return the path from the start to the map that is learned from the rows."""
         base, w, q = self._base(X), target.w, self.rank if rank is None else rank
         q = check_rank(self.structure, q, X.shape[1])
         start = S = make_start(X, self.structure, q, self.init, kernel_scale(base), rng, w)
@@ -491,7 +491,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         given = [f"{name}={getattr(self, name)!r}" for name, asked in idle.items() if asked]
         if self.solver == "outer_product" and given:
             raise ValueError(
-                'Expected nothing to climb with solver="outer_product", which follows the '
+                'Expected no measure or penalty with solver="outer_product", which follows the '
                 f"gradients of ridge regressions alone, got {', '.join(given)}. Leave it out, or "
                 'use solver="lbfgs".'
             )

@@ -114,8 +114,8 @@ class TwoGaussianLearner(Learner):
     log scale, and compared with the limits sigma2 -> 0 (identity) and sigma2 -> infinity
     (constant). The paper takes the best single bandwidth first, which can end lower.
 
-    What aligns best need not serve a machine best. The share of the second Gaussian is therefore
-    reduced towards none, by an amount chosen on rows that did not teach (`keep`), and where
+    What aligns best need not predict best. The share of the second Gaussian is therefore
+    reduced towards none, by an amount chosen on held-out rows (`keep`), and where
     both bandwidths are free they are multiplied by what makes the leave-one-out error of a ridge
     regression smallest.
 
@@ -131,7 +131,7 @@ class TwoGaussianLearner(Learner):
     measure : str, Measure or objective, default="kta"
         What the mixture makes best: for "kta", "cka" and "cka_debiased" as above; any other
         measure ("fsm_loo", ...), objective ("ridge_loo", ...) or object of your own (see
-        `gramsmith.learning.Objective`) is climbed over the bandwidths and the share, from the best
+        `gramsmith.learning.Objective`) is optimised over bandwidths and share, from the best
         pairs of a grid of 16, on at most 1000 rows where it needs a solve and the amount is
         cross-fitted.
     callback : callable, optional

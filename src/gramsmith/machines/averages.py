@@ -69,7 +69,7 @@ class AveragedMachines(BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__}: expected {n} weights above zero, "
                 f"got {abridged(self.weights)}. "
-                "Leave machines without weight out."
+                "Leave estimators without weight out."
             )
         self.machines_, self.weights_ = machines, weights / weights.sum()
         take_inputs(self, machines[0])
@@ -78,7 +78,7 @@ class AveragedMachines(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit all machines to the same samples, with `sample_weight` where it is given."""
         if not self.machines:
-            raise ValueError(f"{type(self).__name__}: expected at least one machine, got none.")
+            raise ValueError(f"{type(self).__name__}: expected at least one estimator, got none.")
         forget_optional(self)
         fitted = []
         for machine in self.machines:
@@ -114,7 +114,7 @@ class AveragedMachines(BaseEstimator):
 
     def _check_stored(self) -> None:
         if len(self.machines_) != len(self.weights_) or not len(self.weights_):
-            raise ValueError("Expected as many weights as machines.")
+            raise ValueError("Expected as many weights as estimators.")
 
 
 @with_parameters
@@ -151,7 +151,7 @@ class AveragedClassifier(CalibratedScores, DecisionClassifier, AveragedMachines)
         super()._take(machines)
         self.classes_ = machines[0].classes_
         if any(not np.array_equal(machine.classes_, self.classes_) for machine in machines):
-            raise ValueError("Expected machines of the same classes, got others.")
+            raise ValueError("Expected estimators of the same classes, got others.")
         self._check_threshold(self.threshold)
         return self
 

@@ -114,7 +114,7 @@ class KernelMachine(_Fitted, Novelty, SharesEngine, BaseEstimator):
     Parameters
     ----------
     kernel : Kernel, name, scikit-learn kernel, callable or None
-        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Where a machine
+        Whatever `as_kernel` takes; None is the Gaussian with gamma = 1 / Σ var. Where an estimator
         needs a positive definite one, negative eigenvalues are set to zero, with a warning.
     class_weight : dict, "balanced" or None
         Factors on the weights of the samples by class; "balanced" gives all classes the same
@@ -189,7 +189,7 @@ class KernelMachine(_Fitted, Novelty, SharesEngine, BaseEstimator):
     engine: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
+        """Fit the estimator.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class KernelMachine(_Fitted, Novelty, SharesEngine, BaseEstimator):
 
         Returns
         -------
-        the machine
+        the estimator
         """
         train = self._begin(X, y, sample_weight)
         with dense_work(train.n):
@@ -429,7 +429,7 @@ class KernelMachine(_Fitted, Novelty, SharesEngine, BaseEstimator):
 
         Returns
         -------
-        a machine of the same kind
+        an estimator of the same kind
         """
         check_is_fitted(self, "coefficients_")
         who = type(self).__name__
@@ -441,8 +441,8 @@ class KernelMachine(_Fitted, Novelty, SharesEngine, BaseEstimator):
         if U is None:
             reason = f"it keeps {more[0]} of every one" if more else f"{kernel} compares with them"
             raise ValueError(
-                f"{who}: expected a machine that can do without its training samples, but "
-                f"{reason}. Use a linear kernel, or a machine on fewer samples (landmarks)."
+                f"{who}: expected a model that can do without its training samples, but "
+                f"{reason}. Use a linear kernel, or a model on fewer samples (landmarks)."
             )
         p = samples.shape[1]
         points = np.vstack([np.eye(p), np.zeros((1, p))])
@@ -474,7 +474,7 @@ class KernelMachine(_Fitted, Novelty, SharesEngine, BaseEstimator):
         """Return what the answer for one row rests on: training rows, and columns.
 
         The answer of a kernel machine is a sum over training rows, so what each adds is exact: of
-        ridge machines on all rows its target times a weight, see `RowExplanation`.
+        ridge regression on all rows its target times a weight, see `RowExplanation`.
 
         Parameters
         ----------
@@ -685,7 +685,7 @@ class KernelRegressor(WeightedScore, PredictionIntervals, RegressorMixin, Kernel
 
         Returns
         -------
-        the machine
+        the estimator
         """
         a, b = np.asarray(coefficients, dtype=float), np.asarray(intercept, dtype=float)
         ends = np.asarray(limits, dtype=float)
@@ -738,7 +738,7 @@ def check_outputs(F: Array, machine: Any) -> Array:
         raise ValueError(
             f"{type(machine).__name__}: expected predictions below {LARGEST:g}, got "
             f"{F[~(np.abs(F) <= LARGEST)][0]:.3g}. Scale the features (StandardScaler) and the "
-            "targets; if the machine comes from a file, the file is damaged."
+            "targets; if the model comes from a file, the file is damaged."
         )
     return F
 

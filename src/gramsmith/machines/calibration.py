@@ -63,7 +63,7 @@ def is_calibrated(model: Any) -> bool:
     if not {"calibration_slope_", "calibration_slopes_"} & vars(model).keys():
         raise AttributeError(
             f"{type(model).__name__}: expected probabilities to be calibrated, got none. Call "
-            "calibrate with decision values of samples left out of training, or wrap the machine "
+            "calibrate with decision values of samples left out of training, or wrap the estimator "
             "in CalibratedClassifierCV."
         )
     return True
@@ -92,7 +92,7 @@ class CalibratedScores:
         Parameters
         ----------
         f : array of shape (n,) for two classes, else (n, n_classes)
-            Decision values, each from a machine that was not trained on the sample.
+            Decision values, each from a model that was not trained on the sample.
         y : array of shape (n,)
             The labels.
         sample_weight : array of shape (n,), optional
@@ -104,7 +104,7 @@ class CalibratedScores:
 
         Returns
         -------
-        the machine
+        the estimator
         """
         f, codes = checked_held_out(f, y, self.classes_)
         forget_sets(self)  # their scores are probabilities of the former calibration

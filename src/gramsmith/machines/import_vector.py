@@ -145,9 +145,9 @@ class ImportVectorClassifier(LossProbabilities, RegularisedMachine):
     alphas_ : array of shape (m,)
         The regularisers tried, descending.
     path_deviances_ : array of shape (m,)
-        Mean approximate leave-one-out deviance of the machine of each.
+        Mean approximate leave-one-out deviance of the model of each.
     path_sizes_ : int array of shape (m,)
-        Import points of the machine of each.
+        Import points of the model of each.
     objective_ : float
         The minimum.
     history_ : list of float

@@ -63,7 +63,7 @@ class PredictionIntervals:
         Parameters
         ----------
         errors : array of shape (m,) or (m, n_outputs)
-            Differences of targets and predictions, each from a machine that was not trained on the
+            Differences of targets and predictions, each from a model that was not trained on the
             sample.
         sample_weight : array of shape (m,), optional
             How much each sample counts.
@@ -75,7 +75,7 @@ class PredictionIntervals:
 
         Returns
         -------
-        the machine
+        the estimator
         """
         sizes = np.abs(finite_values(errors))
         if sizes.ndim not in (1, 2):

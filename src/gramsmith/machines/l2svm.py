@@ -26,8 +26,8 @@ class L2SVC(PairwiseVotes):
 
     Training adds I/C to the kernel, prediction does not. With the radius R of the smallest ball
     around the samples, R²|w|² bounds the number of leave-one-out errors. Several classes are
-    decided by one machine per pair. If the kernel is not positive definite, every training sample
-    stays in the expansion.
+    decided by one classifier per pair. If the kernel is not positive definite, every training
+    sample stays in the expansion.
 
     Parameters
     ----------

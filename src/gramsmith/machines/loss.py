@@ -75,7 +75,7 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
     .. math:: \min_{a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'Ka, \qquad f = Ka + b
 
     by Newton's method, with labels y = ±1. By the representer theorem no other function of the
-    kernel's space does better. The loss makes the machine: least squares, the L2-SVM ("squared
+    kernel's space does better. The loss decides the model: least squares, the L2-SVM ("squared
     hinge"), the SVM ("hinge"), or `KernelLogisticRegression`. Several classes go one against the
     rest, but for the logistic loss, which becomes multinomial.
 
@@ -112,7 +112,7 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
         Their mean losses of samples left out, to first order; past 300 samples on as many features.
         With "loo" only.
     objective_ : float
-        The minimum, summed over the machines where there are several.
+        The minimum, summed over the classes where there are several.
     solver_ : str
         The solver in use.
     n_landmarks_ : int

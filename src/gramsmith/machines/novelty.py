@@ -75,7 +75,7 @@ class Novelty:
 
         Returns
         -------
-        the machine
+        the estimator
         """
         if self.support_samples_ is None:
             raise ValueError(

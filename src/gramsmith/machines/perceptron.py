@@ -96,7 +96,7 @@ class KernelPerceptron(KernelClassifier):
     verbose: bool = False
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Fit the machine from the start to samples X and their labels y."""
+        """Fit the estimator from the start to samples X and their labels y."""
         return super().fit(X, y)
 
     def _fit(self, train: Training) -> None:

@@ -46,9 +46,9 @@ class _RelevanceVectors(KernelMachine):
     Attributes
     ----------
     relevance_indices_ : int array of shape (n_relevance,)
-        The relevance vectors (of all machines) among the training samples; so is `support_`.
+        The relevance vectors (of all classes) among the training samples; so is `support_`.
     precisions_ : array of shape (n_relevance, n_machines)
-        α; infinite where a machine does not use a vector. One machine for values and two classes,
+        α; infinite where a model does not use a vector. One model for values and two classes,
         else one per class.
     covariance_ : array of shape (n_machines, n_relevance + 1, n_relevance + 1)
         Posterior covariance of intercept and weights.
@@ -227,7 +227,7 @@ class RelevanceVectorClassifier(ProbabilisticClassifier, _RelevanceVectors):
     Attributes
     ----------
     log_evidence_ : float
-        The logarithm of the evidence attained, summed over machines.
+        The logarithm of the evidence attained, summed over the models.
     n_iter_ : int
         Laplace approximations of the longest run.
 

@@ -73,7 +73,7 @@ class KernelRidge(_Fitted, LandmarkMachine):
         Their mean squared leave-one-out residuals, a row left out as a whole whatever its weight;
         not with "cg".
     loo_residuals_ : array of shape (n,) or (n, n_outputs)
-        y_i minus the prediction of the machine without sample i, at `alpha_`; samples of weight
+        y_i minus the prediction of the model without sample i, at `alpha_`; samples of weight
         zero are not there. Not with "cg".
     landmark_loo_errors_ : array of shape (m,)
         What `loo_errors_` is for ridge regression on the landmarks, by which "cg" chooses the
@@ -369,7 +369,7 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
         Leave-one-out `criterion` of the candidates, a row left out as a whole whatever its weight;
         not with "cg".
     loo_residuals_ : array of shape (n, 1) or (n, n_classes)
-        Class codes minus the decision values of the machine without the sample, at `alpha_`;
+        Class codes minus the decision values of the model without the sample, at `alpha_`;
         samples of weight zero are not there. Not with "cg".
     calibration_slope_, calibration_offsets_ : float, array of shape (n_classes,)
         Of the probabilities; after `calibrate`.

@@ -68,7 +68,7 @@ class PredictionSets:
         Parameters
         ----------
         f : array of shape (m,) for two classes, else (m, n_classes)
-            Decision values, each from a machine that was not trained on the sample.
+            Decision values, each from a model that was not trained on the sample.
         y : array of shape (m,)
             The labels.
         sample_weight : array of shape (m,), optional
@@ -78,7 +78,7 @@ class PredictionSets:
 
         Returns
         -------
-        the machine
+        the estimator
         """
         f, codes = checked_held_out(f, y, self.classes_)
         w = normalised_weights(check_weights(sample_weight, len(codes)))

@@ -81,8 +81,8 @@ class KernelSVC(CalibratedScores, PairwiseVotes, SupportVectorMachine):
 
     .. math:: f(x) = \sum_i \alpha_i y_i k(x_i, x) + b, \qquad 0 \le \alpha_i \le C
 
-    Several classes are decided by one machine per pair of classes; the decision value of a class is
-    the number of its victories, made continuous by the margins.
+    Several classes are decided by a classifier per pair of classes; the decision value of a class
+    is the number of its victories, made continuous by the margins.
 
     Parameters
     ----------

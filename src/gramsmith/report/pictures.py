@@ -275,7 +275,7 @@ def plot_reliability(ranking: Any, ax: Any = None) -> Any:
     if reliability is None:
         raise NothingToDraw(
             "Expected a winner with probabilities for at least 30 held-out rows, got none. "
-            "Rank without machine=, or with more rows."
+            "Rank without the parameter `machine`, or with more rows."
         )
     ax, true, said = new_axes(ax), reliability.true, reliability.said
     display = CalibrationDisplay(true, said, said, estimator_name=reliability.of or "answer")

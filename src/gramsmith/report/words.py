@@ -292,7 +292,7 @@ def _targets_words(outcome: Any) -> str:
     worst = min(outcome.targets, key=lambda t: t.score - t.baseline)
     name = "R²" if worst.errors else "accuracy"
     text = f"Hardest to predict is “{worst.name}”: {name} {number(worst.score)} on held-out rows"
-    text += "." if worst.errors else f", {number(worst.baseline)} for its commonest value."
+    text += "." if worst.errors else f", {number(worst.baseline)} for its most frequent value."
     lost = [t for t in outcome.targets if t.score - 2.0 * t.error <= t.baseline]
     if len(lost) > 1:
         text += f" {len(lost)} of {len(outcome.targets)} are no better than that baseline."

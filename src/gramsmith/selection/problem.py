@@ -166,7 +166,7 @@ def _warn_if_indefinite(name: str, K: Array) -> None:
     message = indefiniteness(np.linalg.eigvalsh(K.astype(np.float64)), dtype=K.dtype)
     if message is not None:
         warnings.warn(
-            f"Kernel {name!r}: {message} Ridge machines set negative eigenvalues to zero.",
+            f"Kernel {name!r}: {message} Ridge regression sets negative eigenvalues to zero.",
             UserWarning,
             stacklevel=4,
         )
@@ -177,28 +177,28 @@ def check_machine(machine: Any, task: Task) -> None:
     name = type(machine).__name__
     if not (hasattr(machine, "get_params") and "kernel" in machine.get_params(deep=False)):
         raise ValueError(
-            f"Expected a machine that is an estimator with a parameter `kernel`, got {name}. "
+            f"Expected an estimator with a parameter `kernel`, got {name}. "
             'It is given kernels and, in cross-validation, kernel="precomputed".'
         )
     if task.kind == "multilabel":
         raise ValueError(
-            f"Expected no machine for several labels at once, got {name}. Leave `machine` out, or "
+            f"Expected machine=None for several labels at once, got {name}. Leave it out, or "
             "rank one label at a time."
         )
     if task.names and not get_tags(machine).target_tags.multi_output:
         raise ValueError(
-            f"Expected a machine for {len(task.names)} outputs, got {name}, which has one. Use "
-            "another machine, or rank one output at a time."
+            f"Expected an estimator for {len(task.names)} outputs, got {name}, which has one. Use "
+            "another estimator, or rank one output at a time."
         )
     other = is_regressor if task.kind == "classification" else is_classifier
     if other(machine):
         raise ValueError(
-            f"Expected a machine for {task.kind}, got {name}. Use another machine, or say "
+            f"Expected an estimator for {task.kind}, got {name}. Use another estimator, or say "
             "what the targets are with task=."
         )
     if np.any(task.weights != 1.0) and not has_fit_parameter(machine, "sample_weight"):
         raise ValueError(
-            f"Expected a machine whose fit takes sample_weight, got {name} and weights. "
+            f"Expected an estimator whose fit takes sample_weight, got {name} and weights. "
             "Leave sample_weight and class_weight out."
         )
 

@@ -97,11 +97,11 @@ def rank_kernels(
     progress: Callable[[str, int, int, str], Any] | None = None,
     resume: Any = None,
 ) -> KernelRanking:
-    """Rank kernels for a task, verify the best with the machine to be used, and fit the winner.
+    """Rank kernels for a task, cross-validate the best, and fit the winner.
 
     All candidates are checked by ridge regression on landmarks with exact leave-one-out errors, and
     the measures are computed for all of them. The favourites of both make the short list, which is
-    verified: cross-validation of kernel ridge machines. Kernels that do well together are
+    verified: cross-validation of kernel ridge regression. Kernels that do well together are
     averaged, see `ensemble`; what is handed over is fitted on everything, with what was verified.
 
     Ctrl-C raises KeyboardInterrupt as long as there is no fitted model; `resume` keeps what was
@@ -111,7 +111,7 @@ def rank_kernels(
     Parameters
     ----------
     X : data frame, array or sparse matrix of shape (n, p), strings, tuple of views, or None
-        Columns of a data frame are encoded after their kind, gaps included, see `roles` and
+        Columns of a data frame are encoded after their kind, with missing values, see `roles` and
         :class:`~gramsmith.tables.TableEncoder`. A Gram matrix for
         kernels="precomputed"; None if all kernels are matrices.
     y : array of shape (n,), or data frame or array of shape (n, m)
@@ -124,7 +124,7 @@ def rank_kernels(
         for strings the string kernels.
     task : {"auto", "classification", "regression"}
         "auto": texts are classes, numbers with a fraction values; whole numbers are classes if
-        they are at most 20 different ones, or count from 0 or 1 without a gap and have 10 rows
+        they are at most 20 different ones, or are consecutive from 0 or 1 and have 10 rows
         each.
     scoring : str or callable, optional
         A score of scikit-learn; default accuracy, or the squared error for values; of several
@@ -142,12 +142,12 @@ def rank_kernels(
         The measures of the table; default alignments and separability. Those that do not favour the
         identity matrix put their favourite on the short list.
     machine : estimator, optional
-        A machine to be used instead of kernel ridge: any estimator
+        To be used instead of kernel ridge regression: any estimator
         with a parameter `kernel` that takes kernels and "precomputed", one of gramsmith's, of
         scikit-learn's or your own. It is cross-validated with its parameters as they are, and
         the winner is fitted with it.
     ensemble : bool, default=True
-        Whether to average several kernels where that does better than one: machines of up to four
+        Whether to average several kernels where that does better than one: models of up to four
         kernels of the short list, with weights that minimise the squared error of the held-out
         predictions (non-negative least squares). Up to 30 000 rows, and not with `machine` or
         matrices. False fits the winner alone.
@@ -162,15 +162,15 @@ def rank_kernels(
         Names of the estimators that are given X as it was passed, and not encoded.
     time_order : str or array of shape (n,), optional
         When every row was: a column of the data frame, which is then no feature, or the times
-        themselves (numbers or dates). Folds only look back: rows before a period teach, and the
-        period is predicted; rows of the same time stay together. `estimate` is for the next
-        period. With `groups`, groups that are in a period teach nothing for it. `cv` is the number
-        of periods, default 5.
+        themselves (numbers or dates). Every model predicts a period and is trained on the rows
+        before it; rows of the same time stay together. `estimate` is for the next period. With
+        `groups`, it is not trained on groups that are in the period. `cv` is the number of periods,
+        default 5.
     horizon : float or timedelta, optional
         The length of a period, in units of `time_order`; of dates in days. Default a tenth of the
         rows (half of them are in one of the periods).
     gap : float or timedelta, default=0
-        Time between the rows that teach and the period, in the same units.
+        Time between the training rows and the period, in the same units.
     time_budget : float, optional
         Seconds within which all is to be done: work that would not end in time is not begun, and
         what there is by then is ranked. A budget that is too short for the fit is refused.
@@ -184,7 +184,7 @@ def rank_kernels(
     memory : float, optional
         Budget in MiB for tiles, see `Gram`.
     engine : Engine, distributed.Client or "dask", optional
-        Who evaluates the tiles and fits the machines; instead of `n_jobs` and `memory`.
+        What computes kernel values and fits the models; instead of `n_jobs` and `memory`.
     max_samples : int, optional
         Most rows used in any one step before the final fit.
     verbose : bool or int, default=False
@@ -383,7 +383,7 @@ def reserve_time(problem: Problem, work: Work) -> None:
         raise ValueError(
             f"Expected a time_budget of at least {least:.1f} s for {problem.task.n:,} "
             f"rows, got {work.time_budget:g}: {work.spent():.1f} s have gone into reading them, "
-            f"and the fit of one machine takes about {work.reserve:.1f} s. Allow more time, or use "
+            f"and the fit of one model takes about {work.reserve:.1f} s. Allow more time, or use "
             "fewer rows."
         )
 
@@ -409,7 +409,7 @@ class KernelRanking:
         The winner, fitted on all samples: a pipeline from what the user passed, or an average of
         several.
     average : dict of str to float
-        The kernels whose machines are averaged, and their weights; empty if the winner stands
+        The kernels whose models are averaged, and their weights; empty if the winner stands
         alone.
     estimate : Estimate
         The score to expect of `best_estimator` on new data, with an interval; how it was found is
@@ -427,13 +427,13 @@ class KernelRanking:
     output_scores : dict of str to float
         R² of every output, or the accuracy of every label, on held-out rows; empty for one target.
     evidence : Evidence
-        What was said of held-out rows (confusion matrix, curves, residuals, scores per fold), a
+        Predictions for held-out rows (confusion matrix, curves, residuals, scores per fold), a
         plain linear model beside it, the importance of the columns, what was read.
     converged : bool
         Whether the winner's solver came to its end.
     columns : ColumnTable
-        What each column of a table is (role, kind, gaps, different values, an example), as it was
-        decided before any work; prints as a table.
+        What each column of a table is (role, kind, missing values, different values, an example),
+        as it was decided before any work; prints as a table.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def _has(method: str) -> Any:
 
 @dataclass(eq=False, repr=False)
 class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
-    """Choose a kernel, verify it and fit the machine, as one estimator.
+    """Choose a kernel by cross-validation and fit it, as one estimator.
 
     The same as `rank_kernels`, inside `fit`: a test fold of `cross_val_score` has no part in the
     choice. It is a classifier for scikit-learn, unless ``task="regression"`` or it was

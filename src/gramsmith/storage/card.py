@@ -24,7 +24,7 @@ MARKUP = r"\<>|*_`~[]#&"  # what Markdown may take for more than text
 
 GAPS = (
     "Missing cells are imputed: numbers and dates by a typical value, texts by an empty one, and "
-    "for categories a gap is one of them."
+    "for categories, missing is a category of its own."
 )
 
 

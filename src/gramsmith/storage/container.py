@@ -73,7 +73,7 @@ def write_container(path: Path, tensors: dict[str, Array], manifest: dict[str, A
         raise ValueError(
             f"Expected labels, names and text samples below {HEADER_LIMIT:,} bytes and "
             f"{CONTAINERS:,} lists, got {len(text):,} bytes. Keep fewer or shorter samples, for "
-            "example by a sparse machine."
+            "example by a sparse model."
         )
     with replacing(path) as temporary:
         with open(temporary, "wb") as stream:

@@ -193,7 +193,7 @@ def refusal(value: Any, where: str) -> str:
         return f"{where}: expected random_state to be a whole number or None, got {kind}."
     return (
         f"{where}: expected a class that gramsmith can store, got {type(value).__module__}.{kind}. "
-        "Its kernels, learners and machines can be kept, and of scikit-learn Pipeline, "
+        "Its kernels, learners and estimators can be kept, and of scikit-learn Pipeline, "
         "ColumnTransformer, StandardScaler, MinMaxScaler, PowerTransformer, SimpleImputer, "
         "OneHotEncoder and OrdinalEncoder."
     )

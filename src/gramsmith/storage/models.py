@@ -117,7 +117,7 @@ def save_model(
     rows: bool = True,
     records: bool = True,
 ) -> None:
-    """Write a kernel, learner, machine or pipeline to one safetensors file.
+    """Write a kernel, learner, estimator or pipeline to one safetensors file.
 
     The file is written beside its destination, read back, compared and only then put in place. It
     contains training samples where the model does.
@@ -133,7 +133,7 @@ def save_model(
     about : dict, optional
         Plain JSON values to keep with the model, such as column names.
     rows : bool, default=True
-        Whether training samples may be in the file. If not, machines whose kernel has explicit
+        Whether training samples may be in the file. If not, models whose kernel has explicit
         features (`Linear` and what is made of it) keep unit vectors in their place and predict the
         same up to rounding; others are refused with a ValueError.
     records : bool, default=True

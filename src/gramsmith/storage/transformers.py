@@ -88,7 +88,7 @@ def _make_imputer(params: Parts, fitted: Parts) -> Any:
     _need(not words or statistics.dtype.kind in "OU", "statistics of the type of the columns")
     statistics[present].astype(dtype)  # raises for words among numbers
     _need((gaps is None) != bool(model.add_indicator), "indicators where they were asked for")
-    _need(gaps is None or (np.diff(gaps) > 0).all(), "columns with gaps in order")
+    _need(gaps is None or (np.diff(gaps) > 0).all(), "columns with missing values in order")
     # any value that is not a gap will do: the statistics are known
     values = ("a", "b") if words else (1, 2)
     X = np.full((2, len(statistics)), values[values[0] == model.missing_values], dtype=dtype)

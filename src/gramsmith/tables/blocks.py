@@ -301,7 +301,7 @@ class Numbers(Block):
         flags = all(flag.dtype == bool for flag in (self.gaps_, self.logs_))
         each = len(self.orders_) == len(self.levels_) == len(self.columns_)
         if not flags or not each or not set(self.kinds_.tolist()) <= set(self.kinds):
-            raise ValueError("Expected kinds, gaps and levels of numeric columns.")
+            raise ValueError("Expected kinds, missing values and levels of numeric columns.")
         if (self.logs_ & ~(self.floor_ > 0)).any():
             raise ValueError("Expected logarithms of numbers above zero.")
 
@@ -418,7 +418,7 @@ class Dates(Block):
     def _check_stored(self) -> None:
         flags = self.gaps_.dtype == bool and self.cycles_.dtype.kind == "i"
         if not flags or not set(self.styles_.tolist()) <= {"", "iso", "dmy", "mdy"}:
-            raise ValueError("Expected the styles, cycles and gaps of dates.")
+            raise ValueError("Expected the styles, cycles and missing values of dates.")
 
 
 WAVES = ("sine", "cosine")

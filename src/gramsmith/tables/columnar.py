@@ -232,7 +232,7 @@ def _check_grid(data: bytes, texts: list[int], limits: Limits, where: str) -> No
     places = last_row * last_column
     if places > 10**6 and places > SPARSE * cells:
         raise DataError(
-            f"{where}: expected a table without gaps, got {cells:,} cells in a grid of "
+            f"{where}: expected a table without missing cells, got {cells:,} cells in a grid of "
             f"{last_row:,} rows and {last_column:,} columns.",
             "Delete the cells that lie far out.",
         )

@@ -188,7 +188,7 @@ def read_table(
         except MemoryError as error:
             raise DataError(
                 f"{file.name}: expected a table that fits the memory, got a larger one. Read it on "
-                "a larger machine, or in parts."
+                "a larger computer, or in parts."
             ) from error
     table = _with_target(file.name, columns, target, strings, nominal, writing)
     return replace(table, note=note, first_line=first_line)

@@ -112,7 +112,7 @@ def handle_gaps(
         whole = policy == "drop"
         raise DataError(
             f"{table.name}: expected rows with {'all cells' if whole else needs}, got none.",
-            "Keep rows with gaps." if whole else "Is it the right column?",
+            "Keep rows with missing values." if whole else "Is it the right column?",
             "no rows" if whole else "no target",
         )
     verbs = ("has", "was") if gone.sum() == 1 else ("have", "were")

@@ -63,7 +63,7 @@ class Spectrum(SequenceKernel):
 
     Notes
     -----
-    The kernel has explicit sparse features, so measures and machines never form the n x n matrix.
+    The kernel has explicit sparse features, so measures and estimators never form the n x n matrix.
 
     References
     ----------
