@@ -111,9 +111,9 @@ class DriftResult:
         if self.pvalue is None:
             return f"Nothing could be tested ({rows})."
         tested = sum(c.pvalue is not None for c in self.columns)
-        what = counted(tested, "column") if tested else "the samples"
+        what = f"any of {counted(tested, 'column')}" if tested else "the samples"
         if self.pvalue > LEVEL:
-            return f"No difference was found in {what} ({rows}; p = {self.pvalue:.2g})."
+            return f"No difference was found in {what} ({rows}; least p = {self.pvalue:.2g})."
         names = self.drifted
         where = f" in {', '.join(map(repr, names[:5]))}" if names else " as a whole"
         more = f" and {counted(len(names) - 5, 'more column')}" if len(names) > 5 else ""

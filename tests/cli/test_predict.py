@@ -131,7 +131,7 @@ def test_rows_unlike_those_of_training_are_named(command, model, table, tmp_path
     found = command("predict", model, odd)
     assert found.status == 0
     assert "Note: Outside the range of the training rows: 'a' in 1 row (row 3)." in found.err
-    assert "unlike the training rows (1 % of rows like them are): 3" in found.err
+    assert "more isolated than 99 % of the training rows" in found.err
 
 
 def reordered(text, order):
@@ -389,6 +389,6 @@ def test_a_threshold_other_than_one_half_is_said(command, model, table, threshol
     if threshold != 0.5:
         machine[-1].calibration_offsets_ = 0.5 * np.log([0.8 / 0.2, 0.2 / 0.8])
     columns = predict.answers(machine, rows, True, None, [])
-    name = f"least probability for {machine.classes_[-1]}"
+    name = f"threshold for {machine.classes_[-1]}"
     assert (name in columns) == (threshold != 0.5)
     assert columns.get(name, [0.2])[0] == pytest.approx(0.2)

@@ -153,7 +153,7 @@ def answers(
         found |= {f"probability of {x}": shares[:, k].tolist() for k, x in enumerate(labels)}
         threshold = None if several else answer_threshold(machine)
         if threshold is not None:
-            found[f"least probability for {labels[-1]}"] = [threshold] * len(predicted)
+            found[f"threshold for {labels[-1]}"] = [threshold] * len(predicted)
     if interval is not None:
         limits = machine.predict_interval(X, interval).reshape(-1, m, 2)
         for k, end in enumerate(of):
@@ -192,10 +192,10 @@ def say_unknown(machine: Any, X: Any, numbers: list[int]) -> None:
         say(f"Note: Outside the range of the training rows: {', '.join(told[:3])}{more}.")
     unlike = [n for n, share in zip(numbers, machine.novelty(X), strict=True) if share > NOVEL]
     if unlike:
-        rows = ", ".join(str(n) for n in unlike[:5])
+        rows = ", ".join(f"row {n}" for n in unlike[:5])
         say(
-            f"Note: {counted(len(unlike), 'row')} of {len(numbers)} unlike the training rows "
-            f"(1 % of rows like them are): {rows}{' ...' if len(unlike) > 5 else ''}."
+            f"Note: {len(unlike)} of {counted(len(numbers), 'row')} more isolated than 99 % of the "
+            f"training rows, where 1 % is chance: {rows}{' ...' if len(unlike) > 5 else ''}."
         )
 
 
