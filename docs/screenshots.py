@@ -6,6 +6,8 @@ kept in the repository, because a browser is not everywhere.
 """
 
 import base64
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -34,6 +36,8 @@ STEPS = {
     "predict": "gramsmith predict run/model.safetensors new.csv --proba -o answers.csv",
     "inspect": "gramsmith inspect run/model.safetensors",
 }
+# what is recorded in words, for the test that asks whether it is still so; "demo" is in the README
+RECORDED = {"rank": STEPS["rank"], "demo": "gramsmith rank train.csv --target diagnosis"}
 # picture -> (heading of the report from which on, how many pixels)
 PARTS = {"report": (None, 900), "report_read": ("read", 620), "report_kernel": ("which", 625)}
 DESK, PHONE = 1000, 390  # pixels
@@ -44,6 +48,7 @@ def prepare(folder):
     table = pd.read_csv(Path(gramsmith.__file__).parent / "data" / "breast_cancer.csv")
     table[:520].to_csv(folder / "tumours.csv", index=False)
     table[520:].drop(columns="diagnosis").to_csv(folder / "new.csv", index=False)
+    table.to_csv(folder / "train.csv", index=False)
 
 
 def draw(step, command, folder):
@@ -65,6 +70,22 @@ def draw(step, command, folder):
     # A font from the network has no place in a page that works without one.
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.S)
     (STATIC / f"step_{step}.svg").write_text(svg, encoding="utf-8")
+
+
+def printed(command, folder):
+    """Return what a command writes to the standard output."""
+    line = [sys.executable, "-m", *command.split(), "--force"]
+    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def record(folder):
+    """Keep the words of the runs, and the tables that the arena is drawn from."""
+    tables = sorted(HERE.glob("arena_*-kinds.csv"))
+    known = {step: printed(command, folder) for step, command in RECORDED.items()}
+    known["arena"] = hashlib.sha256(b"".join(t.read_bytes() for t in tables)).hexdigest()
+    text = json.dumps(known, indent=1, ensure_ascii=False)
+    (STATIC / "recorded.json").write_text(text + "\n", encoding="utf-8")
 
 
 def snap(browser, name, top, width, height):
@@ -96,6 +117,7 @@ def main():
         for step, command in STEPS.items():
             draw(step, command, folder)
         photograph(folder / "run" / "report.html")
+        record(folder)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,14 @@ def shorten(text: Any, length: int = LABEL) -> str:
     return f"{shown[:half]}…{shown[-half:]}"
 
 
+def in_lines(text: Any) -> str:
+    """Return a label that fits, a long one in two lines, divided at its first comma."""
+    first, comma, rest = str(text).partition(", ")
+    if not comma or len(str(text)) <= LABEL:
+        return shorten(text)
+    return f"{shorten(first)},\n{shorten(rest)}"
+
+
 def as_text(artist: Any) -> Any:
     """Return an artist whose label is text, also when it holds dollars."""
     artist.set_parse_math(False)
@@ -56,7 +64,7 @@ def as_text(artist: Any) -> Any:
 
 def label_ticks(axis: Any, positions: Any, labels: Sequence[str], **style: Any) -> None:
     """Put labels at positions of an axis."""
-    axis.set_ticks(positions, [shorten(x) for x in labels], **style)
+    axis.set_ticks(positions, [in_lines(x) for x in labels], **style)
     for label in axis.get_ticklabels():
         as_text(label)
 
