@@ -157,7 +157,7 @@ def test_a_model_without_rows_says_what_it_cannot_tell(rng, fitted, tmp_path, ki
     assert columns["town"].pvalue is None
     assert columns["town"].change == "never seen before: 1%, such as 'Rom'"
     assert columns["when"].pvalue is columns["said"].pvalue is None
-    assert "cannot be told" in " ".join(result.notes)
+    assert "cannot be tested" in " ".join(result.notes)
     z = (new["size"] - old["size"].mean()) / old["size"].std(ddof=0)
     error = np.sqrt(z.var(ddof=0) / 150 + 1 / 200)
     p = 2 * stats.norm.sf(abs(z.mean()) / error)
