@@ -1,6 +1,7 @@
 """Every public name explains itself: summary, parameters as in the signature, an example."""
 
 import inspect
+import re
 
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
@@ -70,3 +71,40 @@ def test_public_methods_are_documented():
         if (fault := faults(method))
     }
     assert not wrong
+
+
+def stated(kind):
+    """Return the value after "default=" in the type of a parameter, None where there is none."""
+    found = re.search(r"default=(.*)$", kind)
+    return None if found is None else found.group(1).strip("`")
+
+
+def defaults(name, item, text):
+    """Yield what a docstring says wrongly of defaults: None needs no more than "optional"."""
+    parameters = inspect.signature(item).parameters
+    for described in NumpyDocString(inspect.cleandoc(text or ""))["Parameters"]:
+        known = [parameters.get(part.strip().lstrip("*")) for part in described.name.split(",")]
+        if len(known) != 1 or known[0] is None or not described.type:
+            continue
+        value = known[0].default
+        if not isinstance(value, bool | int | float | str) or "UNCHANGED" in described.type:
+            continue
+        words = stated(described.type)
+        try:
+            said = None if words is None else eval(words, {})
+        except (NameError, SyntaxError):
+            said = words
+        if said != value:
+            yield f"{name}({described.name}={value!r}): {described.type}"
+
+
+def test_defaults_are_stated():
+    wrong = []
+    for public, item in PUBLIC.items():
+        if inspect.isclass(item) and issubclass(item, Exception):
+            continue
+        wrong += defaults(public, item, item.__doc__)
+        if inspect.isclass(item):
+            for name, method in methods_of(item):
+                wrong += defaults(f"{public}.{name}", method, inspect.getdoc(method))
+    assert wrong == []

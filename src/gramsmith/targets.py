@@ -170,7 +170,7 @@ def make_target(
     target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}, default="auto"
         For classes: 1 within and -1/(C-1) between classes ("auto", "simplex"; for two classes this
         is yy' with y = ±1); 1 and 0; 1/n_c and 0; the centred labels 1/n+ and -1/n-.
-    task : {"auto", "classification", "regression"}
+    task : {"auto", "classification", "regression"}, default="auto"
     sample_weight : array of shape (n,), optional
         How much each sample counts, >= 0. All of them times a number is the same, and a weight of
         0 leaves the sample out.

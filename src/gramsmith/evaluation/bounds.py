@@ -40,7 +40,7 @@ def fsm_error_bound(
 
     Parameters
     ----------
-    ddof : {1, 0}
+    ddof : {1, 0}, default=1
         1 as in the paper; 0 gives the tight bound.
     sample_weight : array of shape (n,), optional
         How much each sample counts, up to a factor; the error counts them alike.

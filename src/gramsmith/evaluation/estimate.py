@@ -115,7 +115,7 @@ def estimate(
     resume : path or Journal, optional
         A file for finished draws, and for bands of the one in work, see `Threads`: a run that was
         ended goes on from there, also to a smaller `tolerance`.
-    random_state : int
+    random_state : int, default=0
         Decides the draws.
     progress : callable, optional
         Called with (draws done, draws expected).

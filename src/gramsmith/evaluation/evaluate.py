@@ -79,9 +79,9 @@ def evaluate(
         cka_debiased, fsm, fsm_loo, csm as far as they are defined for the target.
     X_test, y_test : optional
         Held-out data, on which the measures are shown as well.
-    folds : int
+    folds : int, default=10
         Number of folds of the jackknife that gives the errors, see `Cell.interval`; 0 for none.
-    n_permutations : int
+    n_permutations : int, default=0
         Number of shuffled targets for p-values; 0 for none. Every label is shuffled together with
         its weight: what is tested is whether both are independent of the samples, so that weights
         which depend on the samples count as a relation.
@@ -95,7 +95,7 @@ def evaluate(
         See `Gram`.
     resume : path or Journal, optional
         A file for finished bands, see `Threads`: a run that was ended goes on from there.
-    random_state : int or RandomState
+    random_state : int or RandomState, default=0
         Decides the folds and the permutations.
 
     Returns

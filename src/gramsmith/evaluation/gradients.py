@@ -50,10 +50,10 @@ def value_and_gradient(
     X : array of shape (n, p), sequence of n objects, or kernel matrix
     y : array of shape (n,) or (n, q)
         Labels or values.
-    flat : bool
+    flat : bool, default=False
         Return one vector, for `scipy.optimize`: the derivatives by ``kernel.theta`` (logarithms of
         the positive parameters), then those by the other parameters as they are.
-    inputs : bool
+    inputs : bool, default=False
         Whether the derivative by the samples is wanted too, as "X".
     target, task, sample_weight
         See `gramsmith.targets.make_target`.

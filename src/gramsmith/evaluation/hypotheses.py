@@ -79,7 +79,7 @@ class KernelTest:
     n : int
         Number of samples.
     question : {"two samples", "independence"}
-    landmarks : int
+    landmarks : int, default=0
         From how many landmarks the kernels were computed; 0 for all samples.
 
     Examples
@@ -162,10 +162,10 @@ def two_sample_test(
     X, Y : arrays of shape (m, p) and (n, p), or sequences of m and n objects
         The samples. With ``kernel="precomputed"``, X is the kernel matrix of both samples together
         and Y says of every row to which it belongs.
-    kernel : "auto", kernel, list or dict of kernels, or "precomputed"
+    kernel : "auto", kernel, list or dict of kernels, or "precomputed", default="auto"
         "auto": 7 Gaussians from half the 5 % quantile of all distances to twice the 95 % quantile;
         for texts, normalised spectra of 1 to 4 letters. Scale columns of different units before.
-    n_permutations : int
+    n_permutations : int, default=500
         Number of shuffles; the least p-value is 1 / (n_permutations + 1).
     groups : array of shape (m + n,), or a pair of arrays of shapes (m,) and (n,), optional
         Rows of one group, such as visits of a patient, change sides together. A group must lie in
@@ -263,9 +263,9 @@ def independence_test(
     ----------
     X, Y : arrays of shape (n, p) and (n, q) or (n,), or sequences of n objects
         The two variables. With ``kernel="precomputed"``, their kernel matrices.
-    kernel : "auto", or a pair (kernel of X, kernel of Y), or one kernel for both
+    kernel : "auto", or a pair (kernel of X, kernel of Y), or one kernel for both, default="auto"
         Each is what `two_sample_test` takes; "auto" has 4 Gaussians on each side.
-    n_permutations : int
+    n_permutations : int, default=500
         Number of shuffles; the least p-value is 1 / (n_permutations + 1).
     groups : array of shape (n,), optional
         Samples of one group stay together, in their order: groups of the same size change places.

@@ -39,7 +39,7 @@ def bandwidth_path(
         Labels or values.
     measures : list of str or Measure, optional
         As in `evaluate`.
-    n_bandwidths : int
+    n_bandwidths : int, default=16
         Length of the path.
     widest : float, optional
         Largest length scale; default such that the middle of the path is the median distance.

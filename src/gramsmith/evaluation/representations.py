@@ -92,7 +92,7 @@ class RepresentationMatrix:
 
         Parameters
         ----------
-        confidence : float
+        confidence : float, default=0.95
             Share of samples whose limits hold that average.
 
         Returns
@@ -110,7 +110,7 @@ class RepresentationMatrix:
 
         Parameters
         ----------
-        errors : bool
+        errors : bool, default=False
             Whether the errors are wanted.
         """
         return matrix_frame(self.errors if errors else self.values, self.names, self.others)
@@ -173,16 +173,16 @@ def compare_representations(
         does not fit: batches of one size give minibatch CKA.
     others : like `layers`, optional
         What `layers` are compared with; default themselves.
-    measure : {"cka_debiased", "cka", "alignment", "hsic", "hsic_unbiased"}
+    measure : {"cka_debiased", "cka", "alignment", "hsic", "hsic_unbiased"}, default="cka_debiased"
         Batches have "cka_debiased" and "hsic_unbiased".
-    kernel : "linear", "gaussian", or kernel
+    kernel : "linear", "gaussian", or kernel, default="linear"
         "gaussian" has the median distance of each representation as its width. Linear kernels of
         arrays of torch, or of the array API, are multiplied where these live; for other kernels
         they are converted to NumPy.
-    pooling : {"flatten", "mean"}
+    pooling : {"flatten", "mean"}, default="flatten"
         What becomes of activations: all their numbers; or averages over positions, which are axis
         1 of three (n, tokens, d) and the last two axes of four (n, channels, height, width).
-    random_state : int or RandomState
+    random_state : int or RandomState, default=0
         Decides the folds of the errors.
 
     Returns

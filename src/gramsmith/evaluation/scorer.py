@@ -46,7 +46,7 @@ def alignment_scorer(
 
     Parameters
     ----------
-    measure : str or Measure
+    measure : str or Measure, default="cka"
         A name in `gramsmith.measures.MEASURES`, or a measure of your own.
     target, task : str
         See `gramsmith.targets.make_target`; regressors have task="regression" unless said

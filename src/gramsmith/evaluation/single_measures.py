@@ -36,9 +36,9 @@ Parameters
 K : array of shape (n, n), or Gram
 y : array of shape (n,) or (n, q)
     Labels or values.
-target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}
+target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}, default="auto"
     What T is for classes, see `gramsmith.targets.make_target`.
-task : {"auto", "classification", "regression"}
+task : {"auto", "classification", "regression"}, default="auto"
 sample_weight : array of shape (n,), optional
     How much each sample counts, up to a factor.
 """,
@@ -96,9 +96,9 @@ def cka(
 
     Parameters
     ----------
-    debiased : bool
+    debiased : bool, default=False
         Leave the diagonal out (U-centring): 0 on average for independent labels, may be negative.
-    target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}
+    target : {"auto", "simplex", "one_hot", "balanced", "imbalanced"}, default="auto"
         What T is for classes; centred, those of two classes are all the same, and so are the first
         three of several.
 
@@ -134,9 +134,9 @@ def alignment(
     Parameters
     ----------
     K1, K2 : array of shape (n, n), or Gram
-    centered : bool
+    centered : bool, default=False
         P is centring: this is CKA, the similarity of representations.
-    debiased : bool
+    debiased : bool, default=False
         P is U-centring: CKA without the bias of small n.
     sample_weight : array of shape (n,), optional
         How much each sample counts, up to a factor.
@@ -184,12 +184,12 @@ def fsm(
 
     Parameters
     ----------
-    leave_one_out : bool
+    leave_one_out : bool, default=False
         Leave each point out of its own class mean, on the centred kernel. The plain measure is 0,
         "perfect", for the identity matrix; this one is infinite.
-    ddof : {1, 0}
+    ddof : {1, 0}, default=1
         Divisor n_c - ddof of the variances; the paper has 1.
-    aggregate : {"mean", "max", "matrix"}
+    aggregate : {"mean", "max", "matrix"}, default="mean"
         With several classes: mean over pairs weighted by their size, maximum, or all pairs.
 
     Returns
@@ -244,10 +244,10 @@ def csm(
     ----------
     y : array of shape (n,) or (n, q)
         Labels or values (values have the scatter form only).
-    form : {"covariance", "scatter"}
-    ddof : {1, 0}
+    form : {"covariance", "scatter"}, default="covariance"
+    ddof : {1, 0}, default=1
         Divisor n_c - ddof of the covariances.
-    normalized : bool
+    normalized : bool, default=False
         Return csm / (1 + csm), in [0, 1].
 
     Returns
@@ -312,7 +312,7 @@ def hsic(
 
     Parameters
     ----------
-    unbiased : bool
+    unbiased : bool, default=False
         The unbiased form, which needs four samples and may be negative.
 
     Returns
@@ -343,7 +343,7 @@ def mmd(K: Any, y: Any, *, unbiased: bool = False, sample_weight: Any = None) ->
     ----------
     y : array of shape (n,)
         Class labels; several classes give the mean over pairs weighted by their size.
-    unbiased : bool
+    unbiased : bool, default=False
         Leave the diagonal out; may be negative.
 
     Returns

@@ -288,7 +288,7 @@ class Gram:
         target : Target
         moments : Moments
             Of the forward sweep.
-        inputs : bool
+        inputs : bool, default=True
             Whether derivatives by the samples are wanted too; without them it is less work.
 
         Returns

@@ -51,7 +51,7 @@ class Journal(MutableMapping[str, Any]):
     ----------
     path : path
         Taken up if it is a journal; made, if there is no such file, when the work begins.
-    fresh : bool
+    fresh : bool, default=False
         Begin anew: replace a journal that is there, if nobody works with it.
 
     Examples

@@ -225,7 +225,7 @@ class Kernel(OptionalHooks, SklearnKernel):
         W : array of shape (n_a, n_b)
         K : array of shape (n_a, n_b), optional
             The tile, where the caller still has it.
-        wants : {"samples", "scales", "parameters"}
+        wants : {"samples", "scales", "parameters"}, default="samples"
             What the derivatives by the blocks are for; a kernel may always return them in full.
             "samples": all of them. "scales": for one factor per feature, so that of the derivative
             dz by the (centred) samples z only Σ_i z_ik dz_ik need be right, over both blocks

@@ -107,10 +107,10 @@ def check_kernel_matrix(K: Any, *, symmetric: str = "raise", psd: str = "warn") 
     Parameters
     ----------
     K : array of shape (n, n)
-    symmetric : {"raise", "average"}
+    symmetric : {"raise", "average"}, default="raise"
         What to do when K differs from its transpose by more than 1e-8 of its largest entry (1e-5
         in single precision); less than that is averaged away.
-    psd : {"raise", "warn", "ignore"}
+    psd : {"raise", "warn", "ignore"}, default="warn"
         What to do when K has an eigenvalue below 0 by more than rounding explains; "ignore" skips
         the eigenvalues.
 
@@ -187,7 +187,7 @@ def nearest_psd(K: Any, method: str = "clip") -> Array:
     ----------
     K : array of shape (n, n)
         Symmetric.
-    method : {"clip", "flip", "shift"}
+    method : {"clip", "flip", "shift"}, default="clip"
         Negative eigenvalues become 0 (the nearest matrix in the Frobenius norm), their absolute
         value, or all eigenvalues are moved up together.
 

@@ -35,7 +35,7 @@ class Sums:
     ----------
     moments : Moments of one kernel
     target : Target
-    derivative : bool
+    derivative : bool, default=False
         Whether adjoints are wanted.
 
     Examples
@@ -158,18 +158,18 @@ class Measure:
     name : str
     formula : callable
         Sums -> Scalar, as arithmetic on what the methods of `Sums` return.
-    higher_is_better : bool
+    higher_is_better : bool, default=True
     kinds : tuple of str
         Kinds of target for which it is defined.
     scale_invariant, translation_invariant : bool
         Whether a multiple of the kernel, or a shift of the feature space, changes nothing.
-    minimum : int
+    minimum : int, default=2
         Fewest samples.
-    bounded : bool
+    bounded : bool, default=False
         Whether it is at most 1, and small where the kernel is useless.
-    favours_identity : bool
+    favours_identity : bool, default=False
         Whether the identity matrix, a kernel that tells nothing, has the best value there is.
-    nonnegative : bool
+    nonnegative : bool, default=False
         Whether it is never negative for a positive semidefinite kernel.
 
     Examples

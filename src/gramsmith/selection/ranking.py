@@ -118,11 +118,11 @@ def rank_kernels(
         Labels or values. Several columns of 0 and 1 are labels of which a sample may have any
         number; other columns are several outputs, each of which counts in units of its own
         deviation. All columns share the kernels and are fitted together.
-    kernels : "auto", kernel, list, or dict of name -> kernel
+    kernels : "auto", kernel, list, or dict of name -> kernel, default="auto"
         A kernel is what `as_kernel` takes, an (n, n) matrix, or a pair (kernel, {parameter:
         values}). "auto": linear, polynomial, Gaussian, Laplacian, Matérn, learned feature weights;
         for strings the string kernels.
-    task : {"auto", "classification", "regression"}
+    task : {"auto", "classification", "regression"}, default="auto"
         "auto": texts are classes, numbers with a fraction values; whole numbers are classes if
         they are at most 20 different ones, or are consecutive from 0 or 1 and have 10 rows
         each.
@@ -177,7 +177,7 @@ def rank_kernels(
     roles : dict of name -> role, optional
         What columns of a data frame are, where that should not be found out: number, category,
         ordered, date, text, sequence, boolean, drop. What was found is in `KernelRanking.columns`.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         Decides samples and folds; the default makes runs repeatable.
     n_jobs : int, optional
         Threads; default all cores.

@@ -55,7 +55,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernels : "auto", kernel, list, or dict of name -> kernel
+    kernels : "auto", kernel, list, or dict of name -> kernel, default="auto"
         See `rank_kernels`.
     task : {"auto", "classification", "regression"}, default="auto"
         "auto" decides as `rank_kernels` does; with

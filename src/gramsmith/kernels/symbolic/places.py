@@ -26,6 +26,8 @@ class Subsequence(DecayKernel, SequenceKernel):
         The number p of symbols in a subsequence.
     decay : float, default=0.5
         The factor :math:`\lambda` per symbol spanned, 0 < decay <= 1; can be learned.
+    length_limit : int or None, default=20000
+        The longest string accepted; None removes the cap.
 
     Notes
     -----

@@ -215,7 +215,7 @@ class SequenceKernel(SymbolicKernel):
     unknown : {"error", "gap"}, default="error"
         What to do with symbols outside a given alphabet: raise, or let them match nothing, as is
         usual for the letter N in DNA.
-    length_limit : int or None
+    length_limit : int or None, default=500000
         The longest string accepted; None removes the cap.
     """
 
