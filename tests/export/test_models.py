@@ -200,8 +200,8 @@ def test_a_machine_of_ones_own():
         (Contrary(), "inherit predict"),
         (Shifted(), "inherit decision_function"),
         (make_pipeline(RobustScaler(), gs.KernelSVC()), "RobustScaler"),
-        (make_pipeline(StandardScaler(), LogisticRegression()), "Expected a machine"),
-        (StandardScaler(), "Expected a machine"),
+        (make_pipeline(StandardScaler(), LogisticRegression()), "Expected an estimator"),
+        (StandardScaler(), "Expected an estimator"),
     ],
     ids=str,
 )
