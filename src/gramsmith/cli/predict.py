@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gramsmith.arguments import counted
 from gramsmith.cli.console import (
     Refused,
     about_the_data,
@@ -177,6 +176,8 @@ def cells_of(table: Table, name: str, numbers: list[int]) -> list[Any]:
 
 def say_unknown(machine: Any, X: Any, numbers: list[int]) -> None:
     """Say which columns leave their training range, and how many rows are unlike any."""
+    from gramsmith.arguments import counted
+
     if not hasattr(machine, "columns_outside") or not numbers:
         return
     where: dict[str, list[int]] = {}
