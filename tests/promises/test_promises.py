@@ -10,6 +10,7 @@ from promises import (  # noqa: F401
     Row,
     draw,
     estimators,
+    guarantees,
     hypotheses,
     learners,
     measures,
