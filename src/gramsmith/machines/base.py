@@ -687,7 +687,9 @@ class KernelRegressor(WeightedScore, PredictionIntervals, RegressorMixin, Kernel
         -------
         the estimator
         """
-        a, b = np.asarray(coefficients, dtype=float), np.asarray(intercept, dtype=float)
+        # rows in memory, as a file gives them back: the same bits from the same products
+        a = np.ascontiguousarray(coefficients, dtype=float)
+        b = np.asarray(intercept, dtype=float)
         ends = np.asarray(limits, dtype=float)
         t = self.coefficients_.shape[1]
         if a.shape != self.coefficients_.shape or b.shape != (t,) or ends.shape != (2, t):
