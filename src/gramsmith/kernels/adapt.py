@@ -17,7 +17,7 @@ from gramsmith.kernels.base import OPERATORS, Array, Derivatives, Kernel, Pullba
 from gramsmith.kernels.constant import Constant, White
 from gramsmith.kernels.embedding import Embedding, count
 from gramsmith.kernels.finite import as_rows
-from gramsmith.kernels.inner import Linear, Polynomial, Sigmoid
+from gramsmith.kernels.inner import Linear, Polynomial, Sigmoid, Tanimoto
 from gramsmith.kernels.maps import ByFeatureCount, Composed, FunctionMap, SampleMap
 from gramsmith.kernels.normalized import Normalized
 from gramsmith.kernels.pairs import PairValues
@@ -40,9 +40,9 @@ def as_kernel(kernel: Any, X: Any = None, *, cache: Any = None, **parameters: An
     Parameters
     ----------
     kernel : Kernel, str, scikit-learn kernel, callable or None
-        Names are those of `sklearn.metrics.pairwise.pairwise_kernels`, and "precomputed". A
-        callable takes two matrices and returns a matrix, or takes two rows and returns a number.
-        None is the Gaussian of `default_kernel`.
+        Names are those of `sklearn.metrics.pairwise.pairwise_kernels`, "tanimoto" and
+        "precomputed". A callable takes two matrices and returns a matrix, or takes two rows and
+        returns a number. None is the Gaussian of `default_kernel`.
     X : array of shape (n, p), optional
         Data from which names take their `gamma` ("auto", the default, is 1 / p; "scale" is
         1 / (p var)). Without data, 1 / p is put in when the kernel meets its first rows.
@@ -141,6 +141,7 @@ NAMES: dict[str, tuple[Callable[[Any, Any, Any], Kernel], float | None]] = {
     "cosine": (lambda gamma, degree, coef0: Normalized(Linear()), None),
     "chi2": (lambda gamma, degree, coef0: Chi2(gamma), 1.0),
     "additive_chi2": (lambda gamma, degree, coef0: AdditiveChi2(), None),
+    "tanimoto": (lambda gamma, degree, coef0: Tanimoto(), None),
     "precomputed": (lambda gamma, degree, coef0: Precomputed(), None),
 }
 
@@ -148,7 +149,7 @@ NAMES: dict[str, tuple[Callable[[Any, Any, Any], Kernel], float | None]] = {
 def from_name(
     name: str, X: Any = None, gamma: Any = None, degree: int = 3, coef0: float = 1.0
 ) -> Kernel:
-    """Return the kernel that scikit-learn calls `name`, with scikit-learn's defaults."""
+    """Return the kernel of a name, with scikit-learn's defaults where that has it."""
     if name not in NAMES:
         raise ValueError(
             f"Expected a kernel name, got {abridged(name)}. Names are {', '.join(NAMES)}."

@@ -37,6 +37,7 @@ SHARES = {"1": 1, "2": 2, "1 to 3": (1, 3)}  # lengths of substrings whose share
 CLIMB = 12  # steps, at most, in which feature weights are learned
 # other encodings of a table, as the names of their kernels end
 ONE_HOT, POWERS = "one-hot numbers", "power transform"
+UNSCALED = "unscaled"  # numbers as they are, for kernels of non-negative values
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,9 @@ def variant_candidates(X: Any, view: int, word: str, random_state: Any = 0) -> l
     """Return the kernels for another encoding of a table.
 
     In "one-hot numbers" few-valued columns are indicators, equal or not; in "power transform"
-    skewed columns have gone through a power; "counts" are as they were.
+    skewed columns have gone through a power; "unscaled" ones are as they were.
     """
-    if word == "counts":
+    if word == UNSCALED:
         return [Candidate("Tanimoto", gk.Tanimoto(), "tanimoto", None, view)]
     wide = ("gaussian",) if word == ONE_HOT else ("gaussian", "matern")
     plain = ("linear", "polynomial") if word == ONE_HOT else ("linear",)
@@ -168,6 +169,7 @@ def named_candidates(
     random_state: Any = 0,
     *,
     variants: Sequence[str] = (),
+    unscaled: Mapping[int, int] | None = None,
     blocks: Sequence[int] | None = None,
     rows: Array | None = None,
 ) -> tuple[list[Candidate], tuple[Any, ...]]:
@@ -175,9 +177,11 @@ def named_candidates(
 
     "auto" in a list adds the default candidates. With several views, a list of one kernel per view,
     or "auto" for the defaults on each; `variants` say how views differ that are encodings of one
-    table, `blocks` which block of it each feature is in. Matrices among the kernels are appended to
-    the views. Rows that count decide about widths.
+    table, `blocks` which block of it each feature is in. A kernel of non-negative values is given
+    the view that `unscaled` says has the numbers of its own as they are. Matrices among the
+    kernels are appended to the views. Rows that count decide about widths.
     """
+    unscaled = unscaled or {}
     seen = views if rows is None else tuple(take_rows(X, rows) for X in views)
     if isinstance(kernels, str) and kernels == "auto":
         if any(variants) or blocks is not None:
@@ -198,17 +202,18 @@ def named_candidates(
         items = [(None, kernels)]
     if not items or kernels is None:
         raise ValueError('Expected at least one kernel, got none. Use kernels="auto".')
-    per_view = len(views) > 1
-    if per_view and len(items) != len(views):
+    given = len(views) - len(unscaled)  # the views of the user, which come first
+    per_view = given > 1
+    if per_view and len(items) != given:
         raise ValueError(
-            f"Expected one kernel per view ({len(views)}), got {len(items)} kernels. "
+            f"Expected one kernel per view ({given}), got {len(items)} kernels. "
             'Name one for each view, or use kernels="auto".'
         )
     found = []
     for i, (name, kernel) in enumerate(items):
         view = i if per_view else 0
         if isinstance(kernel, str) and kernel == "auto":
-            found += _defaults_of_view(seen[view], view, views, random_state)
+            found += _defaults_of_view(seen[view], view, views[:given], random_state)
         elif is_matrix(kernel):
             K = check_kernel_matrix(np.asarray(kernel), psd="ignore")  # `read` warns
             n = count_rows(views[0])
@@ -224,7 +229,16 @@ def named_candidates(
             label = name or (kernel if isinstance(kernel, str) else resolved.formula())
             found.append(Candidate(label, resolved, label, None, view))
     names = unique_names([c.name for c in found])
-    return [replace(c, name=name) for c, name in zip(found, names, strict=True)], views
+    return [
+        replace(c, name=name, view=_view_of(c, unscaled))
+        for c, name in zip(found, names, strict=True)
+    ], views
+
+
+def _view_of(candidate: Candidate, unscaled: Mapping[int, int]) -> int:
+    view = candidate.view
+    asks = candidate.kernel.requires_nonnegative_input
+    return unscaled.get(view, view) if asks else view
 
 
 def _defaults_of_view(X: Any, view: int, views: tuple[Any, ...], rng: Any) -> list[Candidate]:

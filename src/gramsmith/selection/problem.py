@@ -118,6 +118,7 @@ def read(
         samples.views,
         task.seed,
         variants=samples.variants,
+        unscaled=samples.unscaled,
         blocks=samples.column_blocks,
         rows=rows,
     )
@@ -134,6 +135,8 @@ def read(
         if isinstance(candidate.kernel, Precomputed):
             _warn_if_indefinite(candidate.name, views[candidate.view])
     samples = replace(samples, views=views)
+    for candidate in candidates:
+        samples.check_signs(candidate, rows)
     others = read_others(estimators, frames, task, X, samples, all_precomputed(kernels))
     plan = make_plan(
         task,

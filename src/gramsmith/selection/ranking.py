@@ -120,8 +120,10 @@ def rank_kernels(
         deviation. All columns share the kernels and are fitted together.
     kernels : "auto", kernel, list, or dict of name -> kernel, default="auto"
         A kernel is what `as_kernel` takes, an (n, n) matrix, or a pair (kernel, {parameter:
-        values}). "auto": linear, polynomial, Gaussian, Laplacian, Matérn, learned feature weights;
-        for strings the string kernels.
+        values}). "auto": linear, polynomial, Gaussian, Laplacian, Matérn, learned feature weights,
+        and `Tanimoto` where columns are 0/1 or counts with many zeros; for strings the string
+        kernels. Numbers are standardised, but for kernels of non-negative values (`Tanimoto`,
+        `Chi2`, and sums, products and multiples with one of them), which compare them as they are.
     task : {"auto", "classification", "regression"}, default="auto"
         "auto": texts are classes, numbers with a fraction values; whole numbers are classes if
         they are at most 20 different ones, or are consecutive from 0 or 1 and have 10 rows

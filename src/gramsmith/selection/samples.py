@@ -15,15 +15,24 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length
 
 from gramsmith.gram.views import Views, take_rows
-from gramsmith.kernels import Kernel, Precomputed, check_kernel_matrix
+from gramsmith.kernels import Kernel, Precomputed, as_kernel, check_kernel_matrix
+from gramsmith.kernels.adapt import NAMES
 from gramsmith.kernels.geometry import PairKernel, SquaredEuclidean
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.machines.base import KernelMachine
 from gramsmith.machines.pipelines import ModelPipeline, TakeView
-from gramsmith.selection.candidates import ONE_HOT, POWERS, Candidate, are_counts, is_matrix
+from gramsmith.selection.candidates import (
+    ONE_HOT,
+    POWERS,
+    UNSCALED,
+    Candidate,
+    are_counts,
+    is_matrix,
+)
 from gramsmith.tables import TableEncoder, TakeColumn, Texts
 from gramsmith.tables.convert import plain_table
 from gramsmith.tables.decide import NO_COLUMNS, ColumnTable
+from gramsmith.tables.streams import DataError
 
 Array = npt.NDArray[Any]
 
@@ -58,6 +67,42 @@ class Samples:
         """The number of columns of the first view; None for objects."""
         first = self.views[0]
         return int(first.shape[1]) if getattr(first, "ndim", 1) == 2 else None
+
+    @property
+    def unscaled(self) -> dict[int, int]:
+        """For views of the user, which view has their numbers as they are."""
+        return {
+            self.sources[v]: v for v, variant in enumerate(self.variants) if variant == UNSCALED
+        }
+
+    def check_signs(self, candidate: Candidate, rows: Array | None = None) -> None:
+        """Raise a DataError that names the column of a value below zero which a kernel cannot take.
+
+        Only some rows are looked at, where these are given.
+        """
+        X = self.views[candidate.view]
+        if not candidate.kernel.requires_nonnegative_input or getattr(X, "ndim", 1) != 2:
+            return
+        X = X if rows is None else take_rows(X, rows)
+        if not X.shape[0] or not X.min() < 0:
+            return
+        found = X.tocoo() if sp.issparse(X) else None
+        at = np.argwhere(X < 0) if found is None else np.transpose(found.coords)[found.data < 0]
+        row, j = (int(k) for k in at[0])
+        encoder, value = self.encoder(candidate), X[row, j]
+        column: Any = j
+        encoded = ""
+        if isinstance(encoder, TableEncoder):
+            column = encoder.column_names()[int(encoder.sources()[j])]
+            number = int(encoder.sources()[j]) in encoder.numbers_.columns_
+            encoded = "" if number else f" for {encoder.feature_names_out_[j]!r} in its encoding"
+        raise DataError(
+            f"expected non-negative values, which the kernel {candidate.name!r} needs, got "
+            f"{value:.6g}{encoded}.",
+            "Shift or count this column, leave it out, or use another kernel.",
+            column=column,
+            row=row if rows is None else int(rows[row]),
+        )
 
     def encoder(self, candidate: Candidate) -> Any:
         """Return what encodes the view of a candidate, if anything does."""
@@ -195,6 +240,7 @@ def read_samples(
     columns = NO_COLUMNS
     if several and not X:
         raise ValueError("Expected at least one view of the samples in X, got an empty tuple.")
+    unscaled: list[tuple[Any, Any, int, str]] = []  # after the views of the user
     for source, view in enumerate(X if several else (X,)):
         if view is None and _all_matrices(kernels):
             # all kernels are matrices: the row numbers stand for the samples
@@ -224,10 +270,13 @@ def read_samples(
                     (_encoded(coded, view, rows), coded, 0, word)
                     for word, coded in _variants(seen, roles)
                 ]
+            elif not auto and _ask_for_counts(kernels, source if several else None):
+                coded = TableEncoder(scale=False, roles=roles).fit(seen)
+                unscaled.append((_encoded(coded, view, rows), coded, source, UNSCALED))
         else:
             # a column of a data frame is read by place, whatever its index says
             found.append((view if isinstance(view, np.ndarray) else list(view), None, source, ""))
-    views, encoders, sources, variants = zip(*found, strict=True)
+    views, encoders, sources, variants = zip(*found, *unscaled, strict=True)
     learned = [
         tables.get(source) if isinstance(encoder, TableEncoder) else None
         for encoder, source in zip(encoders, sources, strict=True)
@@ -257,7 +306,7 @@ def _variants(X: Any, roles: Any) -> Iterator[tuple[str, TableEncoder]]:
     if len(counted.numbers_.columns_) == len(counted.sources()) and are_counts(
         counted.transform(X)
     ):
-        yield "counts", counted
+        yield UNSCALED, counted
 
 
 def _all_matrices(kernels: Any) -> bool:
@@ -303,6 +352,14 @@ def _compare_objects(kernels: Any) -> bool:
     """Return whether all kernels a user named compare sets, token lists or trees."""
     named = _named(kernels)
     return all(isinstance(k, Kernel) and not k.requires_vector_input for k in named)
+
+
+def _ask_for_counts(kernels: Any, view: int | None) -> bool:
+    """Return whether a kernel a user named for a view, None being the only one, needs counts."""
+    named = _named(kernels)
+    of_view = named if view is None else named[view : view + 1]
+    resolved = [as_kernel(k) if isinstance(k, str) and k in NAMES else k for k in of_view]
+    return any(isinstance(k, Kernel) and k.requires_nonnegative_input for k in resolved)
 
 
 def _named(kernels: Any) -> list[Any]:
