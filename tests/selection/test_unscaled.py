@@ -23,6 +23,8 @@ COUNTING = {
     "product": gs.Tanimoto() * gs.Gaussian(3.0),
     "normalized": gs.Normalized(gs.Chi2() + gs.Linear()),
     "scaled": 2.0 * gs.Tanimoto(),
+    "columns": gs.Tanimoto() @ gs.TakeColumns(range(10)) + gs.Gaussian() @ gs.TakeColumns([10]),
+    "by count": gs.as_kernel("chi2", gamma="auto"),
 }
 
 

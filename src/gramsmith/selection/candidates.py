@@ -237,8 +237,18 @@ def named_candidates(
 
 def _view_of(candidate: Candidate, unscaled: Mapping[int, int]) -> int:
     view = candidate.view
-    asks = candidate.kernel.requires_nonnegative_input
-    return unscaled.get(view, view) if asks else view
+    return unscaled.get(view, view) if asks_for_counts(candidate.kernel) else view
+
+
+def asks_for_counts(kernel: Any) -> bool:
+    """Return whether a kernel takes non-negative values alone, of all columns or of some."""
+    if kernel.requires_nonnegative_input:
+        return True
+    if isinstance(kernel, gk.Composed) and not isinstance(
+        kernel.map, gk.TakeColumns | gk.ByFeatureCount
+    ):
+        return False  # what another map makes of the columns may be anything
+    return any(asks_for_counts(child) for child in kernel.children().values())
 
 
 def _defaults_of_view(X: Any, view: int, views: tuple[Any, ...], rng: Any) -> list[Candidate]:

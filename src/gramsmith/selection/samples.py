@@ -27,6 +27,7 @@ from gramsmith.selection.candidates import (
     UNSCALED,
     Candidate,
     are_counts,
+    asks_for_counts,
     is_matrix,
 )
 from gramsmith.tables import TableEncoder, TakeColumn, Texts
@@ -359,7 +360,7 @@ def _ask_for_counts(kernels: Any, view: int | None) -> bool:
     named = _named(kernels)
     of_view = named if view is None else named[view : view + 1]
     resolved = [as_kernel(k) if isinstance(k, str) and k in NAMES else k for k in of_view]
-    return any(isinstance(k, Kernel) and k.requires_nonnegative_input for k in resolved)
+    return any(isinstance(k, Kernel) and asks_for_counts(k) for k in resolved)
 
 
 def _named(kernels: Any) -> list[Any]:
