@@ -293,7 +293,7 @@ def test_a_machine_may_say_classes_only(rng):
     ("machine", "options", "message"),
     [
         (LogisticRegression(), {}, "parameter `kernel`"),
-        (KernelRidge(), {}, "machine for classification"),
+        (KernelRidge(), {}, "estimator for classification"),
         (gs.KernelPerceptron(), {"class_weight": "balanced"}, "takes sample_weight"),
         ("svc", {}, "'machine' parameter"),
     ],

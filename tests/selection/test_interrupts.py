@@ -43,7 +43,7 @@ def test_the_estimate_is_made_in_another_way():
     ranking = gs.rank_kernels(X, Y, ["rbf", "linear"], progress=Presses("estimate"))
     assert ranking.estimate.kind == "bootstrap"
     assert ranking.partial
-    assert "outer folds" in ranking.interrupted
+    assert "nested cross-validation" in ranking.interrupted
     assert ranking.verdict.level != "good"
     assert ranking.best_estimator.predict(X).shape == (80,)
 

@@ -51,7 +51,7 @@ def test_everything_a_ranking_does(ranking, tmp_path):
     assert model.decision_function(X).shape == (120, 3)
     assert "of 100 labels of new rows" in ranking.verdict.text
     page = ranking.write_html(tmp_path / "report.html").read_text()
-    for text in ("Label by label", *NAMES, "always answering its commonest value"):
+    for text in ("Label by label", *NAMES, "always answering its most frequent value"):
         assert text in page
     assert "Class by class" not in page
     assert [curve.name for curve in ranking.evidence.outcome.roc] == NAMES

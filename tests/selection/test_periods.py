@@ -414,3 +414,25 @@ def test_another_order_in_time_is_another_run(tmp_path):
     assert again.seconds["cross-validation"] < 1.0
     with pytest.raises(ValueError, match="another"):
         gs.rank_kernels(X, y, KERNELS, time_order=np.arange(120)[::-1], resume=path)
+
+
+@pytest.mark.parametrize("walk", [True, False], ids=["walk", "noise"])
+def test_the_baseline_is_known_before_the_period(walk):
+    rng = np.random.default_rng(4)
+    X, when = rng.normal(size=(160, 2)), np.arange(160)
+    y = 50.0 + (np.cumsum(rng.normal(size=160)) if walk else rng.normal(size=160))
+    ranking = gs.rank_kernels(X, y, ["linear"], time_order=when)
+    errors = {"predicting the last value": [], "predicting the mean in earlier rows": []}
+    periods = ranking._findings.task.periods.splits(when)
+    truth = np.concatenate([y[test] for _, test in periods])
+    for train, test in periods:
+        errors["predicting the last value"].append(y[test] - y[train[-1]])
+        errors["predicting the mean in earlier rows"].append(y[test] - y[train].mean())
+    scores = {
+        name: 1.0 - np.sum(np.concatenate(parts) ** 2) / np.sum((truth - truth.mean()) ** 2)
+        for name, parts in errors.items()
+    }
+    best = max(scores, key=scores.get)
+    assert best.startswith("predicting the last" if walk else "predicting the mean")
+    assert best in ranking.verdict.text
+    assert ranking.estimate.baseline == pytest.approx(scores[best], abs=1e-9)

@@ -367,7 +367,7 @@ def test_measures_of_the_user(circle):
     for record in found.records:
         assert record["distance"] == pytest.approx(2.0 - 2.0 * record["cka"])
     assert "distance ↓" in repr(found)
-    assert "distance = " in found.explain()
+    assert "distance = " in found.explain("rbf")
     assert found.measures == {"cka": True, "distance": False}
     with pytest.raises(ValueError, match="among"):
         gs.rank_kernels(*circle, measures=["no such measure"])

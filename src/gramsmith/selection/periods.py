@@ -134,7 +134,9 @@ def read_periods(
 
     Parameters are those of `rank_kernels`.
     """
-    named = [name for name, role in (roles or {}).items() if role == "time"]
+    named = [
+        name for name, role in (roles or {}).items() if isinstance(role, str) and role == "time"
+    ]
     if time_order is None:
         if horizon is not None or np.any(gap != 0):
             raise ValueError(

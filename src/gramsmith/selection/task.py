@@ -542,9 +542,27 @@ class Values(Task):
 
     def constant(self, rows: Array) -> tuple[Answers, str]:
         """Return the best answers that look at no features, and what they are."""
+        each = " of every output" if self.names else ""
+        if self.periods is not None:
+            return self._known_before(rows, each)
         mean = np.average(self.y[rows], axis=0, weights=self.weight_of(rows))
-        what = "predicting the mean" + (" of every output" if self.names else "")
-        return Answers(np.tile(mean, (len(rows), 1))), what
+        return Answers(np.tile(mean, (len(rows), 1))), f"predicting the mean{each}"
+
+    def _known_before(self, rows: Array, each: str) -> tuple[Answers, str]:
+        """Return the better of the mean of earlier rows and their last value, period by period."""
+        periods: Any = self.periods
+        overall = np.average(self.y, axis=0, weights=self.weight_of(np.arange(self.n)))
+        mean = np.tile(overall, (self.n, 1))
+        last = mean.copy()
+        for train, test in periods.splits(np.arange(self.n), self.groups):
+            latest = train[periods.time[train] == periods.time[train].max()]
+            mean[test] = np.average(self.y[train], axis=0, weights=self.weight_of(train))
+            last[test] = np.average(self.y[latest], axis=0, weights=self.weight_of(latest))
+        choices = [
+            (Answers(mean[rows]), f"predicting the mean{each} in earlier rows"),
+            (Answers(last[rows]), f"predicting the last value{each}"),
+        ]
+        return min(choices, key=lambda choice: self.loss(choice[0], rows))
 
     def column(self, k: int) -> Task:
         """Return the task of one output, in its unit."""
