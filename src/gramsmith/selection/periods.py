@@ -128,7 +128,7 @@ def read_periods(
     gap: Any,
     cv: Any,
     X: Any,
-    roles: Mapping[Any, str] | None,
+    roles: Mapping[Any, Any] | None,
 ) -> Periods | None:
     """Return when rows were, or raise before any work; None if nobody says.
 
