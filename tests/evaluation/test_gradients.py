@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import gramsmith as gs
+from gramsmith.kernels import Kernel
 
 S = np.array([[1.0, 0.2], [0.3, 0.5]])
 KERNEL = 2.0 * gs.Gaussian(np.array([0.8, 1.5])) + gs.Gaussian(1.0) @ gs.LinearMap(S)
@@ -77,3 +78,116 @@ def test_refused(rng):
         gs.value_and_gradient("cka", lambda A, B: A @ B.T, X, y)
     with pytest.raises(ValueError, match=r"abs\(K\) \*\* 2"):
         gs.value_and_gradient("cka", "precomputed", np.eye(10) * 1j, y)
+
+
+class Quadratic(Kernel):
+    """(x'z + p)^2 with the derivatives that a test returns in its place."""
+
+    free = ("p",)
+
+    def __init__(self, p=1.0):
+        self.p = p
+
+    def tile(self, a, b):
+        return (a @ b.T + self.p) ** 2
+
+    def diagonal(self, a):
+        return (np.sum(a * a, axis=1) + self.p) ** 2
+
+    def tile_vjp(self, a, b, W, K=None, wants="samples"):
+        V = 2.0 * W * (a @ b.T + self.p)
+        return V @ b, V.T @ a, {"p": V.sum()}
+
+    def diagonal_vjp(self, a, w):
+        v = 2.0 * w * (np.sum(a * a, axis=1) + self.p)
+        return 2.0 * v[:, None] * a, {"p": v.sum()}
+
+
+class OtherName(Quadratic):
+    def tile_vjp(self, *args, **options):
+        da, db, named = super().tile_vjp(*args, **options)
+        return da, db, {"q": named["p"]}
+
+
+class Undeclared(Quadratic):
+    free = ()
+
+
+class Forgotten(Quadratic):
+    def tile_vjp(self, *args, **options):
+        return *super().tile_vjp(*args, **options)[:2], {}
+
+    def diagonal_vjp(self, a, w):
+        return super().diagonal_vjp(a, w)[0], {}
+
+
+class NoBlocks(Quadratic):
+    def tile_vjp(self, *args, **options):
+        return None, None, super().tile_vjp(*args, **options)[2]
+
+
+class NoDiagonal(Quadratic):
+    diagonal_vjp = Kernel.diagonal_vjp
+
+
+class NoPullback(Quadratic):
+    tile_vjp = Kernel.tile_vjp
+
+
+@pytest.fixture
+def ring(rng):
+    X = rng.normal(size=(20, 2))
+    return X, (np.sum(X**2, axis=1) > 1.0).astype(int)
+
+
+def test_a_kernel_of_your_own(ring):
+    X, y = ring
+    _, gradient = gs.value_and_gradient("kta", Quadratic(2.0), X, y, inputs=True)
+    slope = difference(lambda p: gs.kta(Quadratic(float(p))(X), y), 2.0)
+    assert gradient["p"] == pytest.approx(float(slope), rel=1e-6)
+    by_rows = difference(lambda Z: gs.kta(Quadratic(2.0)(Z), y), X)
+    np.testing.assert_allclose(gradient["X"], by_rows, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (OtherName, "'q' from OtherName, whose declared parameters are p"),
+        (Undeclared, "'p' from Undeclared, whose declared parameters are none.*positive"),
+        (Forgotten, "by 'p'.*none from Forgotten"),
+    ],
+)
+def test_derivatives_are_by_the_parameters_declared(kind, words, wrapped, ring):
+    X, y = ring
+    kernel = gs.Gaussian() + 2.0 * kind() if wrapped else kind()
+    with pytest.raises(ValueError, match=words):
+        gs.value_and_gradient("cka", kernel, X, y)
+    for measure in ("cka", "ridge_loo"):  # two sweeps, and the dense matrix
+        if wrapped or kind is not Undeclared:  # which has nothing to learn
+            with pytest.raises(ValueError, match=words):
+                gs.KernelLearner(kernel, measure, keep=1.0).fit(X, y)
+
+
+def test_blocks_without_a_derivative_are_none_by_the_samples(ring):
+    X, y = ring
+    assert set(gs.value_and_gradient("cka", NoBlocks(), X, y)[1]) == {"p"}
+    for kernel in (NoBlocks(), gs.Gaussian() + NoBlocks()):
+        with pytest.raises(TypeError, match=r"by the samples.*NoBlocks.*inputs=False"):
+            gs.value_and_gradient("cka", kernel, X, y, inputs=True)
+    _, gradient = gs.value_and_gradient("kta", gs.Constant(2.0), X, y, inputs=True)
+    np.testing.assert_array_equal(gradient["X"], np.zeros_like(X))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "missing"),
+    [
+        (NoPullback(), "tile_vjp"),
+        (NoDiagonal(), "diagonal_vjp"),
+        (lambda A, B: A @ B.T, "tile_vjp"),
+    ],
+)
+def test_what_to_write_for_a_derivative(kernel, missing, ring):
+    X, y = ring
+    with pytest.raises(TypeError, match=rf"gramsmith.kernels.Kernel with {missing}.*positive"):
+        gs.value_and_gradient("cka_debiased", kernel, X, y)

@@ -83,6 +83,42 @@ def test_a_function_that_is_no_kernel_says_so(rng):
         centred(X)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, z, p=1.0, q=0.0: float(abs(x @ z) ** p + q),
+        lambda A, B, p=1.0, q=0.0: np.abs(A @ B.T) ** p + q,
+        lambda x, z, **options: float(abs(x @ z) ** options["p"] + options.get("q", 0.0)),
+    ],
+    ids=["rows", "matrices", "any"],
+)
+def test_parameters_beside_a_function_are_its_own(function, rng, tmp_path):
+    X = rng.normal(size=(6, 2))
+    expected = np.abs(X @ X.T) ** 2
+    assert_allclose(gs.as_kernel(function, p=2.0)(X), expected)
+    assert_allclose(clone(gs.as_kernel(function, p=2.0, q=1.0))(X), expected + 1.0)
+    for p in (1.0, 2.0):  # values in a file are known by the parameters as well
+        kept = gs.as_kernel(function, cache=tmp_path / "pairs", p=p)
+        assert_allclose(kept(X), np.abs(X @ X.T) ** p)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "advice"),
+    [
+        (lambda x, z, p=1.0: float(p), r"takes p"),
+        (lambda x, z: float(x @ z), r"takes none"),
+        (gs.Gaussian(), r"set_params"),
+        (RBF(), r"set_params"),
+        ("rbf", r"gamma, degree, coef0"),
+        (None, r"gamma, degree, coef0"),
+    ],
+    ids=["parameter", "rows", "kernel", "sklearn", "name", "default"],
+)
+def test_parameters_that_nobody_takes_are_refused(kernel, advice, rng):
+    with pytest.raises(TypeError, match=rf"got nonsense.*{advice}"):
+        gs.as_kernel(kernel, rng.normal(size=(6, 2)), nonsense=3)
+
+
 def test_nobody_knows_whether_a_function_is_positive_definite():
     assert not gs.as_kernel(lambda x, z: -float(x @ z)).positive_definite
     assert not (gs.as_kernel(rbf_kernel) + gs.Linear()).positive_definite

@@ -177,3 +177,30 @@ def test_a_learner_of_your_own_is_a_search(parity):
     assert learner.keep_ in learner.keep_curve_["amount"]
     assert learner.value_ == 70.0
     assert clone(learner).set_params(keep=1.0).fit(X, y).kernel_.length_scale == np.exp(1.0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "learner",
+    [
+        gs.KernelLearner(gs.Gaussian(np.ones(4)), random_state=0),
+        gs.TransformLearner(random_state=0),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_what_is_kept_is_said(learner, rng, capsys):
+    X, y = rng.normal(size=(60, 4)), rng.permutation(np.repeat([0, 1], 30))
+    with pytest.raises(AttributeError):
+        learner.outcome_  # noqa: B018
+    noise = clone(learner).set_params(verbose=1).fit(X, y)
+    assert noise.keep_ == 0.0
+    assert noise.outcome_.startswith("Nothing of what was learned is kept")
+    assert noise.outcome_ in capsys.readouterr().out
+    loss = noise.keep_curve_["loss"]
+    assert f"{loss[0]:.4g}" in noise.outcome_
+    everything = clone(learner).set_params(keep=1.0).fit(X, y)
+    assert everything.outcome_.startswith("All of what was learned is kept")
+    part = clone(learner).set_params(keep=0.5).fit(X, y)
+    assert part.outcome_.startswith("50 % of what was learned is kept")
+    none = clone(learner).set_params(keep=0.0).fit(X, y)
+    assert none.outcome_ == "Nothing of what was learned is kept, as keep=0 asks."

@@ -100,14 +100,16 @@ def value_and_gradient(
         return value, dK.ravel() if flat else {"K": dK}
     found = G.pullback(adjoint, goal, moments, inputs=inputs)[0]
     named = {name: found.parameters.get(name, 0.0) for name in used.parameter_names()}
+    # a constant kernel has no derivative by the samples, a measure at a bound of it none at all
+    by_samples = np.zeros(np.shape(X)) if found.inputs is None else found.inputs
     if not flat:
-        return value, named | ({"X": found.inputs} if inputs else {})
+        return value, named | ({"X": by_samples} if inputs else {})
     logs = [
         np.ravel(used._lookup(name) * np.asarray(named[name]))
         for name in used.parameter_names(kinds=("positive",))
     ]
     others = [np.ravel(named[name]) for name in used.parameter_names(kinds=("free",))]
-    samples = [np.ravel(found.inputs)] if inputs else []
+    samples = [np.ravel(by_samples)] if inputs else []
     return value, np.concatenate([np.empty(0), *logs, *others, *samples])
 
 

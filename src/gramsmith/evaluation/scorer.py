@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from sklearn.base import is_regressor
@@ -93,9 +92,6 @@ def _given(estimator: Any) -> Any:
         kernel = getattr(estimator, name, None)
         if kernel is None:
             continue
-        extra = getattr(estimator, "kernel_params", None)
-        if extra and callable(kernel) and not isinstance(kernel, gp.Kernel):
-            return partial(kernel, **extra)
         return kernel
     raise TypeError(
         f"Expected an estimator that ends in a kernel, got {type(estimator).__name__} without "
@@ -117,8 +113,10 @@ def _one_kernel(kernel: Any) -> Any:
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters that go with the name of a kernel."""
+    """Return the parameters that go with the name of a kernel, or with a function."""
     kernel = _given(estimator)
+    if callable(kernel) and not isinstance(kernel, gp.Kernel):
+        return dict(getattr(estimator, "kernel_params", None) or {})
     if not isinstance(kernel, str) or kernel in ("linear", "precomputed"):
         return {}
     known = {name: getattr(estimator, name, None) for name in ("gamma", "degree", "coef0")}

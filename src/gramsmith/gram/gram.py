@@ -19,7 +19,7 @@ from gramsmith.gram.plan import Plan, make_plan
 from gramsmith.gram.sweep import Backward, Forward, check_magnitude, pivots
 from gramsmith.gram.threads import one_blas_thread, ordered_map
 from gramsmith.gram.views import Views, as_views
-from gramsmith.kernels.base import Kernel, NotDifferentiable, symmetrised
+from gramsmith.kernels.base import Kernel, check_blocks, check_derivatives, symmetrised
 from gramsmith.kernels.embedding import add_named, rows
 from gramsmith.kernels.finite import check_values
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
@@ -299,11 +299,7 @@ class Gram:
             if not kernel.learnable:
                 raise kernel._no_derivative()
             if inputs and not kernel.differentiable:
-                raise NotDifferentiable(
-                    "Expected a kernel with a derivative by the samples, got "
-                    f"{type(kernel).__name__}, which has none. Ask for its parameters alone, with "
-                    "inputs=False."
-                )
+                raise kernel._none_by_samples()
         members, plan = self._members, self.plan(together=BESIDE)
         if any(len(member.kernels) > 1 for member in members):  # each has slopes of its own
             members = embed_kernels(self.views, self.dtype, self.engine.budget, paths=False)
@@ -319,13 +315,17 @@ class Gram:
         gradients = []
         with one_blas_thread():
             found = sum_up(self.engine, task, self.progress)
-            for member, (parameters, dE) in zip(members, found, strict=True):
+            for k, (member, (parameters, dE)) in enumerate(zip(members, found, strict=True)):
                 dX = None
                 if dE is not None:
                     dX, by_embedding = member.kernel.embed_vjp(
                         member.X, member.reference, member.whole, dE
                     )
                     add_named(parameters, by_embedding)
+                if k in task.needed:  # of the others nothing was asked
+                    check_derivatives(member.kernel, parameters)
+                    if inputs:
+                        check_blocks(member.kernel, dX)
                 gradients.append(Gradient(parameters, dX if inputs else None))
         return gradients
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from inspect import Parameter, signature
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -53,7 +55,9 @@ def as_kernel(kernel: Any, X: Any = None, *, cache: Any = None, **parameters: An
         `get_params`, what that returns), which must stay the same; not by global variables and
         other functions it uses. Several processes may write at a time.
     **parameters
-        `gamma`, `degree`, `coef0` for names.
+        `gamma`, `degree`, `coef0` for names, which ignore what their formula does not have; those
+        of a callable, which is called with them: ``f(A, B, **parameters)``. A kernel object has
+        its own, and takes none here.
 
     Returns
     -------
@@ -75,6 +79,7 @@ def as_kernel(kernel: Any, X: Any = None, *, cache: Any = None, **parameters: An
             f"Expected a function of two samples beside cache=, got {abridged(kernel)}. Leave "
             "out cache: what is kept are the values of functions."
         )
+    _check_taken(kernel, parameters)
     if isinstance(kernel, Kernel):
         return kernel
     if kernel is None:
@@ -88,13 +93,44 @@ def as_kernel(kernel: Any, X: Any = None, *, cache: Any = None, **parameters: An
             f"Expected a kernel, got the class {kernel.__name__}. Use {kernel.__name__}(...)."
         )
     if callable(kernel):
-        found = FromCallable(kernel, cache)
+        found = FromCallable(partial(kernel, **parameters) if parameters else kernel, cache)
         found._values()  # a file that cannot be used is refused now
         return found
     raise TypeError(
         "Expected a kernel, a name, a scikit-learn kernel or a callable, got "
         f"{type(kernel).__name__}. Names are {', '.join(NAMES)}."
     )
+
+
+def _check_taken(kernel: Any, parameters: dict[str, Any]) -> None:
+    """Raise a TypeError for parameters that a name, a function or an object does not take."""
+    if kernel is None or isinstance(kernel, str):
+        known: tuple[str, ...] = OF_NAMES
+        who = "a name"
+    elif isinstance(kernel, gp.Kernel) or not callable(kernel):
+        known, who = (), f"the {type(kernel).__name__}"
+    else:
+        try:
+            taken = list(signature(kernel).parameters.values())
+        except (TypeError, ValueError):  # of functions in C, which say so when they are called
+            return
+        if any(p.kind is Parameter.VAR_KEYWORD for p in taken):
+            return
+        by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        samples = [p.name for p in taken if p.kind is not Parameter.KEYWORD_ONLY][:2]
+        known = tuple(p.name for p in taken if p.kind in by_name and p.name not in samples)
+        who = "the function"
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        own = isinstance(kernel, gp.Kernel)
+        raise TypeError(
+            f"Expected parameters that {who} takes, got {', '.join(unknown)}. "
+            + (
+                "Set those of an object on it: kernel.set_params(...)."
+                if own
+                else f"Beside the samples it takes {', '.join(known) or 'none'}."
+            )
+        )
 
 
 def default_kernel(kernel: Any, X: Any, w: Array | None = None) -> Kernel:
@@ -144,6 +180,9 @@ NAMES: dict[str, tuple[Callable[[Any, Any, Any], Kernel], float | None]] = {
     "tanimoto": (lambda gamma, degree, coef0: Tanimoto(), None),
     "precomputed": (lambda gamma, degree, coef0: Precomputed(), None),
 }
+
+
+OF_NAMES = ("gamma", "degree", "coef0")
 
 
 def from_name(

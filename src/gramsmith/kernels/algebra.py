@@ -17,6 +17,7 @@ from gramsmith.kernels.base import (
     Kernel,
     Pullback,
     bracketed,
+    check_blocks,
 )
 from gramsmith.kernels.embedding import Embedding, add, add_named, lend, prefixed, scratch
 from gramsmith.kernels.pointwise import MOST, Formula, PointwiseKernel, Slopes
@@ -81,6 +82,9 @@ class Joined(Kernel):
         with scratch():
             W2 = self.passed_on(W, parts.K1)
             da2, db2, grad2 = self.k2.tile_vjp(a[1], b[1], W2, parts.s2, wants=wants)
+        if wants == "samples":
+            check_blocks(self.k1, da1)
+            check_blocks(self.k2, da2)
         return (da1, da2), (db1, db2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
 
     def diagonal(self, a: Embedding) -> Array:

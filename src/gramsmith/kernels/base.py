@@ -348,9 +348,24 @@ class Kernel(OptionalHooks, SklearnKernel):
         for child in self.children().values():
             if not child.learnable:
                 return child._no_derivative()
+        pullbacks = ("tile_vjp", "diagonal_vjp")
+        missing = [m for m in pullbacks if getattr(type(self), m) is getattr(Kernel, m)]
+        write = (
+            f"For one of your own write a class derived from gramsmith.kernels.Kernel with "
+            f"{' and '.join(missing)}, and name its parameters in `positive` or `free`: see the "
+            "page Extend of the guide. "
+        )
         return NotDifferentiable(
             f"Expected a kernel with a derivative, got {type(self).__name__}, which has none. "
-            "Keep its parameters fixed, or use a differentiable kernel such as Gaussian."
+            f"{write if missing else ''}"
+            "Otherwise keep its parameters fixed, or use a differentiable kernel such as Gaussian."
+        )
+
+    def _none_by_samples(self) -> NotDifferentiable:
+        return NotDifferentiable(
+            "Expected a kernel with a derivative by the samples, got "
+            f"{type(self).__name__}, which gives none. Ask for its parameters alone, with "
+            "inputs=False; a tile_vjp of your own returns it for both blocks."
         )
 
     def __add__(self, other: Any) -> Kernel:
@@ -377,6 +392,41 @@ class Kernel(OptionalHooks, SklearnKernel):
 
     def __str__(self) -> str:
         return self.formula()
+
+
+def check_derivatives(kernel: Kernel, named: Derivatives) -> None:
+    """Raise a ValueError unless derivatives are by the parameters that a kernel declares."""
+    declared = set(kernel.parameter_names())
+    for name in sorted(named.keys() - declared):
+        last, who, own = _declared_with(kernel, name)
+        if last not in own:  # if it is, its value is one that gradients do not change
+            raise ValueError(
+                f"Expected derivatives by declared parameters, got one by {last!r} from {who}, "
+                f"whose declared parameters are {', '.join(own) or 'none'}. Return them under the "
+                "names of the arguments, and list these in `positive` or `free`."
+            )
+    for name in sorted(declared - named.keys()):
+        last, who, _ = _declared_with(kernel, name)
+        raise ValueError(
+            f"Expected a derivative by {last!r}, which is declared in `positive` or `free`, got "
+            f"none from {who}. Return it under this name, from tile_vjp and diagonal_vjp or from "
+            "embed_vjp."
+        )
+
+
+def _declared_with(kernel: Kernel, name: str) -> tuple[str, str, tuple[str, ...]]:
+    """Return the last part of a nested name, the class it belongs to, and what that declares."""
+    *path, last = name.split("__")
+    part: Any = kernel
+    for step in path:
+        part = getattr(part, step, None)
+    return last, type(part).__name__, (*getattr(part, "positive", ()), *getattr(part, "free", ()))
+
+
+def check_blocks(kernel: Kernel, by_samples: Any) -> None:
+    """Raise if a kernel of vectors that claims a derivative by the samples gave None for it."""
+    if by_samples is None and kernel.requires_vector_input and kernel.differentiable:
+        raise kernel._none_by_samples()
 
 
 def symmetrised(K: Array, block: int = 128) -> Array:

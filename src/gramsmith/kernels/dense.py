@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gramsmith.kernels.base import Kernel, symmetrised
+from gramsmith.kernels.base import Kernel, check_derivatives, symmetrised
 from gramsmith.kernels.embedding import add, add_named
 from gramsmith.kernels.finite import check_values
 
@@ -39,6 +39,7 @@ def dense(kernel: Kernel, X: Any) -> tuple[Array, Callable[[Array], dict[str, An
         total, dE = add_named({}, direct), add(da, db)
         if dE is not None:
             add_named(total, kernel.embed_vjp(X, reference, E, dE)[1])
+        check_derivatives(kernel, total)
         return total
 
     return K, pullback

@@ -165,12 +165,16 @@ class Learner(SharesEngine, BaseEstimator):
     kernel_ : Kernel
         The learned kernel, for any estimator.
     keep_ : float
-        How much of what was learned is in the kernel.
+        How much of what was learned is in the kernel. At 0 nothing is, because on held-out rows it
+        did not pay: `kernel_` is what the search started from.
+    outcome_ : str
+        How much is kept, and why, in one sentence.
     keep_curve_ : dict of arrays
         With keep="cross_fit": "amount", "loss" (squared error on held-out rows) and
         "error" (standard error of the difference to the best).
     value_ : float
-        The measure of all that was learned, that at keep=1, on the samples that were searched.
+        The measure of all that was learned, that at keep=1, on the samples that were searched;
+        where less is kept it is not that of `kernel_`.
     n_iter_ : int
         The number of iterations.
     n_features_in_ : int
@@ -321,6 +325,8 @@ class Learner(SharesEngine, BaseEstimator):
             early = self._crossing and getattr(self, "max_iter", None) is None
             if (early and outcome.status == "max_iter") or outcome.status == "stopped":
                 outcome = replace(outcome, status="converged", advice="")
+            if self.verbose:
+                print(f"[{type(self).__name__}] {self.outcome_}")
             return [outcome, *self._remarks(path, samples)]
 
     # ---- what a learner may do otherwise ---------------------------------------------------------
@@ -380,6 +386,33 @@ class Learner(SharesEngine, BaseEstimator):
     def _remarks(self, path: Any, samples: Samples) -> list[Outcome]:
         """Return what is to be said about the result, besides how the search ended."""
         return []
+
+    @property
+    def outcome_(self) -> str:
+        """How much of what was learned is kept, and why, in one sentence."""
+        if not hasattr(self, "keep_"):
+            raise AttributeError(f"{type(self).__name__} has no outcome_ yet: call fit first.")
+        share = {0.0: "Nothing", 1.0: "All"}.get(self.keep_, f"{self.keep_:.0%}".replace("%", " %"))
+        kept = f"{share} of what was learned is kept"
+        curve = getattr(self, "keep_curve_", None)
+        if not isinstance(self.keep, str):
+            return f"{kept}, as keep={self.keep:g} asks."
+        if curve is None:
+            reasons = {
+                0.0: "the rows are too few to judge it on some of them",
+                1.0: "there is no amount to choose",
+            }
+            return f"{kept}: {reasons.get(self.keep_, 'the search was broken off')}."
+        losses = dict(zip(curve["amount"].tolist(), curve["loss"].tolist(), strict=True))
+        best = min(losses, key=losses.__getitem__)
+        more = f"at {best:g} it is {losses[best]:.4g}, the best"
+        if self.keep_ == 0.0:
+            why = f"the loss on held-out rows is {losses[0.0]:.4g} without it"
+            within = f"; {more}, but not by more than one standard error" if best else ""
+            return f"{kept}, because it does not pay: {why}{within}."
+        why = f"the loss on held-out rows is {losses[self.keep_]:.4g}, without it {losses[0.0]:.4g}"
+        within = f"; {more}, not by more than one standard error" if best != self.keep_ else ""
+        return f"{kept}: {why}{within}."
 
     # ---- how -------------------------------------------------------------------------------------
 
