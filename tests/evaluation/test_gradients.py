@@ -113,14 +113,6 @@ class Undeclared(Quadratic):
     free = ()
 
 
-class Forgotten(Quadratic):
-    def tile_vjp(self, *args, **options):
-        return *super().tile_vjp(*args, **options)[:2], {}
-
-    def diagonal_vjp(self, a, w):
-        return super().diagonal_vjp(a, w)[0], {}
-
-
 class NoBlocks(Quadratic):
     def tile_vjp(self, *args, **options):
         return None, None, super().tile_vjp(*args, **options)[2]
@@ -155,7 +147,6 @@ def test_a_kernel_of_your_own(ring):
     [
         (OtherName, "'q' from OtherName, whose declared parameters are p"),
         (Undeclared, "'p' from Undeclared, whose declared parameters are none.*positive"),
-        (Forgotten, "by 'p'.*none from Forgotten"),
     ],
 )
 def test_derivatives_are_by_the_parameters_declared(kind, words, wrapped, ring):
