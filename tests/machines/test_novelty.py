@@ -140,7 +140,9 @@ def test_values_outputs_and_three_classes():
     [
         gs.KernelSVC(gs.Gaussian(1.0)),
         gs.KernelLogisticRegression(gs.Gaussian(1.0)),
-        gs.KernelRidgeClassifier(gs.Gaussian(1.0), alpha=0.1, solver="nystroem", n_landmarks=20),
+        gs.KernelRidgeClassifier(
+            gs.Gaussian(1.0), alpha=0.1, solver="nystroem", n_landmarks=20, random_state=0
+        ),
     ],
 )
 def test_other_machines_add_up_what_their_rows_bring(machine):
@@ -150,7 +152,7 @@ def test_other_machines_add_up_what_their_rows_bring(machine):
     assert found.offset + found.weights.sum() == pytest.approx(found.value)
     assert found.labels is None
     assert found.distances[found.rows == 7].tolist() in ([], [0.0])
-    assert found.columns[0][0] == "x0"
+    assert "x0" in [name for name, _ in found.columns[:2]]
     assert "answer" in str(found)
 
 
