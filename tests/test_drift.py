@@ -199,3 +199,11 @@ def test_what_is_none_of_these_is_refused(rng):
             gs.drift_test(svc, X)
     with pytest.raises(ValueError, match="n_permutations"):
         gs.drift_test(X, X, n_permutations=0)
+
+
+@pytest.mark.parametrize(
+    "odd", [[{}], object(), [[1.0, 2.0], [3.0]]], ids=["dict", "object", "ragged"]
+)
+def test_what_is_no_table_is_refused(odd):
+    with pytest.raises((TypeError, ValueError), match="Expected"):
+        gs.drift_test(odd, np.ones((5, 2)))

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from scipy.special import erfc
 from sklearn.utils import check_random_state
 
-from gramsmith.arguments import counted
+from gramsmith.arguments import abridged, counted
 from gramsmith.evaluation.hypotheses import LEVEL, compare_columns, two_sample_test
 from gramsmith.evaluation.permutations import check_permutations, holm
 from gramsmith.evaluation.result import html_table, text_table
@@ -383,7 +383,12 @@ def _columns(X: Any) -> dict[Any, Any]:
     found = frame_columns(X)
     if found is not None:
         return found
-    X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    try:
+        X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:  # of NumPy, for what is no array of numbers
+        raise TypeError(
+            f"Expected a data frame, an array of numbers or texts, got {abridged(X)}."
+        ) from error
     if X.ndim != 2:
         raise ValueError(f"Expected a table, or rows of numbers, got an array of shape {X.shape}.")
     return {f"x{j}": X[:, j] for j in range(X.shape[1])}
