@@ -1,6 +1,6 @@
 """Mutation testing: a sample of small changes to the code, and whether a test notices each.
 
-    cd tests && python -m tools.mutants [measures] [gram] [solvers] [storage] --count 300
+    cd tests && python -m tools.mutants [measures] [gram] [solvers] ... --count 300
 
 Changes are those of cosmic-ray's operators, drawn over the files of a room in the order of a digest
 (with a seed), so that a sample can be repeated and enlarged and stays much the same when the code
@@ -76,6 +76,31 @@ ROOMS = {
         ],
     ),
     "storage": (["storage"], ["storage"]),
+    "selection": (["selection"], ["selection"]),
+    "learning": (["learning"], ["learning"]),
+    "machines": (["machines"], ["machines", "test_arguments.py"]),
+    "tables": (["tables"], ["tables"]),
+    "kernels": (
+        ["kernels"],
+        [
+            *("kernels", "test_laws.py", "test_forms.py", "test_unfriendly.py"),
+            *("oracle/test_kernels.py", "oracle/test_derivatives.py", "gram/test_features.py"),
+        ],
+    ),
+    "evaluation": (["evaluation"], ["evaluation", "measures", "test_numerics.py"]),
+    "export": (["export"], ["export"]),
+    "report": (["report"], ["report", "selection/test_outputs.py"]),
+    "cli": (["cli"], ["cli"]),
+    "beside": (
+        [
+            *("arguments.py", "cached.py", "docstrings.py", "drift.py", "files.py"),
+            *("fingerprint.py", "parameters.py", "progress.py"),
+        ],
+        [
+            *("test_arguments.py", "test_drift.py", "test_progress.py", "test_recorded.py"),
+            *("cli/test_drift.py", "kernels/test_pair_file.py", "gram/test_journal.py"),
+        ],
+    ),
 }
 # Not among them: a child would start a cluster, or other processes, first.
 SLOW = ("gram/test_dask.py",)
