@@ -43,6 +43,28 @@ def blas_of_two():
         yield
 
 
+@pytest.fixture
+def sizes(monkeypatch):
+    """Other bounds of a ranking's plan, so that few rows count as many: sizes(EXACT_ROWS=100)."""
+
+    def given(**bounds):
+        for name, bound in bounds.items():
+            monkeypatch.setattr(f"gramsmith.selection.plan.{name}", bound)
+
+    return given
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """Tiles of a few rows, so that small data meet every kind of tile: small_tiles(5)."""
+
+    def given(rows):
+        tiles = {np.dtype(np.float64): rows, np.dtype(np.float32): rows}
+        monkeypatch.setattr("gramsmith.gram.plan.ROWS", tiles)
+
+    return given
+
+
 @pytest.fixture(scope="session")
 def data_dir():
     """The folder of public data sets that GRAMSMITH_DATA names."""

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import gramsmith as gs
-from gramsmith.gram import plan
 from gramsmith.kernels.embedding import add_named, rows, scratch
 from gramsmith.measures import MEASURES, Undefined
 from gramsmith.targets import make_target
@@ -53,17 +52,6 @@ def test_sparse_and_dense_samples_meet(name, rng):
         else:
             with pytest.raises(TypeError, match=r"expected dense input.*toarray"):
                 kernel(A, B)
-
-
-@pytest.fixture
-def small_tiles(monkeypatch):
-    """Force tiles of a few rows, so that small data meet every kind of tile."""
-
-    def force(rows):
-        sizes = {np.dtype(np.float64): rows, np.dtype(np.float32): rows}
-        monkeypatch.setattr(plan, "ROWS", sizes)
-
-    return force
 
 
 def symmetric(B):

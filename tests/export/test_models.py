@@ -18,7 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 import gramsmith as gs
 from gramsmith.export import NotExportable
 from gramsmith.machines.base import KernelClassifier
-from gramsmith.selection import AveragedRegressor, LabelsClassifier, plan
+from gramsmith.selection import AveragedRegressor, LabelsClassifier
 from gramsmith.tables import TableEncoder
 from tools.machine_zoo import CLASSIFIERS, MACHINES, fixed, points
 from tools.onnx_runs import METHODS, assert_equal
@@ -160,9 +160,8 @@ def test_selectors(y):
 
 
 @pytest.mark.parametrize("y", [TWO, FOUR, np.sin(2 * X[:, 0])], ids=["two", "four", "values"])
-def test_averages_on_landmarks(y, monkeypatch):
-    monkeypatch.setattr(plan, "EXACT_ROWS", 30)
-    monkeypatch.setattr(plan, "LANDMARKS", 20)
+def test_averages_on_landmarks(y, sizes):
+    sizes(EXACT_ROWS=30, LANDMARKS=20)
     kernels = [gs.Gaussian(3.0), gs.Gaussian(0.8), gs.Laplacian(3.0), gs.Polynomial(2)]
     model = gs.rank_kernels(X, y, kernels).best_estimator
     assert len(model.machines_) > 1

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.gram import plan
 from gramsmith.gram.engine import Threads
 from gramsmith.gram.plan import make_plan
 from gramsmith.kernels import compilation, pointwise
@@ -103,9 +102,9 @@ def test_sums_with_weights_folds_and_classes(rng, on_route, dtype):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_bands_of_several_tiles(rng, on_route, monkeypatch, dtype):
+def test_bands_of_several_tiles(rng, on_route, small_tiles, dtype):
     """Twelve blocks are bands of three, whose columns may be of several folds."""
-    monkeypatch.setattr(plan, "ROWS", {np.dtype(name): N // 12 for name in TYPES})
+    small_tiles(N // 12)
     X, w = samples(rng), rng.random(N)
     y = X[:, 0] * X[:, 1] > 0
     assert {band.stop - band.start for band in make_plan(N, dtype).bands} == {1, 2, 3}

@@ -11,10 +11,10 @@ from sklearn.model_selection import cross_val_score
 
 import gramsmith as gs
 from gramsmith.selection import AveragedClassifier, AveragedRegressor, read
-from gramsmith.selection import plan as sizes
 from gramsmith.selection.average import LEAST, TOWARDS_EQUAL, average, stacked
 from gramsmith.selection.estimate import bootstrap
 from gramsmith.selection.held_out import HeldOut, score
+from gramsmith.selection.plan import MEMBERS
 from gramsmith.selection.task import read_task
 
 RNG = np.random.default_rng(1)
@@ -74,7 +74,7 @@ def test_no_more_machines_than_are_worth_their_time():
     task = read_task(VALUES)
     values = noisy(task, [0.5] * 8 + [30.0])
     found = stacked(values, task, np.arange(160))
-    assert np.count_nonzero(found) <= sizes.MEMBERS
+    assert np.count_nonzero(found) <= MEMBERS
     assert found[-1] == 0.0
     assert found[found > 0].min() >= LEAST
 
@@ -133,9 +133,8 @@ def test_the_model_is_the_mean_of_its_machines_and_files_keep_it(y, tmp_path):
 
 @pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
 @pytest.mark.parametrize("y", [TWO, THREE, VALUES], ids=["two", "three", "values"])
-def test_many_rows_are_averaged_on_landmarks(y, grouped, tmp_path, monkeypatch):
-    for name, value in (("EXACT_ROWS", 100), ("LANDMARKS", 60)):
-        monkeypatch.setattr(sizes, name, value)
+def test_many_rows_are_averaged_on_landmarks(y, grouped, tmp_path, sizes):
+    sizes(EXACT_ROWS=100, LANDMARKS=60)
     told = []
     ranking = gs.rank_kernels(
         X,
@@ -163,13 +162,13 @@ def test_many_rows_are_averaged_on_landmarks(y, grouped, tmp_path, monkeypatch):
     assert len({done for _, done, _, _ in passes}) > len(model.machines_)
 
 
-def test_plans_count_the_machines_that_are_averaged(monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+def test_plans_count_the_machines_that_are_averaged(sizes):
+    sizes(EXACT_ROWS=100)
     both, alone = (read(X, TWO, KERNELS, ensemble=e).plan for e in (True, False))
     users = read(X, TWO, KERNELS, machine=gs.KernelSVC()).plan
     assert (both.average, alone.average, users.average) == (True, False, False)
     assert both.seconds > alone.seconds
-    monkeypatch.setattr(sizes, "AVERAGE_ROWS", 159)
+    sizes(AVERAGE_ROWS=159)
     assert read(X, TWO, KERNELS).plan.seconds == alone.seconds
     assert gs.rank_kernels(X, TWO, KERNELS).average == {}
 

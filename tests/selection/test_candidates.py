@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 import gramsmith as gs
-from gramsmith.selection import plan as sizes
 from gramsmith.selection import read
 from gramsmith.selection.candidates import (
     ONE_HOT,
@@ -141,9 +140,9 @@ def test_shapes_of_learned_weights(task):
     assert set(chosen / chosen.max()) <= {0.0, 1.0}
 
 
-def test_second_start_where_samples_are_many(task, monkeypatch):
+def test_second_start_where_samples_are_many(task, sizes):
     X, task, source = task
-    monkeypatch.setattr(sizes, "LEARN_TWICE_ROWS", 50)
+    sizes(LEARN_TWICE_ROWS=50)
     found = learn_weights(source, source, X, task, np.arange(100), 2)
     assert len(found) == 6
     assert sum("second start" in shape.name for shape in found) == 3

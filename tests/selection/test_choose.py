@@ -6,7 +6,6 @@ from sklearn.model_selection import ShuffleSplit
 
 import gramsmith as gs
 from gramsmith.selection import first_check, learn, read, verify
-from gramsmith.selection import plan as sizes
 from gramsmith.selection.candidates import default_candidates
 from gramsmith.selection.choose import Measured, choose, favourites, measure
 from gramsmith.selection.plan import count_landmarks, make_plan
@@ -75,8 +74,8 @@ def _stop(*news):
     raise RuntimeError("stop")
 
 
-def test_many_samples_compete_on_landmarks(rng, monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+def test_many_samples_compete_on_landmarks(rng, sizes):
+    sizes(EXACT_ROWS=100)
     X = rng.normal(size=(160, 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     found = search(X, y, learn=False)
@@ -91,8 +90,8 @@ def test_many_samples_compete_on_landmarks(rng, monkeypatch):
     assert result.loss == pytest.approx(wrong.mean() - 1.0, abs=0.01)
 
 
-def test_landmark_cross_validation_is_resumed(rng, monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+def test_landmark_cross_validation_is_resumed(rng, monkeypatch, sizes):
+    sizes(EXACT_ROWS=100)
     X = rng.normal(size=(160, 2))
     y = (X[:, 0] > 0).astype(int)
     notes = {}
@@ -113,8 +112,8 @@ def sorted_product(rng):
     return X[order], y[order]
 
 
-def test_sorted_classes_leave_no_fold_undefined(sorted_product, monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+def test_sorted_classes_leave_no_fold_undefined(sorted_product, sizes):
+    sizes(EXACT_ROWS=100)
     X, y = sorted_product
     ranking = gs.rank_kernels(X, y, [gs.Gaussian(1.0), gs.Linear()], scoring="roc_auc")
     first, second = ranking.records
@@ -123,8 +122,8 @@ def test_sorted_classes_leave_no_fold_undefined(sorted_product, monkeypatch):
     assert np.isfinite([first["score_error"], second["score_error"]]).all()
 
 
-def test_rows_never_tested_have_no_say(sorted_product, monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+def test_rows_never_tested_have_no_say(sorted_product, sizes):
+    sizes(EXACT_ROWS=100)
     X, y = sorted_product
     splitter = ShuffleSplit(1, test_size=0.3)  # without a seed: other rows each time
     ranking = gs.rank_kernels(X, y, [gs.Gaussian(1.0), gs.Linear()], cv=splitter)
@@ -132,8 +131,8 @@ def test_rows_never_tested_have_no_say(sorted_product, monkeypatch):
     assert ranking.best_estimator.predict_proba(X).shape == (240, 2)
 
 
-def test_groups_and_weights_on_landmarks(sorted_product, monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+def test_groups_and_weights_on_landmarks(sorted_product, sizes):
+    sizes(EXACT_ROWS=100)
     X, y = sorted_product
     w = np.ones(240)
     w[:60] = 0.0
@@ -226,13 +225,11 @@ class Clock:
 
 @pytest.mark.parametrize("kind", ["classification", "regression", "landmarks"])
 @pytest.mark.parametrize("budget", [3.0, 8.0, 20.0, 35.0, 1e6])
-def test_every_step_looks_at_the_clock(rng, monkeypatch, kind, budget):
+def test_every_step_looks_at_the_clock(rng, monkeypatch, kind, budget, sizes):
     """Whatever takes its time, the steps end within the budget, less what the fit needs."""
     clock = Clock()
-    monkeypatch.setattr(sizes, "FEW_ROWS", 40)
-    monkeypatch.setattr(sizes, "HALVING_ROWS", 100)
-    monkeypatch.setattr(sizes, "LANDMARKS", 30)
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 100 if kind == "landmarks" else 6000)
+    many = 100 if kind == "landmarks" else 6000
+    sizes(FEW_ROWS=40, HALVING_ROWS=100, LANDMARKS=30, EXACT_ROWS=many)
     checked = []
 
     def check(K, chosen, task, rows, *rest):
@@ -260,10 +257,9 @@ def test_every_step_looks_at_the_clock(rng, monkeypatch, kind, budget):
 
 
 @pytest.fixture
-def many(monkeypatch):
+def many(sizes):
     """Rows that count as many, and sizes by which they do."""
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 500)
-    monkeypatch.setattr(sizes, "DRAWN_ROWS", 100)
+    sizes(EXACT_ROWS=500, DRAWN_ROWS=100)
     rng = np.random.default_rng(5)
     X = rng.normal(size=(900, 4))
     return X, X[:, 0] * X[:, 1] > 0

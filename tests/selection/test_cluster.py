@@ -5,7 +5,6 @@ import pytest
 
 import gramsmith as gs
 from gramsmith.gram import Threads
-from gramsmith.selection import plan as sizes
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +49,8 @@ def test_same_ranking_on_workers(client, monkeypatch):
     assert len(calls) >= 2  # the check, the verification
 
 
-def test_same_ranking_on_landmarks(client, monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 300)
-    monkeypatch.setattr(sizes, "LANDMARKS", 120)
+def test_same_ranking_on_landmarks(client, sizes):
+    sizes(EXACT_ROWS=300, LANDMARKS=120)
     X, y = table()
     same(gs.rank_kernels(X, y, KERNELS), gs.rank_kernels(X, y, KERNELS, engine=client))
 
@@ -89,9 +87,8 @@ def test_kernels_are_not_verified_twice(tmp_path, monkeypatch):
     assert len(done) == len(KERNELS) + 1  # one was stopped, none is repeated
 
 
-def test_a_landmark_contest_is_not_repeated(tmp_path, monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 300)
-    monkeypatch.setattr(sizes, "LANDMARKS", 120)
+def test_a_landmark_contest_is_not_repeated(tmp_path, monkeypatch, sizes):
+    sizes(EXACT_ROWS=300, LANDMARKS=120)
     X, y = table()
     path = tmp_path / "run.journal"
     first = gs.rank_kernels(X, y, resume=path)

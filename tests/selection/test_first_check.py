@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import gramsmith as gs
 from gramsmith.selection import first_check
-from gramsmith.selection import plan as sizes
 from gramsmith.selection.candidates import Candidate, default_candidates
 from gramsmith.selection.first_check import check_by_halving, left_out
 from gramsmith.selection.samples import Samples
@@ -79,14 +78,14 @@ def test_only_fresh_rows_are_scored(checkerboard):
     assert -check.loss == pytest.approx(np.mean((record.values[0, :, 0] > 0) == y[record.rows]))
 
 
-def test_halving_keeps_the_leaders_and_their_narrower_neighbours(rng, monkeypatch):
+def test_halving_keeps_the_leaders_and_their_narrower_neighbours(rng, sizes):
     X = rng.normal(size=(200, 3))
     y = (np.sin(3.0 * X[:, 0]) > 0).astype(int)
     task, samples = read_task(y, task="classification"), Samples((X,))
     candidates, rows = default_candidates(X), np.arange(200)
     full = check_candidates(candidates, samples, task)
     assert {check.rows for check in full} == {200}
-    monkeypatch.setattr(sizes, "HALVING_ROWS", 100)
+    sizes(HALVING_ROWS=100)
     halved = check_by_halving(candidates, samples, task, rows, Work())
     left = [i for i, check in enumerate(halved) if check.rows == 200]
     assert {check.rows for check in halved} == {50, 200}

@@ -12,7 +12,7 @@ from sklearn.svm import SVC, NuSVC
 
 import gramsmith as gs
 from gramsmith.machines.base import KernelClassifier
-from gramsmith.selection import Work, plan, rank, read
+from gramsmith.selection import Work, rank, read
 from gramsmith.selection.choose import choose
 from gramsmith.selection.fit import delivered_record, fit_machines
 from gramsmith.selection.task import read_task
@@ -45,14 +45,12 @@ def rows_of(kind, n, rng):
 @pytest.mark.parametrize("size", ["all rows compared", "some rows compared", "landmarks"])
 @pytest.mark.parametrize("folds", ["plain", "groups", "splitter"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_what_is_delivered_is_what_was_verified(kind, size, folds, weighted, rng, monkeypatch):
+def test_what_is_delivered_is_what_was_verified(kind, size, folds, weighted, rng, sizes):
     """Every machine has the regulariser, and the average the weights, of the held-out record."""
     if size != "all rows compared":
-        monkeypatch.setattr(plan, "COMPARE_ROWS", 70)
-        monkeypatch.setattr(plan, "LANDMARK_ROWS", 70)
+        sizes(COMPARE_ROWS=70, LANDMARK_ROWS=70)
     if size == "landmarks":
-        monkeypatch.setattr(plan, "EXACT_ROWS", 80)
-        monkeypatch.setattr(plan, "LANDMARKS", 40)
+        sizes(EXACT_ROWS=80, LANDMARKS=40)
     X, y = rows_of(kind, 120, rng)
     options = {"groups": np.arange(120) // 4} if folds == "groups" else {}
     options |= {"cv": ShuffleSplit(3, random_state=0)} if folds == "splitter" else {}
@@ -74,9 +72,9 @@ def test_what_is_delivered_is_what_was_verified(kind, size, folds, weighted, rng
         assert ranking.estimate.rows == 120
 
 
-def test_the_headline_describes_the_machine_of_all_rows(monkeypatch):
+def test_the_headline_describes_the_machine_of_all_rows(sizes):
     """From more rows than are compared on, the estimate is that of the machine of all rows."""
-    monkeypatch.setattr(plan, "COMPARE_ROWS", 100)
+    sizes(COMPARE_ROWS=100)
     rng = np.random.default_rng(1)
     X = rng.normal(size=(4600, 4))
     y = np.sin(2.0 * X[:, 0]) + np.sin(2.0 * X[:, 1]) + 0.3 * rng.normal(size=4600)
@@ -88,10 +86,9 @@ def test_the_headline_describes_the_machine_of_all_rows(monkeypatch):
     assert ranking.estimate.value == pytest.approx(truth, abs=0.04)
 
 
-def test_groups_past_the_exact_rows(monkeypatch):
+def test_groups_past_the_exact_rows(sizes):
     """The regulariser of grouped folds is fitted, not that of rows left out one by one."""
-    monkeypatch.setattr(plan, "EXACT_ROWS", 300)
-    monkeypatch.setattr(plan, "LANDMARKS", 200)
+    sizes(EXACT_ROWS=300, LANDMARKS=200)
     rng = np.random.default_rng(0)
 
     def draw(groups, rows=10):
@@ -196,17 +193,16 @@ def test_a_class_without_weight_is_no_class(rng):
     assert model.predict_proba(X).shape == (90, 2)
 
 
-def test_strings_on_landmarks(monkeypatch):
-    monkeypatch.setattr(plan, "EXACT_ROWS", 20)
+def test_strings_on_landmarks(sizes):
+    sizes(EXACT_ROWS=20)
     X = ["abab", "baba", "abba", "cdcd", "dcdc", "cddc"] * 5
     y = np.array(["ab", "ab", "ab", "cd", "cd", "cd"] * 5)
     model = gs.rank_kernels(X, y, [gs.Normalized(gs.Spectrum(2))]).best_estimator
     assert model.predict(["ababab", "cdcd"]).tolist() == ["ab", "cd"]
 
 
-def test_threshold_and_probabilities_on_landmarks(rng, monkeypatch):
-    monkeypatch.setattr(plan, "EXACT_ROWS", 100)
-    monkeypatch.setattr(plan, "LANDMARKS", 60)
+def test_threshold_and_probabilities_on_landmarks(rng, sizes):
+    sizes(EXACT_ROWS=100, LANDMARKS=60)
     X = np.sort(rng.normal(size=(300, 1)), axis=0)  # classes one after the other
     y = (X[:, 0] + 0.3 * rng.normal(size=300) > 1.0).astype(int)
     errors, shares = [], []
@@ -221,8 +217,8 @@ def test_threshold_and_probabilities_on_landmarks(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_rows_of_no_weight_do_not_calibrate(many, rng, monkeypatch):
-    monkeypatch.setattr(plan, "EXACT_ROWS", 100 if many else 6000)
+def test_rows_of_no_weight_do_not_calibrate(many, rng, sizes):
+    sizes(EXACT_ROWS=100 if many else 6000)
     X, w = rng.normal(size=(200, 2)), np.r_[np.zeros(50), np.ones(150)]
     y = (X[:, 0] > 0).astype(int)
     y[:50] = rng.integers(0, 2, 50)
@@ -304,12 +300,11 @@ def test_other_machines_are_refused(rng, machine, options, message):
         gs.rank_kernels(X, y, machine=machine, **options)
 
 
-def test_the_fit_on_landmarks_tells_how_far_it_is(monkeypatch):
+def test_the_fit_on_landmarks_tells_how_far_it_is(monkeypatch, sizes):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 2))
     y = X[:, 0] * X[:, 1] > 0
-    for name, value in (("EXACT_ROWS", 300), ("LANDMARKS", 40), ("LANDMARK_ROWS", 300)):
-        monkeypatch.setattr(f"gramsmith.selection.plan.{name}", value)
+    sizes(EXACT_ROWS=300, LANDMARKS=40, LANDMARK_ROWS=300)
     monkeypatch.setattr("gramsmith.machines.landmarks.BLOCK_ROWS", 100)
     news = []
     found = gs.rank_kernels(X, y, ["rbf", "linear"], progress=lambda *what: news.append(what))
@@ -323,8 +318,8 @@ def test_the_fit_on_landmarks_tells_how_far_it_is(monkeypatch):
     )
 
 
-def test_the_headline_with_groups_is_of_all_rows(rng, monkeypatch):
-    monkeypatch.setattr(plan, "COMPARE_ROWS", 100)
+def test_the_headline_with_groups_is_of_all_rows(rng, sizes):
+    sizes(COMPARE_ROWS=100)
     groups = np.repeat(np.arange(80), 5)
     X = rng.normal(size=(80, 2))[groups] + 0.5 * rng.normal(size=(400, 2))
     y = np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=400)

@@ -12,7 +12,6 @@ from sklearn.utils import get_tags
 
 import gramsmith as gs
 from gramsmith.selection import AveragedRegressor, LabelsClassifier
-from gramsmith.selection import plan as sizes
 from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import Labels, read_task
 from gramsmith.storage.card import model_card
@@ -152,9 +151,8 @@ def test_ranked_by_a_score_of_scikit_learn():
             gs.rank_kernels(X, Y, KERNELS, scoring=scoring)
 
 
-def test_many_rows_go_on_landmarks(monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 60)
-    monkeypatch.setattr(sizes, "AVERAGE_ROWS", 0)
+def test_many_rows_go_on_landmarks(sizes):
+    sizes(EXACT_ROWS=60, AVERAGE_ROWS=0)
     for groups in (None, np.repeat(np.arange(40), 3)):
         selector = gs.KernelSelector({"narrow": gs.Gaussian(1.0)}).fit(X, Y, groups=groups)
         model = selector.best_estimator_[-1]

@@ -13,7 +13,6 @@ from sklearn.svm import SVR
 
 import gramsmith as gs
 from gramsmith.selection import ModelPipeline
-from gramsmith.selection import plan as sizes
 from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import Values, read_task
 from gramsmith.storage.card import model_card
@@ -149,9 +148,8 @@ def test_as_an_estimator_with_weights_and_groups(tmp_path):
     assert scores.min() > 0.6
 
 
-def test_many_rows_go_on_landmarks(monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 60)
-    monkeypatch.setattr(sizes, "AVERAGE_ROWS", 0)
+def test_many_rows_go_on_landmarks(sizes):
+    sizes(EXACT_ROWS=60, AVERAGE_ROWS=0)
     found = [
         gs.KernelSelector({"narrow": gs.Gaussian(1.0), "linear": "linear"}).fit(X, Y * units)
         for units in (1.0, UNITS)

@@ -16,7 +16,6 @@ import gramsmith as gs
 from gramsmith.kernels import Kernel
 from gramsmith.measures import Measure
 from gramsmith.selection import first_check, read
-from gramsmith.selection import plan as sizes
 
 
 def test_curved_task_gets_a_curved_kernel(ranking, circle):
@@ -144,10 +143,8 @@ def test_time_budget_leaves_a_usable_result(circle):
     assert found.estimate.value == pytest.approx(np.mean((said > 0) == (y == machine.classes_[1])))
 
 
-def test_large_sets_rest_on_landmarks(rng, monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 200)
-    monkeypatch.setattr(sizes, "CHECK_ROWS", 150)
-    monkeypatch.setattr(sizes, "COMPARE_ROWS", 120)
+def test_large_sets_rest_on_landmarks(rng, sizes):
+    sizes(EXACT_ROWS=200, CHECK_ROWS=150, COMPARE_ROWS=120)
     X = rng.normal(size=(400, 2))
     y = np.where(X[:, 0] * X[:, 1] > 0, "same", "mixed")
     found = gs.rank_kernels(X, y, kernels=["rbf", "linear"])
@@ -462,8 +459,8 @@ def test_weighted_r2_divides_by_a_weighted_variance(rng):
     assert some.estimate.value < 1.0
 
 
-def test_leave_one_out_is_called_so(rng, monkeypatch):
-    monkeypatch.setattr(sizes, "EXACT_ROWS", 100)
+def test_leave_one_out_is_called_so(rng, sizes):
+    sizes(EXACT_ROWS=100)
     X = rng.normal(size=(160, 2))
     found = gs.rank_kernels(X, X[:, 0] > 0, ["linear", "rbf"])
     assert {r["verified"] for r in found.records} == {"leave-one-out"}

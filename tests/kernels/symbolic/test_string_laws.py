@@ -9,7 +9,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC, OneClassSVM
 
 import gramsmith as gs
-from gramsmith.gram import plan
 from gramsmith.measures import MEASURES
 from gramsmith.targets import make_target
 
@@ -55,12 +54,6 @@ def labelled(rng, n):
     return ["".join(rng.choice(list("ACGT"), 25, p=odds[label])) for label in y], y
 
 
-@pytest.fixture
-def small_tiles(monkeypatch):
-    sizes = {np.dtype(np.float64): 7, np.dtype(np.float32): 7}
-    monkeypatch.setattr(plan, "ROWS", sizes)
-
-
 @every
 def test_symmetric_positive_semidefinite(name, rng):
     K = EVERY[name](samples(name, rng, 40))
@@ -72,6 +65,7 @@ def test_symmetric_positive_semidefinite(name, rng):
 
 @every
 def test_streamed_equals_dense(name, rng, small_tiles):
+    small_tiles(7)
     kernel, X = EVERY[name], samples(name, rng, 30)
     K, G = kernel(X), gs.Gram(EVERY[name], X, n_jobs=2)
     v = rng.standard_normal((30, 2))
@@ -90,6 +84,7 @@ def test_blocks_equal_the_whole(name, rng):
 
 @every
 def test_measures_of_gram_and_array_agree(name, rng, small_tiles):
+    small_tiles(7)
     kernel, X = EVERY[name], samples(name, rng, 30)
     goal = make_target(rng.integers(0, 2, 30))
     streamed = gs.Gram(kernel, X, n_jobs=2).moments(goal)
@@ -125,6 +120,7 @@ def test_theta_gradient_equals_differences(name, rng):
 
 @pytest.mark.parametrize("name", LEARNABLE)
 def test_alignment_gradient_equals_differences(name, rng, small_tiles):
+    small_tiles(7)
     kernel, X = EVERY[name], samples(name, rng, 24)
     y = rng.integers(0, 2, 24)
     G, goal = gs.Gram(kernel, X, n_jobs=2), make_target(y)
