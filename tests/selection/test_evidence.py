@@ -252,6 +252,19 @@ def test_copies_are_counted(rng):
     assert gs.rank_kernels(X, y, KERNELS).evidence.reading.copies == 7
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_column_that_carries_nearly_all_of_the_score_is_an_alarm(rng, alone):
+    """Columns that tell the target only together, as two that must agree, are none."""
+    X = pd.DataFrame(rng.integers(0, 2, (400, 2)).astype(float), columns=["a", "b"])
+    X += 0.05 * rng.normal(size=X.shape)
+    y = np.where((X.a > 0.5) if alone else ((X.a > 0.5) ^ (X.b > 0.5)), "yes", "no")
+    ranking = gs.rank_kernels(X, y, {"rbf": gs.Gaussian(0.7)})
+    assert ranking.estimate.value > 0.97
+    said = [text for text in ranking.warnings if "Nearly all of the score" in text]
+    assert len(said) == alone
+    assert not alone or "'a'" in said[0]
+
+
 def test_a_copy_of_the_target_is_an_alarm(rng):
     X = pd.DataFrame({"a": rng.normal(size=60), "leak": ["u", "v"] * 30})
     with pytest.warns(UserWarning, match="one to one"):

@@ -397,8 +397,10 @@ def alarms(found: Any, estimate: Any, evidence: Any) -> list[str]:
     best, gained = found.task.score.best, abs(estimate.value - estimate.baseline)
     perfect = best is not None and best - estimate.value < 0.05 * gained
     if perfect and estimate.beats_baseline and len(evidence.importance) > 1:
-        name, lost, error = max(evidence.importance, key=lambda item: item[1])
-        if lost - 2 * error > CARRIED * gained:
+        (_, second, _), (name, lost, error) = sorted(evidence.importance, key=lambda c: c[1])[-2:]
+        # beside a column that tells the target, the others lose nothing; of columns that tell it
+        # together each loses all
+        if lost - 2 * error > CARRIED * gained and second < (1.0 - CARRIED) * gained:
             said.append(
                 f"Nearly all of the score comes from column {name!r}. Is it known before the "
                 "target is? If not, it is data leakage: leave it out."
