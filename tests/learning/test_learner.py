@@ -54,15 +54,29 @@ def test_errors_of_an_objective_in_folds_are_errors(learner, kind, parity):
         clone(learner).set_params(measure=NeedsRows(kind)).fit(*parity)
 
 
-@pytest.mark.parametrize("option", [{"measure": "cka"}, {"l1": 0.1}, {"l2": 1.0}])
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"measure": "cka"},
+        {"l1": 0.1},
+        {"l2": 1.0},
+        {"C": 10.0},
+        {"tol": 1e-3},
+        {"dtype": "float32"},
+        {"early_stopping": True},
+    ],
+)
 def test_outer_products_refuse_what_has_no_effect(option, parity):
     learner = gs.TransformLearner(solver="outer_product", **option)
-    with pytest.raises(ValueError, match=f"no measure or penalty .*got {next(iter(option))}="):
+    with pytest.raises(ValueError, match=f"nothing to optimise .*got {next(iter(option))}="):
         learner.fit(*parity)
-    with pytest.raises(ValueError, match="early_stopping"):
-        gs.TransformLearner(solver="outer_product", early_stopping=True).fit(*parity)
+
+
+def test_what_has_no_effect_is_refused(parity):
     with pytest.raises(ValueError, match="which takes no penalty"):
         penalty_path(*parity, learner=gs.TransformLearner(solver="outer_product"))
+    with pytest.raises(ValueError, match="structure=.low_rank. with rank=2, got .*diagonal"):
+        gs.TransformLearner(rank=2).fit(*parity)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -163,6 +163,18 @@ def test_digits_that_an_offset_took_are_said_to_be_gone(rng, offset, C):
     assert found.converged or offset * np.sqrt(C) > 5e5
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_no_offset_is_refused(seed):
+    """The mean of the samples is taken off twice: its own rounding is alike in all rows."""
+    X = np.random.default_rng(seed).normal(size=(60, 3))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    for offset in 10.0 ** np.arange(4.0, 8.6, 0.5):
+        K = (X + offset) @ (X + offset).T
+        for C in (1e3, 1e6):
+            solve_ball(K, C)
+            solve_l2svm(K, y, C)
+
+
 @pytest.mark.parametrize("C", [1e6, 1e8, 1e9])
 def test_points_on_a_grid_are_solved_or_said_not_to_be(C):
     """Many of them touch the ball, or the margin, at once: rounding decides which of them count."""

@@ -99,7 +99,8 @@ def penalty_path(
             'Use solver="lbfgs".'
         )
     X, y = base._check_samples(X, y)
-    base.set_params(structure="diagonal", early_stopping=False, batch_size=None, keep=1.0)
+    base.set_params(structure="diagonal", rank=None, keep=1.0)
+    base.set_params(early_stopping=False, batch_size=None)
     target = make_target(y, base.target, task=base.task)
     rng = check_random_state(base.random_state)
     split = hold_out(target, base.validation_fraction, rng)

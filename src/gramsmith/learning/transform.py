@@ -17,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from gramsmith.arguments import abridged
 from gramsmith.kernels import (
     Composed,
     Gaussian,
@@ -159,7 +160,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     structure : {"diagonal", "full", "low_rank"}, default="diagonal"
         The shape of S.
     rank : int, optional
-        Columns of a low-rank S. Default: with keep="cross_fit" that of 1, 2, 4, ... directions
+        Columns of a low-rank S, refused for the others. Default: with keep="cross_fit" that of 1, 2, 4, ... directions
         of gradient outer products, or all of them alike, with the smallest error on held-out rows;
         otherwise, and for sparse rows, 2.
     measure : str, Measure or objective, default="ridge_loo"
@@ -482,18 +483,21 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
                 f'Expected solver="ascent" with batch_size={self.batch_size!r}, got '
                 f"solver={self.solver!r}. Use gradient ascent for batches."
             )
-        idle = {
-            "measure": objective.name != "ridge_loo",
-            "l1": self.l1 not in ("auto", 0),
-            "l2": self.l2 != 0,
-            "early_stopping": bool(self.early_stopping),
-        }
-        given = [f"{name}={getattr(self, name)!r}" for name, asked in idle.items() if asked]
+        defaults = {"l1": "auto", "l2": 0, "C": 100, "tol": 1e-6, "dtype": None}
+        given = [name for name, usual in defaults.items() if getattr(self, name) not in (usual, 0)]
+        given += ["measure"] * (objective.name != "ridge_loo")
+        given += ["early_stopping"] * bool(self.early_stopping)
         if self.solver == "outer_product" and given:
+            said = ", ".join(f"{name}={getattr(self, name)!r}" for name in given)
             raise ValueError(
-                'Expected no measure or penalty with solver="outer_product", which follows the '
-                f"gradients of ridge regressions alone, got {', '.join(given)}. Leave it out, or "
+                'Expected nothing to optimise with solver="outer_product", which follows the '
+                f"gradients of ridge regressions alone, got {said}. Leave it out, or "
                 'use solver="lbfgs".'
+            )
+        if self.rank is not None and self.structure != "low_rank":
+            raise ValueError(
+                f'Expected structure="low_rank" with rank={abridged(self.rank)}, got '
+                f"structure={self.structure!r}. Leave the rank out, or ask for a low-rank map."
             )
 
     def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:

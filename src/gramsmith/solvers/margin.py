@@ -180,10 +180,13 @@ def solve_cone(
     # Only c that add up to `total` matter, so the origin of feature space is free: the mean of the
     # samples keeps large common parts of K from swallowing the digits that decide.
     largest = float(np.abs(K).max(initial=0.0))
-    row = K.mean(axis=1)
-    grand = float(row.mean())
-    row = row - grand
-    K = K - grand - row[:, None] - row
+    row, grand = np.zeros(len(t)), 0.0
+    for _ in range(2):  # the first means are good to rounding of the whole, and alike in all rows
+        mean = K.mean(axis=1)
+        shift = float(mean.mean())
+        mean = mean - shift
+        K = K - shift - mean[:, None] - mean
+        row, grand = row + mean, grand + shift
     t = t - total * (row + 0.5 * grand)
     # The squared hinge of the dual needs a little width: with less, zeros are lost in rounding. And
     # what is left of a large K has the rounding of the whole, by which it may be indefinite. Of
