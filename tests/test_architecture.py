@@ -184,6 +184,13 @@ def test_tiles_are_formed_by_the_engine_alone():
     assert not breaches(outside("gram", "kernels"), rule)
 
 
+def test_no_clock_that_is_set():
+    # hands and networks set the time of day, in the middle of a ranking too; what lasts how long
+    # is told by the monotonic clock
+    rule = words_of("time.time(", "datetime.now(", "utcnow(")
+    assert not breaches(SOURCES, rule)
+
+
 def test_gramsmith_is_imported_at_the_top():
     # an import inside a function hides a cycle; cli alone answers --help before anything is loaded
     def rule(path):
