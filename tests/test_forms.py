@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 import gramsmith as gs
 from gramsmith.evaluation.single_measures import measure_value
 from gramsmith.tables import TableEncoder
-from tools.machine_zoo import MACHINES, fixed, points, strings
+from tools.machine_zoo import MACHINES, fixed, learners, points, strings
 from tools.registry import KERNELS, KINDS, samples, targets
 
 
@@ -126,23 +126,11 @@ def test_sweeps(form, reshaped, rng):
 
 
 @form
-@pytest.mark.parametrize(
-    "learner",
-    [
-        gs.TransformLearner(max_iter=5),
-        gs.KernelLearner(max_iter=5),
-        gs.TwoGaussianLearner(),
-        gs.KernelCombination(),
-        gs.SpectralAligner(),
-        gs.ForestLearner(n_estimators=5, random_state=0),
-    ],
-    ids=lambda learner: type(learner).__name__,
-)
+@pytest.mark.parametrize("learner", learners(), ids=lambda learner: type(learner).__name__)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_learners(learner, form, reshaped):
     X, y = points(40)
     X = in_float16(X)
-    learner.set_params(keep=1.0)
     plain = learner.fit(X, y).kernel_(X)
     found = learner.fit(reshaped(X), reshaped(y)).kernel_(reshaped(X))
     np.testing.assert_allclose(found, plain, rtol=1e-6, atol=1e-8)

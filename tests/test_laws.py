@@ -1,6 +1,7 @@
 """Laws that hold for every kernel, every measure and every way of computing them."""
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -359,15 +360,20 @@ def test_equal_weights_are_no_weights(measure, kind, rng):
     assert weighted_value(measure, gs.Gaussian(1.3), X, y, np.full(18, 1 / 18)) == value
 
 
+SIZED = np.repeat([0, 1, 2], [5, 10, 15])  # equal sizes would hide a shift
+
+
+def of_matrix(measure, K, y):
+    """Return a measure of a kernel matrix."""
+    goal = make_target(y)
+    return measure.value(gs.Gram("precomputed", K).moments(goal), goal)
+
+
 @every_measure
 def test_invariances_that_are_promised(measure, rng):
     m = MEASURES[measure]
     X = rng.normal(size=(30, 3))
-    goal = make_target(np.repeat([0, 1, 2], [5, 10, 15]))  # equal sizes would hide a shift
-
-    def value(K):
-        return m.value(gs.Gram("precomputed", K).moments(goal), goal)
-
+    value = partial(of_matrix, m, y=SIZED)
     K = X @ X.T
     h = rng.normal(size=30)
     shifted = K + h[:, None] + h + 3.0
@@ -381,12 +387,7 @@ def test_invariances_that_are_promised(measure, rng):
 @a_constant_kernel_may_say_so
 def test_small_differences_count_and_rounding_does_not(measure, rng):
     m = MEASURES[measure]
-    y = np.repeat([0, 1, 2], [5, 10, 15])
-    goal = make_target(y)
-
-    def value(K):
-        return m.value(gs.Gram("precomputed", K).moments(goal), goal)
-
+    y, value = SIZED, partial(of_matrix, m, y=SIZED)
     K = gs.Gaussian(2.0)(rng.normal(size=(30, 3)) + y[:, None])
     assert value(1.0 + 1e-4 * K) == pytest.approx(value(K), rel=1e-6)
     noise = np.triu(rng.integers(-2, 3, size=(30, 30))) * np.finfo(float).eps
@@ -397,12 +398,7 @@ def test_small_differences_count_and_rounding_does_not(measure, rng):
 @a_constant_kernel_may_say_so
 def test_facts_that_are_stated(measure, rng):
     m = MEASURES[measure]
-    y = np.repeat([0, 1, 2], [5, 10, 15])
-    goal = make_target(y)
-
-    def value(K):
-        return m.value(gs.Gram("precomputed", K).moments(goal), goal)
-
+    y, value = SIZED, partial(of_matrix, m, y=SIZED)
     X = rng.normal(size=(30, 3))
     identity, ideal = np.eye(30), np.equal.outer(y, y).astype(float)
     K = gs.Gaussian(2.0)(X + y[:, None])

@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
-from tools.machine_zoo import MACHINES, points, strings
+from tools.machine_zoo import MACHINES, learners, points, strings
 
 THREADS = 8
 
@@ -58,24 +58,12 @@ def test_machines(machine):
     assert_same_bits(lambda: [shared.predict(X)])
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        gs.TransformLearner(max_iter=10),
-        gs.KernelLearner(max_iter=10),
-        gs.TwoGaussianLearner(),
-        gs.KernelCombination(),
-        gs.SpectralAligner(),
-        gs.ForestLearner(n_estimators=5, random_state=0),
-    ],
-    ids=lambda learner: type(learner).__name__,
-)
+@pytest.mark.parametrize("learner", learners(), ids=lambda learner: type(learner).__name__)
 def test_learners(learner):
     X, y = points(48)
-    options = learner.get_params(deep=False) | {"keep": 1.0}
 
     def fit():
-        return [type(learner)(**options).fit(X, y).kernel_(X)]
+        return [clone(learner).fit(X, y).kernel_(X)]
 
     assert_same_bits(fit)
 

@@ -22,6 +22,7 @@ from gramsmith.gram import Engine, Gram, Journal, JournalError, Serial, Threads
 from gramsmith.gram import engine as engine_module
 from gramsmith.gram import journal as module
 from tests.gram.test_engine import everything, samples
+from tools.forks import code_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -301,17 +302,6 @@ def test_one_writer_at_a_time(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_journal_is_opened_anew_after_a_fork(tmp_path):
-    def code_of(child):
-        pid = os.fork()
-        if not pid:
-            code = 1
-            try:
-                child()
-                code = 0
-            finally:
-                os._exit(code)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
     def refused():
         with pytest.raises(JournalError, match="which another run is at work with"):
             journal["b"] = 2

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import gramsmith as gs
 from gramsmith.gram import threads
 from gramsmith.gram.threads import SMALL, count_workers, dense_work, one_blas_thread, ordered_map
+from tools.forks import code_of
 
 
 def blas_threads():
@@ -328,26 +329,6 @@ forks = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork"),
     pytest.mark.filterwarnings("ignore:This process:DeprecationWarning"),
 ]
-
-
-def code_of(child, seconds=60):
-    """Fork, run `child` there, and return the exit code; None if it hangs."""
-    pid = os.fork()
-    if not pid:
-        code = 1
-        try:
-            child()
-            code = 0
-        finally:
-            os._exit(code)
-    for _ in range(100 * seconds):
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
-    os.kill(pid, 9)
-    os.waitpid(pid, 0)
-    return None
 
 
 def small_sweep():

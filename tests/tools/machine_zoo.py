@@ -94,3 +94,15 @@ def points(n=60, seed=0, classes=2):
     codes = np.arange(n) % classes
     X = rng.normal(size=(n, 3)) + 1.6 * np.eye(3)[codes]
     return X, codes
+
+
+def learners():
+    """One learner of each class, quickly fitted and without an amount that is cross-fitted."""
+    return [
+        gs.TransformLearner(max_iter=5, keep=1.0),
+        gs.KernelLearner(max_iter=5, keep=1.0),
+        gs.TwoGaussianLearner(keep=1.0),
+        gs.KernelCombination(keep=1.0),
+        gs.SpectralAligner(keep=1.0),
+        gs.ForestLearner(n_estimators=5, random_state=0, keep=1.0),
+    ]
