@@ -56,8 +56,8 @@ def test_the_second_ends_everything():
 def test_what_was_finished_is_found_again(tmp_path):
     path = tmp_path / "journal"
     with pytest.raises(KeyboardInterrupt):
-        gs.rank_kernels(X, Y, progress=Presses("fit"), resume=path)
-    again, whole = (gs.rank_kernels(X, Y, resume=notes) for notes in (path, None))
+        gs.rank_kernels(X, Y, ["rbf", "linear"], progress=Presses("fit"), resume=path)
+    again, whole = (gs.rank_kernels(X, Y, ["rbf", "linear"], resume=r) for r in (path, None))
     assert again.records == whole.records
     assert again.estimate == whole.estimate
 

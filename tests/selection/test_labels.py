@@ -142,7 +142,7 @@ def test_scores_of_scikit_learn(m, scoring):
 
 
 def test_ranked_by_a_score_of_scikit_learn():
-    found = gs.rank_kernels(X, Y, KERNELS, scoring="f1_macro")
+    found = gs.rank_kernels(X[:60], Y[:60], ["rbf"], scoring="f1_macro")
     assert found.scoring == "f1_macro"
     assert found.estimate.beats_baseline
     assert found.estimate.value > found.estimate.baseline

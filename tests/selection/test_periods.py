@@ -389,7 +389,7 @@ def test_time_goes_with(options):
 
 def test_values_and_labels_have_times_too():
     X, _ = table()
-    ranking = gs.rank_kernels(X, X.a**2, time_order=np.arange(120))
+    ranking = gs.rank_kernels(X, X.a**2, KERNELS, time_order=np.arange(120))
     assert ranking.estimate.value > 0.5
     labels = np.c_[X.a > 0, X.b > 0].astype(int)
     assert gs.rank_kernels(X, labels, KERNELS, time_order=np.arange(120)).estimate.value > 0.8

@@ -13,6 +13,8 @@ from sklearn.metrics import (
 from sklearn.model_selection import KFold, PredefinedSplit, TimeSeriesSplit
 
 import gramsmith as gs
+from gramsmith.selection import Work, read
+from gramsmith.selection.choose import choose
 from gramsmith.selection.scores import Answers, area_under_roc
 from gramsmith.selection.task import read_task
 
@@ -107,18 +109,17 @@ def test_the_jackknife_of_r2_deletes_from_both_sums(rng):
 
 def test_scorers_that_read_probabilities(rng):
     """Made scorers and callables get probabilities, and no threshold is looked for."""
-    X = rng.normal(size=(120, 2))
-    y = (X[:, 0] + 0.5 * rng.normal(size=120) > 0).astype(int)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int)
     made = make_scorer(log_loss, response_method="predict_proba", greater_is_better=False)
 
     def own(model, X, y):
         return -log_loss(y, model.predict_proba(X), labels=[0, 1])
 
-    by_name = gs.rank_kernels(X, y, ["rbf"], scoring="neg_log_loss")
-    for scoring in (made, own):
-        ranking = gs.rank_kernels(X, y, ["rbf"], scoring=scoring)
-        assert not ranking._findings.task.tunes_threshold
-        assert ranking.records[0]["score"] == pytest.approx(by_name.records[0]["score"])
+    found = [choose(read(X, y, ["rbf"], scoring=s), Work()) for s in ("neg_log_loss", made, own)]
+    assert not any(one.task.tunes_threshold for one in found)
+    losses = [one.result.loss for one in found]
+    assert losses == pytest.approx(losses[:1] * 3)
 
 
 def test_threshold_is_tuned_where_the_score_asks(rng):
