@@ -51,7 +51,10 @@ BELOW = {
         *("learning", "machines", "measures", "moments", "progress", "report", "solvers"),
         *("tables", "targets"),
     },
-    "storage": {"arguments", "files", "kernels", "learning", "machines", "selection", "tables"},
+    "storage": {
+        *("arguments", "files", "kernels", "learning", "machines", "report", "selection"),
+        "tables",
+    },
     "export": {"files", "kernels", "learning", "machines", "selection", "storage", "tables"},
     "cli": {
         *("arguments", "drift", "evaluation", "export", "files", "gram", "measures", "progress"),

@@ -46,6 +46,16 @@ def test_two_tables(command, files):
     assert calm.out.startswith("No difference was found in any of 3 columns")
 
 
+def test_of_many_columns_those_that_differ_most_are_shown(command, tmp_path, rng):
+    paths = [tmp_path / "old.csv", tmp_path / "new.csv"]
+    for path in paths:
+        pd.DataFrame(rng.normal(size=(40, 30))).add_prefix("x").to_csv(path, index=False)
+    done = command("drift", *paths, "--permutations", 99)
+    assert done.status == 0, done.err
+    assert "11 more columns" in done.out
+    assert len(done.out.splitlines()) < 30
+
+
 @pytest.mark.parametrize("machine", [gs.KernelRidgeClassifier(), gs.KernelSVC(gs.Gaussian(3.0))])
 def test_a_model(command, files, tmp_path, machine):
     data = read_table(files[0], target="y")

@@ -15,9 +15,13 @@ def test_a_table_of_measures(command, table):
     assert "cka ↑" in done.out
     assert "fsm ↓" in done.out
     assert "Gaussian width" in done.out
-    best = done.out.splitlines()[1]
+    text, head, best, *others = [line for line in done.out.splitlines() if line]
+    assert head.startswith("kernel")
     assert " *" in best
-    assert f"“{best.partition('  ')[0]}” is best by" in done.out
+    assert text.startswith(f"“{best.partition('  ')[0]}” is best by")
+    assert len(others) < 20
+    assert others[-1].endswith("more kernels: --verbose.")
+    assert len(command("evaluate", table, "-t", "y", "--verbose").out.splitlines()) > 25
 
 
 def test_values_are_those_of_the_library(command, tmp_path):

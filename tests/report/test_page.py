@@ -176,3 +176,17 @@ def test_titles_are_escaped():
 
 def test_steering_characters_are_spelled_out():
     assert visible("a\u202eb\x00") == "a\\u202eb\\u0000"
+
+
+def test_pages_of_several_outputs_and_of_a_rare_class(rng):
+    X = rng.normal(size=(90, 2))
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    outputs = pd.DataFrame({"yield": 9.0 * X[:, 0], "<protein>": X.sum(axis=1)})
+    page = render(gs.rank_kernels(frame, outputs, ["linear"]))
+    assert page.count("Predicted against actual: <bdi>") == 2
+    assert "&lt;protein&gt;" in page
+    assert "-0.000" not in page
+    rare = np.where(X[:, 0] > 0.9, "fault", "works")
+    page = render(gs.rank_kernels(frame, rare, ["linear"]))
+    assert "probability of fault" in page
+    assert "probability of works" not in page

@@ -33,6 +33,10 @@ def test_path_surrounds_the_median_distance(X):
     assert min(widths) < median_distances(X)[0] < max(widths)
 
 
+def test_names_have_no_exponents(X):
+    assert not any("e+" in c.name for c in default_candidates(300.0 * X))
+
+
 def test_names_are_distinct(X):
     names = [c.name for c in default_candidates(X)]
     assert len(set(names)) == len(names)

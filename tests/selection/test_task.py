@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold, PredefinedSplit, TimeSeriesSplit
 import gramsmith as gs
 from gramsmith.selection import Work, read
 from gramsmith.selection.choose import choose
-from gramsmith.selection.scores import Answers, area_under_roc
+from gramsmith.selection.scores import Answers, area_under_roc, positive_class
 from gramsmith.selection.task import read_task
 
 BINARY = np.array([0, 1] * 20)
@@ -62,6 +62,22 @@ def test_counted_scores_are_scikit_learns(name, weighted, classes, rng):
     options = {"average": name.split("_")[-1]} if name in COUNTED else {}
     expected = metric._score_func(y, says.predict(None), sample_weight=w, **options)
     assert -task.loss(Answers(F), rows) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("classes", "counts", "found"),
+    [
+        (["bad", "good"], [3, 7], "bad"),
+        (["bad", "good"], [7, 3], "good"),
+        (["no", "yes"], [3, 7], "yes"),
+        ([0, 1], [3, 7], 1),
+        ([False, True], [3, 7], True),
+        ([1.0, 2.0], [7, 3], 1.0),
+        (["decoy", "site"], [5, 5], "site"),  # the second, as in scikit-learn
+    ],
+)
+def test_the_class_that_is_to_be_found(classes, counts, found):
+    assert classes[positive_class(np.array(classes), counts)] == found
 
 
 @pytest.mark.parametrize("name", ["f1", "precision", "recall", "jaccard", "average_precision"])

@@ -39,10 +39,10 @@ def test_the_counts_are_those_of_scikit_learn():
     for row in table.rows:
         flagged = p >= row.threshold - 1e-12
         assert row.share == pytest.approx(flagged.mean())
-        assert row.found == pytest.approx(recall_score(case, flagged))
-        assert row.right == pytest.approx(precision_score(case, flagged))
-        assert row.found_low < row.found < row.found_high
-        assert row.right_low < row.right < row.right_high
+        assert row.recall == pytest.approx(recall_score(case, flagged))
+        assert row.precision == pytest.approx(precision_score(case, flagged))
+        assert row.recall_low < row.recall < row.recall_high
+        assert row.precision_low < row.precision < row.precision_high
     assert [round(row.share, 2) for row in table.rows] == [0.05, 0.1, 0.2, 0.3, 0.5]
 
 
@@ -60,8 +60,8 @@ def test_equal_rows_of_a_group_make_intervals_no_shorter():
     groups = np.repeat(np.arange(60), 10)
     many = machine(np.repeat(p, 10), np.repeat(case, 10), groups=groups)
     [row] = gs.threshold_table(many, shares=[0.3]).rows
-    assert (row.found, row.found_low, row.found_high) == pytest.approx(
-        (alone.found, alone.found_low, alone.found_high)
+    assert (row.recall, row.recall_low, row.recall_high) == pytest.approx(
+        (alone.recall, alone.recall_low, alone.recall_high)
     )
     w = np.full(60, 7.0)
     heavy = gs.threshold_table(machine(p, case, sample_weight=w), shares=[0.3]).rows[0]
@@ -69,7 +69,7 @@ def test_equal_rows_of_a_group_make_intervals_no_shorter():
     w = RNG.uniform(0.1, 3.0, 60)
     [row] = gs.threshold_table(machine(p, case, sample_weight=w), shares=[0.3]).rows
     flag = p >= row.threshold - 1e-12
-    assert row.found == pytest.approx(recall_score(case, flag, sample_weight=w))
+    assert row.recall == pytest.approx(recall_score(case, flag, sample_weight=w))
 
 
 def test_intervals_hold_what_thresholds_do_to_fresh_rows():
@@ -81,8 +81,8 @@ def test_intervals_hold_what_thresholds_do_to_fresh_rows():
         Z, truth = draw(20_000, 1000 + seed)
         flag = model.predict_proba(Z)[:, 0] >= row.threshold
         found, right = np.mean(flag[truth == "case"]), np.mean(truth[flag] == "case")
-        held += [row.found_low <= found <= row.found_high]
-        held += [row.right_low <= right <= row.right_high]
+        held += [row.recall_low <= found <= row.recall_high]
+        held += [row.precision_low <= right <= row.precision_high]
     assert np.mean(held) > 0.87  # of 95 % in 60 tries, three errors
 
 

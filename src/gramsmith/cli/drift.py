@@ -11,6 +11,8 @@ import click
 from gramsmith.cli.console import about_the_data, say, say_notes, show_json, show_table
 from gramsmith.cli.options import AT_LEAST_ONE, Reading, reading
 
+SHOWN = 20  # rows of the table, those of the least p-values
+
 
 @click.command()
 @click.argument("reference", type=click.Path())
@@ -59,5 +61,8 @@ def drift(
         show_json({"reference": reference, "new": new, "verdict": found.verdict, **asdict(found)})
         return
     say(f"{found.verdict}\n", err=False)
-    show_table(*found.table())
+    names, rows = found.table()
+    show_table(names, rows[:SHOWN])
+    if len(rows) > SHOWN:
+        say(f"{len(rows) - SHOWN} more columns with larger p-values: --json.", err=False)
     say_notes(found.notes)

@@ -18,6 +18,7 @@ from gramsmith.cli.options import Reading, learning, reading
 
 MOST_ROWS = 5000  # of which all pairs are looked at
 DRAWN_ROWS = 1024  # in each random draw of more
+SHOWN = 10  # kernels that are shown without --verbose
 
 
 @click.command()
@@ -25,12 +26,16 @@ DRAWN_ROWS = 1024  # in each random draw of more
 @learning
 @click.option("--measures", metavar="NAMES", help="Comma-separated, such as kta,cka,fsm,hsic.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+@click.option("--verbose", is_flag=True, help="Print all kernels.")
 @reading
-def evaluate(file: str, how: Reading, measures: str | None, as_json: bool, **options: Any) -> None:
+def evaluate(
+    file: str, how: Reading, measures: str | None, as_json: bool, verbose: bool, **options: Any
+) -> None:
     """Measure how well kernels fit the labels in FILE.
 
     The kernels are those that `rank` would compare, sorted by debiased CKA or the first of
-    --measures; * marks the best by each. Nothing is fitted or written.
+    --measures; * marks the best by each. The first ten are shown, and the best by other measures.
+    Nothing is fitted or written.
     """
     import numpy as np
 
@@ -75,23 +80,33 @@ def evaluate(file: str, how: Reading, measures: str | None, as_json: bool, **opt
     first = wanted[0] if wanted else "cka_debiased"
     order = np.argsort(-found.scores(first), kind="stable")
     records = [found.records[k] for k in order]
-    advice = list(dict.fromkeys([*(item.message for item in found.advice), *remarks]))
     if as_json:
+        advice = list(dict.fromkeys([*(item.message for item in found.advice), *remarks]))
         show_json({"file": table.name, "rows": table.n_rows, "measures": records, "advice": advice})
         return
     best = {m: found.best(m) for m in found.measures if np.isfinite(found.scores(m)).any()}
+    say(f"{conclusion(best, first, found)}\n", err=False)
+    if not verbose:
+        records = [r for k, r in enumerate(records) if k < SHOWN or r["kernel"] in best.values()]
     show_table(
         ["kernel", *(f"{m.name} {m.arrow}" for m in found.measures.values())],
         [[r["kernel"], *(_shown(r, m, best.get(m)) for m in found.measures)] for r in records],
     )
-    say(conclusion(best, first, found), err=False)
-    say_notes(advice)
+    if len(records) < len(order):
+        say(f"{len(order) - len(records)} more kernels: --verbose.", err=False)
+    shown = {r["kernel"] for r in records}
+    notes = [item.message for item in found.advice if item.kernel is None or item.kernel in shown]
+    say_notes(list(dict.fromkeys([*notes, *remarks])))
 
 
 def _shown(record: dict[str, Any], name: str, best: str | None) -> str:
     """Return a measure as a table shows it: with its error, and a mark if it is the best."""
+    from gramsmith.report.words import number
+
     value, error = record[name], record.get(f"{name}_error")
-    text = "-" if value is None else f"{value:.3g}{'' if error is None else f' ±{error:.1g}'}"
+    text = "-" if value is None else number(value)
+    if value is not None and error is not None:
+        text += f" ±{float(f'{error:.1g}'):g}"  # one digit, and no exponent of 10 and more
     return f"{text} *" if record["kernel"] == best else text
 
 
@@ -101,7 +116,7 @@ def conclusion(best: dict[str, str], first: str, found: Any) -> str:
         return f"{first} is not defined for these kernels."
     winners = {name: [m for m in best if best[m] == name] for name in best.values()}
     winner, tied = best[first], len(found.ties(first)) - 1
-    doubt = f"; {tied} more are not clearly worse" if tied else ""
+    doubt = f"; {tied} more {'is' if tied == 1 else 'are'} not clearly worse" if tied else ""
     others = [f"“{n}” by {', '.join(names)}" for n, names in winners.items() if n != winner]
     against = f" Others are best by other measures: {'; '.join(others)}." if others else ""
     return (

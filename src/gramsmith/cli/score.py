@@ -47,7 +47,7 @@ def score(
 
     The score with its interval, that of answers that look at no columns, whether sets of classes
     and intervals hold as often as they should, what thresholds do, and whether the rows are like
-    those of training. Rows that taught the model prove nothing.
+    those of training. Give rows that the model was not trained on: others prove nothing.
 
     \b
     Examples:
@@ -82,13 +82,13 @@ def score(
             table, messages = handle_gaps(table, how.missing, tuple(aside))
             for message in messages:
                 say(message)
+            if len(named) > 1:
+                columns: dict[str, Any] = {str(named[0]): table.labels}
+                columns |= {name: _numbers(table.columns[name]) for name in named[1:]}
+                y: Any = read_targets(table, columns, task).y
+            else:
+                y = read_target(table, task, for_training=False).y
             with about_the_data(table.name, table.first_line):
-                if len(named) > 1:
-                    columns: dict[str, Any] = {str(named[0]): table.labels}
-                    columns |= {name: _numbers(table.columns[name]) for name in named[1:]}
-                    y: Any = read_targets(table, columns, task).y
-                else:
-                    y = read_target(table, task).y
                 told = {
                     "groups": None if group is None else table.columns[group],
                     "sample_weight": None
@@ -120,18 +120,19 @@ def _numbers(column: Any) -> Any:
 
 def headlines(found: Scoring) -> list[str]:
     """Return the score, what was promised and what a constant answer would get, in sentences."""
+    from gramsmith.report.words import number, score_label
+
     one, promised = found.found, found.promised
+    name = score_label(found.score)
     lines = [
-        f"{found.score} {one.value:.4g} (95 % interval {one.low:.4g} to {one.high:.4g}) on "
-        f"{one.rows:,} rows."
+        f"{name[:1].upper()}{name[1:]} {number(one.value)} on {one.rows:,} rows "
+        f"(95 % interval {number(one.low)} to {number(one.high)})."
     ]
     if found.verdict:
-        lines.append(
-            f"Promised: {promised['value']:.4g} ({promised['low']:.4g} to {promised['high']:.4g}), "
-            f"so it is {found.verdict}."
-        )
+        value, low, high = (number(promised[key]) for key in ("value", "low", "high"))
+        lines.append(f"Expected: {value} ({low} to {high}), so it is {found.verdict}.")
     word = "better" if one.beats_baseline else "NOT clearly better"
-    lines.append(f"Without looking at columns: {one.baseline:.4g}. The model is {word}.")
+    lines.append(f"A constant answer would get {number(one.baseline)}. The model is {word}.")
     if found.novel is not None and found.novel.low > found.novel.promised:
         lines.append(
             f"{found.novel.value:.1%} of the rows are unlike those of training (1 % of rows like "

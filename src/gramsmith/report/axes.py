@@ -48,12 +48,12 @@ def shorten(text: Any, length: int = LABEL) -> str:
     return f"{shown[:half]}…{shown[-half:]}"
 
 
-def in_lines(text: Any) -> str:
+def in_lines(text: Any, length: int = LABEL) -> str:
     """Return a label that fits, a long one in two lines, divided at its first comma."""
     first, comma, rest = str(text).partition(", ")
-    if not comma or len(str(text)) <= LABEL:
-        return shorten(text)
-    return f"{shorten(first)},\n{shorten(rest)}"
+    if not comma or len(str(text)) <= length:
+        return shorten(text, length)
+    return f"{shorten(first, length)},\n{shorten(rest, length)}"
 
 
 def as_text(artist: Any) -> Any:
@@ -62,9 +62,11 @@ def as_text(artist: Any) -> Any:
     return artist
 
 
-def label_ticks(axis: Any, positions: Any, labels: Sequence[str], **style: Any) -> None:
-    """Put labels at positions of an axis."""
-    axis.set_ticks(positions, [in_lines(x) for x in labels], **style)
+def label_ticks(
+    axis: Any, positions: Any, labels: Sequence[str], length: int = LABEL, **style: Any
+) -> None:
+    """Put labels of at most some letters at positions of an axis."""
+    axis.set_ticks(positions, [in_lines(x, length) for x in labels], **style)
     for label in axis.get_ticklabels():
         as_text(label)
 
@@ -77,7 +79,7 @@ def strip_frame(ax: Any) -> Any:
 
 def list_rows(ax: Any, names: Sequence[str], xlabel: str) -> Any:
     """Name the rows of a picture from top to bottom, of which row k is at height -k."""
-    label_ticks(ax.yaxis, -np.arange(len(names)), [shorten(name, 27) for name in names])
+    label_ticks(ax.yaxis, -np.arange(len(names)), names, 27)
     ax.xaxis.get_major_locator().set_params(nbins=5)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(shorten(xlabel))

@@ -10,7 +10,7 @@ from io import StringIO
 from typing import Any
 
 from gramsmith.report.axes import COLOURS, GREY, needs_extra
-from gramsmith.report.pictures import PICTURES, NothingToDraw, plot_effect
+from gramsmith.report.pictures import PICTURES, NothingToDraw, plot_effect, plot_output
 from gramsmith.report.words import (
     MEANING,
     amount,
@@ -105,6 +105,7 @@ JUDGED = {"better": "clearly better", "tied": "about as good", "worse": "clearly
 SHOWN = 30  # columns that are shown without being asked for
 BEST = 5  # kernels that are
 CLASSES = 12  # classes up to which all are listed at once
+OUTPUTS = 6  # outputs whose predictions are drawn
 
 
 def render(
@@ -145,10 +146,16 @@ def render(
         classes=classes_of(ranking.evidence.outcome),
         targets=targets_of(ranking.evidence.outcome),
         pictures=pictures,
+        outputs=[(name, Markup(svg)) for name, svg in drawn_outputs(ranking)],  # noqa: S704
         effects=[Markup(draw(partial(plot_effect, ranking, k), 2.4)) for k in range(n)],  # noqa: S704
         style=style,
         score=score_label(ranking.scoring),
-        functions={"number": number, "with_error": with_error, "bars": bars},
+        functions={
+            "number": number,
+            "shown_score": shown_score,
+            "with_error": with_error,
+            "bars": bars,
+        },
         CAPTIONS=CAPTIONS,
         MEANING=MEANING,
         SHOWN=SHOWN,
@@ -199,9 +206,9 @@ def rivals_of(ranking: Any) -> list[dict[str, Any]]:
     return [*rows, {**own, "note": limits, "low": place(low), "high": place(high)}]
 
 
-def shown_score(value: float) -> str:
+def shown_score(value: float | None) -> str:
     """Return a score with as many decimals as the others of a table: three below ten."""
-    return f"{value:.3f}" if abs(value) < 10 else number(value)
+    return f"{value:z.3f}" if value is not None and abs(value) < 10 else number(value)
 
 
 def classes_of(outcome: Any) -> list[dict[str, Any]]:
@@ -261,15 +268,24 @@ def bars(counts: list[int]) -> str:
 def drawn(ranking: Any) -> dict[str, str]:
     """Return the pictures of a ranking; what there is nothing to draw of is left out."""
     found: dict[str, str] = {}
-    several = ranking.evidence.outcome is not None and ranking.evidence.outcome.targets
     for kind, plot in PICTURES.items():
-        if several and kind in ("predictions", "residuals"):
-            continue  # outputs of several units in one picture would say little
         try:
             found[kind] = draw(partial(plot, ranking))
         except NothingToDraw:
             continue
     return found
+
+
+def drawn_outputs(ranking: Any) -> list[tuple[str, str]]:
+    """Return names and pictures of several outputs, of many those that are hardest to predict."""
+    outcome = ranking.evidence.outcome
+    if outcome is None or not outcome.targets or not outcome.targets[0].errors:
+        return []
+    hardest = sorted(range(len(outcome.targets)), key=lambda k: outcome.targets[k].score)
+    return [
+        (outcome.targets[k].name, draw(partial(plot_output, ranking, k)))
+        for k in sorted(hardest[:OUTPUTS])
+    ]
 
 
 def draw(plot: Any, height: float = HEIGHT) -> str:

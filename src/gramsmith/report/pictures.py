@@ -105,13 +105,13 @@ def plot_effect(ranking: Any, number: int, ax: Any = None) -> Any:
     """Draw how mean predictions change with the values of an important column."""
     effect, ax = ranking.evidence.effects[number], new_axes(ax, height=2.6)
     curves, names = effect.predictions.T, [""]
-    if ranking.task == "classification":
-        names = [str(label) for label in ranking.classes]
-    if len(names) == 2:  # the other one is the rest
-        curves, names = curves[1:], [""]
-        ax.set_ylabel(f"probability of {shorten(ranking.classes[1], 20)}")
+    if ranking.task != "classification":
+        ax.set_ylabel("prediction")
+    elif effect.of:
+        ax.set_ylabel(f"probability of {shorten(effect.of, 20)}")
     else:
-        ax.set_ylabel("prediction" if names == [""] else "probability")
+        names = [str(label) for label in ranking.classes]
+        ax.set_ylabel("probability")
     worded = isinstance(effect.values[0], str)
     at = np.arange(len(effect.values)) if worded else effect.values
     for k, (curve, name) in enumerate(zip(curves, names, strict=True)):
@@ -189,7 +189,9 @@ def outcome_of(ranking: Any, *kinds: str) -> Any:
             "Expected a ranking with held-out rows, got one that ran out of time. "
             "Allow a larger time_budget."
         )
-    kind = "classes" if outcome.classes else "values" if outcome.actual.size else "several labels"
+    kind = "classes" if outcome.classes else "values"
+    if outcome.targets:
+        kind = "several outputs" if outcome.targets[0].errors else "several labels"
     if kind not in kinds:
         raise NothingToDraw(f"Expected a ranking of {' or '.join(kinds)}, got one of {kind}.")
     return outcome
@@ -291,20 +293,26 @@ def plot_reliability(ranking: Any, ax: Any = None) -> Any:
 
 def plot_predictions(ranking: Any, ax: Any = None) -> Any:
     """Draw predictions of held-out rows against the actual values."""
-    return _predictions(ranking, "actual_vs_predicted", ax)
+    return _predictions(outcome_of(ranking, "values"), "actual_vs_predicted", ax)
+
+
+def plot_output(ranking: Any, number: int, ax: Any = None) -> Any:
+    """Draw predictions of held-out rows against the actual values of one of several outputs."""
+    outcome = outcome_of(ranking, "several outputs")
+    return _predictions(outcome.targets[number], "actual_vs_predicted", ax)
 
 
 def plot_residuals(ranking: Any, ax: Any = None) -> Any:
     """Draw the errors of the predictions of held-out rows."""
-    return _predictions(ranking, "residual_vs_predicted", ax)
+    return _predictions(outcome_of(ranking, "values"), "residual_vs_predicted", ax)
 
 
-def _predictions(ranking: Any, kind: str, ax: Any) -> Any:
+def _predictions(outcome: Any, kind: str, ax: Any) -> Any:
     """Draw predictions or errors; outliers lie on the frame, so that the others have room."""
     from matplotlib.ticker import MaxNLocator
     from sklearn.metrics import PredictionErrorDisplay
 
-    outcome, ax = outcome_of(ranking, "values"), new_axes(ax)
+    ax = new_axes(ax)
     residuals = kind == "residual_vs_predicted"
     x = np.asarray(outcome.predicted, dtype=float)
     y = np.asarray(outcome.actual, dtype=float) - (x if residuals else 0.0)

@@ -311,10 +311,10 @@ def missed_class(outcome: Any) -> tuple[str, bool, float]:
     c = rare if imbalanced else int(tested[np.nanargmin(outcome.recall[tested])])
     missed, share = total[c] - outcome.confusion[c, c], 1.0 - outcome.recall[c]
     word = "the rarest class" if imbalanced else "the class with the lowest recall"
-    rows = "of the weight" if outcome.weighted else "held-out rows"
+    rows = "of the weight" if outcome.weighted else "of its held-out rows"
     text = (
-        f"Of the {amount(total[c])} {rows} of “{outcome.classes[c]}”, {word}, "
-        f"{amount(missed)} ({100 * share:.0f} %) were missed."
+        f"Of “{outcome.classes[c]}”, {word}, {100 * share:.0f} % were missed "
+        f"({amount(missed)} of {amount(total[c])} {rows})."
     )
     return text, imbalanced, float(share)
 

@@ -21,6 +21,7 @@ from gramsmith.kernels import as_kernel, check_kernel_matrix
 from gramsmith.kernels.base import Kernel
 from gramsmith.learning import TransformLearner
 from gramsmith.measures.base import Undefined
+from gramsmith.report.words import number
 from gramsmith.selection.task import Task
 
 Array = npt.NDArray[Any]
@@ -118,7 +119,8 @@ def variant_candidates(X: Any, view: int, word: str, random_state: Any = 0) -> l
 
 def _radial(family: str, kernel: Kernel, step: float, view: int) -> Candidate:
     title = {"gaussian": "Gaussian", "laplacian": "Laplacian", "matern": "Matérn 3/2"}[family]
-    return Candidate(f"{title} width {kernel.length_scale:.3g}", kernel, family, step, view)
+    width = number(float(kernel.length_scale))
+    return Candidate(f"{title} width {width}", kernel, family, step, view)
 
 
 def string_candidates(X: list[Any], *, view: int = 0, random_state: Any = 0) -> list[Candidate]:

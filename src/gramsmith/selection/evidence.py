@@ -26,7 +26,7 @@ from gramsmith.selection.estimate import wilson
 from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, compared, score, tested_rows
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
-from gramsmith.selection.scores import Answers, class_of
+from gramsmith.selection.scores import Answers, class_of, positive_class
 from gramsmith.selection.sequences import SequenceReading, sequences_of
 from gramsmith.selection.task import Classes, Labels, NoFolds, Task
 from gramsmith.selection.thresholds import ThresholdTable, can_flag, threshold_table
@@ -91,6 +91,8 @@ class TargetOutcome:
     baseline: float  # the score of the mean, or of the majority
     # of outputs, in their own unit: "half" and "nine of ten" of the absolute errors, and "mean"
     errors: dict[str, float] = field(default_factory=dict)
+    actual: Array = field(default_factory=lambda: np.empty(0))  # of outputs: a sample of the rows
+    predicted: Array = field(default_factory=lambda: np.empty(0))
     # of labels: rows, or sums of their weights, that have it and were said to, have it, were said
     found: float = 0.0
     there: float = 0.0
@@ -112,9 +114,8 @@ class Outcome:
     roc: list[Curve] = field(default_factory=list)  # of classes, or of several labels
     precision_recall: list[Curve] = field(default_factory=list)
     reliability: Reliability | None = None  # None where the machine gives no probabilities
-    # values of a sample of the rows, (m,); of several outputs, less the mean, over the deviation
-    actual: Array = field(default_factory=lambda: np.empty(0))
-    predicted: Array = field(default_factory=lambda: np.empty(0))
+    actual: Array = field(default_factory=lambda: np.empty(0))  # values of a sample of the rows
+    predicted: Array = field(default_factory=lambda: np.empty(0))  # empty for several outputs
     # of values: "half" and "nine of ten" of the absolute errors are below this, and "mean"
     errors: dict[str, float] = field(default_factory=dict)
     targets: list[TargetOutcome] = field(default_factory=list)  # of several outputs or labels
@@ -183,7 +184,9 @@ class Effect:
 
     name: str
     values: list[Any]  # numbers ascending, or the commonest categories
-    predictions: Array  # (values, classes): mean probabilities; (values, 1): mean values
+    # mean probabilities, (values, classes), or of two classes of one, (values, 1); or mean values
+    predictions: Array
+    of: str = ""  # the one of two classes
 
 
 @dataclass(frozen=True)
@@ -296,7 +299,7 @@ def outcome_of(scored: Scored, found: Findings) -> Outcome:
     if isinstance(task, Labels):
         return replace(known, **_of_labels(f, rows, w, scored, task))
     if task.classes is None:
-        return replace(known, **_of_values(f, rows, w, task))
+        return known if task.names else replace(known, **_of_values(f, rows, w, task))
     C, y = len(task.classes), task.y[rows]
     guess = class_of(f)
     confusion = np.bincount(C * y + guess, w, C * C).reshape(C, C)
@@ -330,8 +333,10 @@ def _targets(f: Array, rows: Array, w: Array, task: Task) -> Iterator[TargetOutc
             found, total, named = (float(w @ part) for part in (there & said, there, said))
             yield replace(known, found=found, there=total, said=named)
         else:
-            gap = task.as_given(np.abs(f - task.y[rows]))[:, k]
-            yield replace(known, errors=_limits(gap, w))
+            said, true = (task.as_given(values)[:, k] for values in (f, task.y[rows]))
+            some = _drawn_points(len(rows), task)
+            errors = _limits(np.abs(said - true), w)
+            yield replace(known, errors=errors, actual=true[some], predicted=said[some])
 
 
 def _of_labels(f: Array, rows: Array, w: Array, scored: Scored, task: Labels) -> dict[str, Any]:
@@ -349,25 +354,25 @@ def _of_labels(f: Array, rows: Array, w: Array, scored: Scored, task: Labels) ->
 
 def _of_values(f: Array, rows: Array, w: Array, task: Task) -> dict[str, Any]:
     y = task.y[rows]
-    if task.names:  # each less its mean, in units of its deviation
-        mean, errors = np.average(y, axis=0, weights=w), {}
-        y, f = (y - mean).ravel(), (f - mean).ravel()
-    else:
-        y, f = task.as_given(y), task.as_given(f)
-        errors = _limits(np.abs(f - y), w)
-    some = np.arange(len(y))
-    if len(some) > POINTS:
-        some = np.sort(np.random.default_rng([task.seed, 12]).choice(some, POINTS, replace=False))
-    worst: Any = [] if task.names else np.argsort(-np.abs(f - y).ravel(), kind="stable")[:WORST]
+    y, f = task.as_given(y), task.as_given(f)
+    worst = np.argsort(-np.abs(f - y).ravel(), kind="stable")[:WORST]
+    some = _drawn_points(len(y), task)
     return {
         "actual": y[some],
         "predicted": f[some],
-        "errors": errors,
+        "errors": _limits(np.abs(f - y), w),
         "worst": [
             (int(rows[k]) + 1, number(float(a)), number(float(p)), float(a - p))
             for k, a, p in ((k, np.ravel(y)[k], np.ravel(f)[k]) for k in worst)
         ],
     }
+
+
+def _drawn_points(n: int, task: Task) -> Array:
+    """Return which of n held-out rows are drawn: all of few."""
+    if n <= POINTS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng([task.seed, 12]).choice(n, POINTS, replace=False))
 
 
 def _limits(gap: Array, w: Array) -> dict[str, float]:
@@ -384,22 +389,17 @@ def _limits(gap: Array, w: Array) -> dict[str, float]:
 def _curves(
     f: Array, y: Array, w: Array, guess: Array, names: list[str]
 ) -> list[tuple[Curve, Curve]]:
-    """Return the curves of the rarer of two classes, or of each."""
+    """Return the curves of the positive one of two classes, or of each."""
     total = np.bincount(y, w, len(names))
     tested = np.flatnonzero(total > 0)
     if len(tested) < 2:
         return []
     chosen = tested[np.argsort(total[tested], kind="stable")][:CURVES]
     if len(names) == 2:
-        chosen = np.array([positive(total)])
+        chosen = np.array([positive_class(names, total)])
     both = np.hstack([-f, f]) if f.shape[1] == 1 else f
     values = {c: both[:, c] for c in sorted(chosen.tolist())}
     return [_curve(names[c], v, y == c, guess == c, w) for c, v in values.items()]
-
-
-def positive(total: Array) -> int:
-    """Return which of two classes is the positive one: the rarer, or of equal ones the second."""
-    return int(total[1] <= total[0])
 
 
 def _curve(name: str, values: Array, true: Array, said: Array, w: Array) -> tuple[Curve, Curve]:
@@ -427,8 +427,8 @@ def thinned(x: Array, y: Array, most: int = STEPS) -> tuple[Array, Array]:
 def reliability_of(scored: Scored, task: Task) -> Reliability | None:
     """Return how often probabilities came true that were fitted to the other folds.
 
-    For two classes those of the rarer one, for more those of the answer, for labels those of all
-    labels. None if the machine is not one whose decision values are made into probabilities.
+    For two classes those of the positive one, for more those of the answer, for labels those of
+    all labels. None if the machine is not one whose decision values are made into probabilities.
     """
     record = scored.record
     if task.classes is None or record.machine not in CALIBRATED:
@@ -443,8 +443,8 @@ def reliability_of(scored: Scored, task: Task) -> Reliability | None:
         said, true, of = p.ravel(), y.ravel() == 1, "a label"
         rows, w = np.repeat(rows, m), np.repeat(w, m)
     elif p.shape[1] == 2:
-        rare = positive(np.bincount(y, w, 2))
-        said, true, of = p[:, rare], y == rare, str(task.classes[rare])
+        c = positive_class(task.classes, np.bincount(y, w, 2))
+        said, true, of = p[:, c], y == c, str(task.classes[c])
     else:
         said, true, of = p.max(axis=1), p.argmax(axis=1) == y, ""
     parts = binned(said)
@@ -652,6 +652,10 @@ def effects_of(model: Any, problem: Problem, names: list[str]) -> list[Effect]:
     table = isinstance(X, np.ndarray) and X.ndim == 2
     if predict is None or task.names or not (frame or table):
         return []
+    c, of = None, ""
+    if task.classes is not None and len(task.classes) == 2:
+        c = positive_class(task.classes, np.bincount(task.y, task.weights, 2))
+        of = str(task.classes[c])
     rows = task.sample(EFFECT_ROWS, salt=13)
     places = {column.name: j for j, column in enumerate(problem.samples.columns)}
     for name in names:
@@ -669,7 +673,7 @@ def effects_of(model: Any, problem: Problem, names: list[str]) -> list[Effect]:
             warnings.simplefilter("ignore")  # what is odd about the column was said in fit
             answers = np.asarray(predict(changed), dtype=float)
         means = answers.reshape(len(chosen), len(rows), -1).mean(axis=1)
-        effects.append(Effect(name, shown, means))
+        effects.append(Effect(name, shown, means if c is None else means[:, [c]], of))
     return effects
 
 

@@ -25,6 +25,7 @@ Array = npt.NDArray[Any]
 
 # Of two classes these ask which of them counts.
 OF_ONE_CLASS = ("f1", "precision", "recall", "jaccard", "average_precision")
+POSITIVE = ("1", "1.0", "yes", "true", "positive")  # labels of a class that is to be found
 # What each makes of true positives, answers and members of a class: numerator, denominator.
 OF_COUNTS: dict[str, Callable[[Array, Array, Array], tuple[Array, Array]]] = {
     "f1": lambda tp, said, true: (2 * tp, said + true),
@@ -273,10 +274,20 @@ class ValueScore(Score):
         return Answers((y + 0.1 * np.cos(y))[:, None] * times), y[:, None] * times
 
 
+def positive_class(classes: Any, counts: Any) -> int:
+    """Return which of two classes is to be found: 1, yes or true, else the rarer.
+
+    Of equally frequent ones it is the second, as in scikit-learn.
+    """
+    words = [str(label).casefold() for label in classes]
+    named = [k for k, word in enumerate(words) if word in POSITIVE]
+    return named[0] if len(named) == 1 else int(counts[1] <= counts[0])
+
+
 class ClassScore(Score):
     """A score of classes by their numbers, shape (m,); the positive class is decided here, once.
 
-    Where a score counts one of two classes and none of the labels is 1, the rarer one counts.
+    Where a score counts one of two classes, `positive_class` says which.
     """
 
     default = "accuracy"
@@ -285,8 +296,7 @@ class ClassScore(Score):
     def __init__(self, scoring: Any, weighted: bool, classes: Array, counts: Array) -> None:
         self.classes, self.positive = classes, 1
         if len(classes) == 2 and isinstance(scoring, str) and scoring in OF_ONE_CLASS:
-            given = [k for k, label in enumerate(classes.tolist()) if label == 1]
-            self.positive = given[0] if given else 0 if counts[0] < counts[1] else 1
+            self.positive = positive_class(classes, counts)
             self.classes = np.array([0, 1]) if self.positive else np.array([1, 0])
         base, _, self.mean = str(scoring).partition("_")
         known = scoring == "balanced_accuracy" or (

@@ -54,7 +54,7 @@ class Scoring:
     promised : dict
         The estimate that the model was handed over with; empty if it was without.
     verdict : str
-        "as promised", "better than promised" or "worse than promised", or empty.
+        "as expected", "better than expected" or "worse than expected", or empty.
     held : list of Held
         How often sets or intervals hold, by class; what thresholds do; how many rows are unlike
         those of training, of which less is better.
@@ -180,9 +180,9 @@ def _held(model: Any, X: Any, task: Task) -> Any:
         for row in table.rows:
             flag = p >= row.threshold
             if case.any() and flag.any():
-                end = f"from probability {row.threshold:.3f}"
-                yield _share(f"found {end}", row.found_low, flag[case], task, rows[case])
-                yield _share(f"right {end}", row.right_low, case[flag], task, rows[flag])
+                at = f"of {table.of!r} from {row.threshold:.3f}"
+                yield _share(f"recall {at}", row.recall_low, flag[case], task, rows[case])
+                yield _share(f"precision {at}", row.precision_low, case[flag], task, rows[flag])
 
 
 def _share(what: str, promised: float, hit: Array, task: Task, rows: Array) -> Held:
@@ -199,5 +199,5 @@ def _verdict(found: Estimate, promised: Mapping[str, Any]) -> str:
         return ""
     gap, allowed = found.value - value, SURE * float(np.hypot(found.error, error))
     if not abs(gap) > allowed:
-        return "as promised"
-    return "better than promised" if gap > 0 else "worse than promised"
+        return "as expected"
+    return "better than expected" if gap > 0 else "worse than expected"

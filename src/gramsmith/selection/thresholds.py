@@ -1,4 +1,4 @@
-"""Thresholds in the user's terms: flag so many rows, find so many cases, be right so often."""
+"""Thresholds in the user's terms: flag so many rows, with this recall and this precision."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gramsmith.arguments import abridged
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.machines.sets import PredictionSets
 from gramsmith.selection.estimate import wilson
+from gramsmith.selection.scores import positive_class
 
 Array = npt.NDArray[Any]
 
@@ -26,12 +27,12 @@ class Flagged:
 
     threshold: float  # the probability from which on a row is flagged
     share: float  # of all rows that are flagged
-    found: float  # share of the cases that are flagged (recall)
-    found_low: float  # ends of intervals of 95 %
-    found_high: float
-    right: float  # share of the flagged that are cases (precision)
-    right_low: float
-    right_high: float
+    recall: float  # share of the cases that are flagged
+    recall_low: float  # ends of intervals of 95 %
+    recall_high: float
+    precision: float  # share of the flagged that are cases
+    precision_low: float
+    precision_high: float
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,9 @@ class ThresholdTable:
     >>> print(ThresholdTable("fault", 0.18, 400, [row]))
     Cases: fault, 18.0% of 400 held-out rows.
     <BLANKLINE>
-    flag   from probability  find  95 %        right  95 %
-    -----  ----------------  ----  ----------  -----  ----------
-    20.0%  0.310             60%   52% to 68%  55%    47% to 63%
+    flagged  threshold  recall           precision
+    -------  ---------  ---------------  ---------------
+    20.0%    0.310      60% (52 to 68%)  55% (47 to 63%)
     """
 
     of: str
@@ -74,15 +75,13 @@ class ThresholdTable:
     @property
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Head and cells, as text."""
-        head = ["flag", "from probability", "find", "95 %", "right", "95 %"]
+        head = ["flagged", "threshold", "recall", "precision"]
         body = [
             [
                 f"{row.share:.1%}",
                 f"{row.threshold:.3f}",
-                f"{row.found:.0%}",
-                f"{row.found_low:.0%} to {row.found_high:.0%}",
-                f"{row.right:.0%}",
-                f"{row.right_low:.0%} to {row.right_high:.0%}",
+                _with_interval(row.recall, row.recall_low, row.recall_high),
+                _with_interval(row.precision, row.precision_low, row.precision_high),
             ]
             for row in self.rows
         ]
@@ -100,10 +99,15 @@ class ThresholdTable:
         return html_table(*self.table)
 
 
+def _with_interval(share: float, low: float, high: float) -> str:
+    """Return a share in percent, and the interval of 95 % behind it."""
+    return f"{share:.0%} ({100 * low:.0f} to {high:.0%})"
+
+
 def threshold_table(
     model: Any, of: Any = None, shares: Sequence[float] | None = None
 ) -> ThresholdTable:
-    """Return what thresholds of a probability do: flag so many rows, find so many cases.
+    """Return recall and precision of thresholds of a probability, by the share of flagged rows.
 
     From rows that were left out of training, with intervals of 95 %: Wilson's, of as many
     independent rows as the scatter between rows, or groups, tells of. Weights count. To *set* a
@@ -115,7 +119,7 @@ def threshold_table(
     model : KernelSelector, or what rank_kernels hands over
         A classifier of two classes with calibrated probabilities.
     of : label, optional
-        The class whose rows are the cases; default the rarer.
+        The class whose rows are the cases; default 1, yes or true, else the rarer.
     shares : sequence of float, optional
         Shares of rows to flag, from the highest probability down; default 1 % to 50 %.
 
@@ -133,7 +137,7 @@ def threshold_table(
     >>> table = gs.threshold_table(gs.KernelSelector().fit(X, y), shares=[0.2])
     >>> table.of
     'buys'
-    >>> bool(table.rows[0].right > 2 * table.cases)
+    >>> bool(table.rows[0].precision > 2 * table.cases)
     True
     """
     if not can_flag(model):
@@ -147,7 +151,7 @@ def threshold_table(
     total = np.bincount(codes, w, 2)
     if of is not None and of not in classes:
         raise ValueError(f"Expected one of {classes}, got {abridged(of)}.")
-    c = int(total.argmin()) if of is None else classes.index(of)
+    c = positive_class(classes, total) if of is None else classes.index(of)
     p, case = (p if c else 1.0 - p), codes == c
     order = np.argsort(-p, kind="stable")
     reached = np.cumsum(w[order]) / w.sum()

@@ -13,6 +13,7 @@ from typing import Any
 
 from gramsmith.arguments import counted
 from gramsmith.kernels.base import Kernel
+from gramsmith.report.words import score_label
 from gramsmith.storage.models import ModelSummary, inspect_model
 from gramsmith.storage.registry import REGISTRY
 
@@ -280,7 +281,7 @@ def _score(facts: dict[str, Any]) -> str:
         return ""
     value, low, high = numbers
     how = f"{estimate.get('kind')}, {estimate.get('rows')} rows"
-    name = _text(facts, "score") or "score"
+    name = score_label(_text(facts, "score") or "score")
     return f"{name} {value:.4g} (95 % interval {low:.4g} to {high:.4g}; {how})"
 
 

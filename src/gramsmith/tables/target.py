@@ -160,11 +160,12 @@ class Target(NamedTuple):
     reason: str
 
 
-def read_target(table: Table, task: str = "auto") -> Target:
+def read_target(table: Table, task: str = "auto", *, for_training: bool = True) -> Target:
     """Return the labels of a table as classes or as numbers, by the rule of `decide_task`.
 
-    None may be missing. Numbers with leading zeros are codes: classes, kept as texts; so are labels
-    that are declared nominal, whatever they look like.
+    None may be missing; for training there must be two classes, of two rows at least. Numbers with
+    leading zeros are codes: classes, kept as texts; so are labels that are declared nominal,
+    whatever they look like.
     """
     assert table.labels is not None  # noqa: S101 - the caller has asked for labels
     name = f"{table.name}, target {short(table.target)}"
@@ -183,7 +184,8 @@ def read_target(table: Table, task: str = "auto") -> Target:
             _check_variety(len(set(numbers.tolist())), texts, name)
             return Target(numbers, found, reason)
     y = _classes(table, texts, numbers)
-    _check_classes(y, texts, name)
+    if for_training:
+        _check_classes(y, texts, name)
     return Target(y, "classification", f"the target has {len(set(y.tolist()))} classes")
 
 
