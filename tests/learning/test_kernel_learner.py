@@ -2,12 +2,13 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import gramsmith as gs
-from gramsmith.kernels import NotDifferentiable
+from gramsmith.kernels import Fixed, NotDifferentiable
 from gramsmith.learning import OBJECTIVES
 from oracle import golden
 from oracle import textbook as tb
@@ -23,8 +24,8 @@ def test_best_single_bandwidth():
 @pytest.mark.parametrize("measure", ["cka", "fsm_loo", "hsic", *OBJECTIVES])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_criterion_improves(measure):
-    start = gs.Gaussian(3.0) + 0.1 * gs.Gaussian(0.5)
-    learner = KernelLearner(start, measure=measure, bounds={"k2__scale": (1e-3, 1e3)})
+    second = gs.Bounded(0.1 * gs.Gaussian(0.5), {"scale": (1e-3, 1e3)})
+    learner = KernelLearner(gs.Gaussian(3.0) + second, measure=measure)
     learner.fit(golden.X, golden.y)
     sign = -1.0 if measure in ("fsm_loo", "radius_margin", "ridge_loo") else 1.0
     assert sign * learner.value_ >= sign * learner.history_["value"][0]
@@ -59,26 +60,43 @@ def test_several_starts_find_the_better_maximum():
 
 def test_chosen_parameters_only():
     kernel = gs.RationalQuadratic(1.0, alpha=2.0)
-    learner = KernelLearner(kernel, parameters=["length_scale"]).fit(golden.X, golden.y)
-    assert learner.kernel_.alpha == 2.0
-    assert learner.kernel_.length_scale != 1.0
+    learner = KernelLearner(Fixed(kernel, ["alpha"])).fit(golden.X, golden.y)
+    assert learner.kernel_.kernel.alpha == 2.0
+    assert learner.kernel_.kernel.length_scale != 1.0
 
 
 def test_mixture_weights_agree_with_the_closed_form():
-    kernel = 0.5 * gs.Gaussian(0.2) + 0.5 * gs.Gaussian(1.0)
-    learner = KernelLearner(
-        kernel, measure="kta", parameters=["k1__scale", "k2__scale"], tol=1e-13
-    ).fit(golden.X, golden.y)
+    kernel = 0.5 * Fixed(gs.Gaussian(0.2)) + 0.5 * Fixed(gs.Gaussian(1.0))
+    learner = KernelLearner(kernel, measure="kta", tol=1e-13).fit(golden.X, golden.y)
     a, b = learner.kernel_.k1.scale, learner.kernel_.k2.scale
     assert a / (a + b) == pytest.approx(golden.GOLDEN["u_star"][0], abs=1e-3)
     assert learner.value_ == pytest.approx(golden.GOLDEN["u_star_kta"][0], abs=1e-8)
 
 
 def test_a_parameter_on_its_bound_is_reported():
-    learner = KernelLearner(gs.Gaussian(3.0), bounds={"length_scale": (2.0, 4.0)})
+    learner = KernelLearner(gs.Bounded(gs.Gaussian(3.0), {"length_scale": (2.0, 4.0)}))
     with pytest.warns(ConvergenceWarning, match="length_scale ended on a bound"):
         learner.fit(golden.X, golden.y)
-    assert learner.kernel_.length_scale == pytest.approx(2.0)
+    assert learner.kernel_.kernel.length_scale == pytest.approx(2.0)
+
+
+def test_bounds_of_every_number_of_a_parameter(rng):
+    X = rng.normal(size=(60, 2))
+    ends = np.array([0.5, 2.0]), np.array([4.0, 4.0])
+    kernel = gs.Bounded(gs.Gaussian(np.full(2, 3.0)), {"length_scale": ends})
+    with pytest.warns(ConvergenceWarning, match="ended on a bound"):
+        learner = KernelLearner(kernel).fit(X, X[:, 0] * X[:, 1] > 0)
+    assert (learner.kernel_.kernel.length_scale >= ends[0] - 1e-9).all()
+
+
+def test_widths_of_sparse_rows():
+    """What a diagonal map is for dense rows."""
+    X = sp.random_array((120, 10), density=0.3, rng=np.random.default_rng(0), format="csr")
+    y = X.toarray()[:, :2].sum(axis=1) > 0.4
+    found = KernelLearner(gs.Gaussian(np.ones(10)), max_iter=10, tol=1e-2).fit(X, y).kernel_
+    assert set(np.argsort(found.length_scale)[:2]) == {0, 1}
+    with pytest.raises(TypeError, match="dense data is required"):
+        gs.TransformLearner().fit(X, y)
 
 
 def test_running_out_of_iterations_is_reported(rng):
@@ -106,13 +124,13 @@ def test_interrupt_between_starts_keeps_the_best():
 def test_strings_and_parameters_with_a_range():
     """The decay may not exceed one; the search steps back from there."""
     words = ["abab", "baba", "aabb", "bbaa", "abba", "aaab", "bbba", "babb"]
-    start = gs.Normalized(gs.Subsequence(2, decay=0.9))
-    learner = KernelLearner(start, measure="polarity", bounds={"kernel__decay": (0.05, 5.0)})
+    start = gs.Normalized(gs.Bounded(gs.Subsequence(2, decay=0.9), {"decay": (0.05, 5.0)}))
+    learner = KernelLearner(start, measure="polarity")
     y = [word.count("a") > 2 for word in words]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         learner.fit(words, y)
-    assert 0.0 < learner.kernel_.kernel.decay <= 1.0
+    assert 0.0 < learner.kernel_.kernel.kernel.decay <= 1.0
     assert learner.value_ >= learner.history_["value"][0]
 
 
@@ -128,7 +146,6 @@ def test_kernels_without_a_gradient_are_named():
         ({"measure": "accuracy"}, "accuracy"),
         ({"n_starts": 0}, "n_starts"),
         ({"solver": "newton"}, "newton"),
-        ({"parameters": ["gamma"]}, "gamma"),
     ],
 )
 def test_bad_options(options, message):

@@ -75,7 +75,7 @@ def test_outer_products_refuse_what_has_no_effect(option, parity):
 def test_what_has_no_effect_is_refused(parity):
     with pytest.raises(ValueError, match="which takes no penalty"):
         penalty_path(*parity, learner=gs.TransformLearner(solver="outer_product"))
-    with pytest.raises(ValueError, match="structure=.low_rank. with rank=2, got .*diagonal"):
+    with pytest.raises(ValueError, match=r"structure=.low_rank. with rank=2, got .*diagonal"):
         gs.TransformLearner(rank=2).fit(*parity)
 
 

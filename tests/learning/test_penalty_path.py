@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import gramsmith as gs
@@ -61,12 +60,6 @@ def test_the_unit_of_the_data_does_not_matter(unit, parity):
     one, other = penalty_path(X, y), penalty_path(unit * X, y)
     np.testing.assert_allclose(other.values, one.values, atol=2e-3)
     assert np.flatnonzero(other.weights[other.best]).tolist() == [0, 1]
-
-
-def test_sparse_rows(parity):
-    X, y = parity
-    path = penalty_path(sp.csr_array(X), y, [0.0, 0.02])
-    np.testing.assert_allclose(path.values, penalty_path(X, y, [0.0, 0.02]).values, atol=1e-4)
 
 
 def test_an_interrupt_ends_the_path(parity):

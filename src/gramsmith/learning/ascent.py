@@ -9,8 +9,8 @@ is stochastic ascent, for large n.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ StepLimits = Callable[[Array], tuple[Array, Array]]
 #: theta -> score, value and derivative of the score
 Evaluate = Callable[[Array], tuple[float, float, Array]]
 
+BROKEN_OFF = ("interrupted", "stopped")
 ROUNDS = 100  # of the moving box, far more than it needs
 FLAT = 1e-12  # a slope, in units of the score, that is rounding
 NEARLY_FLAT = 1e-3  # the same where a line search failed: there only rounding stops it
@@ -171,6 +172,35 @@ def maximise(
     best = theta if monitor.theta is None else monitor.theta
     status = "converged" if status == "early" else status
     return _ended(monitor, best, monitor.value, status, len(monitor.rows) - 1, max_iter)
+
+
+def best_of(climbs: Sequence[Callable[[], Ascent]], sign: float) -> tuple[Ascent, Array]:
+    """Return the best of several climbs, and the value that each reached, NaN where it did not.
+
+    A start where the objective is undefined is passed over; where a climb is broken off, the best
+    so far is returned, with that status.
+    """
+    best: Ascent | None = None
+    failure: Exception | None = None
+    values = np.full(len(climbs), np.nan)
+    for number, climb in enumerate(climbs):
+        try:
+            ascent = climb()
+        except (Undefined, KernelError) as error:
+            failure = failure or error
+            continue
+        values[number] = ascent.value
+        if best is None or sign * ascent.value > sign * best.value:
+            best = ascent
+        if ascent.status in BROKEN_OFF:
+            best = replace(best, status=ascent.status, advice=ascent.advice)
+            break
+    if best is None:
+        raise failure or Undefined(
+            "Expected a start where the objective is finite, got none. Standardise the features, "
+            "or use another measure."
+        )
+    return best, values
 
 
 def _ended(

@@ -7,14 +7,13 @@ the vector thus does not depend on the units of the data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.arguments import abridged, as_numbers, is_one_of
 from gramsmith.kernels import Kernel
 from gramsmith.kernels.parametrised import BOUNDS
 
@@ -87,24 +86,9 @@ class Coordinates:
         return {n: part.reshape(shape) if shape else part[0].item() for n, shape, part in named}
 
 
-def make_coordinates(
-    kernel: Kernel,
-    parameters: Sequence[str] | None = None,
-    bounds: Mapping[str, tuple[Any, Any]] | None = None,
-) -> Coordinates:
-    """Return coordinates for all learnable parameters of a kernel, or for those of given names.
-
-    Bounds (low, high) by name are in the units of the parameter.
-    """
-    positive = set(kernel.parameter_names(kinds=("positive",)))
-    known = list(kernel.parameter_names())
-    names = known if parameters is None else list(parameters)
-    for name in [*names, *(bounds or {})]:
-        if not is_one_of(name, known):
-            raise ValueError(
-                f"Expected learnable parameters among {known}, got {abridged(name)}. "
-                "Choose names from kernel.parameter_names()."
-            )
+def make_coordinates(kernel: Kernel) -> Coordinates:
+    """Return coordinates for all learnable parameters of a kernel, within the bounds it gives."""
+    positive, names = set(kernel.parameter_names(kinds=("positive",))), [*kernel.parameter_names()]
     if not names:
         raise ValueError(
             f"Expected a kernel with parameters to learn, got {kernel.formula()}, which has none. "
@@ -113,29 +97,16 @@ def make_coordinates(
     values = kernel.get_params()
     shapes, logs, limits, units = [], [], [], []
     for name in names:
-        value = np.asarray(values[name], dtype=np.float64)
-        log = name in positive
-        default: tuple[Any, Any] = kernel.range_of(name) if log else (-np.inf, np.inf)
-        if default == BOUNDS:  # which suit data of size one
-            default = BOUNDS[0] * np.minimum(value, 1.0), BOUNDS[1] * np.maximum(value, 1.0)
-        given = (bounds or {}).get(name, default)
-        pair = _as_pair(given, value.shape)
-        if (
-            pair is None
-            or len(pair) != 2
-            or not (pair[0] < pair[1]).all()
-            or (log and not (pair[0] > 0).all())
-        ):
-            arrays = f" or arrays of shape {value.shape}" if value.shape else ""
-            raise ValueError(
-                f"Expected bounds (low, high) of {name}, numbers{arrays}, with "
-                f"low < high{' and low > 0' if log else ''}, got {abridged(given)}."
-            )
+        value, log = np.asarray(values[name], dtype=np.float64), name in positive
+        ends = kernel.range_of(name) if log else (-np.inf, np.inf)
+        if np.array_equal(ends, BOUNDS):  # which suit data of size one
+            ends = BOUNDS[0] * np.minimum(value, 1.0), BOUNDS[1] * np.maximum(value, 1.0)
+        pair = np.stack([np.broadcast_to(end, value.shape).ravel() for end in ends], axis=1)
         # The size of the whole array: a zero in it is as free as the others.
         unit = 1.0 if log else float(np.abs(value).max(initial=0.0)) or 1.0
         shapes.append(value.shape)
         logs.append(np.full(value.size, log))
-        limits.append((np.log(pair) if log else pair / unit).T)
+        limits.append(np.log(pair) if log else pair / unit)
         units.append(np.full(value.size, unit))
     return Coordinates(
         tuple(names),
@@ -144,17 +115,6 @@ def make_coordinates(
         np.concatenate(limits),
         np.concatenate(units),
     )
-
-
-def _as_pair(given: Any, shape: tuple[int, ...]) -> Array | None:
-    """Return bounds of an array as its lowest and highest entries, None if they are none."""
-    if not isinstance(given, list | tuple | np.ndarray) or len(given) != 2:
-        return None
-    numbers = [bound for bound in map(as_numbers, given) if bound is not None]
-    try:
-        return np.stack([np.broadcast_to(bound, shape).ravel() for bound in numbers])
-    except ValueError:  # of another shape, or none
-        return None
 
 
 def log_coordinates(S: Array) -> Coordinates:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from gramsmith.learning.ascent import (
     REMEDY,
     Ascent,
     Problem,
+    best_of,
     degenerate,
     make_step_limits,
     maximise,
@@ -22,12 +24,7 @@ from gramsmith.learning.ascent import (
 from gramsmith.learning.coordinates import Coordinates, make_coordinates
 from gramsmith.learning.learner import Learner, Path, Samples
 from gramsmith.learning.monitor import Monitor
-from gramsmith.learning.objective import (
-    Array,
-    KernelError,
-    KernelObjective,
-)
-from gramsmith.measures import Undefined
+from gramsmith.learning.objective import Array, KernelObjective
 from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome
 from gramsmith.targets import Target
@@ -55,9 +52,10 @@ class ParameterPath(Path):
 class KernelLearner(Learner):
     """Learn the parameters of any kernel expression by optimising an objective.
 
-    Positive parameters (length scales, factors) move on the log scale, others as they are. With
-    several starts the best result is kept. It is then drawn back towards the first start, on the
-    same scales, by an amount chosen on held-out rows (`keep`).
+    Positive parameters (length scales, factors) move on the log scale, others as they are;
+    `Bounded` and `Fixed` around a part of the kernel say how far. With several starts the best
+    result is kept. It is then drawn back towards the first start, on the same scales, by an amount
+    chosen on held-out rows (`keep`).
 
     Parameters
     ----------
@@ -75,10 +73,6 @@ class KernelLearner(Learner):
         parameters by name; a true result stops the fit, and the best kernel so far is kept.
     n_starts : int, default=1
         Number of starts; the second and later ones are random around the first.
-    parameters : list of str, optional
-        Nested names of the parameters to learn; default all.
-    bounds : dict, optional
-        (low, high) by nested name, in the units of the parameter.
     C : float, default=100.0
         Penalty of the squared slacks for "radius_margin".
     max_iter : int, optional
@@ -113,8 +107,6 @@ class KernelLearner(Learner):
     measure: Any = field(default="ridge_loo", kw_only=False)
     solver: str = field(default="lbfgs", kw_only=False)
     n_starts: int = 1
-    parameters: Any = None
-    bounds: Any = None
     C: float = 100.0
     max_iter: int | None = None
     tol: float = 1e-6
@@ -122,8 +114,6 @@ class KernelLearner(Learner):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_starts": [Interval(Integral, 1, None, closed="left")],
-        "parameters": ["array-like", None],
-        "bounds": [dict, None],
     }
     _stored: ClassVar[dict[str, str]] = {
         "values_": "loose *",
@@ -137,12 +127,27 @@ class KernelLearner(Learner):
             raise kernel._no_derivative()
         kernel.check_parameters()
         kernel = kernel.fixed_to(X)
-        coordinates = make_coordinates(kernel, self.parameters, self.bounds)
+        coordinates = make_coordinates(kernel)
         options = {"C": self.C, "engine": self._engine(), "dtype": self.dtype}
         objective = KernelObjective(self.measure, X, target, **options)
         start = coordinates.read(kernel)
         problem = Problem(kernel, coordinates, objective)
-        ascent, values = self._best_of_starts(problem, self._starts(coordinates, start, rng))
+
+        def climb(theta: Array) -> Ascent:
+            return maximise(
+                problem,
+                theta,
+                Monitor("KernelLearner", None, 10, self.verbose, self.callback, coordinates.values),
+                solver=self.solver,
+                limits=coordinates.limits,
+                step_limits=make_step_limits(coordinates),
+                max_iter=self._most_iterations,
+                tol=self.tol,
+                unit=objective.unit,
+            )
+
+        starts = self._starts(coordinates, start, rng)
+        ascent, values = best_of([partial(climb, theta) for theta in starts], objective.sign)
         return ParameterPath(
             value=ascent.value,
             outcome=ascent,
@@ -162,43 +167,6 @@ class KernelLearner(Learner):
         drawn = rng.standard_normal((int(self.n_starts) - 1, len(theta)))
         return [theta, *(theta + np.where(log, 1.0, size) * step for step in drawn)]
 
-    def _best_of_starts(self, problem: Problem, starts: list[Array]) -> tuple[Ascent, Array]:
-        """Return the best search of several starts, and the value that each reached."""
-        coordinates, sign = problem.coordinates, problem.objective.sign
-        best: Ascent | None = None
-        values = np.full(len(starts), np.nan)
-        failure: ValueError | None = None
-        for number, theta in enumerate(starts):
-            monitor = Monitor(
-                "KernelLearner", None, 10, self.verbose, self.callback, coordinates.values
-            )
-            try:
-                ascent = maximise(
-                    problem,
-                    theta,
-                    monitor,
-                    solver=self.solver,
-                    limits=coordinates.limits,
-                    step_limits=make_step_limits(coordinates),
-                    max_iter=self._most_iterations,
-                    tol=self.tol,
-                    unit=problem.objective.unit,
-                )
-            except (Undefined, KernelError) as error:
-                # A random start may lie where the measure is undefined; the others count.
-                failure = failure or error
-                continue
-            values[number] = ascent.value
-            if best is None or sign * ascent.value > sign * best.value:
-                best = ascent
-            if ascent.status == "interrupted":
-                best = replace(best, status="interrupted", advice=ascent.advice)
-            if ascent.status == "interrupted" or monitor.status == "stopped":
-                break
-        if best is None:
-            raise failure or Undefined("Expected a start where the measure is defined, got none.")
-        return best, values
-
     def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
         if isinstance(self.kernel, Kernel) and not self.kernel.requires_vector_input:
             return X, y
@@ -216,7 +184,7 @@ class KernelLearner(Learner):
         if names:
             advice = (
                 f"{', '.join(names)} ended on a bound. If that is not where the best kernel should "
-                "be, set bounds= wider, scale the features, or leave the term out."
+                "be, set wider ones (gramsmith.Bounded), scale the features, or leave the term out."
             )
             remarks.append(replace(path.outcome, status="bounded", advice=advice))
         vectors = self.kernel_.requires_vector_input

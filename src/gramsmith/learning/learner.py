@@ -26,6 +26,7 @@ from gramsmith.gram import ENGINES, Engine, SharesEngine, as_engine
 from gramsmith.gram.threads import dense_work
 from gramsmith.gram.views import Views, count_rows, take_rows
 from gramsmith.kernels.finite import checked_data
+from gramsmith.learning.ascent import BROKEN_OFF
 from gramsmith.learning.cross_fit import (
     ROWS,
     WIDTH,
@@ -56,7 +57,6 @@ Array = npt.NDArray[Any]
 ITERATIONS = 200
 FEW_ITERATIONS = 10  # where the amount of learning is cross-fitted: thirty were no better
 CAUTIOUS = 0.25  # the amount after an interrupt: in trials it did no harm to any criterion
-BROKEN_OFF = ("interrupted", "stopped")
 QUARTER = "A quarter of what was learned is kept; fit again for the amount that pays."
 
 
@@ -112,7 +112,7 @@ class Samples:
 
 
 RENAMED = {"shrinkage": "keep", "shrinkage_": "keep_", "shrinkage_curve_": "keep_curve_"}
-GONE = ("search",)  # of TwoGaussianLearner: the second paper's own order of two searches
+GONE = ("search", "parameters", "bounds")  # parameters of 0.2 that are gone
 
 
 def _renamed(state: dict[str, Any]) -> dict[str, Any]:

@@ -13,16 +13,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gramsmith.gram import Gram
-from gramsmith.learning.ascent import Ascent, maximise
+from gramsmith.learning.ascent import Ascent, best_of, maximise
 from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import FEWER, MATRICES, BoundObjective
-from gramsmith.measures import Undefined
 from gramsmith.measures.alignment import ConstantKernelWarning
 from gramsmith.moments import Adjoint, Moments
 from gramsmith.solvers.memory import check_memory
@@ -116,20 +116,10 @@ def climb_shares(
         # d share_k / d θ_l = (δ_kl - share_k share_l) / |θ|
         return sign * value, value, (slope - float(shares @ slope) * shares) / length
 
-    best: Ascent | None = None
-    limits = np.tile([0.0, 1.0], (len(sizes), 1))
-    for start in starts:
-        if not np.isfinite(problem(start)[0]):
-            continue
-        options: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "unit": unit}
-        ascent = maximise(problem, start, Monitor("sum"), limits=limits, **options)
-        if best is None or sign * ascent.value > sign * best.value:
-            best = ascent
-    if best is None:
-        raise Undefined(
-            "Expected a sum of kernels with a finite value, got none. Use other kernels, or "
-            "another measure."
-        )
+    options: dict[str, Any] = {"limits": np.tile([0.0, 1.0], (len(sizes), 1)), "unit": unit}
+    options |= {"max_iter": max_iter, "tol": tol}
+    climbs = [partial(maximise, problem, start, Monitor("sum"), **options) for start in starts]
+    best, _ = best_of(climbs, sign)
     return replace(best, theta=best.theta / np.linalg.norm(best.theta) * inverse)
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gramsmith.arguments import abridged
 from gramsmith.kernels import Kernel, column_moments
@@ -22,7 +20,6 @@ from gramsmith.learning.objective import KernelObjective
 
 Array = npt.NDArray[Any]
 
-DENSE = 1000  # features up to which the covariance of sparse rows is a dense matrix
 # The root mean squared distance of mapped samples at the start. Alignments have an optimum among
 # wide kernels, which are linear in effect, and often another one among narrow ones; from here a
 # search ends at the latter, and still feels all features.
@@ -77,30 +74,11 @@ def make_start(
     if structure == "full":
         return np.asarray(scale * np.eye(p))
     # The directions of largest variance, turned a little so that no direction is out of reach.
-    first = _principal(X, mean, np.ones(X.shape[0]) if w is None else w, q)
+    centred = np.asarray(X, dtype=np.float64) - mean
+    scatter = (centred if w is None else centred * w[:, None]).T @ centred
+    first = np.linalg.eigh(scatter)[1][:, ::-1][:, :q]
     S = first * signs(first) + 0.1 / np.sqrt(p) * rng.standard_normal((p, q))
     return np.asarray(scale * np.sqrt(p / q) * S)
-
-
-def _principal(X: Any, mean: Array, w: Array, q: int) -> Array:
-    """Return the q directions of largest variance, shape (p, q)."""
-    p = X.shape[1]
-    if not sp.issparse(X):
-        centred = np.asarray(X, dtype=np.float64) - mean
-        scatter = (centred * w[:, None]).T @ centred
-    elif p <= DENSE or q >= p // 2:
-        scatter = (X.multiply(w[:, None]).T @ X).toarray() - w.sum() * np.outer(mean, mean)
-    else:
-
-        def product(v: Array) -> Array:
-            v = v.ravel()
-            return np.asarray(X.T @ (w * (X @ v)) - w.sum() * mean * (mean @ v))
-
-        scatter = LinearOperator((p, p), matvec=product, dtype=np.float64)
-        # A fixed first vector, so that the result does not depend on chance.
-        values, V = eigsh(scatter, k=q, which="LA", v0=np.ones(p) + np.arange(p) / p)
-        return np.asarray(V[:, np.argsort(-values)])
-    return np.asarray(np.linalg.eigh(scatter)[1][:, ::-1][:, :q])
 
 
 def signs(V: Array) -> Array:

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     OneToOneFeatureMixin,
@@ -57,7 +56,6 @@ from gramsmith.learning.objective import (
 )
 from gramsmith.learning.penalty import Penalty, make_phases, spreading_price
 from gramsmith.learning.samples import hold_out, make_draw
-from gramsmith.learning.sparse_maps import components, make_map, refuse_sparse, sparse_refusal
 from gramsmith.learning.start import (
     check_rank,
     choose_start,
@@ -160,9 +158,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     structure : {"diagonal", "full", "low_rank"}, default="diagonal"
         The shape of S.
     rank : int, optional
-        Columns of a low-rank S, refused for the others. Default: with keep="cross_fit" that of 1, 2, 4, ... directions
-        of gradient outer products, or all of them alike, with the smallest error on held-out rows;
-        otherwise, and for sparse rows, 2.
+        Columns of a low-rank S, refused for the others. Default: with keep="cross_fit" that of
+        1, 2, 4, ... directions of gradient outer products, or all of them alike, with the smallest
+        error on held-out rows; otherwise 2.
     measure : str, Measure or objective, default="ridge_loo"
         What is optimised: the name of a measure ("kta", "cka", "cka_debiased" are raised, "fsm",
         "fsm_loo", "csm" lowered), of an objective that needs a solve ("ridge_loo",
@@ -211,8 +209,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     Attributes
     ----------
     components_ : array of shape (q, p)
-        S', as in scikit-learn's `NeighborhoodComponentsAnalysis`; for a diagonal map of sparse rows
-        a CSR array.
+        S', as in scikit-learn's `NeighborhoodComponentsAnalysis`.
     feature_importances_ : array of shape (p,)
         Share of every feature in the mean squared distance of mapped samples.
     feature_importances_std_ : array of shape (p,)
@@ -273,27 +270,21 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         "history_": "value",
     }
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> Array:
         """Return X S, shape (n, q).
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, p)
+        X : array of shape (n, p)
 
         Returns
         -------
         array of shape (n, q)
-            A CSR matrix for sparse rows and a diagonal map.
         """
         check_is_fitted(self)
-        accepted = "csr" if self.structure != "full" else False
-        X = checked_data(
-            self, X, dtype=(np.float64, np.float32), accept_sparse=accepted, reset=False
-        )
+        X = checked_data(self, X, dtype=(np.float64, np.float32), reset=False)
         S = np.asarray(self.kernel_.map.S, dtype=X.dtype)
-        if S.ndim == 1:
-            return X.multiply(S).tocsr() if sp.issparse(X) else np.asarray(X * S)
-        return np.asarray(X @ S)
+        return np.asarray(X * S if S.ndim == 1 else X @ S)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the names of the columns of `transform`: those of the features for a diagonal map.
@@ -323,14 +314,14 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         base, w, q = self._base(X), target.w, self.rank if rank is None else rank
         q = check_rank(self.structure, q, X.shape[1])
         start = S = make_start(X, self.structure, q, self.init, kernel_scale(base), rng, w)
-        make_map(base, S, sp.issparse(X)).check_parameters()
+        Composed(base, LinearMap(S)).check_parameters()
         spread, variance = deviations(X, w), np.asarray(column_moments(X, w)[1])
         least, ascent = LEAST, None
         if self.solver == "outer_product":
             monitor = Monitor("TransformLearner", None, 0, self.verbose, self.callback)
             steps = REGRESSIONS if self.max_iter is None else int(self.max_iter)
             ascent, S = follow_gradients(base, X, target, S, steps, monitor, 0, self._engine())
-        elif self._crossing and self.init is None and not sp.issparse(X):
+        elif self._crossing and self.init is None:
             S, ascent = self._follow_first(base, X, target, S)
         if ascent is None:
             ascent, S, least = self._climb(base, X, target, S, spread, rng)
@@ -379,7 +370,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         self, base: Kernel, X: Any, target: Target, S: Array, spread: Array, rng: Any
     ) -> tuple[Ascent, Array, float]:
         """Climb from S; return how it went, the map, and what counts as the least weight."""
-        objective, kernel = get_objective(self.measure, self.C), make_map(base, S, sp.issparse(X))
+        objective, kernel = get_objective(self.measure, self.C), Composed(base, LinearMap(S))
         learn, held = self._split(target, rng)
         draw = None
         if self.batch_size is not None and self.batch_size < len(learn):
@@ -502,13 +493,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
 
     def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
         refuse_symbols("TransformLearner", X)
-        if sp.issparse(X):
-            refuse_sparse(self.kernel, self.structure)
-            if self.solver == "outer_product":
-                raise ValueError(
-                    'Expected dense X with solver="outer_product", got sparse rows. Use '
-                    'solver="lbfgs", or X.toarray() if memory permits.'
-                )
         X, y = super()._check_samples(X, y)
         check_rank(self.structure, self.rank, X.shape[1])
         return X, y
@@ -528,7 +512,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         """
         X, target = samples.X, samples.target
         free = self.structure == "low_rank" and self.rank is None and self.init is None
-        if not (free and self._crossing) or sp.issparse(X):
+        if not (free and self._crossing):
             return {}
         p, base = X.shape[1], self._base(X)
         ranks = [*(2**k for k in range(p.bit_length()) if 2**k < p), p]
@@ -566,7 +550,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     ) -> None:
         self.kernel_ = path.kernel(self.keep_, width)
         S = self.kernel_.map.S
-        self.components_ = components(S, sp.issparse(samples.X))
+        self.components_ = np.diag(S) if S.ndim == 1 else np.ascontiguousarray(S.T)
         self.feature_importances_ = _shares(S, path.variance)
         if fold_paths:
             each = [_shares(fold.map(self.keep_), path.variance) for fold in fold_paths]
@@ -598,5 +582,5 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = sparse_refusal(self.kernel, self.structure) is None
+        tags.input_tags.sparse = False
         return tags

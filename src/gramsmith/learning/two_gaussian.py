@@ -8,8 +8,8 @@ mixed with each of the others. The best maxima are then climbed (`search_mixture
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -22,17 +22,13 @@ from gramsmith.gram import Engine, Gram
 from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum, default_kernel
 from gramsmith.kernels.radial import Radial
 from gramsmith.kernels.symbolic import refuse_symbols
-from gramsmith.learning.ascent import maximise
-from gramsmith.learning.learner import BROKEN_OFF, FEW_ITERATIONS, Learner, Path, Samples
-from gramsmith.learning.monitor import Monitor, Stopped, asks_to_stop, tell_row
-from gramsmith.learning.objective import (
-    KernelObjective,
-    get_projection,
-)
+from gramsmith.learning.ascent import BROKEN_OFF, Ascent, best_of, maximise
+from gramsmith.learning.learner import FEW_ITERATIONS, Learner, Path, Samples
+from gramsmith.learning.monitor import Monitor
+from gramsmith.learning.objective import KernelObjective, get_projection
 from gramsmith.measures import Undefined
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.parameters import with_parameters
-from gramsmith.solvers import Outcome
 from gramsmith.targets import Target
 
 Array = npt.NDArray[Any]
@@ -135,8 +131,8 @@ class TwoGaussianLearner(Learner):
         pairs of a grid of 16, on at most 1000 rows where it needs a solve and the amount is
         cross-fitted.
     callback : callable, optional
-        Called with a dict of "sigma1", "sigma", "value", "u" at every bandwidth, also in the folds;
-        a true result stops the fit, and the best mixture so far is kept.
+        Called after every iteration, also in the folds, with a dict of its numbers and the
+        bandwidths "sigma"; a true result stops the fit, and the best mixture so far is kept.
     n_grid : int, default=64
         Bandwidths on which maxima are bracketed, half as many where the amount is cross-fitted.
     tol : float, default=1e-14
@@ -158,7 +154,7 @@ class TwoGaussianLearner(Learner):
         (b,), "value" of shape (a, b), the alignment of every mixture on the grid, beside the first
         bandwidth of the search.
     history_ : dict of arrays
-        "sigma1" (NaN for one Gaussian alone), "sigma", "value", "u" of every bandwidth visited.
+        Of the best start, per iteration: "value", "score", "step", "gradient_norm".
 
     References
     ----------
@@ -201,54 +197,40 @@ class TwoGaussianLearner(Learner):
     def search(self, X: Any, target: Target, rng: Any) -> MixturePath:
         """Return the path from one Gaussian to the best mixture."""
         low, high = bandwidth_range(X)
-        projection, rows = get_projection(self.measure), list[dict[str, float]]()
-
-        def tell(row: dict[str, float]) -> None:
-            rows.append(row | {"u": weights(row["u"], self.mixing)[0]})
-            tell_row("TwoGaussianLearner", self.verbose, len(rows), rows[-1])
-            if asks_to_stop(self.callback, rows[-1]):
-                raise Stopped
-
-        few, most = self._crossing and self._solves, int(self.max_iter)
+        projection, few = get_projection(self.measure), self._crossing and self._solves
+        most, engine = int(self.max_iter), self._engine()
         if projection is None:
-            options: dict[str, Any] = {"engine": self._engine(), "dtype": np.float64}
-            objective = KernelObjective(self.measure, X, target, **options)
-            mixtures: Mixtures = ObjectiveMixtures(objective, tell)
+            objective = KernelObjective(self.measure, X, target, engine=engine, dtype=np.float64)
+            mixtures: Mixtures = ObjectiveMixtures(objective)
             count, peaks, tol = min(self.n_grid, COARSE), 2, TOLERANCE
             most = min(FEW_ITERATIONS, most) if few else most
         else:
-            mixtures = AlignedMixtures(X, target, projection, self._engine(), tell)
+            mixtures = AlignedMixtures(X, target, projection, engine)
             count, peaks, tol = self.n_grid, PEAKS, float(self.tol)
             if self._crossing:
                 count, peaks, tol = max(4, count // 2), 1, max(tol, TOLERANCE)
-        grid = np.geomspace(low, high, count)
-        status, advice, started = "converged", "", 0
-        free = np.array([self.sigma1 is None, self.sigma2 is None])
-        try:
-            starts = mixtures.starts((self.sigma1, self.sigma2), grid)[:peaks]
-            started = len(rows)
-            done = [mixtures.climb(start, free, grid[[0, -1]], most, tol) for start in starts]
-            if not (all(done) or few):  # few are intended
-                status = "max_iter"
-                advice = f"Not every maximum was refined. Raise max_iter above {self.max_iter}."
-        except KeyboardInterrupt as interrupt:
-            if mixtures.best is None:
-                raise
-            status = "stopped" if isinstance(interrupt, Stopped) else "interrupted"
-            advice = "The best mixture so far is kept; fit again for more."
-        if mixtures.best is None:
-            raise Undefined(
-                f"Expected a mixture where {self.measure!r} is finite, got none. Standardise the "
-                "features, or use another measure."
-            )
-        pair = mixtures.best.ordered() if free.all() else mixtures.best
-        steps = len(rows) - started if started else 0
+        grid, given = np.geomspace(low, high, count), (self.sigma1, self.sigma2)
+        free = np.array([sigma is None for sigma in given])
+        starts, alone = mixtures.starts(given, grid)
+
+        def climb(start: Array) -> Ascent:
+            moving = free & (start >= low) & (start <= high)  # limits stay
+            monitor = Monitor("TwoGaussianLearner", None, 10, self.verbose, self.callback)
+            return mixtures.climb(start, moving, np.log([low, high]), monitor, most, tol)
+
+        ascent, _ = best_of([partial(climb, start) for start in starts[:peaks]], mixtures.sign)
+        sigma1, sigma2, u = map(float, ascent.theta)
+        pair = Pair(sigma1, sigma2, ascent.value, u)
+        if alone is not None and mixtures.sign * (alone.value - pair.value) >= 0.0:
+            pair = alone
+        if ascent.status == "max_iter" and few:  # are intended
+            ascent = replace(ascent, status="converged", advice="")
         return MixturePath(
             value=pair.value,
-            outcome=Outcome(status=status, advice=advice, n_iter=steps),
-            history={name: np.array([row[name] for row in rows]) for name in rows[0]},
+            outcome=ascent,
+            history=ascent.history,
             has_width=bool(free.all()),
-            pair=pair,
+            pair=pair.ordered() if free.all() else pair,
             mixing=self.mixing,
             grid=grid,
             typical=float(default_kernel(None, X, target.w).length_scale),
@@ -327,77 +309,55 @@ class GaussianSlope(Radial):
 
 
 class Mixtures:
-    """The mixtures that a search visits, the best of them, and who is told."""
+    """The mixtures of two Gaussians under an objective, from where to climb and how."""
 
     sign, unit = 1.0, 1.0
     share_is_free = False
 
-    def __init__(self, tell: Callable[[dict[str, float]], None] = lambda row: None) -> None:
-        self.tell = tell
-        self.best: Pair | None = None
-        self.interrupt: KeyboardInterrupt | None = None
-
-    def starts(self, given: Given, grid: Array) -> list[Array]:
-        """Return pairs of bandwidths to climb from, the best first."""
+    def starts(self, given: Given, grid: Array) -> tuple[list[Array], Pair | None]:
+        """Return pairs of bandwidths to climb from, the best first, and the best of one alone."""
         raise NotImplementedError
 
     def evaluate(self, sigma: Array, u: float, moving: Array) -> tuple[Pair, Array]:
         """Return a mixture, and its slopes by the logarithms of moving bandwidths, and by u."""
         raise NotImplementedError
 
-    def visit(self, pair: Pair, alone: bool = False) -> float:
-        """Record a mixture, or the first of its Gaussians alone; return its score."""
-        row = {"sigma1": pair.sigma1, "sigma": pair.sigma2, "value": pair.value, "u": pair.u}
-        score = self.sign * pair.value if np.isfinite(pair.value) else -np.inf
-        if score > (-np.inf if self.best is None else self.sign * self.best.value):
-            self.best = pair
-        try:
-            self.tell(row | {"sigma1": np.nan, "sigma": pair.sigma1, "u": 0.0} if alone else row)
-        except KeyboardInterrupt as interrupt:  # which a climb would take for its end
-            self.interrupt = interrupt
-            raise
-        return score
-
-    def climb(self, start: Array, free: Array, span: Array, max_iter: int, tol: float) -> bool:
-        """Climb over free bandwidths within a span, limits staying so; return if it converged."""
-        moving = free & (start >= span[0]) & (start <= span[1])
+    def climb(
+        self, start: Array, moving: Array, span: Array, monitor: Monitor, max_iter: int, tol: float
+    ) -> Ascent:
+        """Climb over moving bandwidths, logarithms within a span; θ becomes both, and the share."""
         count, coordinates = int(moving.sum()), np.append(moving, self.share_is_free)
 
-        def problem(theta: Array) -> tuple[float, float, Array]:
+        def parts(theta: Array) -> tuple[Array, float]:
             sigma = start.copy()
             sigma[moving] = np.exp(theta[:count])
-            pair, slopes = self.evaluate(sigma, float(theta[-1]) if len(theta) else np.nan, moving)
-            score = self.visit(pair)
-            slopes = self.sign * slopes
+            return sigma, float(theta[-1]) if self.share_is_free else 0.5
+
+        def problem(theta: Array) -> tuple[float, float, Array]:
+            pair, slopes = self.evaluate(*parts(theta), moving)
+            score, slopes = self.sign * pair.value, self.sign * slopes
             finite = np.isfinite(score) and np.isfinite(slopes).all()
             return (score, pair.value, slopes) if finite else (-np.inf, pair.value, 0.0 * theta)
 
-        theta = np.append(np.log(start, where=moving, out=start.copy()), 0.5)[coordinates]
-        if not len(theta):
-            problem(theta)
-            return True
+        monitor.parameters = lambda theta: {"sigma": parts(theta)[0]}
         ascent = maximise(
             problem,
-            theta,
-            Monitor("TwoGaussianLearner"),
-            limits=np.array([np.log(span), np.log(span), [EDGE, 1.0 - EDGE]])[coordinates],
+            np.append(np.log(start, where=moving, out=start.copy()), 0.5)[coordinates],
+            monitor,
+            limits=np.array([span, span, [EDGE, 1.0 - EDGE]])[coordinates],
             step_limits=lambda theta: (REACH[coordinates], FIRST * REACH[coordinates]),
             max_iter=max_iter,
             tol=tol,
             unit=self.unit,
         )
-        if ascent.status == "interrupted":
-            raise self.interrupt or KeyboardInterrupt
-        return ascent.status != "max_iter"
+        pair, _ = self.evaluate(*parts(ascent.theta), np.zeros(2, dtype=bool))
+        return replace(ascent, theta=np.array([pair.sigma1, pair.sigma2, pair.u]))
 
 
 class AlignedMixtures(Mixtures):
     """Alignments of mixtures, whose best shares and slopes come from products of kernels."""
 
-    def __init__(
-        self, X: Array, target: Target, projection: str, engine: Engine | None, *tell: Any
-    ) -> None:
-        super().__init__(*tell)
+    def __init__(self, X: Array, target: Target, projection: str, engine: Engine | None) -> None:
         self.X, self.target, self.projection, self.engine = X, target, projection, engine
         self.narrow = np.nan  # bandwidth of the identity
 
@@ -414,7 +374,7 @@ class AlignedMixtures(Mixtures):
         size = np.sqrt(np.where(square > 0, square, np.inf))
         return (u * a1 + v * a2) / size / target_norm(self.target, self.projection)
 
-    def starts(self, given: Given, grid: Array) -> list[Array]:
+    def starts(self, given: Given, grid: Array) -> tuple[list[Array], Pair | None]:
         self.narrow = IDENTITY * grid[0]
         ends = np.r_[self.narrow, grid, np.inf]
         both = given == (None, None)
@@ -428,19 +388,18 @@ class AlignedMixtures(Mixtures):
         products = np.broadcast_arrays(a[i], a[j], G[i, i], G[i, j], G[j, j])
         u = best_share(*products)
         table = self.alignment(u, 1.0 - u, *products)
+        alone = None
         if both:
-            for sigma, value in zip(grid, table.diagonal()[1:-1], strict=True):
-                self.visit(Pair(float(sigma), float(sigma), float(value), 1.0), alone=True)
+            values = table.diagonal()[1:-1]
+            sigma = float(grid[int(np.argmax(values))])
+            alone = Pair(sigma, sigma, float(values.max()), 1.0)
             # each two once, and not both limits
             table = np.where((i < j) & (j - i < len(ends) - 1), table, -np.inf)
-        else:
-            for k, m in np.ndindex(table.shape):
-                self.visit(self._pair(first[k], second[m], table[k, m], u[k, m]))
         padded = np.pad(table, 1, constant_values=-np.inf)
         around = np.max([np.roll(padded, shift, (0, 1)) for shift in AROUND], axis=0)[1:-1, 1:-1]
         peaks = np.argwhere((table >= around) & np.isfinite(table))
         order = np.argsort(-table[tuple(peaks.T)], kind="stable")
-        return [np.array([first[k], second[m]]) for k, m in peaks[order]]
+        return [np.array([first[k], second[m]]) for k, m in peaks[order]], alone
 
     def evaluate(self, sigma: Array, u: float, moving: Array) -> tuple[Pair, Array]:
         slopes: list[Kernel] = [GaussianSlope(float(s)) for s in sigma[moving]]
@@ -474,29 +433,35 @@ class ObjectiveMixtures(Mixtures):
 
     share_is_free = True
 
-    def __init__(self, objective: KernelObjective, *tell: Any) -> None:
-        super().__init__(*tell)
+    def __init__(self, objective: KernelObjective) -> None:
         self.objective, self.sign, self.unit = objective, objective.sign, objective.unit
         self.kernel = Sum(Scaled(Gaussian(1.0), 0.5), Scaled(Gaussian(1.0), 0.5))
 
-    def starts(self, given: Given, grid: Array) -> list[Array]:
+    def starts(self, given: Given, grid: Array) -> tuple[list[Array], Pair | None]:
         known = [float(sigma) for sigma in given if sigma is not None]
-        scores = []
-        for sigma in known or grid:
-            value = self.objective.value(Gaussian(float(sigma)))
-            first, second = (float(s or sigma) for s in given)
-            pair = Pair(first, second, value, float(first == sigma))
-            scores.append(self.visit(pair, alone=first == sigma))
+        alone = [self._alone(float(sigma), given) for sigma in known or grid]
+        merits = self._merits(alone)
+        best = alone[int(np.argmax(merits))] if merits.max() > -np.inf else None
         if known:
             others = grid if None in given else grid[:1]
             pairs = [np.array([float(s or sigma) for s in given]) for sigma in others]
         else:
-            best = grid[int(np.argmax(scores))]
-            pairs = [np.array([best, sigma]) for sigma in grid if sigma != best]
+            first = grid[int(np.argmax(merits))]
+            pairs = [np.array([first, sigma]) for sigma in grid if sigma != first]
         still = np.zeros(2, dtype=bool)
-        merits = np.array([self.visit(self.evaluate(pair, 0.5, still)[0]) for pair in pairs])
+        merits = self._merits([self.evaluate(pair, 0.5, still)[0] for pair in pairs])
         order = np.argsort(-merits, kind="stable")
-        return [pairs[k] for k in order if np.isfinite(merits[k])]
+        return [pairs[k] for k in order if np.isfinite(merits[k])], best
+
+    def _alone(self, sigma: float, given: Given) -> Pair:
+        """Return one Gaussian, as a mixture with another in which it has the whole share."""
+        first, second = (float(s or sigma) for s in given)
+        value = self.objective.value(Gaussian(sigma))
+        return Pair(first, second, value, float(first == sigma))
+
+    def _merits(self, pairs: list[Pair]) -> Array:
+        values = np.array([pair.value for pair in pairs])
+        return np.where(np.isfinite(values), self.sign * values, -np.inf)
 
     def evaluate(self, sigma: Array, u: float, moving: Array) -> tuple[Pair, Array]:
         widths = ("k1__kernel__length_scale", "k2__kernel__length_scale")
