@@ -4,9 +4,6 @@ Every function takes ``X`` (n x p) and ``Z`` (m x p, default ``X``) and returns 
 Differences are formed explicitly: nothing expands ``|x - z|^2``, so nothing can cancel.
 """
 
-from itertools import product
-from math import factorial
-
 import numpy as np
 
 
@@ -104,27 +101,6 @@ def polynomial(X, Z=None, degree=3, gamma=1.0, coef0=1.0):
     return (gamma * linear(X, Z) + coef0) ** degree
 
 
-def polynomial_features(X, degree=3, gamma=1.0, coef0=1.0):
-    """Explicit monomials whose inner product is `polynomial`, coef0 >= 0.
-
-    Feature of the exponents k_1..k_p with k_0 = degree - sum k:
-    sqrt(degree! / (k_0! k_1! ... k_p!) coef0^k_0 gamma^(degree - k_0)) prod x_i^k_i.
-    """
-    X = np.asarray(X, dtype=float)
-    columns = []
-    for k in product(range(degree + 1), repeat=X.shape[1]):
-        k0 = degree - sum(k)
-        if k0 < 0:
-            continue
-        ways = factorial(degree) / factorial(k0)
-        for exponent in k:
-            ways /= factorial(exponent)
-        weight = ways * float(coef0) ** k0 * float(gamma) ** (degree - k0)
-        if weight > 0:
-            columns.append(np.sqrt(weight) * np.prod(X ** np.array(k), axis=1))
-    return np.stack(columns, axis=1)
-
-
 def sigmoid(X, Z=None, gamma=1.0, coef0=1.0):
     """tanh(gamma x'z + coef0), indefinite in general."""
     return np.tanh(gamma * linear(X, Z) + coef0)
@@ -158,18 +134,6 @@ def bilinear(X, Z=None, B=None):
     X, Z = _pair(X, Z)
     B = np.eye(X.shape[1]) if B is None else np.asarray(B, dtype=float)
     return np.array([[x @ B @ z for z in Z] for x in X])
-
-
-def rank_one(X, Z=None, f=np.sum):
-    """f(x) f(z) for a function f of one sample."""
-    X, Z = _pair(X, Z)
-    return np.array([[float(f(x)) * float(f(z)) for z in Z] for x in X])
-
-
-def linear_map(kernel, S, X, Z=None):
-    """k(S'x, S'z) for S of shape p x q."""
-    X, Z = _pair(X, Z)
-    return kernel(X @ np.asarray(S), Z @ np.asarray(S))
 
 
 def polynomial_of(K, coefficients):

@@ -1,57 +1,12 @@
 """Learners and machines the slow way: grids, dense least squares, general-purpose optimisers."""
 
 import numpy as np
-from scipy.optimize import brentq, minimize, nnls
+from scipy.optimize import minimize, nnls
 from scipy.stats import multivariate_normal
-from sklearn.svm import SVC, OneClassSVM
+from sklearn.svm import SVC
 
-from oracle.derivatives import d_alignment, d_sigma
-from oracle.kernels import distances, gaussian
-from oracle.measures import PROJECTIONS, alignment, centred, inner, kta, norm
+from oracle.measures import PROJECTIONS, alignment, norm
 from oracle.targets import as_target, signs
-
-
-def two_kernel_u(K1, K2, T_or_y, points=2001):
-    """u in [0, 1] with the largest KTA of u K1 + (1-u) K2: a grid, then the root of the slope."""
-    T = as_target(K1, T_or_y)
-    grid = np.linspace(0, 1, points)
-    best = int(np.argmax([alignment(u * K1 + (1 - u) * K2, T) for u in grid]))
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, points - 1)]
-
-    def slope(u):
-        return inner(d_alignment(u * K1 + (1 - u) * K2, T), K1 - K2)
-
-    if slope(low) > 0 > slope(high):
-        return float(brentq(slope, low, high, xtol=1e-15))
-    return float(grid[best])
-
-
-def sigma_extrema(X, y, points=4000):
-    """Stationary points of KTA in one Gaussian's sigma: a list of (sigma, KTA, "max" | "min")."""
-    d = distances(np.asarray(X, dtype=float))
-    grid = np.geomspace(0.1 * d[d > 0].min(), 10 * d.max(), points)
-
-    def slope(sigma):
-        return d_sigma(X, sigma, d_alignment(gaussian(X, length_scale=sigma), y))
-
-    found = []
-    slopes = [slope(sigma) for sigma in grid]
-    for k in range(points - 1):
-        if slopes[k] * slopes[k + 1] < 0:
-            sigma = float(brentq(slope, grid[k], grid[k + 1], xtol=1e-14))
-            kind = "max" if slopes[k] > 0 else "min"
-            found.append((sigma, kta(gaussian(X, length_scale=sigma), y), kind))
-    return found
-
-
-def best_sigma(X, y, points=4000):
-    """The sigma with the largest KTA and that KTA, the limits 0 and infinity included."""
-    z = signs(y)
-    candidates = [
-        (sigma, value) for sigma, value, kind in sigma_extrema(X, y, points) if kind == "max"
-    ]
-    candidates += [(0.0, 1 / np.sqrt(len(z))), (np.inf, float(z.sum() / len(z)) ** 2)]
-    return max(candidates, key=lambda pair: pair[1])
 
 
 def alignf(kernels, T_or_y, projection="centred"):
@@ -64,15 +19,6 @@ def alignf(kernels, T_or_y, projection="centred"):
     v, _ = nnls(A, P(T).ravel())
     mu = v / np.linalg.norm(v)
     return mu, alignment(sum(m * K for m, K in zip(mu, kernels, strict=True)), T, projection)
-
-
-def spectral_alignment(K, y, kept=None):
-    """Best KTA over sum_n alpha_n v_n v_n' with the `kept` leading eigenvectors of K, and the G."""
-    y = np.asarray(y, dtype=float)
-    _, V = np.linalg.eigh(K)
-    V = V[:, ::-1][:, :kept]
-    G = sum((v @ y) ** 2 * np.outer(v, v) for v in V.T)
-    return alignment(G, np.outer(y, y)), G
 
 
 def inductive_blocks(K, train, y_train, threshold=1e-3):
@@ -154,16 +100,6 @@ def enclosing_ball(K, C=np.inf):
     b = np.zeros(n)
     b[support] = solution
     return b, float(b @ d - b @ Kt @ b)
-
-
-def enclosing_ball_one_class(K, C=np.inf):
-    """The same by scikit-learn's OneClassSVM, right for a constant diagonal only."""
-    Kt = np.asarray(K, dtype=float) + np.eye(len(K)) / C
-    machine = OneClassSVM(kernel="precomputed", nu=1 / len(K), tol=1e-12).fit(Kt)
-    b = np.zeros(len(K))
-    b[machine.support_] = machine.dual_coef_[0]
-    b /= b.sum()
-    return b, float(b @ np.diag(Kt) - b @ Kt @ b)
 
 
 def radius_margin(K, y, C):
@@ -269,14 +205,6 @@ def perceptron(K, y, passes=100):
         if clean:
             return counts, True
     return counts, False
-
-
-def centre_blocks(K_train, K_test):
-    """Both kernels about the training mean: HKH, and <phi(x) - mu, phi_i - mu> for new rows."""
-    m = len(K_train)
-    mean = np.full((len(K_test), m), 1 / m)
-    H = np.eye(m) - np.full((m, m), 1 / m)
-    return centred(K_train), (K_test - mean @ K_train) @ H
 
 
 def projected_alignment(X, y):

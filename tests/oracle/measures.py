@@ -95,11 +95,6 @@ def cka_debiased(K, T_or_y):
     return alignment(K, as_target(K, T_or_y), "debiased")
 
 
-def kta_off_diagonal(K, T_or_y):
-    """Alignment of the matrices without their diagonals."""
-    return alignment(K, as_target(K, T_or_y), "off_diagonal")
-
-
 def polarity(K, T_or_y):
     """<K, T>."""
     return inner(K, as_target(K, T_or_y))

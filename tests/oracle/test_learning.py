@@ -11,28 +11,6 @@ X, y, K = golden.X, golden.y, golden.K
 rng = np.random.default_rng(0)
 
 
-def closed_form_u(K1, K2, z):
-    a, b = z @ K1 @ z, z @ K2 @ z
-    c11, c12, c22 = tb.inner(K1, K1), tb.inner(K1, K2), tb.inner(K2, K2)
-    w1, w2 = max(a * c22 - b * c12, 0.0), max(b * c11 - a * c12, 0.0)
-    return w1 / (w1 + w2)
-
-
-@pytest.mark.parametrize("seed", range(15))
-def test_grid_finds_the_closed_form_mixture(seed):
-    local = np.random.default_rng(seed)
-    points, z = local.normal(size=(10, 2)), np.where(np.arange(10) % 2, 1.0, -1.0)
-    K1, K2 = (tb.gaussian(points, length_scale=s) for s in local.uniform(0.1, 3, 2))
-    assert tb.two_kernel_u(K1, K2, z) == pytest.approx(closed_form_u(K1, K2, z), abs=1e-8)
-
-
-def test_best_sigma_may_be_a_limit():
-    x, labels = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1, -1, 1, -1])
-    sigma, value = tb.best_sigma(x, labels, points=400)
-    assert value >= 1 / np.sqrt(4)
-    assert sigma == 0.0  # the nearest pairs disagree, so no positive width beats the identity
-
-
 def test_alignf_satisfies_the_optimality_conditions():
     kernels = [np.exp(-gamma * tb.squared_distances(X)) for gamma in (0.05, 0.5, 2, 8)]
     mu, attained = tb.alignf(kernels, y)
@@ -42,15 +20,6 @@ def test_alignf_satisfies_the_optimality_conditions():
     assert np.all(M @ v - a >= -1e-9 * np.abs(a).max())
     np.testing.assert_allclose(v * (M @ v - a), 0, atol=1e-9)
     assert attained == pytest.approx(np.sqrt(a @ v) / tb.norm(tb.centred(np.outer(y, y))))
-
-
-def test_spectral_weights_cannot_be_improved():
-    best, _ = tb.spectral_alignment(K, y)
-    _, V = np.linalg.eigh(K)
-    assert best == pytest.approx(np.sqrt(np.sum((V.T @ y) ** 4)) / 12)
-    for _ in range(50):
-        alpha = (V.T @ y) ** 2 + 0.1 * rng.normal(size=12)
-        assert tb.kta(V @ np.diag(alpha) @ V.T, np.outer(y, y)) <= best + 1e-12
 
 
 def test_inductive_blocks_are_the_published_ones():
@@ -86,14 +55,6 @@ def test_l2_svm_optimality():
     np.testing.assert_allclose((y * f)[on], 1 - a[on] / 10, atol=1e-5)
     assert np.all((y * f)[~on] >= 1 - 1e-5)
     assert y @ a == pytest.approx(0, abs=1e-8)
-
-
-def test_two_roads_to_the_enclosing_ball():
-    b, r2 = tb.enclosing_ball(K, 10)
-    b_one, r2_one = tb.enclosing_ball_one_class(K, 10)
-    assert r2 == pytest.approx(r2_one, abs=1e-6)
-    np.testing.assert_allclose(b, b_one, atol=1e-3)
-    assert r2 >= r2_one - 1e-12  # it is a maximum
 
 
 def test_ball_of_a_kernel_without_constant_diagonal():
@@ -179,11 +140,3 @@ def test_perceptron_separates():
     assert converged
     assert np.all(y * (K @ (counts * y)) > 0)
     assert not tb.perceptron(np.ones((12, 12)), y, passes=5)[1]
-
-
-def test_centring_new_rows_is_centring_their_features():
-    old, new = X[:8], X[8:]
-    train, test = tb.centre_blocks(old @ old.T, new @ old.T)
-    mean = old.mean(axis=0)
-    np.testing.assert_allclose(train, (old - mean) @ (old - mean).T, atol=1e-14)
-    np.testing.assert_allclose(test, (new - mean) @ (old - mean).T, atol=1e-14)

@@ -5,7 +5,7 @@ targets                               labels or values to a target matrix; repet
 measures                              a matrix and a target to a number
 hypotheses                            shuffled samples to a p-value
 weights                               the same for weighted samples
-derivatives                           dM/dK, its chain rules, numerical differences
+derivatives                           numerical differences
 learning                              grids, dense least squares, general-purpose optimisers
 """
 
